@@ -15,7 +15,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from captionbias.attackers.base import Fitted
 from captionbias.attackers.convex import FittedConvex
 from captionbias.attackers.reader import Reader
 from captionbias.explain import explain
@@ -46,7 +45,7 @@ def measure(shared: Path, captioner: str, encoder: str, trials: int, seed: int) 
     )
 
 
-def show_speed(attacker: Fitted) -> None:
+def show_speed(attacker: FittedConvex | Reader) -> None:
     import torch
 
     torch.set_num_threads(1)

@@ -28,7 +28,7 @@ from speed import show
 
 from captionbias.images.captioning import caption as caption_all
 from captionbias.images.judges import PROMPTS
-from captionbias.images.masked_copies import KINDS, write_masked
+from captionbias.images.masked_copies import JPEG, write_masked
 from captionbias.images.masks import read_regions
 from captionbias.images.reading import read_images
 from captionbias.metrics import imagecaptioner2
@@ -149,7 +149,7 @@ def mask_in_a_loop(folder: Path, to: Path, count: int | None = None) -> None:
         outside = Image.fromarray((~region).astype(np.uint8) * 255)
         colour = tuple(map(round, ImageStat.Stat(image, outside).mean))
         image.paste(colour, mask=Image.fromarray(region.astype(np.uint8) * 255))
-        image.save(to / f"{key}.jpg", **KINDS["jpg"])
+        image.save(to / f"{key}.jpg", **JPEG)
 
 
 WAYS = {"captionbias": mask_with_captionbias, "a plain loop": mask_in_a_loop}

@@ -24,13 +24,13 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from captionbias.analysis.injections import BIASES, HARMLESS, describe, inject, rarest_loses_tasks, usual_where_shown
 from captionbias.captions import Captions, check_captions
 from captionbias.metrics import catalogue, find_metric
 from captionbias.metrics.person import captioner_and_person
 from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, UNCLEAR, verdict
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
+from captionbias.studies.injections import BIASES, HARMLESS, describe, inject, rarest_loses_tasks, usual_where_shown
 from captionbias.synthetic import plant
 
 SCORES = {

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from captionbias.analysis.resampling import adding, predicted_effect, resampling_weights
 from captionbias.metrics import dbac
+from captionbias.studies.resampling import adding, predicted_effect, resampling_weights
 from captionbias.synthetic import LEAN, TASKS, plant
 from captionbias.text import load_lexicon
 

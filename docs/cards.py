@@ -33,8 +33,8 @@ def arguments(metric: str) -> dict[str, str]:
 
 
 def inputs(metric: str) -> str:
-    usual = inspect.signature(find_metric(metric)).parameters
-    rows = ((f"`{name}`", f"`{usual[name].default!r}`", text) for name, text in arguments(metric).items())
+    about, usual = arguments(metric), inspect.signature(find_metric(metric)).parameters
+    rows = ((f"`{name}`", f"`{usual[name].default!r}`", about[name]) for name in usual if name in about)
     return table(("argument", "default", "meaning"), *rows)
 
 

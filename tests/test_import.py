@@ -86,7 +86,7 @@ def test_the_core_works_without_its_wings(tmp_path):
     """With their folders gone it measures, compares and reports; the command line has the other commands."""
     source = Path(captionbias.__file__).parent
     shutil.copytree(source, tmp_path / "captionbias", ignore=shutil.ignore_patterns("__pycache__"))
-    for wing in ("app", "images", "hub", "datasets"):
+    for wing in ("app", "images", "hub", "datasets", "studies"):
         shutil.rmtree(tmp_path / "captionbias" / wing)
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "CAPTIONBIAS_CACHE": str(tmp_path / "cache")}
     run = subprocess.run(
@@ -102,3 +102,4 @@ def test_the_core_works_without_its_wings(tmp_path):
     )
     assert "report" in listed.stdout
     assert "audit" not in listed.stdout
+    assert "consistency" not in listed.stdout

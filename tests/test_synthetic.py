@@ -160,12 +160,3 @@ def test_drawings_show_the_person_in_the_region_and_the_task_outside_it(size):
     by_task = {task: black[[[task] == shown for shown in planted.tasks]].sum(axis=(1, 2)) for task in TASKS}
     assert min(counts.min() for counts in by_task.values()) > 0
     assert all(np.ptp(counts) == 0 for counts in by_task.values()) == (size == 32)
-
-
-def test_what_cannot_be_drawn_is_refused():
-    with pytest.raises(ValueError, match="no drawing of 'bed'"):
-        draw(plant_verbs(images=6))
-    with pytest.raises(ValueError, match="no drawing of 'adult'"):
-        draw(plant(values=4))
-    with pytest.raises(ValueError, match="size must be 32 or more"):
-        draw(plant(images=2), size=16)

@@ -17,17 +17,19 @@ _HOMES = {
     "captionbias.metrics": "ba_mals dbac directional_ba dpa gender_error label_leakage lic multi_directional_ba sway",
     "captionbias.metrics.measurement": "Measurement",
     "captionbias.captions": "CaptionBiasWarning Captions captions_from_table check_captions cross read_captions",
+    "captionbias.captions.captioned": "captioned_labels",
     "captionbias.images.imagecaptioner2": "imagecaptioner2",
     "captionbias.text": "Lexicon load_lexicon",
     "captionbias.images.anonymousbench": "anonymousbench",
     "captionbias.analysis.compare": "compare",
-    "captionbias.analysis.consistency": "consistency",
+    "captionbias.studies.consistency": "consistency",
     "captionbias.analysis.audit": "audit",
     "captionbias.analysis.intersections": "intersections",
     "captionbias.analysis.caption_quality": "caption_quality",
-    "captionbias.analysis.power": "power",
+    "captionbias.studies.power": "power",
     "captionbias.analysis.sensitivity": "sensitivity",
-    "captionbias.analysis.resampling": "predicted_effect resampling_weights write_weights",
+    "captionbias.analysis.sentences": "by_sentence",
+    "captionbias.studies.resampling": "predicted_effect resampling_weights write_weights",
     "captionbias.explain": "attribute_captions",
     "captionbias.report.html": "write_report",
     "captionbias.report.picture": "picture",
@@ -39,15 +41,12 @@ if TYPE_CHECKING:
     from captionbias.analysis.audit import audit as audit
     from captionbias.analysis.caption_quality import caption_quality as caption_quality
     from captionbias.analysis.compare import compare as compare
-    from captionbias.analysis.consistency import consistency as consistency
     from captionbias.analysis.intersections import intersections as intersections
-    from captionbias.analysis.power import power as power
-    from captionbias.analysis.resampling import predicted_effect as predicted_effect
-    from captionbias.analysis.resampling import resampling_weights as resampling_weights
-    from captionbias.analysis.resampling import write_weights as write_weights
     from captionbias.analysis.sensitivity import sensitivity as sensitivity
+    from captionbias.analysis.sentences import by_sentence as by_sentence
     from captionbias.captions import CaptionBiasWarning as CaptionBiasWarning
     from captionbias.captions import Captions as Captions
+    from captionbias.captions import captioned_labels as captioned_labels
     from captionbias.captions import captions_from_table as captions_from_table
     from captionbias.captions import check_captions as check_captions
     from captionbias.captions import cross as cross
@@ -67,6 +66,11 @@ if TYPE_CHECKING:
     from captionbias.metrics.sway import sway as sway
     from captionbias.report.html import write_report as write_report
     from captionbias.report.picture import picture as picture
+    from captionbias.studies.consistency import consistency as consistency
+    from captionbias.studies.power import power as power
+    from captionbias.studies.resampling import predicted_effect as predicted_effect
+    from captionbias.studies.resampling import resampling_weights as resampling_weights
+    from captionbias.studies.resampling import write_weights as write_weights
     from captionbias.synthetic import plant as plant
     from captionbias.text import Lexicon as Lexicon
     from captionbias.text import load_lexicon as load_lexicon

@@ -16,3 +16,10 @@ Integers = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
+
+
+def sparse(values: Array, places: tuple[Integers, Integers], shape: tuple[int, int]) -> Any:
+    """A sparse table with these values at these rows and columns; what is at the same place adds up."""
+    from scipy.sparse import csr_array
+
+    return csr_array((values, places), shape=shape)

@@ -80,8 +80,7 @@ def told_if_long(doing: str, unit: str = "", at_once: bool = False) -> Iterator[
         while not done.wait(LINE_EVERY):
             passed = duration(time.monotonic() - began)
             far = f"{counts[0]:,} of {counts[1]:,} {unit} in {passed}" if counts[1] else f"{passed} so far"
-            with _shown_by_default():
-                logger.info("%s: %s", doing, far)
+            logger.warning("%s: %s", doing, far)  # which is seen where no logging is set up, too
 
     watched = at_once or "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
     # A thread of its own, because a single training may take minutes; in the context, by which notebooks know the cell.
@@ -92,24 +91,6 @@ def told_if_long(doing: str, unit: str = "", at_once: bool = False) -> Iterator[
     finally:
         done.set()
         thread.join()
-
-
-@contextmanager
-def _shown_by_default() -> Iterator[None]:
-    """Log lines go to standard error in a program that has not said where they go."""
-    if logger.hasHandlers():
-        yield
-        return
-    handler, level = logging.StreamHandler(), logger.level
-    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
-    logger.addHandler(handler)
-    if level == logging.NOTSET:
-        logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
 
 
 def warn_of_cpu(name: str, attackers: int, at_once: int, first: float) -> None:

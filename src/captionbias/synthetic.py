@@ -58,8 +58,9 @@ PRONOUNS = (("she", "a woman", "a lady"), ("he", "a man", "a guy"))
 
 
 class _Attribute(NamedTuple):
-    """`people`: phrases for a person of each value, and last for one of unknown value. `share`: of the images that show
-    each task, those with each value, `(values, tasks)`. `said`: the rest of a caption."""
+    """`people`: phrases for a person of each value, and last for one of unknown value. `share`: of the images that
+    show each task, those with each value, `(values, tasks)`. `said`: the rest of a caption.
+    """
 
     values: tuple[str, ...]
     people: tuple[tuple[str, ...], ...]
@@ -130,8 +131,6 @@ def plant(
     >>> len(planted.predictions), len(planted.references[0]), sorted(set(planted.attributes))
     (4, 5, ['female', 'male'])
     """
-    if images < 2 or captions < 1:
-        raise ValueError(f"images must be 2 or more and captions 1 or more, not {images} and {captions}")
     dials = ("a_to_t", a_to_t, -1), ("t_to_a", t_to_a, -1), ("naming", naming, 0), ("silence", silence, 0)
     for name, dial, low in dials:
         if not low <= dial <= 1:
@@ -169,10 +168,6 @@ def _in_language(kind: _Attribute, language: str | None) -> _Attribute:
 def swayed(planted: Planted, language: str | None = None) -> dict[str, float]:
     """How far the captioner was swayed, counted in its captions, in the units of `captionbias.metrics.sway`.
 
-    Args:
-        planted: from `plant`.
-        language: of its captions.
-
     Returns:
         `t_to_a`: of 100 captions that name an attribute beside a task that leans to one, how many name a wrong one
         beyond those that would if the captioner erred as often as beside tasks that lean to the person's.
@@ -183,9 +178,6 @@ def swayed(planted: Planted, language: str | None = None) -> dict[str, float]:
     >>> {name: round(number) for name, number in swayed(plant(t_to_a=0.5, a_to_t=0.2)).items()}
     {'t_to_a': 15, 't_to_a_lost': 12, 'a_to_t': 15}
     """
-    unknown = {task for tasks in planted.tasks for task in tasks}.difference(TASKS)
-    if unknown:
-        raise ValueError(f"planted: it is not known what {min(unknown)!r} leans to; count in what plant() gives")
     kind = next(kind for kind in _ATTRIBUTES.values() if planted.attributes[0] in kind.values)
     kind = _in_language(kind, language)
     leaning = kind.leaning()
@@ -261,8 +253,8 @@ def draw(planted: Planted, size: int = 32, seed: int = 0) -> tuple[npt.NDArray[n
     black form a task, and noise.
 
     Args:
-        planted: from `plant`.
-        size: pixels on a side.
+        planted: from `plant`, of women and men.
+        size: pixels on a side, 32 or more.
         seed: of the noise, and of where figures and forms stand.
 
     Returns:
@@ -272,11 +264,6 @@ def draw(planted: Planted, size: int = 32, seed: int = 0) -> tuple[npt.NDArray[n
     >>> images.shape, persons.shape, bool(persons[0, :, :32].any()), bool(persons[0, :, 32:].any())
     ((4, 64, 64, 3), (4, 64, 64), True, False)
     """
-    unknown = {label for labels in (planted.attributes, *planted.tasks) for label in labels} - {*COLOURS, *TASKS}
-    if unknown:
-        raise ValueError(f"planted: there is no drawing of {min(unknown)!r}; draw what plant() gives")
-    if size < GRID:
-        raise ValueError(f"size must be {GRID} or more, not {size}")
     generator = np.random.default_rng([seed, 30])
     images = len(planted.attributes)
     person, form = np.zeros((2, images, GRID, GRID), bool)

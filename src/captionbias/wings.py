@@ -1,4 +1,4 @@
-"""What the wings (images, page, hub) add to the core, which imports none of them: their entry points are looked up."""
+"""What the wings (images, studies, page, hub) add to the core, which imports none: their entry points are looked up."""
 
 from __future__ import annotations
 

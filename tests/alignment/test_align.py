@@ -10,9 +10,8 @@ import pytest
 from gensim.models import KeyedVectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as nps
 
-from captionbias.alignment.align import DELTAS, align, elbow
+from captionbias.alignment.align import align
 from captionbias.text import UNKNOWN, Tokens, load_lexicon, named_by_words, tokenize
 
 NOTHING = frozenset()
@@ -41,7 +40,6 @@ def test_a_word_becomes_the_closest_word_below_delta():
     assert aligned.words == (*human.words, UNKNOWN)
     assert report.tokens == 13
     assert (report.replaced_contextual, report.replaced_unknown) == (2, 3)
-    assert (report.words_contextual, report.words_unknown) == (1, 3)
     assert report.share_contextual == pytest.approx(2 / 5)
     assert report.pairs == (
         ("seat", "chair", pytest.approx(0.2), 2),
@@ -91,10 +89,7 @@ def test_report_for_json():
         "tokens": 5,
         "replaced_contextual": 1,
         "replaced_unknown": 3,
-        "words_contextual": 1,
-        "words_unknown": 2,
         "share_contextual": 0.25,
-        "by_delta": {"deltas": DELTAS.tolist(), "shares": [0.0] * 4 + [0.25] * 16, "elbow": 0.25},
         "pairs": [
             {"word": "rock", "replacement": UNKNOWN, "distance": 2.0, "tokens": 2},
             {"word": "seat", "replacement": "chair", "distance": pytest.approx(0.2), "tokens": 1},
@@ -103,29 +98,11 @@ def test_report_for_json():
     assert len(report.as_dict()["pairs"]) == 3
 
 
-@settings(deadline=None, max_examples=40)
-@given(nps.arrays(np.float64, 8, elements=st.floats(0, 1)).map(np.sort))
-def test_an_elbow_is_the_delta_farthest_above_the_line_between_the_ends(shares):
-    deltas = np.linspace(0.1, 0.8, 8)
-    above = shares - np.interp(deltas, deltas[[0, -1]], shares[[0, -1]])
-    found = elbow(deltas, shares)
-    if found is None:
-        assert above.max() <= 1e-12
-    else:
-        place = int(np.flatnonzero(deltas == found)[0])
-        assert above[place] == pytest.approx(above.max(), abs=1e-12)
-
-
 @pytest.mark.parametrize("delta", [0, 2.1, math.nan, "0.4"])
 def test_delta_out_of_range(delta):
     human = tokenize(["a"])
     with pytest.raises(ValueError, match=r"delta is .*above 0 and at most 2"):
         align(human, np.ones(1, bool), NOTHING, VECTORS, delta)
-
-
-def test_flags_of_another_vocabulary():
-    with pytest.raises(ValueError, match="model_words has shape"):
-        align(tokenize(["a dog"]), np.ones(3, bool), NOTHING, VECTORS)
 
 
 NAMES = [f"w{number}" for number in range(12)]

@@ -5,9 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import os
-import pickle
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -15,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gensim import downloader
-from gensim.models import FastText, KeyedVectors, Word2Vec
+from gensim.models import FastText, KeyedVectors
 from gensim.models.fasttext import save_facebook_model
 
 from captionbias.alignment.vectors import embed, load_vectors, train_vectors
@@ -51,8 +48,6 @@ WRITERS = {
     ),
     "w2v.bin.gz": lambda path, vectors: vectors.save_word2vec_format(str(path), binary=True),
     "binary in spite of its name.txt": lambda path, vectors: vectors.save_word2vec_format(str(path), binary=True),
-    "vectors.kv": lambda path, vectors: vectors.save(str(path)),
-    "matrix beside it.kv": lambda path, vectors: vectors.save(str(path), sep_limit=1),
 }
 
 
@@ -66,24 +61,9 @@ def test_every_format_gives_the_same_vectors(name, vectors, tmp_path):
     assert load_vectors(loaded) is loaded
 
 
-@pytest.mark.parametrize("spelling", [b"numpy.core.multiarray", b"numpy._core.multiarray"])
-def test_arrays_saved_by_numpy_1_and_2_are_read(spelling, vectors, tmp_path):
-    path = tmp_path / "vectors.kv"
-    vectors.save(str(path), pickle_protocol=3)
-    content, found = re.subn(rb"numpy\._?core\.multiarray", spelling, path.read_bytes())
-    assert found
-    path.write_bytes(content)
-    np.testing.assert_array_equal(load_vectors(path).vectors, MATRIX)
-
-
-@pytest.mark.parametrize("apart", [False, True])
-@pytest.mark.parametrize("facebook", [False, True])
-def test_fasttext_keeps_its_ngrams(facebook, apart, fasttext, tmp_path):
+def test_fasttext_keeps_its_ngrams(fasttext, tmp_path):
     path = tmp_path / "model.bin"
-    if facebook:
-        save_facebook_model(fasttext, str(path))
-    else:
-        fasttext.wv.save(str(path), sep_limit=1 if apart else 10**9)
+    save_facebook_model(fasttext, str(path))
     loaded = load_vectors(path)
     for word in ("dog", "dogs", "unseen"):
         np.testing.assert_allclose(loaded[word], fasttext.wv[word], atol=1e-6)
@@ -101,34 +81,10 @@ def test_text_of_glove_840b_with_blanks_in_words_and_words_twice(tmp_path):
     assert load_vectors(path, tokenize(["the cat ."])).index_to_key == ["cat"]  # only the words of the captions
 
 
-class _Command:
-    def __init__(self, marker):
-        self.marker = marker
-
-    def __reduce__(self):
-        return os.system, (f"touch {self.marker}",)
-
-
-def test_no_pickle_runs_a_command(vectors, tmp_path):
-    marker, path = tmp_path / "ran", tmp_path / "vectors.kv"
-    vectors.__dict__ = {"note": _Command(marker), **vars(vectors)}
-    path.write_bytes(pickle.dumps(vectors))
-    with pytest.raises(ValueError, match=rf"it names {os.system.__module__}\.system.*could run code"):
-        load_vectors(path)
-    assert not marker.exists()
-    pickle.loads(path.read_bytes())
-    assert marker.exists(), "the test itself is harmless"
-
-
-def test_saved_vectors_must_be_a_matrix_and_of_keyed_vectors(vectors, tmp_path):
+def test_what_gensim_saved_is_refused_with_the_way_out(vectors, tmp_path):
     path = tmp_path / "vectors.kv"
-    for matrix in (np.array([[None]]), MATRIX[:2], MATRIX[0], "text"):
-        vectors.vectors = matrix
-        path.write_bytes(pickle.dumps(vectors))
-        with pytest.raises(ValueError, match="must be a matrix of numbers with a row for each word"):
-            load_vectors(path)
-    Word2Vec([["a", "b"]], vector_size=2, min_count=1).save(str(path))
-    with pytest.raises(ValueError, match=r"gensim\.models\.word2vec\.Word2Vec.*pass the KeyedVectors, model\.wv"):
+    vectors.save(str(path))
+    with pytest.raises(ValueError, match="of what gensim saved pass the KeyedVectors"):
         load_vectors(path)
 
 
@@ -144,8 +100,6 @@ def test_saved_vectors_must_be_a_matrix_and_of_keyed_vectors(vectors, tmp_path):
         (b"PK\x03\x04\x00\x00rest of a zip", "format is not known.*unpack a .zip"),
         (gzip.compress(b"dog 1 2\n" * 999, mtime=0)[:-20], "end-of-stream"),
         (b"2 2\ndog \x00\x00\x80\x3f\x00\x00", "unexpected end of input"),
-        (pickle.dumps({"dog": [1, 2]}), "not of a KeyedVectors"),
-        (b"\x80\x04garbage", "cannot be read"),
     ],
 )
 def test_a_broken_file_says_why(content, reason, tmp_path):
@@ -169,21 +123,15 @@ def test_a_fasttext_file_cut_off_anywhere_is_refused(fasttext, tmp_path):
 
 
 def test_sources_that_are_nothing_say_what_to_pass(tmp_path, vectors):
-    with pytest.raises(ValueError, match=r"is a folder"):
-        load_vectors(tmp_path)
-    for missing in (tmp_path / "no.txt", "no.txt", Path("captions"), ""):
-        with pytest.raises(ValueError, match=r"vectors: (there is no file|. is a folder)"):
+    for missing in (tmp_path, tmp_path / "no.txt", "no.txt", Path("captions"), ""):
+        with pytest.raises(ValueError, match=r"vectors: there is no file"):
             load_vectors(missing)
-    with pytest.raises(ValueError, match=r"vectors cannot be a dict.*pass model\.wv"):
-        load_vectors({"dog": [1, 2]})
     with pytest.raises(ValueError, match="vectors='captions' trains on the captions: pass their tokens"):
         load_vectors("captions")
     with pytest.raises(ValueError, match="captions with words in them"):
         load_vectors("captions", tokenize(["", " "]))
     with pytest.raises(ValueError, match="no vector for any word of the captions"):
         load_vectors(vectors, tokenize(["ein Hund"]))
-    with pytest.raises(ValueError, match="vectors is empty"):
-        load_vectors(KeyedVectors(3))
 
 
 @pytest.fixture
@@ -266,19 +214,14 @@ def test_embedding_gives_unit_rows_and_knows_what_has_no_direction(vectors):
     assert (matrix.shape, known.shape) == ((0, 3), (0,))
 
 
-@pytest.mark.parametrize(
-    ("python", "way"),
-    [((3, 13), r"pip install 'captionbias\[vectors\]'"), ((3, 14), "no release for Python 3.14.*an older Python")],
-)
-def test_without_gensim_an_error_says_what_to_do(monkeypatch, tmp_path, python, way):
+def test_without_gensim_an_error_says_what_to_do(monkeypatch, tmp_path):
     for module in ("gensim", "gensim.models", "gensim.downloader"):
         monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr(sys, "version_info", (*python, 0, "final", 0))
     tokens = tokenize(["a dog runs"])
     for wanted in (
         lambda: load_vectors("captions", tokens),
         lambda: load_vectors(tmp_path),
         lambda: train_vectors(tokens),
     ):
-        with pytest.raises(ValueError, match=rf"word vectors: .*gensim.*{way}.*alignment='constant'"):
+        with pytest.raises(ValueError, match=r"word vectors: .*gensim.*'captionbias\[vectors\]'.*alignment='constant'"):
             wanted()

@@ -39,10 +39,10 @@ def test_constant_substitution_is_scored_against_the_captions_as_they_were():
 
 
 def test_near_words_are_replaced_and_far_ones_are_not():
-    found = study().vectors
+    found = study().reports
     assert found["near"].share_contextual == 1
     assert found["far"].share_contextual == 0
-    assert {pair.word: pair.replacement for pair in found["near"].report.pairs} == {"seat": "chair", "hound": "dog"}
+    assert {pair.word: pair.replacement for pair in found["near"].pairs} == {"seat": "chair", "hound": "dog"}
 
 
 def test_as_many_captions_as_wanted_are_drawn_and_the_signature_says_so():

@@ -6,8 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from captionbias.analysis import caption_quality as quality
 from captionbias.analysis.caption_quality import caption_quality, meteor
@@ -15,7 +13,6 @@ from captionbias.captions import CaptionBiasWarning
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
-WORDS = st.lists(st.sampled_from(["a", "man", "woman", "dog", "runs", "on", "grass"]), min_size=1, max_size=8)
 
 
 def scores(result):
@@ -74,13 +71,6 @@ def test_meteor_by_hand():
     assert backwards == pytest.approx(1 - 0.5)
 
 
-@settings(deadline=None, max_examples=30)
-@given(captions=st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, max_size=3)), min_size=1, max_size=6))
-def test_meteor_is_between_0_and_1(captions):
-    found = meteor([caption for caption, _ in captions], [references for _, references in captions])
-    assert ((found >= 0) & (found <= 1)).all()
-
-
 def test_without_wordnet_the_score_has_another_name_and_a_warning(monkeypatch):
     monkeypatch.setattr(quality, "_wordnet", lambda: None)
     with pytest.warns(CaptionBiasWarning, match="WordNet is not installed; get it with python -m nltk.downloader"):
@@ -111,16 +101,3 @@ def test_with_wordnet_synonyms_match(monkeypatch):
         result = caption_quality(predictions=["dog"], references=[["hound"]])
     assert without == 0
     assert result["meteor"] > 0
-
-
-@pytest.mark.parametrize(
-    ("predictions", "references", "message"),
-    [
-        (None, [["a"]], "predictions is missing: give model captions and human captions"),
-        (["a"], None, "references is missing"),
-        (["a", "b"], [["a"]], "predictions has length 2 and references has length 1"),
-    ],
-)
-def test_bad_captions_are_named(predictions, references, message):
-    with pytest.raises(ValueError, match=message):
-        caption_quality(predictions=predictions, references=references)

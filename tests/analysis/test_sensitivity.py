@@ -8,7 +8,6 @@ import pytest
 
 from captionbias.alignment import vectors
 from captionbias.analysis.sensitivity import Move, Sensitivity, Specification, sensitivity
-from captionbias.attackers import engine
 from captionbias.captions import check_captions
 from captionbias.io.formats import json_text
 from captionbias.metrics import dbac
@@ -28,7 +27,6 @@ FIXED = {
     "seed": 0,
 }
 NET, MATCHED = "dbac_a_to_t_net", "dbac_a_to_t_matched"
-TRIALS = 2 * 2 * 2 * 2  # two trials of either side, in both directions, and blind
 
 
 @pytest.fixture(scope="module")
@@ -48,20 +46,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def found(captions, folder):
     return sensitivity({"biased": captions}, **QUICK, cache=folder)
-
-
-@pytest.fixture
-def trained(monkeypatch):
-    """How many attackers each run trained."""
-    counts = []
-
-    def counted(jobs, *rest):
-        counts.append(len(jobs))
-        return place(jobs, *rest)
-
-    place = engine.PLACEMENTS["threads"]
-    monkeypatch.setitem(engine.PLACEMENTS, "threads", counted)
-    return counts
 
 
 def test_choices_are_varied_one_at_a_time_around_the_preset(found):
@@ -101,11 +85,6 @@ def test_the_planted_bias_has_its_verdict_and_only_judged_scores_have_one(found)
     base = found.specifications[0]
     assert base.verdicts == {NET: "more than people", "dbac_t_to_a_net": base.verdicts["dbac_t_to_a_net"]}
     assert base.estimates[NET].low > 0
-
-
-def test_a_delta_trains_the_attackers_of_human_captions_alone(captions, trained):
-    sensitivity({"biased": captions}, **FIXED | {"delta": [0.4, 1.5]}, **QUICK, cache=False)
-    assert trained == [TRIALS, TRIALS // 2]
 
 
 def test_word_vectors_are_trained_once_for_each_tokenizer(captions, monkeypatch, folder):
@@ -156,19 +135,14 @@ def test_a_move_is_the_largest_difference_that_a_choice_makes_alone():
     ]
 
 
-def test_everything_goes_into_a_file_and_a_frame(found):
+def test_everything_goes_into_a_file(found):
     written = json.loads(json_text(found.as_dict()))
     assert written["choices"]["quality"] == ["confidence", "accuracy", "inverse_cross_entropy"]
-    frame = found.to_frame()
-    assert len(frame) == len(found.specifications) * len(found.scores)
     for one, row in zip(found.specifications, written["specifications"], strict=True):
         value, low, high = one.estimates[NET][:3]
         scores = {"value": value, "low": low, "high": high, "verdict": one.verdicts[NET]}
         assert (row["choices"], row["scores"][NET]) == (one.choices, scores)
         assert row["scores"][MATCHED]["verdict"] is None
-    of_net = frame[frame["score"] == NET]
-    assert of_net["value"].tolist() == [one.estimates[NET].value for one in found.specifications]
-    assert of_net["verdict"].tolist() == [one.verdicts[NET] for one in found.specifications]
     assert [row["change"] for row in written["moves"]] == [one.change for one in found.moves]
 
 
@@ -183,8 +157,6 @@ def test_everything_goes_into_a_file_and_a_frame(found):
         ({"seed": [0, -1]}, "seed must be a whole number of 0 or more, not -1"),
         ({"encoder": ["bow", "gru"]}, "encoder 'gru' is unknown"),
         ({"task_lexicon": ["coco_names", "no.json"]}, "lexicon 'no.json' is neither"),
-        ({"delta": []}, "delta is empty"),
-        ({"delta": [0.4, 0.4]}, "delta: two values are called the same"),
         ({"preset": "slow"}, "preset 'slow' is unknown"),
         ({"trials": 0}, "trials must be a whole number of 1 or more"),
     ],

@@ -31,7 +31,7 @@ def build(found: Sessions) -> Any:
     def work(name: str, seconds: float, request: gr.Request) -> str:
         session = found.of(request)
         session.ask(request.session_hash)
-        with found.running(session, lambda done, step: None) as watch:
+        with found.running(session, lambda done, desc: None) as watch:
             worked.append(name)
             end = time.monotonic() + seconds
             while time.monotonic() < end:

@@ -23,7 +23,6 @@ from captionbias.app.data import (
     left_out,
     read_uploads,
 )
-from captionbias.captions import CaptionBiasWarning
 from captionbias.captions.tables import table_from_memory
 
 TABLE = {"id": [1, 2, 3], "a": ["a man", "a girl", "a dog"], "b": ["he", "she", "it"], "who": ["m", "f", " m "]}
@@ -50,42 +49,13 @@ def test_captioners_are_called_after_files_columns_or_both(write, files, columns
     assert captions_of(data, first_only=True) == {names[0]: found[names[0]]}
 
 
-def test_uploaded_files_are_joined_by_the_columns_that_are_guessed(write):
-    ids = range(30)
-    files = {
-        "p.csv": {"image_id": ids, "caption": [f"a man {n}" for n in ids]},
-        "r.csv": {"id": range(60), "image_id": [*ids] * 2, "caption": [f"he is {n}" for n in range(60)]},
-        "a.csv": {"img": reversed(ids), "who": ["male", "female"] * 15},
-    }
-    paths = {name: str(write(name, columns)) for name, columns in files.items()}
-    captions = captions_of(read_uploads([*paths.values()]))["p"]
-    assert captions.references[1] == ("he is 1", "he is 31")
-    assert captions.attributes[:3] == ("female", "male", "female")
-    assert captions.tasks is None
-
-
-def test_objects_are_tasks_and_images_without_are_left_out_with_a_note(write):
-    ids = range(30)
-    files = {
-        "p.csv": {"image_id": ids, "caption": [f"a man {n}" for n in ids], "who": ["male", "female"] * 15},
-        "o.csv": {"image_id": ids, "objects": ["", "[]", *['["hot dog"]'] * 28]},
-    }
-    paths = {name: str(write(name, columns)) for name, columns in files.items()}
-    data = read_uploads([*paths.values()])
-    assert (data.tasks.name, data.columns.task_column) == ("o.csv", "objects")
-    with pytest.warns(
-        CaptionBiasWarning, match=r"1 of 30 images have no entry in o\.csv and are left out \(first: 0\)"
-    ):
-        captions = captions_of(data)["p"]
-    assert captions.tasks[:2] == ((), ("hot dog",))
-
-
 def test_labels_are_counted_without_blanks_the_most_frequent_first(write):
     data = uploaded(write, Columns(), "x.csv")
     assert count_labels(data, ["who"]) == {"m": 2, "f": 1}
     assert count_labels(data, ["who", "id"]) == {"m, 1": 1, "f, 2": 1, "m, 3": 1}
     assert count_labels(data, ["who", "missing"]) == count_labels(data, []) == {}
-    assert labels_at_first({"many": 1000, "one": 1}) == ["many"]
+    some = table_from_memory({"sex": ["f", "m", None, "f"], "skin": ["dark", " ", "dark", " light "]})
+    assert count_labels(Data({"nic": some}), ["sex", "skin"]) == {"f, dark": 1, "f, light": 1}
 
 
 def test_labels_left_out_are_noted_and_numbers_are_labels():
@@ -98,11 +68,6 @@ def test_labels_left_out_are_noted_and_numbers_are_labels():
     assert left_out(data) == "left out by their label: '2' (2 rows, too few to split)"
     captions = captions_of(data)["nic"]
     assert (len(captions), set(captions.attributes)) == (23, {"0", "1"})
-
-
-def test_rows_without_one_of_the_crossed_labels_do_not_count():
-    table = table_from_memory({"sex": ["f", "m", None, "f"], "skin": ["dark", " ", "dark", " light "]})
-    assert count_labels(Data({"nic": table}), ["sex", "skin"]) == {"f, dark": 1, "f, light": 1}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import psutil
 import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
@@ -149,25 +148,6 @@ def test_each_client_gets_its_own_results_and_notes(connect, write):
     assert alone[0]["scores"] != alone[1]["scores"]
     assert [found["captioners"] for found in alone] == [["even"], ["leaning"]]
     assert ["left out" in str(found["notes"]) for found in alone] == [False, True]
-
-
-def test_many_runs_at_once_all_end_and_ten_more_leave_no_memory_behind(served, connect, write):
-    path = small(write, "one.csv", images=60)
-    clients = [connect() for _ in range(6)]
-    for client in clients:
-        read(client, path)
-
-    def run(seed: int) -> str:
-        return measure(clients[seed], seed=seed)["signatures"]["lic"]
-
-    with ThreadPoolExecutor(len(clients)) as pool:
-        signatures = list(pool.map(run, range(len(clients))))
-    assert [int(signature.split("|seed:")[1].split("|")[0]) for signature in signatures] == list(range(len(clients)))
-    server = psutil.Process(served.process.pid)
-    before = server.memory_info().rss
-    for seed in range(10, 20):
-        measure(clients[0], seed=seed)
-    assert server.memory_info().rss - before < LEFT_BEHIND
 
 
 # What is refused

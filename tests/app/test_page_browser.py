@@ -150,7 +150,7 @@ def test_the_first_screen_shows_a_finished_example_that_nobody_measured(opened, 
         example = page.frame_locator("iframe[src='result/example']")
         picture = example.locator("svg:visible").first
         picture.wait_for()
-        answer = example.get_by_text("On the first of three questions").locator("visible=true").first
+        answer = example.get_by_text("Question 1: ").locator("visible=true").first
         assert 0 < answer.bounding_box()["y"] < height * 0.75
         assert answer.bounding_box()["y"] < picture.bounding_box()["y"] < height
         assert page.locator("#own").is_visible()
@@ -282,8 +282,7 @@ def test_a_column_that_was_guessed_wrong_is_corrected_once_and_undone(opened, wr
         page.locator("#summary").get_by_text("160 dark, 80 light").wait_for()
         page.locator("#measure:enabled").wait_for()
         choose(page, "Label of each image", "person")
-        page.locator("#summary tbody tr").nth(3).wait_for()
-        assert page.locator("#summary tbody td").all_inner_texts()[:3] == ["dark", "female", "80"]
+        page.locator("#summary").get_by_text("80 dark, female").wait_for()
         assert page.get_by_text("Error", exact=True).count() == 0
         assert page.get_by_test_id("toast-text").count() == 0
         assert page.locator("img[src='x']").count() == 0
@@ -406,8 +405,8 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
         check(page)
         choose(page, "The captioner's captions", PICTURE)
         choose(page, "Attribute", "custom words")
-        words = {HOSTILE: ["man", "guy", "boy"], "=1+1": ["woman", "lady", "girl"], PICTURE: ["nobody"]}
-        page.get_by_label("Attribute words").fill(json.dumps(words))
+        words = {HOSTILE: ["man", "guy", "boy"], "=1+1": ["woman", "lady", "girl"]}
+        page.get_by_label("Attribute words").fill("\n".join(f"{value}: {', '.join(of)}" for value, of in words.items()))
         page.get_by_label("Attribute words").press("Tab")
         page.locator("#masked mark", has_text="=1+1").first.wait_for()
         result = measure(page)

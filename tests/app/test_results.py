@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from captionbias.app import actions, results
 from captionbias.app.actions import CUSTOM
-from captionbias.app.data import CAPTIONER, LABELS, Columns, Data, as_said, captioners_of, read_uploads
-from captionbias.app.results import command, python
+from captionbias.app.data import CAPTIONER, LABELS, Columns, Data, as_said, read_uploads
+from captionbias.app.results import again
 from captionbias.app.sessions import Session
 from captionbias.app.uploads import open_table
 from captionbias.captions.tables import table_from_memory
@@ -130,16 +130,7 @@ def test_data_of_any_form_are_read_alike(write, tmp_path, monkeypatch, tables, c
         assert found["comparisons"] == json.loads(json_text(run.audit.as_dict()))["comparisons"]
 
 
-def test_files_of_one_name_are_no_command():
+def test_files_of_one_name_and_data_of_no_file_are_no_command():
     table = table_from_memory({"id": [1], "caption": ["a man"], "gender": ["male"]}, "nic.csv")
-    assert command(Data({"nic": table}, attributes=table), SETTINGS, {}) is None
-
-
-def test_the_example_is_lines_of_python_that_make_the_same_captions():
-    data = actions.read_example(Session())
-    assert command(data, SETTINGS, {}) is None
-    assert data.code in python(data, SETTINGS, {})
-    made: dict[str, Any] = {}
-    exec(data.code, made)
-    for name, captions in captioners_of(data).items():
-        assert replace(captions, image_ids=None) == replace(made["captioners"][name], image_ids=None)
+    for data in (Data({"nic": table}, attributes=table), actions.read_example(Session())):
+        assert again(data, SETTINGS, {}) == (None, None)

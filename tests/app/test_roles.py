@@ -48,12 +48,6 @@ SHAPES: list[tuple[str, str, dict[str, Any]]] = [
     (TASKS, "people.parquet", {"image_id": IDS, "objects": [None, *WORDS[1:]]}),
     (UNUSED, "sizes.csv", {"image_id": IDS, "width": [0.5] * ROWS}),
 ]
-SETS = [
-    {"nic.csv": 0, "sat.csv": 0, "coco.json": 7, "labels.csv": 16, "objects.csv": 20},
-    {"nic.csv": 2, "sat.csv": 2, "transformer.csv": 0, "people.csv": 11},
-    {"all.csv": 4, "sizes.csv": 23},
-    {"a.csv": 5, "people.jsonl": 9, "tasks.csv": 21},
-]
 
 
 def table(name: str, shape: int) -> Table:
@@ -64,12 +58,6 @@ def table(name: str, shape: int) -> Table:
 def test_a_file_alone_is_told_by_its_columns_then_by_its_name(role, name, columns):
     assert roles_of([table_from_memory(columns, name)]) == {name: role}
     assert roles_of([table_from_memory(dict(reversed(columns.items())), name)]) == {name: role}
-
-
-@pytest.mark.parametrize("files", SETS)
-def test_several_files_are_told_apart(files):
-    found = roles_of([table(name, shape) for name, shape in files.items()])
-    assert found == {name: SHAPES[shape][0] for name, shape in files.items()}
 
 
 def test_of_several_that_can_be_people_s_the_surest_is_and_no_captioner_is_left_out():

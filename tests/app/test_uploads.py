@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from functools import partial
 
 import pandas as pd
 import pyarrow as pa
@@ -61,7 +60,9 @@ def test_numbers_lists_and_missing_cells_arrive_as_they_were(tmp_path, ending):
 
 
 def test_pictures_boxes_and_columns_without_a_name_are_left_out(tmp_path):
-    records = [{"id": 1, "": "x", "box": [[1, 2], [3, 4]], "image": {"bytes": "x"}, "caption": "a"}]
+    records = [
+        {"id": 1, "": "x", "y" * 81: 1, "z\x1b": 1, "box": [[1, 2], [3, 4]], "image": {"bytes": "x"}, "caption": "a"}
+    ]
     assert opened(tmp_path, json.dumps(records), ".json") == {"id": [1], "caption": ["a"]}
     pq.write_table(pa.Table.from_pylist([{**records[0], "raw": b"\0\xff"}]), tmp_path / "a.parquet")
     assert open_table(tmp_path / "a.parquet").columns == ("id", "caption")
@@ -90,8 +91,6 @@ HEAD = "id,caption\n"
         ((HEAD + "1,café\n").encode("latin-1"), ".csv", "is not UTF-8 text at byte 16: save it as UTF-8, in Excel as"),
         ("caption, caption\na,b\n", ".csv", "has 2 columns named 'caption': rename all but one"),
         (",".join(map(str, range(101))) + "\n", ".csv", "has 101 columns, and no table may have more than 100"),
-        ("x" * 5000 + ",b\n1,2\n", ".csv", "has a column whose name has 5,000 characters"),
-        ("a\x1bb,b\n1,2\n", ".csv", "has a column whose name has 3 characters or such as cannot be seen"),
         (HEAD + "1," + "x" * 10_001, ".csv", "has a text of 10,001 characters in column 'caption' ('xxxx"),
         (HEAD + "1," + "x" * 10_000_000, ".csv", "has a cell of more than 131,072 characters at line 2"),
         ("[" * 1_000_000, ".json", "is nested too deeply: write an array of records"),
@@ -137,22 +136,11 @@ def test_a_file_that_is_too_big_is_not_read(tmp_path, refused):
     assert refused(None, ".json").startswith("mine.json has 100 MB, and no file may have more than 100 MB")
 
 
-@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
-def test_too_many_rows_are_refused(tmp_path, refused, ending):
-    table = pd.DataFrame({"id": range(uploads.MAX_ROWS + 1)})
-    writers = {
-        ".csv": partial(table.to_csv, index=False),
-        ".jsonl": partial(table.to_json, orient="records", lines=True),
-        ".parquet": table.to_parquet,
-    }
-    writers[ending](tmp_path / f"mine{ending}")
-    assert refused(None, ending) == f"mine{ending} has more than 400,000 rows: give fewer images"
-
-
-def test_a_list_of_millions_of_entries_holds_too_many_values(refused):
-    assert refused('[{"a":[' + "1," * 5_000_000 + "1]}]", ".json").startswith(
-        "mine.json has more than 4,000,000 values"
-    )
+def test_too_many_rows_or_values_are_refused(refused):
+    rows = HEAD + "1,a\n" * (uploads.MAX_ROWS + 1)
+    assert refused(rows) == "mine.csv has more than 400,000 rows: give fewer images"
+    values = '[{"a":[' + "1," * 5_000_000 + "1]}]"
+    assert refused(values, ".json").startswith("mine.json has more than 4,000,000 values")
 
 
 def test_a_reader_that_takes_too_long_is_stopped(refused, monkeypatch):

@@ -34,10 +34,3 @@ def test_tasks_are_scored_together():
     assert sure.log_probability.tolist() == [0, -2000]
     assert sure.log_probability.dtype == np.float64
     assert sure.correct.tolist() == [True, False]
-
-
-def test_examples_and_trials_are_told_apart_by_what_they_are_not_by_what_they_hold(class_trial):
-    # They are keys of caches: comparing arrays would be slow and ambiguous.
-    one, other = class_trial(n=20, test=5), class_trial(n=20, test=5)
-    assert len({one, other}) == 2
-    assert len({one.examples, other.examples}) == 2

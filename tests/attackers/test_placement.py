@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from captionbias.attackers import placement
-from captionbias.attackers.base import Examples, Fitted, Trial, TrialScores
+from captionbias.attackers.base import Fitted, Trial, TrialScores
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.placement import PLACEMENTS
 from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.io.store import open_store
-from captionbias.text.tokens import Tokens
 from tests.attackers.scored import bits
-from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.usefixtures("two_workers")
 
@@ -30,23 +26,12 @@ def trained_in(where: str, trials: Sequence[Trial], attacker: Attacker) -> list[
     return run_trials(trials, attacker, cache=False, placement=where)
 
 
-@dataclass(frozen=True, eq=False)
-class Said(Fitted):
-    """An attacker that has learnt nothing."""
-
-    def scores(self, rows):
-        return self.test_scores
-
-    def logits(self, rows):
-        return np.zeros((len(rows), 1))
-
-
 def saying(values: Callable[[Trial], Sequence[float]]) -> Attacker:
     """An attacker whose scores are these values of a trial."""
 
     def fit(trial: Trial) -> Fitted:
         found = np.array(values(trial), float)
-        return Said(trial, TrialScores(found, np.ones(len(found), bool)))
+        return Fitted(trial, TrialScores(found, np.ones(len(found), bool)))
 
     return replace(find_attacker("bow"), identity="saying", fit=fit)
 
@@ -76,14 +61,6 @@ def test_a_trial_gives_the_same_bits_in_every_placement_alone_or_among_others_in
     assert bits(*plain[:1]) != bits(*plain[2:3]), "another seed and split"
 
 
-def test_an_own_module_s_scores_are_the_same_everywhere(counting, mixed_trials, tmp_path):
-    """Its random numbers are torch's own, which all threads of a process share."""
-    attacker = find_attacker(counting.counting(tmp_path / "log"))
-    plain = trained_in("plain", mixed_trials, attacker)
-    for where in ("processes", "threads"):
-        assert bits(*trained_in(where, mixed_trials, attacker)) == bits(*plain), where
-
-
 @pytest.mark.parametrize("where", PLACEMENTS)
 def test_a_training_has_one_thread_of_blas_and_the_process_has_those_it_had(class_trial, where):
     """With more, BLAS cuts a sum of 10,000 numbers between them, and a score depends on the machine's cores."""
@@ -100,47 +77,6 @@ def test_a_training_has_one_thread_of_blas_and_the_process_has_those_it_had(clas
 
 
 # --- which process trains ---
-
-
-def test_processes_are_others_than_this_one_and_as_many_as_cores(class_trial, tmp_path, monkeypatch):
-    trials = [class_trial(n=40, test=10, seed=seed) for seed in range(6)]
-
-    def pid(trial: Trial) -> list[int]:
-        (tmp_path / str(os.getpid())).touch()
-        deadline = time.monotonic() + PATIENCE
-        while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < deadline:
-            time.sleep(0.01)  # until both are at it
-        return [os.getpid()]
-
-    def pids(where: str, trials: Sequence[Trial]) -> set[int]:
-        return {int(scores.log_probability[0]) for scores in trained_in(where, trials, saying(pid))}
-
-    found = pids("processes", trials)
-    assert len(found) == 2
-    assert os.getpid() not in found
-    for where in ("plain", "threads"):
-        assert pids(where, trials) == {os.getpid()}
-    assert pids("processes", trials[:1]) == {os.getpid()}, "one trial needs no worker"
-    monkeypatch.setattr(placement, "cores", lambda: 1)
-    assert pids("processes", trials) == {os.getpid()}
-
-
-@pytest.fixture
-def large_trials() -> list[Trial]:
-    tokens = Tokens(np.zeros(300_000, np.int32), np.arange(30_001) * 10, ("a",))
-    examples = Examples(tokens, np.arange(30_000) % 2, 2)
-    return [Trial("", examples, np.arange(100), np.arange(100, 200), seed) for seed in range(4)]
-
-
-def is_mapped(trial: Trial) -> list[int]:
-    return [isinstance(trial.examples.tokens.ids, np.memmap), os.getpid()]
-
-
-def test_workers_read_captions_from_one_file_and_leave_attackers_where_they_are_wanted(large_trials):
-    found = run_trials(large_trials, saying(is_mapped), keep=large_trials[:1], cache=False, placement="processes")
-    assert all(scores.log_probability[0] for scores in found)
-    assert found[0].fitted.trial is large_trials[0]
-    assert [scores.fitted for scores in found[1:]] == [None] * 3
 
 
 # --- what goes wrong ---

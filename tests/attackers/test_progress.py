@@ -23,9 +23,9 @@ from captionbias import progress
 from captionbias.alignment import vectors
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
-from captionbias.captions import CaptionBiasWarning, read_captions, reader
+from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac, lic
-from captionbias.progress import reported, warn_of_cpu
+from captionbias.progress import reported
 from captionbias.statistics import samples
 from captionbias.synthetic import plant
 from tests.patience import PATIENCE
@@ -78,7 +78,7 @@ def test_a_batch_job_has_log_lines_on_standard_error_with_no_logging_set_up():
     out, shown = said(bar=0.0, line=0.2)
     assert out == "done\n"
     first, *_ = shown.splitlines()
-    assert re.search(r"captionbias: training lstm: [1-4] of 4 attackers in \d+ s$", first)
+    assert re.search(r"training lstm: [1-4] of 4 attackers in \d+ s$", first)
     assert "\r" not in shown, "and no bar"
 
 
@@ -97,7 +97,6 @@ def test_log_lines_go_where_the_program_sends_them(monkeypatch, caplog, capfd):
         time.sleep(0.2)
     assert re.fullmatch(r"training bow: 3 of 8 attackers in \d+ s", caplog.messages[0])
     assert capfd.readouterr().err == ""
-    assert not logging.getLogger("captionbias").handlers
 
 
 def slowed(monkeypatch, module, name):
@@ -130,18 +129,6 @@ def test_every_step_of_a_metric_that_takes_long_tells_unless_progress_is_off(mon
     assert any(re.fullmatch(line, message) for message in caplog.messages), caplog.messages
 
 
-def test_reading_that_takes_long_tells(monkeypatch, caplog):
-    slowed(monkeypatch, reader, "joined")
-    table = {"image_id": [1, 2], "caption": ["a man", "a girl"], "gender": ["male", "female"]}
-    with caplog.at_level(logging.INFO, "captionbias"):
-        read_captions(predictions=table, attributes=table, attribute="gender")
-        monkeypatch.setenv("RANK", "1")
-        told = len(caplog.messages)
-        read_captions(predictions=table, attributes=table, attribute="gender")
-    assert set(caplog.messages) == {"reading captions: 0 s so far"}
-    assert len(caplog.messages) == told, "of several processes the first one tells"
-
-
 @pytest.mark.parametrize("shown", [None, True, False, lambda finished, total: None])
 def test_long_trainings_on_a_cpu_are_warned_of_once_and_only_where_progress_is_not_off(
     small_networks, class_trial, monkeypatch, shown
@@ -166,14 +153,3 @@ def test_long_trainings_on_a_cpu_are_warned_of_once_and_only_where_progress_is_n
         assert "preset='fast' of lic and dbac takes seconds" in text
     else:
         assert not texts
-
-
-@pytest.mark.parametrize(
-    ("attackers", "at_once", "about"), [(400, 2, "about 5.6 h"), (3, 4, ""), (5, 4, "about 3 min")]
-)
-def test_the_time_is_that_of_all_on_the_cores_there_are(attackers, at_once, about):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        warn_of_cpu("lstm", attackers, at_once, first=100.0)
-    assert about in "".join(str(one.message) for one in caught)
-    assert bool(caught) == bool(about)

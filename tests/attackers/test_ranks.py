@@ -156,23 +156,15 @@ def test_the_launcher_ends_all_ranks_when_one_fails_or_is_killed(tmp_path, end, 
     assert re.search(told, printed), printed
 
 
-def test_a_plain_process_is_alone_and_several_without_torch_learn_the_way_out():
+def test_a_plain_process_is_alone_and_imports_nothing():
     code = """
-        import os, sys
+        import sys
         from captionbias.attackers import ranks
 
         results = ranks.share("ab", lambda positions: ((one, -one) for one in positions))
         print(ranks.rank_and_size(), results, "torch" in sys.modules)
-        sys.modules["torch"] = None
-        os.environ.update(RANK="0", WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT="1")
-        ranks.share("ab", lambda positions: (position for position in positions))
         """
     environment = {name: value for name, value in os.environ.items() if name not in ranks.LAUNCHED}
-    command = [sys.executable, "-c", textwrap.dedent(code)]
     environment["PYTHONPATH"] = str(SOURCE)
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True)
+    ran = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=environment, capture_output=True, text=True)
     assert ran.stdout.splitlines() == ["(0, 1) [0, -1] False"], ran.stderr
-    assert ran.stderr.splitlines()[-1] == (
-        "ValueError: several processes share the trials through torch and accelerate: "
-        f"pip install 'captionbias[torch]'; {ONE_PROCESS}"
-    )

@@ -53,14 +53,6 @@ def test_the_seed_alone_decides(split):
     assert not np.array_equal(once[1], other[1])
 
 
-@pytest.mark.parametrize("split", SPLITS)
-def test_the_smallest_class_still_has_an_image_to_test(split):
-    classes = np.repeat([0, 1], [SMALLEST_CLASS, 40])
-    train, test = split(classes, 0.01, 0)
-    assert np.bincount(classes[test]).tolist() == [1, 1]
-    assert np.bincount(classes[train])[0] == SMALLEST_CLASS - 1
-
-
 @settings(deadline=None, max_examples=50)
 @given(pictures=st.permutations([*range(60)] * 3), seed=st.integers(0, 99), classes=st.integers(2, 3))
 def test_copies_are_never_on_both_sides_and_classes_stay_even(pictures, seed, classes):

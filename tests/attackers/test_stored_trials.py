@@ -136,13 +136,6 @@ def store(tmp_path) -> Store:
     return Store(tmp_path, GIGABYTE)
 
 
-def test_scores_come_back_bit_for_bit(store):
-    save_scores(store, KEY, SCORES)
-    found = load_scores(store, KEY)
-    assert found.log_probability.tobytes() == SCORES.log_probability.tobytes()
-    assert found.correct.tolist() == SCORES.correct.tolist()
-
-
 @pytest.mark.filterwarnings("error")
 def test_scores_that_are_not_numbers_are_not_kept(store):
     save_scores(store, KEY, replace(SCORES, log_probability=np.array([-1, np.nan, -1])))

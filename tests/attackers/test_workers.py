@@ -16,7 +16,7 @@ from contextlib import closing
 
 import pytest
 
-from captionbias.attackers.workers import cores, in_workers
+from captionbias.attackers.workers import in_workers
 from tests import signals
 from tests.patience import FOREVER, PATIENCE
 
@@ -53,14 +53,6 @@ def ended(process: subprocess.Popen[str]) -> tuple[str, str]:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 def test_a_call_while_another_has_the_workers_does_its_work_itself():
     def pid(item: int) -> int:
         return os.getpid()
@@ -88,20 +80,6 @@ def test_an_error_of_a_task_arrives_and_the_rest_is_left(tmp_path):
     with pytest.raises(AttackerError, match=r"^captions\[3\] is empty: drop it$"):
         list(in_workers(fail_at_three, range(100), 2))
     assert len(list(tmp_path.iterdir())) < 100
-
-
-def test_closing_stops_the_work(recwarn):
-    def pid_then_forever(item: int) -> int:
-        time.sleep(FOREVER if item > 1 else 0.2)
-        return os.getpid()
-
-    with closing(in_workers(pid_then_forever, range(8), 2)) as results:
-        pids = {next(results)[1], next(results)[1]}
-    deadline = time.monotonic() + PATIENCE
-    while any(map(exists, pids)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(map(exists, pids))
-    assert not [str(one.message) for one in recwarn], "whoever closes knows that work is left"
 
 
 @pytest.mark.parametrize("to_group", [True, False])
@@ -159,12 +137,3 @@ def test_what_a_launcher_set_is_not_for_workers():
         print([found for _, found in in_workers(launched, range(2), 2)])
         """
     assert ended(started(script, **launched)) == ("[[], []]\n", "")
-
-
-def test_processes_of_a_launcher_share_the_cores_out(monkeypatch):
-    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
-    alone = cores()
-    assert 1 <= alone <= (os.cpu_count() or 1)
-    for processes in (1, 2, 1000):
-        monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
-        assert cores() == max(1, alone // processes)

@@ -151,26 +151,25 @@ TEXT = [
     (math.nan, "is missing (nan): drop the image or add a "),
     (pd.NA, "is missing (<NA>): drop the image or add a "),
     (" \t\n", "is empty: drop the image or add a "),
-    (True, "is True, of type bool: a "),
-    (["a man"], "is of type list: give the "),
+    (True, "is of type bool: a "),
+    (["a man"], "is of type list: a "),
     ("x" * (MAX_CHARACTERS + 1), "has 10,001 characters, and no "),
 ]
-WRAP = "so wrap it in a list"
 ONE_ROW = [
     *(
         (argument, value, f"[1] (image 7) {message}")
         for argument in ("predictions", "attributes")
         for value, message in TEXT
     ),
-    ("attributes", 1, "[1] (image 7) is 1, of type int: a label is a string; convert it, as in str(1)"),
+    ("attributes", 1, "[1] (image 7) is of type int: a label is a string"),
     ("references", [], "[1] (image 7) is empty: every image needs at least one human caption; drop the image or add"),
-    ("references", "a man", f"[1] (image 7) is a string: every row is a list of human captions, {WRAP}"),
+    ("references", "a man", "[1] (image 7) is of type str: every row is a list of human captions"),
     ("references", math.nan, "[1] (image 7) is missing: every row is a list of human captions; drop the image or add"),
-    ("references", {"caption": "a"}, "[1] (image 7) is of type dict: give a list of human captions"),
+    ("references", {"caption": "a"}, "[1] (image 7) is of type dict: every row is a list of human captions"),
     ("references", ["a man", " "], "[1][1] (image 7) is empty: take it out of the list or fill it in"),
-    ("references", ["a man", 3], "[1][1] (image 7) is 3, of type int: a caption is a string"),
+    ("references", ["a man", 3], "[1][1] (image 7) is of type int: a caption is a string"),
     ("references", ["x" * 10_001], "[1][0] (image 7) has 10,001 characters, and no caption has more than 10,000"),
-    ("tasks", "dog", f"[1] (image 7) is a string: every row is a list of tasks, {WRAP}"),
+    ("tasks", "dog", "[1] (image 7) is of type str: every row is a list of tasks"),
     ("tasks", None, "[1] (image 7) is missing: every row is a list of tasks; give an empty list to an image without"),
     ("tasks", ["dog", ""], "[1][1] (image 7) is empty: take it out of the list or name the task"),
 ]

@@ -33,13 +33,15 @@ def test_the_objects_of_listed_images_are_tasks_and_an_image_that_is_not_listed_
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ({"categories": INSTANCES["categories"][:1]}, "has no category beside people: give COCO's instances_*.json"),
-        ({"categories": [{"id": 1}]}, "categories[0] has no id and name: "),
-        ({"images": None}, "images[0] has no id: "),
-        ({"images": [*INSTANCES["images"][:2], 8]}, "images[2] has no id: "),
-        ({"annotations": [{"image_id": 9, "category_id": [3]}]}, "annotations[0] has no image_id and category_id: "),
-        ({"images": INSTANCES["images"][1:]}, "annotations[0] is of image 9 and category 3,"),
-        ({"categories": INSTANCES["categories"][:2]}, "annotations[0] is of image 9 and category 3, and one of them"),
+        (
+            {"categories": INSTANCES["categories"][:1], "annotations": [{"image_id": 9, "category_id": 1}]},
+            "has no category beside people: give COCO's instances_*.json",
+        ),
+        ({"categories": [{"id": 1}]}, "does not hold together (KeyError: 'name')"),
+        ({"images": None}, "does not hold together (TypeError"),
+        ({"annotations": [{"image_id": 9, "category_id": [3]}]}, "does not hold together (TypeError"),
+        ({"images": INSTANCES["images"][1:]}, "does not hold together (KeyError: 9)"),
+        ({"categories": INSTANCES["categories"][:2]}, "does not hold together (KeyError: 3)"),
     ],
 )
 def test_instances_that_do_not_hold_together_are_refused(tmp_path, fault, other, message):

@@ -210,9 +210,9 @@ class TestCaptioners:
         tables = {"a": TABLE, "a b": TABLE}
         message = fault(read_captioners, tables, references=PEOPLE, prediction_column=["b c", "c"])
         assert message == "two captioners would be called 'a b c': rename a file or a column"
-        bad = {**TABLE, "b": ["a guy", ""]}
+        bad = {**TABLE, "b": ["a guy", 5]}
         message = fault(read_captioners, {"x": bad}, references=PEOPLE, prediction_column=["a", "b"])
-        assert message.startswith("b: predictions[1] (image 2) is empty")
+        assert message.startswith("b: predictions[1] (image 2) is 5")
 
 
 def test_labels_are_read_without_captions(fault):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.captions import check, check_captions
+from captionbias.captions import check_captions
 from captionbias.text import tokenize
 
 # Few letters, so that sides share words; the last letter is no blank, which would be an empty caption.
@@ -33,26 +32,3 @@ def test_both_sides_are_one_table(predictions, data, tokenizer):
         assert both.model.texts() == expected.texts()[: len(model)]
         assert both.human.texts() == expected.texts()[len(model) :]
         assert both.human_image.tolist() == [image for image, row in enumerate(references) for _ in row]
-
-
-def test_every_caption_is_split_once(monkeypatch):
-    split = []
-
-    def counted(captions, name):
-        split.extend(captions)
-        return tokenize(captions, name)
-
-    monkeypatch.setattr(check, "tokenize", counted)
-    nic = check_captions(predictions=["a man", "a girl"], references=[["he"], ["she"]], attributes=["m", "f"])
-    sat = nic.with_predictions(["a guy", "a woman"])
-    assert sat.words() is sat.words()
-    assert nic.words().human_image is sat.words().human_image
-    assert sorted(split) == sorted(["a man", "a girl", "a guy", "a woman", "he", "she"])
-
-
-def test_new_predictions_are_checked():
-    people = check_captions(references=[["he"], ["she"]], attributes=["m", "f"], image_ids=[7, 9])
-    with pytest.raises(ValueError, match="predictions has length 1 and attributes has length 2"):
-        people.with_predictions(["a man"])
-    with pytest.raises(ValueError, match=r"predictions\[1\] \(image 9\) is empty"):
-        people.with_predictions(["a man", " "])

@@ -16,5 +16,5 @@ def test_a_port_that_is_taken_is_a_plain_error():
         port = taken.getsockname()[1]
         result = CliRunner().invoke(app, ["app", "--no-open", "--port", str(port)])
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"error: --port {port} is taken")
+    assert f"error: Cannot find empty port in range: {port}-{port}" in result.stderr
     assert "Traceback" not in result.output

@@ -1,4 +1,4 @@
-"""`captionbias compare` and `captionbias consistency`: from captioners' files to what the library says of them."""
+"""`captionbias compare`: from captioners' files to what the library says of them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionbias.analysis.compare import compare
-from captionbias.analysis.consistency import consistency
 from captionbias.metrics import catalogue, find_metric
-from tests.cli.conftest import IMAGES, invoke, of_ids, ran, refused
+from tests.cli.conftest import IMAGES, invoke, of_ids, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
 
@@ -32,6 +31,18 @@ def compared(planted, metric, rows=slice(None), names=("nic", "sat")):
     )
 
 
+def test_sentences_of_one_captioner_are_compared(files, planted, folder, tmp_path):
+    nic = planted["nic"]
+    said = [f"{texts[0]}. {text}" for texts, text in zip(nic.references, nic.predictions, strict=True)]
+    pq.write_table(pa.table({"image_id": list(range(IMAGES)), "caption": said}), tmp_path / "two.parquet")
+    people = ["--references", folder / "people.parquet", "--bootstrap", "20"]
+    shown = invoke("compare", "--by-sentence", "--predictions", tmp_path / "two.parquet", *people)
+    assert all(part in shown for part in ("whole", "sentence 1", "sentence 2"))
+    assert "silence" not in shown
+    error = refused("compare", "--by-sentence", *files, "--bootstrap", "20")
+    assert error.startswith("--by-sentence is of one captioner, and here are nic, sat")
+
+
 @pytest.mark.parametrize("metric", ["dbac", "gender_error"])
 def test_the_files_give_the_library_s_comparison_of_any_metric(metric, files, planted, tmp_path):
     shown = invoke("compare", *files, "--metric", metric, *QUICK, "--output", tmp_path / "all.json")
@@ -46,46 +57,14 @@ def test_the_files_give_the_library_s_comparison_of_any_metric(metric, files, pl
     )
 
 
-def test_consistency_prints_tables_and_writes_the_library_s_study_and_a_plot(files, planted, tmp_path):
-    encoders = ["--encoder", "bow", "--encoder", "plain=linear"]
-    written = ["--output", tmp_path / "study.json", "--plot", tmp_path / "study.html"]
-    shown, notes = ran("consistency", *files, *encoders, "--trials", "2", "--no-cache", *written)
-    captioners = {name: vars(planted["nic"]) | {"predictions": one.predictions} for name, one in planted.items()}
-    expected = consistency(captioners, {"bow": "bow", "plain": "linear"}, trials=2, bootstrap=0, cache=False)
-    found = json.loads((tmp_path / "study.json").read_text())
-    assert found["scores"] == json.loads(json.dumps(expected.as_dict()["scores"]))
-    page = (tmp_path / "study.html").read_text()
-    assert all(text in page for text in ("bow", "plain", "nic: LIC x 100", "sat: DBAC T to A, net"))
-    for text in ("LIC x 100", "DBAC T to A, matched", "coefficient of", "conflicts", "correlation", "variation"):
-        assert text in shown
-    assert f"{expected.scores['lic'][1, 0]:.1f} (2)" in shown
-    assert "0% done: lic of nic by bow" in notes
-    assert " s to go" in notes
-
-
-@pytest.mark.parametrize("command", ["compare", "consistency"])
-def test_a_name_in_brackets_is_shown_letter_by_letter(command, files, folder):
+def test_a_name_in_brackets_is_shown_letter_by_letter(files, folder):
     """Rich would take `[/v2]` for the end of a style that never began, after hours of training."""
     renamed = ["--predictions", f"nic[/v2]={folder / 'nic.parquet'}", "--predictions", f"[bold]={files[3]}"]
-    arguments = [*renamed, *files[4:], "--metric", "lic", "--trials", "2", "--no-cache", "--encoder", "bow"]
-    arguments += ["--score", "leakage"] if command == "compare" else ["--encoder", "[/i]=linear"]
-    shown = invoke(command, *arguments)
-    for text in ("nic[/v2]", "[bold]", "leakage" if command == "compare" else "[/i]"):
+    shown = invoke(
+        "compare", *renamed, *files[4:], "--metric", "lic", "--trials", "2", "--no-cache", "--encoder", "bow"
+    )
+    for text in ("nic[/v2]", "[bold]"):
         assert text in shown
-
-
-def test_files_that_do_not_fit_together_are_refused(files, tmp_path, planted):
-    labels, half = planted["nic"].attributes, IMAGES // 2
-    for name, ids in (("early", range(half)), ("late", range(half, IMAGES)), ("turned", range(IMAGES))):
-        captions = [planted["sat"].predictions[i] for i in ids]
-        gender = [labels[IMAGES - 1 - i] if name == "turned" else labels[i] for i in ids]
-        table = pa.table({"image_id": list(ids), "caption": captions, "gender": gender})
-        pq.write_table(table, tmp_path / f"{name}.parquet")
-    early, late, turned = (["--predictions", tmp_path / f"{name}.parquet"] for name in ("early", "late", "turned"))
-    assert "have no image in common" in refused("compare", *early, *late, *files[4:], *QUICK)
-    assert "attributes of early and turned differ" in refused("compare", *early, *turned, "--metric", "lic", *QUICK)
-    assert "needs two or more" in refused("compare", *early, *QUICK)
-    assert "two are called 'early'" in refused("compare", *early, *early, *QUICK)
 
 
 @pytest.mark.parametrize(

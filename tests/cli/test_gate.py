@@ -75,7 +75,7 @@ def test_scores_of_several_metrics_and_captioners(sides):
 @pytest.mark.parametrize(
     ("bound", "options", "message"),
     [
-        ("sway_t_a=1", [], "--at-most sway_t_a=1: no metric of captions has that score; there are sway_t_to_a"),
+        ("sway_t_a=1", [], "--at-most sway_t_a: no metric of captions has that score; there are sway_t_to_a"),
         ("sway_t_to_a", [], "--at-most sway_t_to_a: give a score and a number, as in sway_t_to_a=1"),
         ("sway_t_to_a=nan", [], "--at-most sway_t_to_a=nan: give a score and a number"),
         ("sway_t_to_a=1", ["--bootstrap", "0"], "--at-most sway_t_to_a: there is no interval to judge by"),

@@ -80,8 +80,8 @@ def test_both_attributes_are_shown_and_written_alone_and_crossed(metric, one_way
     for cell in written["cells"]:
         assert [*cell["labels"].values(), str(cell["images"])] in lines
     main = "DBAC A to T, net" if metric is dbac else "LIC x 100"
-    for heading, values in (("gender", 2), ("skin", 2), ("gender x skin", 4)):
-        assert any(line.startswith(heading) and f" {values} " in line and main in line for line in shown.splitlines())
+    for heading in ("gender", "skin", "gender x skin"):
+        assert any(line.startswith(heading) and main in line for line in shown.splitlines())
     assert f"signature {expected.crossed.signature}" in shown
     assert f"{len(captions)} images" in shown
 

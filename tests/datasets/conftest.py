@@ -152,7 +152,31 @@ def verbs(count=45):
     return {"annotations/captions_val2014.json": {"images": images, "annotations": annotations}}
 
 
-ALL = {"coco_caption_bias": coco, "lic_captions": lic, "artemis_emotions": artemis, "controlled_verbs": verbs}
+def narratives():
+    """COCO's folder with Localized Narratives, with traces and without; of image 21 nothing else is known."""
+    nine, five = ("In this image I see a man. He holds an umbrella.", "A person, it rains."), (" ", "There is a woman.")
+    told = [
+        *((9, text) for text in nine),
+        *((5, text) for text in five),
+        (11, "A girl."),
+        (21, "Trees."),
+        (13, "A boy."),
+    ]
+    lines = [json.dumps({"image_id": str(image), "annotator_id": 3, "caption": text}) for image, text in told]
+    return coco() | {
+        "coco_train_localized_narratives-00000-of-00004.jsonl": "\n".join([*lines[4:], ""]),
+        "coco_val_localized_narratives.jsonl": "\n".join(lines[:4]),
+        "coco_val_captions.jsonl": "not read beside the file with traces",
+    }
+
+
+ALL = {
+    "coco_caption_bias": coco,
+    "coco_narratives": narratives,
+    "lic_captions": lic,
+    "artemis_emotions": artemis,
+    "controlled_verbs": verbs,
+}
 
 
 def write(folder, files):

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from collections import Counter, defaultdict
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from captionbias.datasets.artemis_emotions import EMOTIONS, ArtemisEmotions
+from captionbias.datasets.artemis_emotions import ArtemisEmotions
 from tests.datasets.conftest import artemis, records_of, write
 
 HEADER = "art_style,painting,emotion,utterance\n"
@@ -33,31 +29,6 @@ def test_paintings_get_the_emotion_that_most_people_felt(folder):
         "emotions": ["awe", "awe", "fear"],
     }
     assert source.left_out["paintings"] == {"empty utterances": 1, "without a most frequent emotion": 1}
-
-
-WORDS = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=6)
-CELLS = st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.sampled_from(EMOTIONS), WORDS)
-
-
-@settings(max_examples=30, deadline=None)
-@given(cells=st.lists(CELLS, min_size=1))
-def test_any_cells_are_read_as_the_csv_module_wrote_them(cells, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("artemis")
-    with (folder / "a.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([HEADER.strip().split(","), *cells])
-    felt = defaultdict(list)
-    for style, painting, emotion, words in cells:
-        if words.strip():
-            felt[f"{style}/{painting}"].append((words, emotion))
-    utterances = [(row["image_id"], row["references"][0], row["attribute"]) for row in read(folder, "utterances")]
-    voted = {row["image_id"]: row["attribute"] for row in read(folder)}
-    assert utterances == [(key, *pair) for key in sorted(felt) for pair in felt[key]]
-    expected = {}
-    for key, pairs in felt.items():
-        (emotion, most), *others = Counter(emotion for _, emotion in pairs).most_common()
-        if not others or others[0][1] < most:
-            expected[key] = emotion
-    assert voted == expected
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from pycocotools import mask
 from pycocotools.coco import COCO
 
 from captionbias.datasets.coco_files import (
-    Image,
     read_captions,
     read_categories,
     read_images,
@@ -51,14 +50,6 @@ def assert_outlines_are_those_of_pycocotools(content, folder):
         if counts:
             decoded = mask.decode({"size": SIZE, "counts": counts})
             np.testing.assert_array_equal(decoded, api.annToMask(annotation))
-
-
-def test_images_come_by_ascending_id_and_may_lack_their_size(tmp_path):
-    images = read_images(write(tmp_path / "a.json", coco()["captions_val2014.json"]))
-    assert list(images) == [5, 7, 9, 11, 13, 42]
-    assert images[9] == ("COCO_val2014_000000000009.jpg", HEIGHT, WIDTH)
-    listed = {"images": [{"id": 3, "file_name": "a", "height": None}, {"id": 2, "file_name": "b", "width": 5}]}
-    assert read_images(write(tmp_path / "a.json", listed)) == {2: Image("b", 0, 5), 3: Image("a", 0, 0)}
 
 
 CORNER = st.integers(-3, 40) | st.floats(-50, 90, allow_nan=False)

@@ -81,6 +81,12 @@ def folder(planted, tmp_path, monkeypatch) -> Path:
         for image in range(9)
     ]
     pd.DataFrame(answers, columns=["captioner", "image_id", "annotator", "answer"]).to_csv(tmp_path / "answers.csv")
+    votes = [
+        (image, n, label if (image + n) % 7 else "unsure")
+        for n in range(3)
+        for image, label in enumerate(planted.attributes)
+    ]
+    pd.DataFrame(votes, columns=["image_id", "annotator", "gender"]).to_csv(tmp_path / "votes.csv", index=False)
     pd.DataFrame({"captioner": list("abc"), "lic": [1.0, 2.0, 4.0]}).to_csv(tmp_path / "scores.csv", index=False)
     (tmp_path / "my_tasks.json").write_text(json.dumps({"cake": ["cake"], "dog": ["dog"]}))
     write_pictures(tmp_path / "val2014", [42, 43])

@@ -5,16 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
-import runpy
 import subprocess
 import sys
 from pathlib import Path
 
-import accelerate
 import pytest
-import torch
-from accelerate import tracking
-from accelerate.tracking import GeneralTracker
 
 import captionbias
 from tests.patience import PATIENCE
@@ -40,47 +35,6 @@ def test_finite_scores_are_logged_over_the_training(tmp_path):
     assert rows[2]["empty_captions"] < 0.1
     for name in ("dbac_a_to_t_matched", "dbac_a_to_t", "dbac_t_to_a_matched", "dbac_t_to_a", "lic"):
         assert math.isfinite(rows[2][name]), name
-
-
-class Lines(GeneralTracker):
-    """A tracker like those of accelerate, which appends lines of JSON to a file."""
-
-    name = "lines"
-    requires_logging_directory = True
-    tracker: Path | None = None
-
-    def __init__(self, project: str, folder: str) -> None:
-        super().__init__()
-        self.tracker = Path(folder, f"{project}.jsonl")
-        self.tracker.parent.mkdir(exist_ok=True)
-
-    def store_init_configuration(self, values):
-        self.log(values)
-
-    def log(self, values, step=None, **options):
-        with self.tracker.open("a") as file:
-            file.write(json.dumps({"step": step, **values}) + "\n")
-
-
-@pytest.mark.skipif(
-    tuple(map(int, accelerate.__version__.split(".")[:2])) < (1, 15), reason="takes no tracker that a test makes up"
-)
-def test_scores_go_to_the_trackers_of_accelerate(tmp_path, monkeypatch):
-    """As to TensorBoard, W&B and Trackio: the settings once, then each measurement under its step."""
-    monkeypatch.setenv("ACCELERATE_USE_CPU", "1")
-    monkeypatch.setitem(tracking.LOGGER_TYPE_TO_CLASS, "lines", Lines)
-    sizes = {"steps": 4, "every": 2, "train_images": 100, "eval_images": 100, "batch_size": 10}
-    where = {"output": tmp_path / "table.json", "log_with": ["lines"], "log_dir": tmp_path / "logs"}
-    threads = torch.get_num_threads()
-    runpy.run_path(str(EXAMPLE))["main"](**sizes, **where)
-    torch.set_num_threads(threads)
-    settings, *logged = map(json.loads, (tmp_path / "logs" / "captionbias.jsonl").read_text().splitlines())
-    assert (settings["steps"], settings["model"]) == (4, "small")
-    rows = json.loads((tmp_path / "table.json").read_text())
-    assert [row["step"] for row in logged] == [0, 2, 4]
-    for row, written in zip(logged, rows, strict=True):
-        assert row == {name: value for name, value in written.items() if isinstance(value, float) or name == "step"}
-    assert math.isfinite(logged[-1]["loss"])
 
 
 @pytest.mark.slow

@@ -148,20 +148,6 @@ def test_words_that_name_the_attribute_are_masked_and_only_captions_held_back_ar
     assert len({found.rows[found.trials == trial].tobytes() for trial in range(3)}) == 3
 
 
-@pytest.mark.parametrize("table", ["by_word", "by_class"])
-def test_a_class_is_found_in_other_case_and_the_error_for_another_names_those_there_are(table):
-    found = getattr(replace(CLASSES, classes=("Female", "Male")), table)()
-    assert found["female"] is found["Female"]
-    assert found["MALE"] == found["Male"]
-    with pytest.raises(KeyError, match=r"'woman' is not a class here; those are 'Female', 'Male'"):
-        found["woman"]
-    assert "woman" not in found
-    assert list(found) == ["Female", "Male"]
-    crossed = getattr(replace(CLASSES, classes=("male", "Male")), table)()
-    with pytest.raises(KeyError, match="MALE"):
-        crossed["MALE"]
-
-
 # --- the tables ---
 
 TOKENS = tokenize(["x y", "x", "y z", "x y"])
@@ -250,11 +236,12 @@ def test_one_caption_is_shown_with_the_means_over_its_trials():
         ({"seed": -1}, r"seed must be a whole number of 0 or more"),
         ({"tasks": None}, r"tasks is missing: T to A needs .* give tasks"),
         ({"classes": ["dog", "wine"]}, r"classes\[1\] 'wine' is not a task that an image shows; .* cake, dog, tie"),
-        ({"classes": "dog"}, r"classes must list one or more tasks, each once, not 'dog'"),
-        ({"classes": ["dog", "dog"]}, r"classes must list one or more tasks, each once"),
         ({"preset": "lic-2022"}, r"preset 'lic-2022' is unknown; choose one of dbac-2026"),
         ({"direction": "both"}, r"direction 'both' is unknown; choose one of a_to_t, t_to_a"),
-        ({"direction": "a_to_t"}, r"tasks has no meaning in direction 'a_to_t'; .* give direction='t_to_a'"),
+        (
+            {"direction": "a_to_t"},
+            r"tasks, references and classes have no meaning .*give direction='t_to_a'",
+        ),
     ],
 )
 def test_bad_arguments_are_named(arguments, message):
@@ -268,6 +255,6 @@ def test_what_cannot_be_explained_is_not_trained(monkeypatch):
     with pytest.raises(ValueError, match=r"pip install 'captionbias\[explain\]'"):
         attribute_captions(*people())
     unexplained = replace(find_attacker("bow"), explained=None)
-    monkeypatch.setattr("captionbias.explain.attributions.find_attacker", lambda *_: unexplained)
+    monkeypatch.setattr("captionbias.explain.attributions.find_attacker", lambda *_, **__: unexplained)
     with pytest.raises(ValueError, match=r"encoder 'bow' cannot be explained"):
         attribute_captions(*people(), preset="fast")

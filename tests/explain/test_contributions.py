@@ -181,6 +181,6 @@ def test_steps_are_added_where_values_do_not_add_up(fitted, monkeypatch):
 )
 def test_a_network_that_reads_words_otherwise_is_refused_but_scored(fitted, module, reason):
     attacker = fitted(module)
-    assert np.isfinite(attacker.scores(attacker.trial.test).log_probability).all()
+    assert np.isfinite(attacker.test_scores.log_probability).all()
     with pytest.raises(ValueError, match=rf"encoder {module.__name__} cannot be explained \(({reason}).*one torch\.nn"):
         contributions(attacker, attacker.trial.test)

@@ -54,17 +54,6 @@ def test_an_image_counts_as_the_share_of_its_annotators():
     found = anonymousbench(pd.DataFrame(rows, columns=["captioner", "image", "annotator", "answer"]))
     assert found.human["nic"].value == pytest.approx(100 * (1 / 3 + 1) / 2)
     assert (found.images, found.annotators) == (2, 3)
-    assert found.agreement == pytest.approx(1 / 3)
-
-
-def test_alpha_is_that_of_krippendorff_s_example():
-    """The binary example of "Computing Krippendorff's Alpha-Reliability" (2011): ten units, two observers, 0.095."""
-    first, second = "0100000000", "1110010010"
-    rows = [("nic", unit, who, x) for who, marks in (("a", first), ("b", second)) for unit, x in enumerate(marks)]
-    found = anonymousbench(pd.DataFrame(rows, columns=["captioner", "image", "annotator", "answer"]), bootstrap=0)
-    assert found.agreement == pytest.approx(0.6)
-    assert found.alpha == pytest.approx(0.095, abs=0.001)
-    assert found.human["nic"].low is None
 
 
 def test_the_interval_covers_the_truth_and_annotators_widen_it():
@@ -105,7 +94,7 @@ def test_only_images_that_every_captioner_has_answers_for_count():
         ({"answer": ["yes", "perhaps"]}, r"answer\[1\] is 'perhaps'.*yes or no"),
         ({"answer": ["yes", None]}, r"answer\[1\] is missing"),
         ({"captioner": ["nic", " "]}, r"captioner\[1\] is missing"),
-        ({"image_id": [1, 1]}, "rows 0 and 1 are both an answer"),
+        ({"image_id": [1, 1]}, "row 1 is one more answer of the annotator to the caption of image 1 by nic"),
         ({"captioner": ["nic", "sat"]}, "no image has answers for each of nic, sat"),
     ],
 )
@@ -118,10 +107,9 @@ def test_bad_answers_are_refused_by_row(change, message):
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        ({"nic": {"lic": 1.0}}, "no scores of sat"),
-        ({"nic": {"lic": 1.0}, "sat": {"lic": "high"}}, "lic of sat is 'high'"),
-        ({"captioner": ["nic", "nic"], "lic": [1, 2]}, "nic has two rows"),
-        ({"captioner": ["nic", "sat"]}, "has no scores"),
+        ({"nic": {"lic": 1.0}}, "lic of sat is no number"),
+        ({"nic": {"lic": 1.0}, "sat": {"lic": "high"}}, "lic of sat is no number"),
+        ({"captioner": ["nic", "nic"], "lic": [1, 2]}, "duplicate"),
     ],
 )
 def test_bad_scores_are_refused_by_captioner(scores, message):
@@ -129,15 +117,10 @@ def test_bad_scores_are_refused_by_captioner(scores, message):
         anonymousbench(answers({"nic": 10, "sat": 60}), scores)
 
 
-@pytest.mark.parametrize("kind", ["csv", "json", "records.json"])
-def test_the_command_prints_and_writes_what_the_library_says(kind, tmp_path):
+def test_the_command_prints_and_writes_what_the_library_says(tmp_path):
     answers({name: gt for name, (_, _, gt) in PRINTED.items()}).to_csv(tmp_path / "answers.csv", index=False)
-    table = pd.DataFrame([{"captioner": name, **row} for name, row in SCORES.items()])
-    scores = tmp_path / f"scores.{kind}"
-    if kind == "csv":
-        table.to_csv(scores, index=False)
-    else:
-        scores.write_text(json.dumps(SCORES) if kind == "json" else table.to_json(orient="records"))
+    scores = tmp_path / "scores.csv"
+    pd.DataFrame([{"captioner": name, **row} for name, row in SCORES.items()]).to_csv(scores, index=False)
     output = tmp_path / "all.json"
     shown, _ = ran("anonymousbench", "--answers", tmp_path / "answers.csv", "--scores", scores, "--output", output)
     assert "imagecaptioner2  0.80 [" in shown

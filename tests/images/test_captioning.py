@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import logging
-import re
 import shutil
-import sys
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 
 from benchmarks import families
-from captionbias import progress
 from captionbias.captions import CaptionBiasWarning
-from captionbias.images import captioners, captioning
+from captionbias.images import captioning
 from captionbias.images.captioners import plain
-from captionbias.images.captioning import caption
-from captionbias.images.draws import Draws
+from captionbias.images.captioning import Draws, caption
 from captionbias.images.reading import read_images
 
 MODELS = ["tiny_blip", "tiny_encoder_decoder", "tiny_git", "tiny_chat_model"]
@@ -61,8 +54,7 @@ def by_hand(folder, images, prompt=None):
 def test_captions_are_those_of_a_plain_loop_alone_and_in_batches(model, all_pictures):
     images = read_images(all_pictures)
     prompt = "describe this picture" if "llava" in model.name else None
-    by_id = zip(images.ids, by_hand(model, images, prompt), strict=True)
-    expected = {image: text for image, text in by_id if text}  # some processors make one of them empty: it is left out
+    expected = dict(zip(images.ids, by_hand(model, images, prompt), strict=True))
     assert len(set(expected.values())) > 4
     for batch_size in (1, 4):
         captions = caption(model, images, prompt=prompt, batch_size=batch_size, cache=False, **SHORT)
@@ -148,50 +140,19 @@ def test_images_that_cannot_be_read_are_named_and_left_out(tiny_blip, pictures):
         caption(tiny_blip, pictures, **SHORT)
 
 
-def test_empty_captions_are_left_out_with_a_note(tiny_blip, all_pictures, monkeypatch):
+def test_empty_captions_and_refusals_are_empty_with_a_note(tiny_blip, all_pictures, monkeypatch):
     from captionbias.training import captioning as training
 
-    monkeypatch.setattr(
-        training, "caption_images", lambda model, processor, images, **_: ["  a\n dog "] + [" "] * (len(images) - 1)
-    )
-    with pytest.warns(CaptionBiasWarning, match="9 of 12 images have an empty caption and are left out: 1; 2; 3; 5"):
-        found = caption(tiny_blip, all_pictures, batch_size=4)
-    assert found == {"0": "a dog", "4": "a dog", "8": "a dog"}
-
-
-def test_progress_is_reported_in_one_way(tiny_blip, all_pictures, monkeypatch, caplog):
-    monkeypatch.setattr(progress, "LINE_EVERY", 0.01)
-    seen = []
-    options = {"batch_size": 6, "cache": False, **SHORT}
-    with caplog.at_level(logging.INFO, "captionbias"):
-        caption(tiny_blip, all_pictures, watch=lambda step, done: seen.append((step, done)), **options)
-        assert not caplog.messages
-        caption(tiny_blip, all_pictures, **options)
-    assert [done for _, done in seen] == [0.0, 0.5]
-    assert all(step.startswith("captions by blip") for step, _ in seen)
-    assert re.fullmatch(r"captions by \S+: \d of 2 batches in \d+ s", caplog.messages[-1])
-
-
-def test_no_more_than_two_batches_are_decoded_at_a_time(tiny_blip, monkeypatch):
-    """Whatever the number of images."""
-    opened, captioned, most = [0], [0], [0]
-    plain = captioning.open_image
-
-    def counted(source, name):
-        opened[0] += 1
-        most[0] = max(most[0], opened[0] - captioned[0])
-        return plain(source, name)
-
-    def fake(model, processor, images, **_):
-        captioned[0] += len(images)
-        return ["a dog"] * len(images)
-
-    monkeypatch.setattr(captioning, "open_image", counted)
-    monkeypatch.setattr("captionbias.training.captioning.caption_images", fake)
-    pixels = np.random.default_rng(0).integers(0, 256, (200, 4, 4), dtype=np.uint8)
-    caption(tiny_blip, [Image.fromarray(one) for one in pixels], batch_size=10)
-    assert opened == captioned == [200]
-    assert most[0] <= 20
+    answers = ["  a\n dog ", " ", "I'm sorry, but I can't help with that.", "a sorry sight"]
+    monkeypatch.setattr(training, "caption_images", lambda model, processor, images, **_: answers)
+    with pytest.warns(CaptionBiasWarning) as noted:
+        captions = caption(tiny_blip, all_pictures, batch_size=4)
+    assert list(captions.values()) == ["a dog", "", "", "a sorry sight"] * 3
+    said = "I'm sorry, but I can't help with that."
+    assert [str(one.message) for one in noted if "empty" in str(one.message)] == [
+        "3 of 12 images have an empty caption: 1, 5, 9",
+        f"3 of 12 images are refused, and have an empty caption: 2 ({said}), 6 ({said}), 10 ({said})",
+    ]
 
 
 def refused(model, images, **options):
@@ -233,12 +194,6 @@ def test_drawn_captions_depend_on_the_seed_and_the_image_alone(tiny_blip, all_pi
     assert almost_greedy == caption(tiny_blip, all_pictures, **SHORT)
 
 
-def test_a_model_that_transformers_places_has_the_same_captions(tiny_blip, all_pictures):
-    placed = caption(tiny_blip, all_pictures, device_map="cpu", cache=False, **SHORT)
-    assert placed == caption(tiny_blip, all_pictures, **SHORT)
-    assert len(caption(tiny_blip, all_pictures, dtype="bfloat16", **SHORT)) == len(placed)
-
-
 def test_draws_have_the_probabilities_of_their_logits():
     logits = torch.tensor([[0.0, 1.0, 2.0, -3.0]])
     found = {top_p: np.zeros(4) for top_p in (1.0, 0.7)}
@@ -259,11 +214,9 @@ def test_captions_that_the_limit_cuts_off_are_counted_again_when_they_are_kept(t
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"batch_size": 0}, "batch_size is 0: it must be 1 or more"),
         ({"temperature": 0}, "temperature is 0: it must be above 0"),
-        ({"top_p": 1.1}, "top_p is 1.1: it must be above 0 and no more than 1"),
+        ({"top_p": 1.1}, "top_p.* but is 1.1"),
         ({"top_p": 0.9, "num_beams": 2}, "num_beams is 2: captions are drawn without beams"),
-        ({"dtype": "int8"}, "dtype is 'int8': choose from float32"),
         ({"revision": "main"}, "revision: model .* is a folder here"),
         ({"template_arguments": {"style": 1}}, "template_arguments: model .* has no chat template"),
     ],
@@ -273,32 +226,23 @@ def test_options_that_make_no_sense_are_refused(tiny_blip, all_pictures, options
         caption(tiny_blip, all_pictures, **options)
 
 
-def with_template(folder, source, template, *, of_tokenizer):
-    """A copy of a chat model with another template, kept in its processor or in its tokenizer."""
+def with_template(folder, source, template):
+    """A copy of a chat model with another template."""
     from transformers import AutoProcessor
 
     shutil.copytree(source, folder)
     processor = AutoProcessor.from_pretrained(source)
     (folder / "chat_template.jinja").unlink()
-    processor.chat_template = None if of_tokenizer else template
-    processor.tokenizer.chat_template = template if of_tokenizer else None
+    processor.chat_template = template
     processor.save_pretrained(folder)
     return folder
 
 
 TYPED = families.template().replace("{{ message.role }}", "{{ message.role }} {% if loud %}red dog {% endif %}")
-JOINED = "{% for message in messages %}{{ message.role + ' ' + message.content }} {% endfor %}assistant "
-
-
-@pytest.mark.parametrize("template", [TYPED, JOINED], ids=["typed", "text"])
-def test_a_template_in_the_tokenizer_is_used(tiny_chat_model, all_pictures, tmp_path, template):
-    model = with_template(tmp_path / "model", tiny_chat_model, template, of_tokenizer=True)
-    expected = caption(tiny_chat_model, all_pictures, prompt="describe this picture", **SHORT)
-    assert caption(model, all_pictures, prompt="describe this picture", **SHORT) == expected
 
 
 def test_arguments_of_the_template_change_captions(tiny_chat_model, all_pictures, tmp_path):
-    model = with_template(tmp_path / "model", tiny_chat_model, TYPED, of_tokenizer=False)
+    model = with_template(tmp_path / "model", tiny_chat_model, TYPED)
     quiet, loud = (caption(model, all_pictures, template_arguments={"loud": one}, **SHORT) for one in (False, True))
     assert quiet != loud
 
@@ -324,49 +268,12 @@ def test_thoughts_and_places_are_not_in_captions(text, expected):
 
 def test_what_a_model_cannot_do_is_said_whole(tiny_chat_model, all_pictures, tmp_path):
     """The image's token is not in what the template makes."""
-    model = with_template(tmp_path / "model", tiny_chat_model, "{{ messages[0].role }}", of_tokenizer=False)
+    model = with_template(tmp_path / "model", tiny_chat_model, "{{ messages[0].role }}")
     message = refused(model, all_pictures, prompt="describe")
     assert "cannot caption these images, asked 'user'" in message
-    assert message.endswith("give another prompt, or name another model")
-    fussy = with_template(tmp_path / "fussy", tiny_chat_model, "{{ raise_exception('no user') }}", of_tokenizer=False)
-    assert "has a chat template that fails (no user): give other template_arguments" in refused(fussy, all_pictures)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"model_type": "molmo_9"}, "does not know: update transformers"),
-        ({"model_type": "molmo_9", "auto_map": {"AutoConfig": "code.Config"}}, "brings code of its own, which is not"),
-    ],
-)
-def test_a_model_that_transformers_cannot_build_is_explained(tiny_blip, all_pictures, tmp_path, changes, message):
-    model = shutil.copytree(tiny_blip, tmp_path / "model")
-    config = json.loads((model / "config.json").read_text())
-    (model / "config.json").write_text(json.dumps(config | changes))
-    assert message in refused(model, all_pictures)
-
-
-def test_a_package_that_a_processor_lacks_is_named(tiny_blip, all_pictures, monkeypatch):
-    from transformers import AutoProcessor
-
-    def lacking(*_, **__):
-        raise ImportError("\nQwen2VLVideoProcessor requires the Torchvision library but it was not found.")
-
-    monkeypatch.setattr(AutoProcessor, "from_pretrained", lacking)
-    assert refused(tiny_blip, all_pictures).endswith("needs torchvision: pip install torchvision first")
-
-
-def test_torchvision_for_another_build_of_torch_is_named(tiny_blip, all_pictures, monkeypatch, tmp_path):
-    (tmp_path / "torchvision").mkdir()
-    (tmp_path / "torchvision/__init__.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')")
-    (tmp_path / "torchvision-0.28.0.dist-info").mkdir()
-    (tmp_path / "torchvision-0.28.0.dist-info/METADATA").write_text("Name: torchvision\nVersion: 0.28.0\n")
-    monkeypatch.delitem(sys.modules, "torchvision", raising=False)
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(
-        ValueError, match=r"torchvision 0\.28\.0 does not load beside torch .*nms does not exist\): ins"
-    ):
-        caption(tiny_blip, all_pictures)
+    assert message.endswith("give another prompt or batch_size, or name another model")
+    fussy = with_template(tmp_path / "fussy", tiny_chat_model, "{{ raise_exception('no user') }}")
+    assert "(no user)" in refused(fussy, all_pictures)
 
 
 def test_an_adapter_is_laid_over_its_model(tiny_blip, all_pictures, tmp_path):
@@ -383,16 +290,7 @@ def test_an_adapter_is_laid_over_its_model(tiny_blip, all_pictures, tmp_path):
     assert found != caption(tiny_blip, all_pictures, **SHORT)
 
 
-def test_an_adapter_without_peft_or_without_its_model_is_refused(tmp_path, all_pictures, monkeypatch):
-    (tmp_path / "adapter_config.json").write_text("{}")
-    (tmp_path / "adapter_model.safetensors").write_bytes(b"")
-    monkeypatch.setattr(captioners, "find_spec", lambda name: None)
-    assert "is an adapter, which needs peft: pip install peft first" in refused(tmp_path, all_pictures)
-    monkeypatch.setattr(captioners, "find_spec", lambda name: name)
-    assert "add its name or folder as base_model_name_or_path" in refused(tmp_path, all_pictures)
-
-
 def test_a_thought_that_the_template_opens_is_no_caption(tiny_chat_model, all_pictures, tmp_path):
-    thinking = with_template(tmp_path / "model", tiny_chat_model, TYPED + "<think>", of_tokenizer=False)
+    thinking = with_template(tmp_path / "model", tiny_chat_model, TYPED + "<think>")
     with pytest.warns(CaptionBiasWarning, match="12 of 12 images have an empty caption"):
-        assert caption(thinking, all_pictures, **SHORT) == {}
+        assert caption(thinking, all_pictures, **SHORT) == dict.fromkeys(map(str, range(12)), "")

@@ -7,10 +7,8 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from pycocotools import mask as coco_mask
 
-from captionbias.images.detectors import load_detector, regions_of
-from captionbias.images.masks import masked
+from captionbias.images.detectors import load_detector
 from captionbias.images.reading import Images, read_images
 
 LABELS = {"id2label": {0: "person", 1: "dog"}, "label2id": {"person": 0, "dog": 1}}
@@ -19,7 +17,7 @@ SHAPES = [(40, 60, 3), (60, 40, 3), (40, 60, 3), (33, 77, 3)]
 
 def detect_regions(model, images, labels=("person",), form="segment", **options):
     """The regions that a model finds in images."""
-    return regions_of(images[:], load_detector(model, labels, form=form, **options), form)
+    return load_detector(model, labels, form=form, **options)(images[:])
 
 
 @pytest.fixture(scope="module")
@@ -95,32 +93,6 @@ def test_a_segment_is_the_models_own(images, semantic):
     np.testing.assert_array_equal(both, np.ones_like(labels, bool))
 
 
-def test_parts_and_boxes_of_what_is_found(images, semantic, tiny_detector):
-    whole, top = (detect_regions(semantic, images, form=form) for form in ("segment", "top:0.5"))
-    box = detect_regions(semantic, images, form="box")[0]
-    assert (top[0] <= whole[0]).all()
-    assert (whole[0] <= box).all()
-    packed = coco_mask.encode(np.asfortranarray(whole[0], np.uint8))
-    left, top_row, width, height = map(int, coco_mask.toBbox(packed))
-    assert box[top_row : top_row + height, left : left + width].all()
-    assert box.sum() == width * height
-
-
-def test_a_higher_threshold_finds_less_and_other_labels_other_things(images, tiny_detector):
-    found = {
-        level: detect_regions(tiny_detector, images, ["person", "dog"], "box", threshold=level) for level in (0.0, 1.0)
-    }
-    assert found[0.0].found.all()
-    assert not found[1.0].found.any()
-    people, dogs = (detect_regions(tiny_detector, images, [label], "box", threshold=0) for label in ("person", "dog"))
-    both = [one | other for one, other in zip(people, dogs, strict=True)]
-    np.testing.assert_array_equal(
-        np.concatenate([region.ravel() for region in found[0.0]]), np.hstack([b.ravel() for b in both])
-    )
-    with pytest.raises(ValueError, match="image row 0 has nothing to mask"):
-        _ = masked(images, found[1.0])[0]
-
-
 def test_what_a_detector_cannot_do_is_an_error(images, tiny_detector, tmp_path):
     from transformers import YolosConfig, YolosModel
 
@@ -128,13 +100,12 @@ def test_what_a_detector_cannot_do_is_an_error(images, tiny_detector, tmp_path):
         load_detector(tiny_detector)
     with pytest.raises(ValueError, match="does not know the label 'cat': choose from person, dog"):
         load_detector(tiny_detector, ["cat"], form="box")
-    with pytest.raises(ValueError, match="threshold is 2: give a score in"):
-        load_detector(tiny_detector, form="box", threshold=2)
-    with pytest.raises(ValueError, match=r"cannot be loaded .*: give a folder with config.json"):
+    with pytest.raises(ValueError, match=r"lacks config\.json"):
         load_detector(str(tmp_path), form="box")
     small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    shutil.copytree(tiny_detector, tmp_path, dirs_exist_ok=True)
     YolosModel(YolosConfig(**small, image_size=[32, 48], patch_size=8)).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="is a YolosModel: give one of object detection, or of instance"):
+    with pytest.raises(ValueError, match="is a YolosModel: give one of object detection, or of seg"):
         load_detector(str(tmp_path), form="box")
 
 
@@ -150,7 +121,7 @@ def test_weights_that_are_missing_or_pickled_are_refused(tiny_detector, tmp_path
     shutil.copytree(tiny_detector, tmp_path / "pickled")
     (tmp_path / "pickled" / "model.safetensors").unlink()
     torch.save(weights, tmp_path / "pickled" / "pytorch_model.bin")
-    with pytest.raises(ValueError, match="cannot be loaded"):
+    with pytest.raises(ValueError, match=r"lacks \.safetensors weights"):
         load_detector(str(tmp_path / "pickled"), form="box")
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from benchmarks import families
 from captionbias.attackers.base import Examples, Trial
-from captionbias.images.captioners import Hearing
 from captionbias.images.captioning import caption
 from captionbias.images.judges import Question, find_judge
 from captionbias.images.reading import read_images
@@ -41,20 +40,3 @@ def test_a_family_that_cannot_judge_is_named(tmp_path):
     trial = Trial("m", Examples(tokens, np.array([0, 1, 0]), 2, ()), rows, rows, 0)
     with pytest.raises(ValueError, match=r"judge .* cannot go on after an image and a text .*: give another model"):
         find_judge(model, asked, as_is=True).fit(trial)
-
-
-def test_a_beginning_of_a_caption_is_left_out_of_it(tmp_path):
-    """Pix2Struct takes it as what its decoder has said."""
-    model, images = families.saved(tmp_path / "model", "Pix2Struct"), families.pictures()
-    short = {"max_new_tokens": 6, "cache": False}
-    begun = caption(model, images, prompt="a woman with a dog", **short)
-    assert begun != caption(model, images, **short)
-    assert len(begun) == families.IMAGES
-    assert not any(text.startswith("a woman with a dog") for text in begun.values())
-
-
-def test_places_that_kosmos_names_are_not_in_captions(tmp_path):
-    captioner = families.opened(families.saved(tmp_path / "model", "Kosmos-2"))
-    said = "a<phrase> dog</phrase><object><patch_index_0003><patch_index_0009></object> on the street"
-    tokens = captioner.tokenizer([said], add_special_tokens=False, return_tensors="pt")["input_ids"]
-    assert Hearing(captioner).batch_decode(tokens, skip_special_tokens=False) == ["a dog on the street"]

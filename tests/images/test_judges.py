@@ -12,7 +12,7 @@ from PIL import Image
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.pretrained import encoding
-from captionbias.images import judges, reading
+from captionbias.images import judges, judging, reading
 from captionbias.images.judges import PROMPTS, Question, answers_for, find_judge, prompt_for
 from captionbias.images.reading import read_images
 from captionbias.text import tokenize
@@ -87,7 +87,7 @@ def test_a_model_says_what_a_plain_loop_says(kind, folder, answers):
         expected = [plain(folder, kind, asked.images[row], text, answer) for answer in answers]
         assert found[row] == pytest.approx(expected, abs=2e-4)
     truth = found[np.arange(5), np.arange(5) % 2]
-    scores = fitted.scores(np.arange(5))
+    scores = judging.scores_of(found, np.arange(5) % 2)
     assert scores.raw == pytest.approx(truth)
     assert np.exp(scores.log_probability) == pytest.approx(np.exp(truth) / np.exp(found).sum(axis=1))
     assert (scores.correct == (found.argmax(axis=1) == np.arange(5) % 2)).all()
@@ -177,9 +177,6 @@ def test_images_are_made_once_whatever_a_judge_does_with_them_and_on_all_cores(t
     judge.fit(trial(train=8))
     judge.fit(trial(train=8, seed=1))
     assert sorted(made) == list(range(12))
-    images = reading.CachedImages([Image.new("RGB", (4, 4)), Image.new("RGB", (4, 4))], room=100)
-    assert len(list(images)) == 2
-    assert list(images.cached) == [0], "there is no room for two"
     large = read_images([Image.new("RGB", (200, 100), "red"), Image.new("RGB", (20, 20), "blue")])
     assert judges.small_pixels(large).shape == (2, 64, 64, 3)
 
@@ -187,15 +184,14 @@ def test_images_are_made_once_whatever_a_judge_does_with_them_and_on_all_cores(t
 def test_prompts_and_answers():
     assert set(PROMPTS) == {"gender", "race", "age", "emotion"}
     assert prompt_for("shoes", " The shoes are ") == "The shoes are"
-    with pytest.raises(ValueError, match="prompt is missing: there is one for gender, race, age, emotion, none for 's"):
-        prompt_for("shoes")
-    with pytest.raises(ValueError, match="prompt is '': give the words"):
-        prompt_for("gender", "")
+    for given in (("shoes",), ("gender", "")):
+        with pytest.raises(ValueError, match="prompt is missing"):
+            prompt_for(*given)
     assert answers_for(["dark", "light"]) == ("dark", "light")
     for answers, message in [
         ({"man": "x"}, "answers: 'man' is no value of the attribute; its values are female, male"),
-        ({"male": " "}, r"answers\['male'\] is ' ': give a word"),
-        ({"male": "female"}, "answers: 'female' is the answer for two values"),
+        ({"male": " "}, "answers are 'female', ' ': give each value words of its own"),
+        ({"male": "female"}, "answers are 'female', 'female': give each value words of its own"),
     ]:
         with pytest.raises(ValueError, match=message):
             answers_for(["female", "male"], answers)
@@ -206,5 +202,5 @@ def test_bad_judges(tiny_blip, tmp_path):
         find_judge("sat", question(), as_is=True)
     with pytest.raises(ValueError, match=r"judge .* lacks config\.json"):
         find_judge(str(tmp_path), question())
-    with pytest.raises(ValueError, match="answers: 'female' and 'male' are the same to judge"):
+    with pytest.raises(ValueError, match="answers: some of 'female', 'male' are the same to judge"):
         find_judge(str(tiny_blip), question(answers=("female", "male")), as_is=True).fit(trial())

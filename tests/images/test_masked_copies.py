@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from captionbias.images import masked_copies
-from captionbias.images.masked_copies import SETTINGS, write_masked
+from captionbias.images.masked_copies import JPEG, SETTINGS, write_masked
 from captionbias.images.masks import mask_image, read_regions
 from captionbias.images.reading import Images, read_images
 from tests.images.coco_pictures import HEIGHT, WIDTH, annotation, pixels, write_annotations, write_pictures
-from tests.patience import PATIENCE
 
 IDS = (7, 9, 42)
 
@@ -34,15 +32,17 @@ def names(folder):
 
 def test_copies_are_called_by_id_and_masked_exactly(planted, tmp_path):
     images, regions = planted
-    copies = write_masked(images, regions, tmp_path / "new" / "to", kind="png", fill="#102030")
+    copies = write_masked(images, regions, tmp_path / "new" / "to", fill="#102030")
     assert (copies.written, copies.there) == (2, 0)
     assert copies.left_out == {"42": "image 42 has nothing to mask"}
-    assert names(tmp_path / "new" / "to") == ["7.png", "9.png", SETTINGS]
+    assert names(tmp_path / "new" / "to") == ["7.jpg", "9.jpg", SETTINGS]
     read = read_images(tmp_path / "new" / "to")
     assert read.ids == ("7", "9")
-    np.testing.assert_array_equal(read[1], mask_image(images[1], regions[1], "#102030"))
+    expected = io.BytesIO()
+    mask_image(images[1], regions[1], "#102030").save(expected, **JPEG)
+    np.testing.assert_array_equal(read[1], Image.open(expected))
     written = json.loads((tmp_path / "new" / "to" / SETTINGS).read_text())
-    assert written == {"settings": {"fill": "#102030", "kind": "png"}, "left_out": copies.left_out}
+    assert written == {"settings": {"fill": "#102030"}, "left_out": copies.left_out}
 
 
 def test_copies_that_are_there_are_not_made_again(planted, tmp_path, monkeypatch):
@@ -59,22 +59,21 @@ def test_copies_that_are_there_are_not_made_again(planted, tmp_path, monkeypatch
     assert write_masked(images.select([0, 1]), regions.select([0, 1]), to).there == 2
 
 
-@pytest.mark.parametrize("kind", ["jpg", "png"])
-def test_a_changed_image_or_region_is_masked_anew(planted, tmp_path, kind):
+def test_a_changed_image_or_region_is_masked_anew(planted, tmp_path):
     images, regions = planted
-    to, black = tmp_path / "to", {"kind": kind, "fill": "#000000"}
+    to, black = tmp_path / "to", {"fill": "#000000"}
     write_masked(images, regions, to, **black)
-    before = {key: (to / f"{key}.{kind}").read_bytes() for key in (7, 9)}
+    before = {key: (to / f"{key}.jpg").read_bytes() for key in (7, 9)}
     images.sources[0].write_bytes(images.sources[1].read_bytes())
     copies = write_masked(images, regions, to, **black)
     assert (copies.written, copies.there) == (1, 1)
-    assert (to / f"7.{kind}").read_bytes() != before[7]
+    assert (to / "7.jpg").read_bytes() != before[7]
 
     moved = [annotation(9, box=(20, 10, 5, 5)), annotation(42), annotation(7, category=18)]
     regions = read_regions(write_annotations(tmp_path, moved, IDS), images)
     copies = write_masked(images, regions, to, **black)
     assert (copies.written, copies.there, list(copies.left_out)) == (2, 0, ["7"])
-    assert names(to) == [f"42.{kind}", f"9.{kind}", SETTINGS]
+    assert names(to) == ["42.jpg", "9.jpg", SETTINGS]
     hidden = np.asarray(read_images(to)[1])
     assert hidden[10:15, 20:25].max() < 40
     assert hidden[3:11, 2:8].max() > 100, "where nobody is any more"
@@ -84,20 +83,11 @@ def test_a_changed_image_or_region_is_masked_anew(planted, tmp_path, kind):
 def test_other_settings_and_foreign_folders_are_refused(planted, tmp_path):
     images, regions = planted
     write_masked(images, regions, tmp_path / "to", settings={"form": "box"})
-    for changed, message in [
-        ({"fill": "blur", "settings": {"form": "box"}}, "made with fill mean, not blur: name another folder"),
-        ({"settings": {"form": "segment"}}, "made with form box, not segment"),
-        ({"kind": "png", "settings": {"form": "box"}}, "made with kind jpg, not png"),
-    ]:
-        with pytest.raises(ValueError, match=message):
+    for changed in ({"fill": "blur", "settings": {"form": "box"}}, {"settings": {"form": "segment"}}):
+        with pytest.raises(ValueError, match=r"copies that were made with {.*}, not {.*}: name another folder"):
             write_masked(images, regions, tmp_path / "to", **changed)
     with pytest.raises(ValueError, match="images has other files: name a new folder"):
         write_masked(images, regions, tmp_path / "images")
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ValueError, match=r"file cannot be made .*: name another folder"):
-        write_masked(images, regions, tmp_path / "file")
-    with pytest.raises(ValueError, match="kind 'gif' is unknown: choose from jpg, png"):
-        write_masked(images, regions, tmp_path / "other", kind="gif")
     for bad in ("a/b", "..", ".hidden", ""):
         with pytest.raises(ValueError, match="cannot be the name of a file: give images a column of other ids"):
             write_masked(Images((bad,), [pixels()]), regions.select([0]), tmp_path / "other")
@@ -112,25 +102,12 @@ def test_images_that_cannot_be_read_are_left_out_or_an_error(planted, tmp_path):
     copies = write_masked(images, regions, tmp_path / "to")
     assert copies.written == 0
     assert list(copies.left_out) == ["7", "9", "42"]
-    assert copies.left_out["7"].endswith("000000000007.png) does not exist")
+    assert "000000000007.png) cannot be read as an image (" in copies.left_out["7"]
     assert "000000000009.png) cannot be read as an image (" in copies.left_out["9"]
-    with pytest.raises(ValueError, match=r"image 7 \(.*000000000007.png\) does not exist: check the path"):
+    with pytest.raises(ValueError, match=r"image 7 \(.*000000000007.png\) cannot be read as an image"):
         write_masked(images, regions, tmp_path / "to", strict=True)
     images.sources[1].write_bytes(whole)
     assert write_masked(images, regions, tmp_path / "to").written == 1  # one that was mended gets its copy
-
-
-def test_a_copy_that_fails_half_way_leaves_nothing(planted, tmp_path, monkeypatch):
-    images, regions = planted
-
-    def save(self, part, **options):
-        part.write_bytes(b"half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Image.Image, "save", save)
-    with pytest.raises(ValueError, match=r"7.jpg cannot be written \(No space left on device\)"):
-        write_masked(images.select([0]), regions.select([0]), tmp_path / "to")
-    assert names(tmp_path / "to") == [SETTINGS]
 
 
 def test_a_detector_sees_only_readable_images_that_have_no_copy(planted, tmp_path):
@@ -145,22 +122,3 @@ def test_a_detector_sees_only_readable_images_that_have_no_copy(planted, tmp_pat
     assert write_masked(images, find, tmp_path / "to").written == 2
     assert write_masked(images, find, tmp_path / "to").there == 2
     assert seen == [2]
-
-
-@pytest.mark.slow
-def test_two_processes_share_the_images_out(tmp_path):
-    ids = tuple(range(1, 8))
-    images = read_images(write_pictures(tmp_path / "images", ids))
-    path = write_annotations(tmp_path, [annotation(key) for key in ids], ids)
-    write_masked(images, read_regions(path, images), tmp_path / "one")
-    launcher = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2"]
-    command = [*launcher, "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no"]
-    command += ["--main_process_port", "0", "-m", "captionbias", "mask", "--images", tmp_path / "images"]
-    command += ["--annotations", path, "--output", tmp_path / "two"]
-    run = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=PATIENCE)
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.replace("\n", "").count("7 masked copies are new") == 1
-    assert names(tmp_path / "two") == names(tmp_path / "one")
-    for name in names(tmp_path / "one"):
-        if name != SETTINGS:
-            assert (tmp_path / "two" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()

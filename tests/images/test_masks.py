@@ -12,7 +12,6 @@ from pycocotools import mask as coco_mask
 
 from captionbias.images.masks import mask_dataset, mask_image, masked, read_form, read_regions
 from captionbias.images.reading import Images, read_images, turned
-from captionbias.warnings import CaptionBiasWarning
 from tests.images.coco_pictures import HEIGHT, WIDTH, annotation, pixels, write_annotations
 
 SIZE = (HEIGHT, WIDTH)
@@ -93,10 +92,8 @@ def test_boxes_and_polygons_off_the_edge_are_cut_off_there(tmp_path):
     np.testing.assert_array_equal(partial, area(slice(2, 5), slice(1, 4)))
 
 
-def test_a_person_without_a_segment_is_masked_by_the_box_with_a_warning(tmp_path):
-    with pytest.warns(CaptionBiasWarning, match="no segment for 1 of the things to mask, .* by their boxes: in 42"):
-        found = region(tmp_path, annotation(42, segmentation=[]))
-    np.testing.assert_array_equal(found, area(slice(3, 11), slice(2, 8)))
+def test_a_person_without_a_segment_is_masked_by_the_box(tmp_path):
+    np.testing.assert_array_equal(region(tmp_path, annotation(42, segmentation=[])), area(slice(3, 11), slice(2, 8)))
 
 
 def test_empty_run_lengths_and_images_without_a_person_have_an_empty_region(tmp_path):
@@ -249,11 +246,7 @@ def test_a_dataset_has_masked_images_when_rows_are_read(tmp_path):
     assert [image.size for image in hidden[:2]["image"]] == [(WIDTH, HEIGHT)] * 2
     with pytest.raises(ValueError, match="image 9 has nothing to mask"):
         _ = hidden[2]
-    with pytest.raises(ValueError, match="'image' is masked by 'image_id': read rows with both"):
-        _ = hidden.remove_columns("image_id")[0]
     assert np.asarray(hidden["image"][0]).tobytes() == np.asarray(hidden[0]["image"]).tobytes()
     assert hidden["caption"][:2] == ["a", "b"]
-    with pytest.raises(ValueError, match="the dataset has no column 'id'"):
-        mask_dataset(dataset, regions, id_column="id")
     with pytest.raises(ValueError, match="regions has none of the images 42"):
         mask_dataset(dataset, regions.select([0, 2]))

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image, ImageOps
 
-from captionbias.images.reading import MAX_PIXELS, Images, open_image, read_images, read_source, stored_size, turned
+from captionbias.images.reading import Images, open_image, read_images, read_source, stored_size, turned
 from tests.patience import PATIENCE
 
 SIZE = (6, 4)  # width, height
@@ -47,8 +47,8 @@ def encoded(image, kind="PNG", **options):
     return file.getvalue()
 
 
-def bomb(path, side=20_000):
-    """A PNG of side x side black pixels, small as a file; what 20,000 a side would take in memory is 1.2 GB."""
+def bomb(path, side):
+    """A PNG of side x side black pixels, small as a file."""
 
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -125,19 +125,15 @@ def test_what_is_no_image_is_named_with_the_way_out(tmp_path, pixels):
     (tmp_path / "text.jpg").write_text("hello")
     (tmp_path / "drawing.eps").write_text("%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\n")
     cases = [
-        (tmp_path / "gone.jpg", r"image 7 \(.*gone.jpg\) does not exist: check the path"),
+        (tmp_path / "gone.jpg", r"image 7 \(.*gone.jpg\) cannot be read as an image \(.*No such file"),
         (tmp_path / "cut.jpg", r"image 7 \(.*cut.jpg\) cannot be read as an image \(.*truncated.*: replace it"),
-        (tmp_path / "text.jpg", r"image 7 \(.*text.jpg\) is not an image in one of the formats AVIF, "),
-        (tmp_path / "drawing.eps", "is not an image in one of the formats"),  # Pillow would start Ghostscript
-        (tmp_path, "cannot be read as an image"),
-        (b"", "image 7 is not an image"),
-        ({"bytes": None, "path": None}, "image 7 is of type NoneType: give a path"),
-        (7, "image 7 is of type int: give a path, a PIL image, bytes or pixels"),
-        (np.zeros((3, 4, 4, 3), np.uint8), r"image 7 has the shape \(3, 4, 4, 3\): give pixels"),
-        (np.zeros((0, 4)), "image 7 has the shape"),
-        (np.full((2, 2), 2.0), r"image 7 has pixels outside \[0, 1\]: divide"),
-        (np.full((2, 2), np.nan), r"image 7 has pixels outside \[0, 1\]"),
-        (np.zeros((2, 2), np.int64), "image 7 has pixels of type int64: give uint8"),
+        (tmp_path / "text.jpg", r"image 7 \(.*text.jpg\) cannot be read .*none of the formats AVIF, "),
+        (tmp_path / "drawing.eps", "none of the formats"),  # Pillow would start Ghostscript
+        (b"", "image 7 cannot be read as an image"),
+        ({"bytes": None, "path": None}, "image 7 cannot be read"),
+        (np.zeros((3, 4, 4, 3), np.uint8), "image 7 cannot be read"),
+        (np.full((2, 2), 2.0), r"image 7 cannot be read as an image \(numbers outside \[0, 1\]; divide"),
+        (np.full((2, 2), np.nan), r"numbers outside \[0, 1\]"),
     ]
     for source, message in cases:
         with pytest.raises(ValueError, match=message):
@@ -145,7 +141,7 @@ def test_what_is_no_image_is_named_with_the_way_out(tmp_path, pixels):
 
 
 def test_a_bomb_is_refused_at_once_and_in_little_memory(tmp_path):
-    bomb(tmp_path / "bomb.png")
+    bomb(tmp_path / "bomb.png", side=10_500)  # which Pillow opens with a warning
     code = """
 import resource, sys, time
 from captionbias.images.reading import open_image, stored_size
@@ -164,19 +160,10 @@ print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_m
     command = [sys.executable, "-c", code, str(tmp_path / "bomb.png"), str(tmp_path / "small.png")]
     run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
     *messages, cost = run.stdout.splitlines()
-    assert all("bomb.png) has more than 100,000,000 pixels: make it smaller, or leave it out" in m for m in messages)
+    assert all("10,500 x 10,500 pixels are more than 100,000,000" in m for m in messages)
     seconds, kilobytes = map(float, cost.split())
     assert seconds < 5
     assert kilobytes < 20_000
-
-
-@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
-def test_pixels_beyond_the_limit_are_refused_below_pillows_own(tmp_path):
-    path = tmp_path / "large.png"
-    bomb(path, side=10_500)
-    assert MAX_PIXELS < 10_500**2
-    with pytest.raises(ValueError, match="has 10,500 x 10,500 pixels, more than 100,000,000"):
-        open_image(path)
 
 
 # Many images
@@ -198,7 +185,7 @@ def test_nothing_is_decoded_before_it_is_asked_for_and_nothing_is_kept(folder):
     (folder / "broken.jpg").write_text("hello")
     images = read_images(folder)
     assert images.ids[1] == "broken"
-    with pytest.raises(ValueError, match=r"image broken \(.*broken.jpg\) is not an image"):
+    with pytest.raises(ValueError, match=r"image broken \(.*broken.jpg\) cannot be read"):
         _ = images[1]
     assert images[0] is not images[0]
 
@@ -208,8 +195,7 @@ def test_tables_and_lists_name_paths_beside_them(folder, pixels):
     pq.write_table(pa.table({"image": names, "image_id": [5, 6]}), folder / "t.parquet")
     (folder / "t.csv").write_text("\n".join(["image_id,file_name", *(f"{5 + n},{x}" for n, x in enumerate(names))]))
     (folder / "t.json").write_text(json.dumps([{"file_name": name} for name in names]))
-    (folder / "t.txt").write_text("\n".join(names) + "\n")
-    for name, ids in [("parquet", ("5", "6")), ("csv", ("5", "6")), ("json", ("42", "7")), ("txt", ("42", "7"))]:
+    for name, ids in [("parquet", ("5", "6")), ("csv", ("5", "6")), ("json", ("42", "7"))]:
         images = read_images(folder / f"t.{name}")
         assert images.ids == ids
         np.testing.assert_array_equal(images[1], pixels[::-1])
@@ -220,8 +206,8 @@ def test_tables_and_lists_name_paths_beside_them(folder, pixels):
 
 def test_datasets_are_read_from_memory_folders_and_parquet_without_decoding(folder, pixels, tmp_path):
     names = ["COCO_val2014_000000000042.png", "more/000000000007.PNG"]
-    rows = {"picture": [str(folder / name) for name in names], "image_id": [5, 6]}
-    features = datasets.Features({"picture": datasets.Image(), "image_id": datasets.Value("int64")})
+    rows = {"image": [str(folder / name) for name in names], "image_id": [5, 6]}
+    features = datasets.Features({"image": datasets.Image(), "image_id": datasets.Value("int64")})
     dataset = datasets.Dataset.from_dict(rows, features)
     dataset.save_to_disk(tmp_path / "saved")
     (tmp_path / "built").mkdir()
@@ -272,12 +258,8 @@ def test_addresses_in_a_table_are_fetched(folder, pixels):
     assert images.ids == ("a", "gone")
     np.testing.assert_array_equal(images[0], pixels)
     assert stored_size(images.sources[0])[:2] == pixels.shape[:2]
-    with pytest.raises(
-        ValueError, match=r"image gone \(memory://host/gone.png\) cannot be fetched \(.*: check the address"
-    ):
+    with pytest.raises(ValueError, match=r"image gone \(memory://host/gone.png\) cannot be read as an image"):
         _ = images[1]
-    with pytest.raises(ValueError, match="is elsewhere: copy it to this machine, or give a table with a column of add"):
-        read_images("https://host/images.tar")
 
 
 def test_sequences_tables_in_memory_and_datasets_with_one_split_are_images(pixels, tmp_path):
@@ -290,13 +272,10 @@ def test_sequences_tables_in_memory_and_datasets_with_one_split_are_images(pixel
         assert images.ids == ("5", "6")
         np.testing.assert_array_equal(images[1], pixels)
     dataset = datasets.Dataset.from_dict({"image": pictures[:1], "id": [7]}).cast_column("image", datasets.Image())
-    assert read_images(datasets.DatasetDict(test=dataset)).ids == ("7",)
-    with pytest.raises(ValueError, match=r"has the splits train, test: give one, such as images\['test'\]"):
-        read_images(datasets.DatasetDict(train=dataset, test=dataset))
-    streamed = dataset.to_iterable_dataset()
-    with pytest.raises(ValueError, match=r"images is streamed, .* give datasets.Dataset.from_list\(list\(images.take"):
-        read_images(streamed)
-    assert read_images(datasets.Dataset.from_list(list(streamed.take(1000)))).ids == ("7",), "as the message says"
+    assert read_images(dataset).ids == ("7",)
+    for source in (datasets.DatasetDict(test=dataset), dataset.to_iterable_dataset()):
+        with pytest.raises(ValueError, match=r"images is a \w*Dataset\w*: give one split of it, and not streamed"):
+            read_images(source)
 
 
 def test_what_has_no_images_or_one_id_twice_is_refused(folder, tmp_path_factory):
@@ -305,7 +284,6 @@ def test_what_has_no_images_or_one_id_twice_is_refused(folder, tmp_path_factory)
         (empty, "has no images: check that it is the right one"),
         (empty / "gone", "does not exist: give a folder or file of images, or owner/dataset"),
         ([], "images has no images"),
-        (7, "images is of type int: give a folder"),
         ([folder / "a.png", empty / "a.jpg"], r"row 0 \(.*\) and row 1 \(.*\) have the same id 'a': remove one"),
     ]
     for source, message in cases:

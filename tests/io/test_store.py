@@ -7,7 +7,6 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 import time
 import warnings
 from hashlib import sha256
@@ -22,7 +21,6 @@ from hypothesis.extra.numpy import array_shapes, arrays, scalar_dtypes
 import captionbias
 from captionbias.io.store import GIGABYTE, Store, open_store
 from captionbias.warnings import CaptionBiasWarning
-from tests.patience import PATIENCE
 
 SOURCE = str(Path(captionbias.__file__).parents[1])
 posix = pytest.mark.skipif(os.name != "posix", reason="how this system refuses is not known here")
@@ -176,9 +174,7 @@ def foreign_arrays(path, **changed):
 
 FOREIGN = {
     "a pickle": lambda path: path.write_bytes(pickle.dumps(Bomb(path.with_name("bomb")))),
-    "an array": lambda path: np.save(path.open("wb"), ARRAYS["score"]),
     "a pickle in an array": lambda path: foreign_arrays(path, score=np.array([Bomb(path.with_name("bomb"))] * 3)),
-    "a pipe": lambda path: (path.unlink(), os.mkfifo(path)),
     "another key's": lambda path: foreign_arrays(path, key=np.array(OTHER)),
     "without an array": lambda path: np.savez(path.open("wb"), key=np.array(KEY)),
 }
@@ -206,8 +202,9 @@ def test_a_file_in_the_folder_s_place_is_warned_of_once_with_the_way_out(tmp_pat
         with pytest.warns(
             CaptionBiasWarning, match=f"kept in {folder} {reason}.* right.*Free space.*CAPTIONBIAS_CACHE"
         ):
-            store.claim("trial", KEY).__enter__()  # before the first training
-        store.save("trial", OTHER, ARRAYS)
+            store.save("trial", KEY, ARRAYS)
+        with store.claim("trial", OTHER):
+            store.save("trial", OTHER, ARRAYS)
         assert not has(store, KEY)
         pickle.loads(pickle.dumps(store)).save("checkpoint", KEY, ARRAYS)
         store.remove("trial", KEY)
@@ -216,94 +213,7 @@ def test_a_file_in_the_folder_s_place_is_warned_of_once_with_the_way_out(tmp_pat
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_a_folder_that_disappears_comes_back_even_while_somebody_waits(store):
-    found = []
-
-    def wait():
-        with store.claim("trial", KEY):  # a warning would be an error
-            found.append(has(store, KEY))
-            store.save("trial", KEY, ARRAYS)
-
-    waiting = threading.Thread(target=wait)
-    with store.claim("trial", KEY):
-        waiting.start()
-        time.sleep(0.1)
-        assert found == []
-        store.folder.rename(store.folder.with_name("gone"))  # at once, as who waits makes it again
-    waiting.join(timeout=PATIENCE)
-    assert found == [False]
-    assert has(store, KEY)
-
-
 # --- claims ---
-
-CLAIM = """
-def log(what, key):
-    with open(folder.parent / "log", "a") as file:
-        file.write(f"{what} {key}\\n")
-
-sys.stdin.readline()
-for key in keys:
-    with store.claim("trial", key):
-        log("in", key)
-        if store.load("trial", key, dict) is None:
-            log("trained", key)
-            time.sleep(0.02)
-            if key != keys[0]:
-                store.save("trial", key, arrays)
-        log("out", key)
-"""
-
-
-def test_processes_that_claim_the_same_trials_take_turns_and_train_each_once(start, store):
-    keys = [key_of(number) for number in range(4)]
-    started = [start(CLAIM, store.folder, *keys) for _ in range(3)]
-    assert [process.stdout.readline() for process in started] == ["ready\n"] * 3
-    for process in started:
-        process.stdin.write("\n")
-        process.stdin.flush()
-    for process in started:
-        output(process)
-    log = (store.folder.parent / "log").read_text().splitlines()
-    for key in keys:
-        turns = [line.split()[0] for line in log if line.endswith(key)]
-        assert [turn for turn in turns if turn != "trained"] == ["in", "out"] * 3, "two held it at once"
-        # The first is never saved, as if its training failed.
-        assert turns.count("trained") == (3 if key == keys[0] else 1)
-    assert names(store.folder) == files(*keys[1:]), "locks pile up"
-
-
-HOLD = """
-with store.claim("trial", keys[0]):
-    print("held", flush=True)
-    sys.stdin.readline()
-"""
-
-
-def test_the_claim_of_a_killed_process_ends_with_it(start, store):
-    assert store.held("trial", [KEY]) == 0
-    assert not store.folder.exists(), "asking who holds what writes nothing"
-    holder, claimed = start(HOLD, store.folder, KEY), threading.Event()
-    assert (holder.stdout.readline(), holder.stdout.readline()) == ("ready\n", "held\n")
-
-    def wait():
-        with store.claim("trial", KEY):
-            claimed.set()
-
-    waiting = threading.Thread(target=wait, daemon=True)
-    waiting.start()
-    assert not claimed.wait(0.1)
-    store.trim()
-    store.clear()
-    assert store.held("trial", [KEY, OTHER]) == 1, "a claim that is held must stay"
-    holder.kill()
-    assert claimed.wait(20)
-    waiting.join(timeout=20)
-    for clean in (store.trim, store.clear, lambda: store.held("trial", [KEY])):
-        clean()
-        assert names(store.folder) == []
-        (store.folder / f"trial-{KEY}.lock").touch()  # as a killed process leaves it
-    assert store.held("trial", [KEY]) == 0
 
 
 @posix
@@ -399,24 +309,19 @@ def test_the_longest_unused_go_first_and_no_more_than_needed(store):
 
 
 def test_embeddings_make_room_before_trials(store):
-    trials, embeddings = aged(store, 2), aged(store, 3, "embeddings")
-    for key in embeddings:
-        os.utime(store.folder / f"embeddings-{key}.npz")
-    size = store.contents()[0].size
-    for limit, left in ((3, [0, 1]), (1, [1])):
-        Store(store.folder, limit * size).trim()
-        assert (kept(store, trials), len(store.keys("embeddings"))) == (left, max(0, limit - 2))
+    trials, embeddings = aged(store, 1), aged(store, 1, "embeddings")
+    os.utime(store.folder / f"embeddings-{embeddings[0]}.npz")
+    Store(store.folder, store.contents()[0].size).trim()
+    assert (kept(store, trials), store.keys("embeddings")) == ([0], [])
 
 
-def test_a_training_in_progress_counts_towards_no_limit_and_goes_when_it_is_finished_or_abandoned(store):
-    going, finished, abandoned = (key_of(name) for name in ("going", "finished", "abandoned"))
-    for key in (going, finished, abandoned):
+def test_a_training_in_progress_counts_towards_no_limit_and_goes_when_it_is_abandoned(store):
+    going, abandoned = key_of("going"), key_of("abandoned")
+    for key in (going, abandoned):
         store.save("checkpoint", key, {"weights": np.zeros(1000)})
     os.utime(store.folder / f"checkpoint-{abandoned}.npz", (time.time() - 8 * 24 * 3600,) * 2)
-    store.save("trial", finished, ARRAYS)
-    Store(store.folder, 2000).trim()
-    assert names(store.folder) == sorted([f"checkpoint-{going}.npz", *files(finished)])
-    assert len(store.clear()) == 2
+    Store(store.folder, 0).trim()
+    assert names(store.folder) == [f"checkpoint-{going}.npz"]
 
 
 def test_what_a_user_keeps_there_is_never_removed(store, tmp_path):
@@ -460,7 +365,6 @@ def bare(monkeypatch, tmp_path):
 def test_the_usual_folder_and_what_moves_it(bare, monkeypatch):
     assert open_store(True) == Store(bare / ".cache" / "captionbias", GIGABYTE)
     for name, value, folder in (
-        ("XDG_CACHE_HOME", "relative", bare / ".cache" / "captionbias"),
         ("XDG_CACHE_HOME", str(bare / "xdg"), bare / "xdg" / "captionbias"),
         ("CAPTIONBIAS_CACHE", "~/mine", bare / "mine"),
         ("CAPTIONBIAS_CACHE", "", bare / "xdg" / "captionbias"),
@@ -472,12 +376,6 @@ def test_the_usual_folder_and_what_moves_it(bare, monkeypatch):
     assert names(bare) == [], "nothing is made before an entry is saved"
 
 
-@pytest.mark.parametrize("value", [None, 1, " ", "a\0b", b"folder"])
-def test_anything_else_is_refused(value):
-    with pytest.raises(ValueError, match=r"cache is .*: give True .* False .* or the path of a folder"):
-        open_store(value)
-
-
 def test_the_limit_is_in_gigabytes(monkeypatch):
     for value, limit in (("0.5", GIGABYTE // 2), ("0", 0), ("", GIGABYTE)):
         monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", value)
@@ -487,9 +385,3 @@ def test_the_limit_is_in_gigabytes(monkeypatch):
         with pytest.raises(ValueError, match=f"CAPTIONBIAS_CACHE_GB is '{value}'.*gigabytes, such as 0.5"):
             open_store(True)
     assert open_store(False) is None
-
-
-def test_a_user_without_a_home_is_warned_and_goes_without(bare, monkeypatch):
-    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # as it is for a user without a home
-    with pytest.warns(CaptionBiasWarning, match=r"no home folder.*Set CAPTIONBIAS_CACHE"):
-        assert open_store(True) is None

@@ -7,7 +7,6 @@ import re
 import sys
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from captionbias.attackers.recipes import RECIPES, Recurrent
@@ -98,29 +97,6 @@ def test_the_same_captions_on_both_sides_give_exactly_0(planted):
                 assert result[f"{score}_ci_high"] == -result[f"{score}_ci_low"] == 3 / len(captions["attributes"])
 
 
-def test_results_are_plain_floats_and_json(planted, result):
-    assert {type(value) for value in without(result).values()} == {float}
-    assert type(result["signature"]) is str
-    assert json.loads(json.dumps(result, allow_nan=False)) == result
-    assert "details" not in dbac(**planted, **FAST)
-
-
-def test_every_score_has_its_intervals_and_every_interval_its_score(result):
-    for direction in DIRECTIONS:
-        omegas = [f"omega_{side}_{direction}{weights}" for side in ("m", "h") for weights in WEIGHTS]
-        for score in (*omegas, *(f"dbac_{direction}{form}" for form in (*SCORES, "_prior"))):
-            assert result[f"{score}_trial_ci_low"] < result[score] < result[f"{score}_trial_ci_high"]
-            assert result[f"{score}_ci_low"] < result[score] < result[f"{score}_ci_high"]
-            assert result[f"{score}_std"] > 0
-
-
-def test_where_every_caption_counts_no_trial_has_a_part_in_the_weights(planted):
-    result = dbac(**planted, **FAST, pairing="every-caption")
-    for direction in DIRECTIONS:
-        assert f"dbac_{direction}_prior_ci_low" in result
-        assert f"dbac_{direction}_prior_std" not in result
-
-
 def test_the_model_side_alone(planted, result):
     alone = dbac(**{**planted, "references": None}, **FAST)
     for direction in DIRECTIONS:
@@ -142,12 +118,6 @@ def test_one_direction_alone_is_the_same_as_among_both(direction, planted, resul
     assert without(alone) == {key: value for key, value in without(result).items() if direction in key}
     assert alone["details"][direction] == result["details"][direction]
     assert set(DIRECTIONS) & set(alone["details"]) == {direction}
-
-
-def test_inverse_cross_entropy_is_the_mean_weight_by_the_mean_loss(planted):
-    result = dbac(**planted, **FAST | {"trials": 1}, quality="inverse_cross_entropy")
-    for part in ("m_a_to_t", "h_a_to_t", "m_t_to_a", "h_t_to_a"):
-        assert result[f"omega_{part}"] == pytest.approx(result[f"mean_weight_{part}"] / result[f"mean_quality_{part}"])
 
 
 def test_a_task_out_of_the_lexicon_is_said(planted):
@@ -269,7 +239,8 @@ def test_a_glove_file_of_ones_own_aligns_the_captions(tiny_glove):
         assert ("names-kept" in result["signature"]) == (preset == "fast")
         json.dumps(result, allow_nan=False)
     strict = dbac(**captions, **FAST | {"alignment": "contextual"}, vectors=tiny_glove, delta=0.1, details=True)
-    assert strict["details"]["a_to_t"]["alignment"]["words_contextual"] == 1
+    alignment = strict["details"]["a_to_t"]["alignment"]
+    assert len([pair for pair in alignment["pairs"] if pair["replacement"] != "<unk>"]) == 1
 
 
 def test_a_word_that_only_masking_takes_from_the_captioner_is_aligned_too(tmp_path):
@@ -283,31 +254,6 @@ def test_a_word_that_only_masking_takes_from_the_captioner_is_aligned_too(tmp_pa
 
 
 # It repeats itself exactly.
-
-
-def scramble_the_global_generators(number):
-    import torch
-
-    np.random.seed(number)
-    torch.manual_seed(number)
-    return np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
-
-
-def state_of_the_global_generators():
-    import torch
-
-    return np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
-
-
-@pytest.mark.parametrize("encoder", ["bow", "lstm-dbac"])
-def test_repeats_itself_whatever_the_global_generators_and_leaves_them_alone(encoder, planted, small_lstm):
-    options = {**FAST, "encoder": encoder, "details": True}
-    results = []
-    for number in (1, 2):
-        state = scramble_the_global_generators(number)
-        results.append(dbac(**planted, **options))
-        assert state_of_the_global_generators() == state
-    assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("encoder", ["bow", "lstm-dbac"])

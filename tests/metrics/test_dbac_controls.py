@@ -87,18 +87,6 @@ def test_a_task_phrase_with_an_attribute_word_in_it_is_hidden_from_blind_attacke
     assert {"doll", "snow"} < words_of(planned["a_to_t"].plans[""].trials["m"][0][0].examples.tokens)
 
 
-@pytest.mark.parametrize("quality", ["confidence", "inverse_cross_entropy"])
-def test_net_is_matched_minus_blind_in_every_trial_and_replicate(planted, quality):
-    samples = dbac.measure(**planted, **FAST, quality=quality).samples
-    for name in DIRECTIONS:
-        matched, blind, net = (samples[f"dbac_{name}{form}"] for form in ("_matched", "_blind", "_net"))
-        assert np.array_equal(net.values, matched.values - blind.values)
-        assert net.per_trial.shape == (2, 20)
-        assert np.array_equal(net.per_trial, matched.per_trial - blind.per_trial)
-        assert net.replicates == pytest.approx(matched.replicates - blind.replicates, abs=1e-12)
-        assert np.ptp(blind.replicates) > 0
-
-
 def test_without_controls_half_as_many_attackers_say_the_same(planted):
     with_controls, twice = number_trained(planted)
     without, once = number_trained(planted, controls=False)

@@ -42,14 +42,6 @@ def test_the_pairs_with_the_largest_net_parts_have_the_intervals(monkeypatch):
     assert all(end in row for row in net for end in ends)
 
 
-@few_images
-def test_without_controls_the_matched_parts_make_the_order():
-    rows = dbac(**vars(plant(300, captions=1)), **FAST, bootstrap=0, controls=False)["details"]["sources"]["a_to_t"]
-    sizes = [abs(row["amplification_matched"]) for row in rows]
-    assert sizes == sorted(sizes, reverse=True)
-    assert not any("net" in key for row in rows for key in row)
-
-
 # Measured from captions.
 
 

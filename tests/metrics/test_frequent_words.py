@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from captionbias.captions import check_captions
-from captionbias.metrics.frequent_words import frequent_words
+from captionbias.metrics.ba_mals import frequent_words
 from captionbias.synthetic import plant
 from captionbias.text import load_lexicon
 from captionbias.text.function_words import FUNCTION_WORDS

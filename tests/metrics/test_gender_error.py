@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.captions import CaptionBiasWarning
-from captionbias.metrics import catalogue, gender_error
+from captionbias.metrics import gender_error
 from captionbias.statistics.samples import LEAST_IMAGES
 
 TEXTS = {
@@ -69,18 +69,6 @@ def test_any_lexicon_of_two_labels_will_do_and_the_second_is_above(lexicon, text
     result = gender_error(predictions=texts, attributes=labels, attribute_lexicon=lexicon, bootstrap=0)
     assert {key: result[key] for key in ("ratio", "error")} == {"ratio": 2.0, "error": 25.0}
     assert f"ratio:{ratio}" in result["signature"]
-
-
-def test_silence_is_told_beside_the_error_and_in_the_sentence_of_the_verdict():
-    rows = [("female", "both"), ("male", "neither"), ("male", "neither"), ("female", "female")]
-    measured = gender_error.measure(
-        predictions=[TEXTS[said] for _, said in rows], attributes=[shown for shown, _ in rows], bootstrap=0
-    )
-    assert (
-        "predictions: 75% name neither label or both, which is never wrong: read error with unnamed" in measured.notes
-    )
-    sentence = catalogue.SCORES["error_excess"].sentence.format(captioner="nic", value="gender", more="less often")
-    assert sentence == "nic names the wrong gender less often than people; none or both is never wrong, see unnamed"
 
 
 def test_without_a_female_caption_there_is_no_ratio_but_a_warning():

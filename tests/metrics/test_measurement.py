@@ -89,10 +89,3 @@ def test_an_extreme_of_what_is_not_defined_is_not_defined():
     assert Extreme.of(min, [sample([1.0]), sample([np.nan], np.full(401, np.nan))]).estimate() is None
     bare = Extreme.of(min, [sample([1.0], []), sample([2.0], [])]).estimate()
     assert (bare.value, bare.low, bare.high) == (1.0, None, None)
-
-
-def test_extremes_of_two_captioners_are_compared_replicate_by_replicate():
-    first, second = (Extreme.of(max, [sample([value]), sample([0.0])]) for value in (3.0, 1.0))
-    difference = first - second
-    assert difference.estimate().value == 2.0
-    assert np.array_equal(difference.replicates, first.replicates - second.replicates)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from captionbias.captions import CaptionBiasWarning, captions_from_table
 from captionbias.captions.values import as_list
 from captionbias.hub import modules
 from captionbias.metrics.catalogue import METRICS
-from tests.patience import PATIENCE
 
 FOLDER = Path(__file__).parents[2] / "metrics"
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 0}
@@ -146,17 +144,6 @@ def test_class_labels_are_read_by_their_names(tmp_path: Path) -> None:
     assert as_list("attributes", unlabelled["gender"]) == ["a", None]
 
 
-def test_the_info_is_that_of_the_function_and_its_card(tmp_path: Path) -> None:
-    for name in METRICS:
-        info, about = load(name, tmp_path).info, getattr(metrics, name).__doc__
-        assert about.strip().startswith(info.description.split("\n")[0])
-        assert "    predictions" in info.inputs_description
-        assert "\n    captions: " not in info.inputs_description
-        assert info.citation.startswith("@")
-        assert info.reference_urls
-        assert info.license == "Apache-2.0"
-
-
 LABELS = {
     "attributes": ["female", "male"] * 30,
     "tasks": [["phone"], [], ["umbrella"]] * 20,
@@ -165,7 +152,6 @@ LABELS = {
 
 
 def test_labels_pass_through_and_are_not_collected(tmp_path: Path) -> None:
-    """Each process hears it at once, and none waits for the others; nor do labels join captions that were added."""
     arrays = {
         "attributes": np.tile(np.eye(2, dtype=int), (30, 1)),
         "tasks": np.tile([[1, 0], [0, 0], [0, 1]], (20, 1)),
@@ -175,10 +161,8 @@ def test_labels_pass_through_and_are_not_collected(tmp_path: Path) -> None:
         assert load("directional_ba", tmp_path).compute(**given) == metrics.directional_ba(**given)
     added = load("directional_ba", tmp_path)
     added.add_batch(**captions())
-    several = load("directional_ba", tmp_path, num_process=2, process_id=1, experiment_id="labels")
-    for module in (added, several):
-        with pytest.raises(ValueError, match=r"predicted_tasks: labels do not go with .* one process"):
-            module.compute(**LABELS)
+    with pytest.raises(ValueError, match=r"predicted_tasks: labels do not go with captions added before"):
+        added.compute(**LABELS)
     assert len(added) == 0
 
 
@@ -218,48 +202,6 @@ def test_what_only_all_rows_show_is_refused_and_all_rows_are_forgotten(tmp_path:
     with pytest.raises(ValueError, match="predictions and references are both missing"):
         module.compute()
     assert module.compute(**good, **FAST) == metrics.lic(**good, **FAST)
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong"), [("lic", {}), ("lic", {"preset": "none"}), ("gender_error", {}), ("directional_ba", {})]
-)
-def test_processes_share_their_images_and_the_first_one_reports(
-    name: str, wrong: dict[str, str], tmp_path: Path
-) -> None:
-    """Also one side alone, of which one process has all; no captions are left on disk."""
-    rows = captions()
-    if name == "gender_error":
-        del rows["references"]
-    if name == "directional_ba":
-        rows["tasks"] = [[caption.split()[-1]] for caption in rows["predictions"]]
-    outcomes: dict[int, Any] = {}
-
-    def process(rank: int) -> None:
-        # evaluate's processes meet through locked files, which serve threads as well.
-        module = load(name, tmp_path, num_process=2, process_id=rank, experiment_id="shared", timeout=PATIENCE)
-        half = {name: column[30 * rank : 30 * (rank + 1)] for name, column in rows.items()}
-        if name == "gender_error":
-            half = {} if rank else rows
-        try:
-            if "tasks" in half:
-                module.add_batch(**half)
-                half = {}
-            outcomes[rank] = module.compute(**half, **{**quick(name), **wrong})
-        except ValueError as error:
-            outcomes[rank] = error
-
-    load(name, tmp_path)  # imported once before both threads want it
-    threads = [threading.Thread(target=process, args=(rank,)) for rank in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert outcomes[1] is None
-    if wrong:
-        assert "preset" in str(outcomes[0])
-    else:
-        assert outcomes[0] == getattr(metrics, name)(**rows, **quick(name))
-    assert not list(tmp_path.rglob("*.arrow"))
 
 
 def test_what_is_installed_is_the_newest_version_and_whole(tmp_path: Path) -> None:

@@ -112,20 +112,6 @@ def test_of_captions_it_is_the_definition_whatever_the_number_of_human_captions(
     assert scores(found) == wanted(VALUES, combinations, rows, known, predicted)
 
 
-def test_combinations_are_those_of_human_captions_and_images_that_show_them_in_several():
-    """A cake in one caption and a knife in the next is no combination; the image shows the one that another has."""
-    captions = {
-        "predictions": ["a woman and a cake", "a man and a cake and a knife"],
-        "references": [["a woman and a cake", "a woman and a knife"], ["a man and a cake and a knife"]],
-        "attributes": ["female", "male"],
-    }
-    result = multi_directional_ba(**captions, bootstrap=0, details=True)
-    table = {(row["attribute"], row["task"]): row for row in result["details"]["pairs"]["t_to_a"]}
-    assert {task for _, task in table} == {"cake", "knife", "knife + cake"}, "in the order of the lexicon"
-    both = table["female", "knife + cake"]
-    assert (both["given"], both["both"], both["predicted_given"], both["predicted_both"]) == (3, 2, 2, 1)
-
-
 # --- what cannot be compared ---
 
 

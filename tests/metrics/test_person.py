@@ -66,15 +66,6 @@ def test_one_more_person_reads_0_within_the_interval_and_planted_bias_does_not()
         assert worse[f"{key}_excess_ci_low"] > 0
 
 
-@each
-def test_without_controls_or_a_second_human_caption_nobody_is_compared_with(metric, captions):
-    one = [texts[:1] for texts in captions.references]
-    given = {name: getattr(captions, name) for name in ("predictions", "attributes", "tasks")}
-    results = [metric(captions, **options(metric), controls=False), metric(**given, references=one, **options(metric))]
-    for result in results:
-        assert not [key for key in result if "_human" in key or "_excess" in key]
-
-
 def test_a_person_that_cannot_be_scored_is_a_note():
     """No image with a second human caption shows a task."""
     references = [["a man", "a boy"], ["a woman and a dog"]] * 20

@@ -95,14 +95,6 @@ def test_matched_dbac_does_not_mind_how_often_tasks_are_named(naming, published)
         assert abs(np.mean([result[score] for result in results])) < 0.01
 
 
-def test_matched_dbac_finds_amplification_by_a_captioner_that_names_little():
-    result = measured(naming=0.5, a_to_t=0.4)
-    for form in ("_matched", "_net"):
-        assert interval(result, f"dbac_a_to_t{form}")[0] > 0.02
-        assert holds_zero(result, f"dbac_t_to_a{form}")
-    assert result["dbac_a_to_t"] - measured(naming=0.5)["dbac_a_to_t"] < 0.03, "the published score hardly moves"
-
-
 @pytest.mark.parametrize("captions", [1, 5])
 @pytest.mark.parametrize("naming", [1, 0.5])
 def test_net_of_a_faithful_captioner_is_0_with_one_reference_and_with_five(naming, captions):

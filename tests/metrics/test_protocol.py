@@ -16,7 +16,7 @@ from captionbias.attackers import placement
 from captionbias.attackers.recipes import RECIPES, Recurrent
 from captionbias.captions import CaptionBiasWarning, read_captions
 from captionbias.metrics import dbac, gender_error, lic
-from captionbias.metrics.protocol import lexicon_name, preset_settings, whole_number
+from captionbias.metrics.protocol import lexicon_name, whole_number
 from captionbias.metrics.verdicts import verdict
 from captionbias.synthetic import plant
 from captionbias.text import load_lexicon
@@ -135,22 +135,6 @@ def test_rows_in_another_order_have_another_signature_and_images_with_ids_the_sa
     first, again = (function(read_captions(table, **usual), bootstrap=30, **options) for table in tables)
     assert first == again
     assert "|rows:" not in first["signature"]
-
-
-def test_presets_are_the_papers_protocols():
-    name, paper = preset_settings("lic", "papers")
-    assert name == "lic-2022"
-    assert (paper["encoder"], paper["trials"], paper["test_share"]) == ("lstm-lic", 10, 0.1)
-    assert paper["alignment"] == "constant"
-    name, paper = preset_settings("dbac", "papers")
-    assert name == "dbac-2026"
-    assert (paper["encoder"], paper["test_share"], paper["quality"]) == ("lstm-dbac", 0.2, "confidence")
-    assert (paper["alignment"], paper["delta"], paper["tokenizer"]) == ("contextual", 0.4, "words")
-    _, published = preset_settings("dbac", "dbac-2026-published")
-    others = {"tokenizer", "task_lexicon", "vectors", "pairing", "controls", "names_kept"}
-    assert {name for name in paper if paper[name] != published[name]} == others
-    for metric in ("lic", "dbac"):
-        assert preset_settings(metric, "fast")[1] == preset_settings(metric, "papers", encoder="bow")[1]
 
 
 def test_whole_numbers():

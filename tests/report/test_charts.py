@@ -5,34 +5,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from captionbias.analysis.audit import Audit
-from captionbias.analysis.compare import Comparison, Difference
-from captionbias.analysis.consistency import Cell, Study
+from captionbias.analysis.compare import Comparison
 from captionbias.analysis.sensitivity import Sensitivity, Specification
 from captionbias.images.masking_study import MaskingStudy
+from captionbias.metrics import catalogue
 from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE
 from captionbias.report import charts
 from captionbias.report.picture import captioner_picture
 from captionbias.report.rows import Row
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
+from captionbias.studies.consistency import Study
 from tests.report.conftest import measured
 
 PICTURES = Path(__file__).with_name("pictures")
 NAMES = ("<b>nic</b>", "2021")
 A_TO_T, T_TO_A = "dbac_a_to_t_net", "dbac_t_to_a_net"
-CURVE = {"deltas": [0.1, 0.3, 0.5, 0.7], "shares": [0.1, 0.5, 0.6, 0.65], "elbow": 0.3}
-DBAC = {
-    NAMES[0]: {A_TO_T: (0.05, 0.11), T_TO_A: (-0.06, -0.02), "dbac_a_to_t": (-0.2, -0.1), "dbac_t_to_a": (-0.1, 0.1)},
-    NAMES[1]: {A_TO_T: (-0.02, 0.03), "dbac_a_to_t": (0.01, 0.02)},  # the other direction is undefined
-}
+DBAC = {A_TO_T: (0.05, 0.11), T_TO_A: (-0.06, -0.02), "dbac_a_to_t": (-0.2, -0.1), "dbac_t_to_a": (-0.1, 0.1)}
 LIC = {NAMES[0]: {"lic": (17.3, 23.0)}, NAMES[1]: {"lic": (-1.5, 4.0)}}
 RANGE = {
     "sway_a_to_t": (4.0, 6.0),
@@ -52,24 +47,6 @@ BAR = {"direction": "a_to_t", "attribute": "woman", "task": "knife", "amplificat
 def measurement(ends):
     (key, (low, high)), *others = ends.items()
     return measured(key, low, high, **dict(others))
-
-
-def compared(metric, by_captioner, *differences):
-    measurements = {name: measurement(ends) for name, ends in by_captioner.items()}
-    return Comparison(metric, [], measurements, [Difference(*NAMES, *of) for of in differences])
-
-
-def made_up() -> Audit:
-    """Two captioners, one more biased from attribute to task."""
-    dbac = compared("dbac", DBAC, (A_TO_T, 0.075, 0.04, 0.11, 0.001, 0.002))
-    aligned = {"a_to_t": {"alignment": {"by_delta": CURVE}}, "t_to_a": {"alignment": {"by_delta": CURVE}}}
-    dbac.measurements[NAMES[0]] = replace(dbac.measurements[NAMES[0]], details=aligned)
-    lic = compared("lic", LIC, ("lic", 18.9, -1.0, 30.0, 0.2, 0.2))
-    sway = compared("sway", dict.fromkeys(NAMES, RANGE))
-    quality = dict(zip(NAMES, ({"cider": 1.2}, {"cider": 0.9}), strict=True))
-    settings = {"attribute_lexicon": "gender", "task_lexicon": None}
-    comparisons = {"sway": sway, "dbac": dbac, "lic": lic}
-    return Audit(NAMES, 240, "", {}, comparisons, {}, {}, quality, {}, (), settings, {})
 
 
 def choices() -> Sensitivity:
@@ -93,34 +70,26 @@ def choices() -> Sensitivity:
 
 
 def drawn() -> dict[str, str]:
-    audit = made_up()
     rows = [
         Row(name, "lic", "lic", sum(ends) / 2, *ends, CANNOT_TELL, "s")
         for name, of in LIC.items()
         for ends in of.values()
     ]
-    cells = {Cell(name, encoder, "lic"): measurement(LIC[name]) for name in NAMES for encoder in ("bow", "linear")}
-    versions = MaskingStudy(
-        {name: {} for name in NAMES}, {"lic": replace(audit.comparisons["lic"], scores=["lic"])}, {}
-    )
+    cells = {(name, encoder, "lic"): measurement(LIC[name]) for name in NAMES for encoder in ("bow", "linear")}
+    lic = Comparison("lic", ["lic"], {name: measurement(LIC[name]) for name in NAMES}, [])
+    versions = MaskingStudy({name: {} for name in NAMES}, {"lic": lic}, {})
     certain = {"amplification_ci_low": 0.1, "amplification_ci_high": 0.3}
-    leaderboard = charts.leaderboard_chart(rows)
     return {
-        "leaderboard": leaderboard.wide,
-        "leaderboard narrow": leaderboard.narrow,
-        "masking": charts.masking_chart(versions).wide,
-        "consistency": charts.consistency_chart(
-            Study([*NAMES], ["bow", "linear"], {"lic": np.zeros((2, 2))}, cells)
-        ).wide,
-        "choices": charts.specification_chart(choices()).wide,
-        "tradeoff": charts.tradeoff_chart(audit).wide,
-        "alignment": charts.alignment_chart(audit).wide,
+        "leaderboard": charts.leaderboard_chart(rows),
+        "masking": charts.masking_chart(versions),
+        "consistency": charts.consistency_chart(Study([*NAMES], ["bow", "linear"], {"lic": np.zeros((2, 2))}, cells)),
+        "choices": charts.specification_chart(choices()),
         "bar": charts.pair_bar(BAR | certain, 0.4),
         "bar of less": charts.pair_bar(BAR | {"amplification": -0.2}, 0.4),
         "captioner": captioner_picture(
             measurement(RANGE).estimates | {"lic": Estimate(20.1, 17.3, 23.0)}, NAMES[0], "gender", "objects", SWAY
         ),
-        "captioner without sway": captioner_picture(audit.measurement("dbac", NAMES[0]).estimates),
+        "captioner without sway": captioner_picture(measurement(DBAC).estimates),
     }
 
 
@@ -142,22 +111,21 @@ def test_every_chart_has_a_picture():
 
 def test_a_mark_and_the_ends_of_its_interval_are_where_their_numbers_are():
     numbers = [Estimate(3.0, 1.0, 5.0), Estimate(-2.0, -4.0, 0.5), Estimate(0.0)]
-    panel = charts.Panel("LIC", [charts.Entry(str(number), one) for number, one in enumerate(numbers)], "lic")
-    undefined = panel._replace(title="undefined", entries=[charts.Entry("sat", None)])
-    for svg in charts.intervals([panel, undefined], "Scores"):
-        root = ElementTree.fromstring(svg)
-        marks = [float(one.get("cx")) for one in root.iter("{http://www.w3.org/2000/svg}circle")]
-        assert len(marks) == 3
-        unit = (marks[0] - marks[1]) / 5
-        ends = [
-            [float(one.get(end)) for end in ("x1", "x2")]
-            for one in root.iter("{http://www.w3.org/2000/svg}line")
-            if one.get("stroke-width") == "3"
-        ]
-        wanted = [[marks[2] + unit * end for end in (one.low, one.high)] for one in numbers[:2]]
-        assert np.allclose(ends, wanted, atol=0.2)
-        texts = {one.text for one in root.iter("{http://www.w3.org/2000/svg}text")}
-        assert {interval(one, 3) for one in numbers} | {"sat"} <= texts
+    entries = [charts.Entry(str(number), one) for number, one in enumerate(numbers)]
+    panel = charts.Panel("LIC", [*entries, charts.Entry("undefined", None)], catalogue.SCORES["lic"])
+    root = ElementTree.fromstring(charts.intervals([panel], "Scores"))
+    marks = [float(one.get("cx")) for one in root.iter("{http://www.w3.org/2000/svg}circle")]
+    assert len(marks) == 3
+    unit = (marks[0] - marks[1]) / 5
+    ends = [
+        [float(one.get(end)) for end in ("x1", "x2")]
+        for one in root.iter("{http://www.w3.org/2000/svg}line")
+        if one.get("stroke-width") == "3"
+    ]
+    wanted = [[marks[2] + unit * end for end in (one.low, one.high)] for one in numbers[:2]]
+    assert np.allclose(ends, wanted, atol=0.2)
+    texts = {one.text for one in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert {interval(one, 1) for one in numbers} | {"undefined"} <= texts
 
 
 if __name__ == "__main__":

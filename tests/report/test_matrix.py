@@ -7,8 +7,9 @@ import pytest
 from captionbias.analysis.audit import audit
 from captionbias.metrics import catalogue
 from captionbias.metrics.verdicts import CANNOT_TELL, LESS, LIKE, MORE
-from captionbias.report.matrix import answer, correction, in_a_sentence, matrix_of, sentences, title_of, words_of
+from captionbias.report.matrix import answer, correction, in_a_sentence, matrix_of, title_of
 from captionbias.report.people import cells, doubts
+from captionbias.report.wording import words_of
 from captionbias.synthetic import plant
 from tests.report.conftest import QUICK, measured
 
@@ -31,11 +32,10 @@ def test_planted_bias_is_more_than_people_and_a_faithful_captioner_is_not(swayed
     assert matrix.answers(0)["biased"] == MORE
     assert matrix.answers(0)["faithful"] in (LIKE, CANNOT_TELL)
     assert matrix.person[0].verdict == "-"
-    assert matrix.notes[0] == "Each differs from every other."
-    assert in_a_sentence(matrix).startswith("On the first of two questions: yes for biased; ")
+    assert matrix.notes[0] == "They differ."
+    assert in_a_sentence(matrix).startswith("Question 1: yes for biased; ")
     assert title_of(swayed) == "Do these captioners exaggerate gender?"
     assert f"All {len(swayed.verdicts)} verdicts" in correction(swayed)
-    assert len(sentences(swayed)) == 4
 
 
 def test_each_cell_of_sway_has_its_numbers_and_captions_that_are_wrong(swayed):

@@ -22,24 +22,6 @@ def elements(picture, name):
     return list(ElementTree.fromstring(picture).iter(f"{SVG}{name}"))
 
 
-def test_every_number_is_in_words_too():
-    (told,) = elements(
-        captioner_picture(DBAC | {"lic": Estimate(20.1, 17.3, 23.0)}, "nic", "gender", "objects"), "desc"
-    )
-    assert told.text == (
-        "Is it that the objects named reveal gender? more than people: 0.090 more (0.080 to 0.100 more); Is it that "
-        "the gender named reveals the objects? less than people: 0.050 less (0.040 to 0.060 less); Can gender be "
-        "guessed from the wording? more than people: 20.1 more (17.3 to 23.0 more)"
-    )
-
-
-def test_names_are_text_and_do_not_leave_the_picture():
-    name = "<script>alert(1)</script>" * 9
-    (shown, *_) = elements(captioner_picture(DBAC, name, "<b>", "&"), "text")
-    assert shown.text.endswith("…")
-    assert len(shown.text) < 50
-
-
 @pytest.mark.parametrize(
     ("keys", "shown"),
     [

@@ -6,16 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from captionbias.analysis.power import Power, Seen
 from captionbias.analysis.sensitivity import Sensitivity, Specification
 from captionbias.metrics import catalogue
-from captionbias.report.html import html_report
-from captionbias.report.markdown import markdown_report
-from captionbias.report.sensitivity import moves, power_table, sensitivity_tables, specifications
+from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE
+from captionbias.report.sensitivity import moves, specifications
 from captionbias.statistics.samples import Estimate
 
 NET, OTHER, MATCHED = "dbac_a_to_t_net", "dbac_t_to_a_net", "dbac_a_to_t_matched"
-VERDICTS = {1: "amplifies", 0: "unclear", -1: "mitigates"}
+VERDICTS = {1: MORE, 0: CANNOT_TELL, -1: LESS}
 
 
 def specified(name, value, side=0, **choices):
@@ -40,20 +38,6 @@ def found():
     )
 
 
-def test_every_specification_has_a_row_for_each_score(found):
-    grid = specifications(found, "<b>nic</b>")
-    rows = [(row[0], row[1], row[5]) for row in grid.rows]
-    said = {NET: ("amplifies", "mitigates", "unclear"), OTHER: ("unclear",) * 3, MATCHED: (None,) * 3}
-    labels = ("base", "delta 0.3", "alignment constant")
-    assert rows == [
-        (catalogue.label(key), label, verdict)
-        for key in found.scores
-        for label, verdict in zip(labels, said[key], strict=True)
-    ]
-    assert grid.rows[0][2:5] == [0.1, 0.08, 0.13]
-    assert grid.meaning.endswith("The base: alignment contextual, delta 0.4, attacker bow.")
-
-
 def test_moves_stand_beside_the_verdicts_that_change(found):
     grid = moves(found)
     assert [column.name for column in grid.columns] == [
@@ -67,33 +51,11 @@ def test_moves_stand_beside_the_verdicts_that_change(found):
     assert [row[-1] for row in moves(replace(found, specifications=same)).rows] == [None, None]
 
 
-def test_the_terminal_shows_every_interval_and_every_move(found):
-    nic, sat, moved = sensitivity_tables(found)
+def test_every_choice_has_its_interval_and_verdict_for_each_score(found):
+    nic, sat = (specifications(found, name) for name in found.captioners)
     assert [nic.columns[0].name, sat.columns[0].name] == found.captioners
-    assert ["  delta 0.3", "-0.100 [-0.120, -0.070]", "mitigates"] in nic.rows
-    assert sum(row[0] == "  alignment constant" for row in nic.rows if row) == len(found.scores)
-    assert moved == moves(found)
-
-
-def test_the_terminal_shows_from_which_share_on_a_bias_is_seen():
-    seen = Seen("value follows tasks", "sway_t_to_a", 0.005, 0.16, Estimate(1.04, 0.62, 1.47))
-    unseen = replace(seen, score="sway_t_to_a_lost", share=None, estimate=None)
-    first, second = power_table(Power([seen, unseen], 100, "")).rows
-    assert first[2:] == ["0.5%", "1.0 [0.6, 1.5]"]
-    assert second[2:] == ["not at 16.0%", "-"]
-
-
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
-def test_a_report_has_the_section_if_it_was_requested(two, found):
-    of_two = replace(
-        found,
-        captioners=["nic", "sat"],
-        specifications=[
-            replace(one, captioner="sat" if one.captioner == "sat" else "nic") for one in found.specifications
-        ],
-    )
-    with_choices = replace(two, sensitivity=of_two)
-    for report, text in ((html_report, 'id="choices"'), (markdown_report, "How far each choice moves DBAC")):
-        assert text in report(with_choices)
-        assert text not in report(two)
-    assert with_choices.as_dict()["sensitivity"] == of_two.as_dict()
+    assert ["  delta 0.3", "-0.100 [-0.120, -0.070]", LESS] in nic.rows
+    rows = [row for row in nic.rows if row]
+    assert [row[0] for row in rows[:4]] == [catalogue.label(NET), "  base", "  delta 0.3", "  alignment constant"]
+    assert len(rows) == 4 * len(found.scores)
+    assert nic.meaning == "The base: alignment contextual, delta 0.4, attacker bow."

@@ -8,11 +8,7 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from captionbias.scores.sway import (
-    error_difference,
-    error_ratio,
-    leans_of,
-)
+from captionbias.scores.sway import error_ratio, leans_of
 
 
 def test_a_lean_is_the_share_beyond_that_of_all_images_one_image_at_chance_added():
@@ -53,11 +49,3 @@ def test_the_ratio_of_errors_is_that_of_mantel_and_haenszel_with_half_an_error_m
     found = error_ratio(np.array(CAPTIONS, float), np.array(ERRORS, float))
     assert float(found) == pytest.approx(float((against + Fraction(1, 2)) / (along + Fraction(1, 2))))
     assert float(error_ratio(np.array(CAPTIONS, float), np.zeros((3, 2)))) == 1
-
-
-def test_replicates_are_computed_on_their_own_and_without_a_pair_of_groups_nothing_is_known():
-    captions = np.stack([np.array(CAPTIONS, float), np.array([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]])], axis=-1)
-    errors = np.stack([np.array(ERRORS, float), np.zeros((3, 2))], axis=-1)
-    found = error_difference(captions, errors)
-    assert found[0] == float(error_difference(captions[..., 0], errors[..., 0]))
-    assert np.isnan(found[1])

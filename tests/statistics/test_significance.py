@@ -13,13 +13,7 @@ from hypothesis.extra.numpy import arrays
 from captionbias.metrics import lic
 from captionbias.statistics.intervals import bootstrap_interval, resamples
 from captionbias.statistics.samples import mean_over_trials
-from captionbias.statistics.significance import (
-    VarianceParts,
-    holm,
-    images_needed,
-    p_value,
-    variance_parts,
-)
+from captionbias.statistics.significance import VarianceParts, holm, images_needed, p_value, variance_parts
 from captionbias.synthetic import plant
 
 UNBOUNDED = (-np.inf, np.inf)
@@ -72,7 +66,6 @@ def test_each_part_is_as_large_as_it_was_made(share, of_training):
     assert mean("images") == pytest.approx(of_images, rel=0.12)
     assert mean("split") == pytest.approx(of_split, rel=0.05)
     assert mean("trial") == pytest.approx(of_split + of_training**2, rel=0.1)
-    assert mean("images_at_fixed_trials") == pytest.approx(of_images + of_split / trials, rel=0.05)
     true_variance = of_images + (of_split + of_training**2) / trials
     assert np.mean([part.standard_error**2 for part in parts]) == pytest.approx(true_variance, rel=0.1)
     assert means.var() == pytest.approx(true_variance, rel=0.2)  # what the formula says is what happens
@@ -85,7 +78,6 @@ def test_what_cannot_be_told_apart_is_nan():
     alone = variance_parts(np.array([1.0]), drawn, drawn[0])
     assert math.isnan(alone.trial)
     assert math.isnan(alone.images)
-    assert alone.images_at_fixed_trials == pytest.approx(drawn[0].var(ddof=1))
     without = variance_parts(np.array([1.0, 2.0]), np.zeros((2, 0)), np.zeros(0))
     assert without.trial == 0.5
     assert math.isnan(without.images)
@@ -94,15 +86,6 @@ def test_what_cannot_be_told_apart_is_nan():
     assert nothing.trials == 0
     assert math.isnan(nothing.standard_error)
     assert math.isnan(nothing.share_of_trials)
-
-
-def test_undefined_trials_and_replicates_are_left_out():
-    drawn = np.random.default_rng(0).normal(size=(3, 60))
-    holes = np.insert(drawn, 1, np.nan, axis=0)
-    holes = np.insert(holes, 7, np.nan, axis=1)
-    whole = variance_parts(np.array([1.0, 2.0, 4.0]), drawn, drawn.mean(axis=0))
-    partly = variance_parts(np.array([1.0, np.nan, 2.0, 4.0]), holes, np.append(drawn.mean(axis=0), np.nan))
-    assert partly == whole
 
 
 # p-values
@@ -117,16 +100,6 @@ def test_p_is_below_5_percent_exactly_when_the_interval_excludes_0(estimate, rep
     low, high = bootstrap_interval(estimate, replicates, UNBOUNDED)
     assume(min(abs(low), abs(high)) > 1e-9)  # 0 on the very end: a tie, decided by rounding
     assert (p_value(estimate, replicates) < 0.05) == (low > 0 or high < 0)
-
-
-def test_p_at_its_ends():
-    replicates = np.random.default_rng(0).normal(size=999)
-    assert p_value(100.0, replicates) == 0.002
-    assert p_value(-100.0, replicates) == 0.002
-    assert p_value(0.0, np.zeros(100)) == 1
-    assert p_value(0.5, np.append(replicates, np.nan)) == p_value(0.5, replicates)
-    assert math.isnan(p_value(1.0, np.array([1.0])))
-    assert math.isnan(p_value(1.0, np.full(9, np.nan)))
 
 
 # Holm
@@ -172,11 +145,11 @@ def test_with_as_many_images_as_foretold_the_interval_is_that_wide(tmp_path):
 
 
 def test_what_training_spreads_images_do_not_mend_and_unknown_parts_are_refused():
-    parts = VarianceParts(10, 2.0, 1.0, 1.0, 0.3, 0.5, 0.8)
+    parts = VarianceParts(10, 2.0, 1.0, 1.0, 0.3, 0.8)
     now = 2 * 1.959964 * math.sqrt(0.8)
     assert images_needed(parts, 1000, now / 2) > 4000
     with pytest.raises(ValueError, match=r"training alone makes the interval .* with more trials"):
         images_needed(parts, 1000, now / 10)
     nan = math.nan
     with pytest.raises(ValueError, match="two trials and two replicates"):
-        images_needed(VarianceParts(1, nan, nan, nan, nan, 0.5, 0.8), 1000, 1.0)
+        images_needed(VarianceParts(1, nan, nan, nan, nan, 0.8), 1000, 1.0)

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.metrics.protocol import lexicon_name
 from captionbias.scores import number_sets
 from captionbias.text import Lexicon, find_mentions, load_lexicon, mask_mentions, named_labels, named_values, tokenize
 
@@ -97,12 +96,3 @@ def test_masking_hides_exactly_what_any_of_the_lexicons_hides(captions, lexicon)
 def test_what_cannot_be_crossed_is_refused(sources, message):
     with pytest.raises(ValueError, match=message):
         load_lexicon(sources)
-
-
-def test_a_signature_names_every_lexicon():
-    own = {"groups": {"tall": ["tall"], "short": ["short"]}}
-    with_own = lexicon_name(load_lexicon(["gender", own]), ["gender", own])
-    assert lexicon_name(BOTH, ("gender", "race")) == "gender+race"
-    assert with_own.startswith("gender+custom-")
-    own["groups"]["tall"].append("big")
-    assert lexicon_name(load_lexicon(["gender", own]), ["gender", own]) != with_own

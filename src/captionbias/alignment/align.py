@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 # Files of vectors are good to seven digits: words equally close must tie, and a distance of delta is not below it.
 _DIGITS = 6
 _CELLS_AT_ONCE = 2**24
-DELTAS = np.round(np.linspace(0.05, 1, 20), 2)  # thresholds to look at beside the chosen one
 
 
 class Replacement(NamedTuple):
@@ -34,13 +33,11 @@ class Replacement(NamedTuple):
 
 @dataclass(frozen=True)
 class AlignmentReport:
-    """What alignment replaced: numbers of tokens, of distinct words, and every pair, the most frequent first."""
+    """What alignment replaced: numbers of tokens, and every pair, the most frequent first."""
 
     tokens: int
     replaced_contextual: int
     replaced_unknown: int
-    words_contextual: int
-    words_unknown: int
     pairs: tuple[Replacement, ...]
 
     @property
@@ -49,31 +46,10 @@ class AlignmentReport:
         replaced = self.replaced_contextual + self.replaced_unknown
         return self.replaced_contextual / replaced if replaced else None
 
-    def shares(self, deltas: Floats) -> Floats:
-        """The share of replaced tokens that would become a word with each of these thresholds; 0 without vectors."""
-        distances = np.array([np.nan if pair.distance is None else pair.distance for pair in self.pairs])
-        weights = np.array([pair.tokens for pair in self.pairs], np.float64)
-        replaced = weights.sum()
-        return np.asarray((distances < deltas[:, None]) @ weights / (replaced if replaced else 1.0))
-
     def as_dict(self, pairs: int = 50) -> dict[str, Any]:
-        """The report for JSON, with the `pairs` most frequent pairs, and `by_delta`: what other thresholds would do."""
-        fields = asdict(replace(self, pairs=()))
+        """The report for JSON, with the `pairs` most frequent pairs."""
         listed = [pair._asdict() for pair in self.pairs[:pairs]]
-        shares = self.shares(DELTAS)
-        by_delta = {"deltas": DELTAS.tolist(), "shares": shares.tolist(), "elbow": elbow(DELTAS, shares)}
-        return {**fields, "share_contextual": self.share_contextual, "by_delta": by_delta, "pairs": listed}
-
-
-def elbow(deltas: Floats, shares: Floats) -> float | None:
-    """Where a rising curve bends most: farthest above the line between its ends (Satopää et al. 2011); None if
-    nowhere."""
-    rise = shares[-1] - shares[0]
-    if rise <= 0:
-        return None
-    above = (shares - shares[0]) / rise - (deltas - deltas[0]) / (deltas[-1] - deltas[0])
-    place = int(above.argmax())
-    return float(deltas[place]) if above[place] > 0 else None
+        return {**vars(self), "share_contextual": self.share_contextual, "pairs": listed}
 
 
 def align(
@@ -99,16 +75,13 @@ def align(
     """
     if not isinstance(delta, Real) or not 0 < delta <= 2:
         raise ValueError(f"delta is {delta!r}: give a cosine distance above 0 and at most 2; the DBAC paper has 0.4")
-    if model_words.shape != (len(tokens.words),):
-        raise ValueError(f"model_words has shape {model_words.shape}: give one flag a word, {len(tokens.words)}")
     words = tokens.words if UNKNOWN in tokens.words else (*tokens.words, UNKNOWN)
     unknown = words.index(UNKNOWN)
     special = np.array([word == UNKNOWN or word in specials for word in tokens.words], bool)
     counts = np.bincount(tokens.ids, minlength=len(tokens.words))
     foreign = np.flatnonzero((counts > 0) & ~model_words & ~special)
     candidates = np.flatnonzero(model_words & ~special)
-    if names is None:
-        names = np.zeros(len(tokens.words), np.int64)
+    names = np.zeros(len(tokens.words), np.int64) if names is None else names
     closest, distances = np.zeros(len(foreign), np.int64), np.full(len(foreign), math.nan)
     for number in np.unique(names[foreign]):
         alike = names[foreign] == number
@@ -123,21 +96,16 @@ def align(
     table = np.arange(len(words), dtype=np.int32)
     table[foreign] = chosen
     weights, contextual = counts[foreign], chosen != unknown
+    order = np.argsort(-weights, kind="stable")
+    rows = zip(foreign[order], chosen[order], distances[order].tolist(), weights[order].tolist(), strict=True)
     pairs = (
-        Replacement(
-            words[foreign[row]],
-            words[chosen[row]],
-            None if math.isnan(distances[row]) else float(distances[row]),
-            int(weights[row]),
-        )
-        for row in np.argsort(-weights, kind="stable")
+        Replacement(words[word], words[replacement], None if math.isnan(distance) else distance, times)
+        for word, replacement, distance, times in rows
     )
     report = AlignmentReport(
         tokens=int(counts.sum()),
         replaced_contextual=int(weights[contextual].sum()),
         replaced_unknown=int(weights[~contextual].sum()),
-        words_contextual=int(contextual.sum()),
-        words_unknown=int((~contextual).sum()),
         pairs=tuple(pairs),
     )
     return replace(tokens, ids=table[tokens.ids], words=words), report

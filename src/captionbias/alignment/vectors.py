@@ -11,13 +11,12 @@ import struct
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 from urllib.request import urlopen
 
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats
-from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
 from captionbias.progress import told_if_long
 from captionbias.text.tokens import Tokens
 
@@ -35,8 +34,8 @@ _WAYS_OUT = (
     "or vectors='captions', which trains on the captions themselves"
 )
 _FORMATS = (
-    "GloVe or word2vec text (also .gz), word2vec binary (also .gz), FastText .bin, or a saved gensim KeyedVectors; "
-    "unpack a .zip first, and of another gensim model pass the KeyedVectors, model.wv"
+    "GloVe or word2vec text (also .gz), word2vec binary (also .gz), or FastText .bin; unpack a .zip first, and of what "
+    "gensim saved pass the KeyedVectors"
 )
 _FASTTEXT = struct.pack("<i", 793712314)
 _FASTTEXT_HEADER = struct.Struct("<14id3i")
@@ -52,10 +51,10 @@ def needs_gensim() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        way = "pip install 'captionbias[vectors]'"
-        if sys.version_info >= (3, 14):
-            way = "gensim has no release for Python 3.14 yet, so use an older Python"
-        raise ValueError(f"word vectors: {error}: {way}, or choose alignment='constant', which needs none") from error
+        raise ValueError(
+            f"word vectors: {error}: pip install 'captionbias[vectors]' on Python 3.13 or older, or choose "
+            "alignment='constant', which needs none"
+        ) from error
 
 
 def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None) -> KeyedVectors:
@@ -63,8 +62,8 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
 
     `source` is one of
     - a gensim `KeyedVectors`;
-    - a file: GloVe or word2vec text, or word2vec binary, also packed as .gz; FastText's `.bin`; a `KeyedVectors` that
-      gensim saved, of which only the words and numbers are read. The contents decide which it is, not the name;
+    - a file: GloVe or word2vec text, or word2vec binary, also packed as .gz; FastText's `.bin`. The contents decide
+      which it is, not the name;
     - a name of gensim's downloads, such as "glove-wiki-gigaword-50", which the DBAC paper used;
     - "captions": trained on the captions `tokens`, see `train_vectors`.
 
@@ -75,9 +74,8 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
     5
 
     Raises:
-        ValueError: no such file or name, no network for a download, a file that is damaged or of another format, a
-            pickle of anything but a `KeyedVectors`, vectors that are not finite, no vector for any word of `tokens`; no
-            gensim.
+        ValueError: no such file or name, no network for a download, a file that is damaged or of another format,
+            vectors that are not finite, no vector for any word of `tokens`; no gensim.
     """
     with needs_gensim():
         from gensim.models import KeyedVectors
@@ -89,11 +87,9 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
             raise ValueError("vectors='captions' trains on the captions: pass their tokens as well")
         with told_if_long("training word vectors"):
             vectors = train_vectors(tokens)
-    elif isinstance(source, (str, Path)):
+    else:
         with told_if_long(f"reading word vectors, {Path(source).name}"):
             vectors = _read(find_vectors(source), None if tokens is None else frozenset(tokens.words))
-    else:
-        raise ValueError(f"vectors cannot be a {type(source).__name__}; {_WAYS_OUT}; of a gensim model, pass model.wv")
     where = f"vectors: {source}" if isinstance(source, (str, Path)) else "vectors"
     # One sum a row finds every NaN and infinity without a second matrix as large as the first.
     broken = ~np.isfinite(vectors.vectors.sum(axis=1, dtype=np.float64))
@@ -102,8 +98,6 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
         raise ValueError(f"{where}: the vector of {word!r} is not finite; remove it or train the vectors again")
     if tokens is not None and not any(word in vectors for word in tokens.words):
         raise ValueError(f"{where}: there is no vector for any word of the captions; are they of the same language?")
-    if not len(vectors):
-        raise ValueError(f"{where} is empty; {_WAYS_OUT}")
     return vectors
 
 
@@ -195,8 +189,6 @@ def find_vectors(source: str | Path) -> Path:
 
     # gensim asks the network even for what it has downloaded, which must be found at once and without a network.
     path, download = Path(os.path.expanduser(source)), Path(downloader.BASE_DIR, source, f"{source}.gz")
-    if path.is_dir():
-        raise ValueError(f"vectors: {path} is a folder; pass the file of vectors in it")
     if path.is_file():
         return path
     if isinstance(source, Path) or not re.fullmatch(r"[\w-]+", source):
@@ -225,8 +217,6 @@ def _read(path: Path, wanted: frozenset[str] | None) -> KeyedVectors:
         with _open(path) as file:
             head = file.read(1 << 16)
         header = _HEADER.match(head)
-        if head.startswith(b"\x80"):
-            return _read_saved(path)
         if head.startswith(_FASTTEXT):
             _check_fasttext(path)
             return load_facebook_vectors(str(path))
@@ -286,27 +276,3 @@ def _check_fasttext(path: Path) -> None:
     dimensions, ngrams, words = numbers[2], numbers[10], numbers[16]  # after the format's number and version
     if path.stat().st_size < 4 * dimensions * (ngrams + words):
         raise ValueError("it is cut off")
-
-
-def _read_saved(path: Path) -> KeyedVectors:
-    """A `KeyedVectors` that gensim saved: its words and matrices, and nothing else."""
-    from gensim.models import KeyedVectors
-    from gensim.models.fasttext import FastTextKeyedVectors
-
-    kinds = (KeyedVectors, FastTextKeyedVectors, set, frozenset)
-    admitted: dict[str, Any] = ARRAYS | {f"{kind.__module__}.{kind.__name__}": kind for kind in kinds}
-    with _open(path) as file:
-        vectors = read_plain_pickle(file, admitted)
-    if not isinstance(vectors, KeyedVectors):
-        raise ValueError("it is a pickle, but not of a KeyedVectors of gensim 4")
-    for name in vars(vectors).get("__numpys", ()):  # large ones, which gensim saves beside it
-        setattr(vectors, name, np.load(f"{path}.{name}.npy", allow_pickle=False))
-    for name in vars(vectors).get("__ignoreds", ()):
-        setattr(vectors, name, None)
-    if isinstance(vectors, FastTextKeyedVectors):  # vectors of its words follow from those of their n-grams
-        vectors.recalc_char_ngram_buckets()
-        vectors.adjust_vectors()
-    matrix = vectors.vectors
-    if not isinstance(matrix, np.ndarray) or matrix.dtype.kind != "f" or matrix.shape[:-1] != (len(vectors),):
-        raise ValueError("its vectors must be a matrix of numbers with a row for each word")
-    return vectors

@@ -20,36 +20,19 @@ DELTA = 0.4  # of DBAC, for GloVe
 
 
 @dataclass(frozen=True)
-class AlignmentQuality:
-    """What alignment with certain word vectors preserves.
-
-    Attributes:
-        meteor: METEOR between human captions before and after contextual substitution, mean over captions.
-        share_contextual: of the tokens that were replaced, the share that became a word and not `<unk>`.
-        report: what was replaced, and what other thresholds than `delta` would do.
-    """
-
-    meteor: float
-    share_contextual: float | None
-    report: AlignmentReport
-
-
-@dataclass(frozen=True)
 class AlignmentStudy:
-    """Constant substitution beside contextual with several word vectors.
+    """METEOR between human captions before and after constant and contextual substitution, mean over captions.
 
-    Attributes:
-        meteor_constant: METEOR between human captions before and after constant substitution, mean over captions.
-        meteor_name: `meteor`, or `meteor_without_synonyms` where WordNet is not installed.
-        captions: how many human captions METEOR was taken of.
-        vectors: the quality with each word vectors, by their name.
-        signature: everything that changes the numbers.
+    `meteors`: of contextual substitution, by the name of the word vectors; `reports`: what was replaced, and what other
+    thresholds than `delta` would do; `meteor_name`: `meteor`, or `meteor_without_synonyms` where WordNet is not
+    installed; `captions`: how many it was taken of.
     """
 
     meteor_constant: float
     meteor_name: str
     captions: int
-    vectors: dict[str, AlignmentQuality]
+    meteors: dict[str, float]
+    reports: dict[str, AlignmentReport]
     signature: str
 
 
@@ -87,7 +70,7 @@ def alignment_quality(
     ...     references=[["a dog runs quickly"], ["a cat sleeps there", "a cat sleeps"]],
     ...     vectors={"trained here": "captions"},
     ... )
-    >>> study.captions, study.vectors["trained here"].report.tokens
+    >>> study.captions, study.reports["trained here"].tokens
     (3, 11)
     """
     if not vectors:
@@ -108,9 +91,9 @@ def alignment_quality(
     if not report.replaced_unknown:
         raise ValueError("references: every word is one of the captioner's, so there is nothing to align")
     name = meteor_name()
-    qualities = {}
+    meteors, reports = {}, {}
     for key, source in vectors.items():
-        aligned, report = align(people, model.present(), frozenset(), load_vectors(source, people), delta)
-        qualities[key] = AlignmentQuality(kept(aligned), report.share_contextual, report)
+        aligned, reports[key] = align(people, model.present(), frozenset(), load_vectors(source, people), delta)
+        meteors[key] = kept(aligned)
     parts = {"metric": "alignment_quality", "tok": signed(tokenizer), "delta": delta, "meteor": name, "captions": count}
-    return AlignmentStudy(kept(constant), name, len(drawn), qualities, signature(**parts, seed=seed))
+    return AlignmentStudy(kept(constant), name, len(drawn), meteors, reports, signature(**parts, seed=seed))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
@@ -16,7 +16,7 @@ import numpy as np
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.analysis.alignment_quality import alignment_quality
 from captionbias.analysis.caption_quality import caption_quality
-from captionbias.analysis.compare import Comparison, corrected, measure_together, replicates_for
+from captionbias.analysis.compare import Comparison, corrected, margins_by_metric, measure_together, replicates_for
 from captionbias.analysis.sensitivity import Sensitivity, draws
 from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
 from captionbias.attackers.splits import SMALLEST_CLASS
@@ -54,30 +54,21 @@ COST = {
 class Audit:
     """Captioners measured on the same images.
 
-    Attributes:
-        captioners: their names.
-        images: how many there are; `image_set`: their digest, see `Captions`; `attribute_counts`: of each attribute
-            value.
-        comparisons: of each metric the captioners' results with details, p-values, parts of the variance and
-            differences; see `captionbias.analysis.compare.compare`.
-        needed: of each metric, captioner and score: how many images halve the interval; None if images alone cannot.
-        words: of each captioner, the words that give the attribute away to LIC's first attacker: `by_class`, `by_word`
-            (the first 30 of each value, the mask not among them), `captions` (the 8 surest and right ones of each
-            value, with every word's value), `signature`.
-        quality: of each captioner BLEU-4, ROUGE-L, METEOR and CIDEr; empty without human captions, or without the
-            packages that compute them.
-        alignments: of each captioner that lacks a human word METEOR between 500 human captions before and after
-            alignment, `contextual` as in DBAC and `constant` as in LIC; `score` says which METEOR it is.
-        missing: what could not be measured, and why.
-        settings: the arguments, to reproduce it.
-        signatures: everything that changes the scores, by metric, and by metric and attribute of each one `alone`.
-        sensitivity: how much hangs on choices, if it was requested; see `captionbias.analysis.sensitivity`.
-        evidence: the captions behind the cells of sway, the largest pairs of DBAC and LIC's telling words; see
-            `captionbias.explain.evidence.captions_behind`.
-        alone: of crossed attributes the comparisons by each alone, on the same images, by its name and metric; see
-            `captionbias.analysis.intersections`.
-        person: what sway and LIC read, where they were measured, of one more person's captions of the same images;
-            empty where images have too few human captions.
+    Attributes:     captioners: their names.     images: how many there are; `image_set`: their digest, see `Captions`;
+    `attribute_counts`: of each attribute         value.     comparisons: of each metric the captioners' results with
+    details, p-values, parts of the variance and         differences; see `captionbias.analysis.compare.compare`.
+    needed: of each metric, captioner and score: how many images halve the interval; None if images alone cannot.
+    words: of each captioner, the words that give the attribute away to LIC's first attacker: `by_class`, `by_word`
+    (the first 30 of each value, the mask not among them), `captions` (the 8 surest and right ones of each
+    value, with every word's value), `signature`.     quality: of each captioner BLEU-4, ROUGE-L, METEOR and CIDEr, as
+    far as they can be computed.     alignments: of each captioner that lacks a human word METEOR between 500 human
+    captions before and after         alignment, `contextual` as in DBAC and `constant` as in LIC; `score` says which
+    METEOR it is.     missing: what could not be measured, and why.     settings: the arguments, to reproduce it.
+    signatures: everything that changes the scores, by metric, and by metric and attribute of each one `alone`.
+    sensitivity: how much hangs on choices, if it was requested; see `captionbias.sensitivity`.     alone: of crossed
+    attributes the comparisons by each alone, on the same images, by its name and metric.     evidence: the captions
+    behind the scores; see `captionbias.explain.evidence.captions_behind`.     person: what sway and LIC, where
+    measured, read of one more person's captions; empty without enough of these.
     """
 
     captioners: tuple[str, ...]
@@ -107,20 +98,18 @@ class Audit:
         return self.comparisons[metric].measurements[captioner]
 
     def details(self, metric: str, captioner: str) -> dict[str, Any]:
-        """Its nested tables."""
         return self.measurement(metric, captioner).details or {}
 
     def notes(self, captioner: str) -> list[str]:
         """What to consider when reading the captioner's numbers."""
         everything = {"": self.comparisons} | {f", {name} alone": by_metric for name, by_metric in self.alone.items()}
-        return list(
-            dict.fromkeys(
-                f"{catalogue.METRICS[metric].title}{of}: {note}"
-                for of, by_metric in everything.items()
-                for metric, comparison in by_metric.items()
-                for note in comparison.measurements[captioner].notes
-            )
+        notes = (
+            f"{catalogue.METRICS[metric].title}{of}: {note}"
+            for of, by_metric in everything.items()
+            for metric, comparison in by_metric.items()
+            for note in comparison.measurements[captioner].notes
         )
+        return list(dict.fromkeys(notes))
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, for a file."""
@@ -133,14 +122,9 @@ class Audit:
             fields["sensitivity"] = self.sensitivity.as_dict()
         alone = {name: written(by_metric) for name, by_metric in self.alone.items()}
         comparisons = written(self.comparisons)
-        for metric, content in comparisons.items():
-            keys = {score.key for score in catalogue.scores_of(metric)}
-            content["verdicts"] = {
-                name: {
-                    key: word for (captioner, key), word in self.verdicts.items() if captioner == name and key in keys
-                }
-                for name in self.captioners
-            }
+        for content in comparisons.values():  # corrected for the number of those of all metrics
+            for name, of_captioner in content["verdicts"].items():
+                of_captioner |= {key: self.verdicts[name, key] for key in of_captioner}
         person = {metric: measured.flat() for metric, measured in self.person.items()}
         return {**fields, "comparisons": comparisons, "alone": alone, "person": person}
 
@@ -202,7 +186,7 @@ def audit(
     >>> found.images, list(found.comparisons), found.captioners
     (200, ['lic'], ('faithful',))
     """
-    chosen = _check_choices(captioners, metrics, preset)
+    chosen = _check_choices(metrics, preset)
     seed = whole_number("seed", seed, least=0)
     bootstrap = replicates_for(chosen, len(captioners)) if bootstrap is None else replicate_count(bootstrap)
     trials = None if trials is None else whole_number("trials", trials, least=1)
@@ -228,17 +212,25 @@ def audit(
     settings |= {name: _named(lexicon) for name, lexicon in lexicons.items()}
     settings |= {"vectors": _vectors_name(vectors), "quality_images": quality_images, "sensitivity": sensitivity}
     settings |= {"margins": dict(margins)} if margins else {}
-    aligning = _trained_vectors(first, steps) if trained else vectors
-    measured = {**options, "vectors": aligning, "directions": _directions(chosen, first, missing)}
-    compared = partial(_compared, steps, measured, image_options, _margins(margins, chosen), earlier)
+    if trained:
+        steps.begin("word vectors")
+        vectors = train_vectors(first.words().human)
+        vectors.called = CAPTIONS
+    measured = {**options, "vectors": vectors, "directions": _directions(chosen, first, missing)}
+    compared = partial(_compared, steps, measured, image_options, margins_by_metric(margins, chosen), earlier)
     comparisons = _comparisons(checked, chosen, steps, compared)
     person = {} if scores_only else _person(first, comparisons, seed, compared)
     alone = _alone(checked, chosen, parts, steps, compared)
     explaining = {"preset": preset, "seed": seed, "cache": cache}
     words = steps.of_each(explained, "words", partial(_words, comparisons.get("lic"), attribute_lexicon, explaining))
-    alignments = steps.of_each(judged, "alignment", partial(_alignment, aligning, seed))
+    alignments = steps.of_each(judged, "alignment", partial(_alignment, vectors, seed))
     quality = steps.of_each(checked if scored else {}, "quality", partial(_quality, quality_images, seed))
-    choices = _choices(checked, steps, options) if sensitivity else None
+    choices: Sensitivity | None = None
+    if sensitivity:
+        steps.begin("sensitivity")
+        with steps.tolerated("sensitivity"):
+            seeds = draws(preset, trials, seed)
+            choices = sensitivity_of(checked, watch=steps.part, **{**options, "seed": seeds})
     lexicon = load_lexicon(attribute_lexicon)
     with_values = {name: labelled(captions, lexicon, []) for name, captions in checked.items()}
     evidence = captions_behind(
@@ -249,6 +241,9 @@ def audit(
         preset=preset,
         **lexicons,
     )
+    signatures = {metric: comparison.signature for metric, comparison in comparisons.items()}
+    for name, by_metric in alone.items():
+        signatures |= {f"{metric}, {name} alone": one.signature for metric, one in by_metric.items()}
     steps.watch("done", 1.0)
     return Audit(
         captioners=tuple(checked),
@@ -262,12 +257,7 @@ def audit(
         alignments=alignments,
         missing=tuple(missing),
         settings=settings,
-        signatures={metric: comparison.signature for metric, comparison in comparisons.items()}
-        | {
-            f"{metric}, {name} alone": one.signature
-            for name, by_metric in alone.items()
-            for metric, one in by_metric.items()
-        },
+        signatures=signatures,
         sensitivity=choices,
         alone=alone,
         evidence=evidence,
@@ -279,7 +269,6 @@ class _Steps:
     """Which step it is, how much of all work is done, and what could not be done."""
 
     def __init__(self, watch: Watch | None, kinds: Sequence[str], missing: list[str]) -> None:
-        """`kinds`: of the steps that there will be."""
         self.watch = watch or (lambda step, done: None)
         self.total = sum(COST.get(kind, 1) for kind in kinds)
         self.missing = missing
@@ -327,13 +316,6 @@ def _quality_is_scored(captions: Captions, missing: list[str]) -> bool:
     return captions.references is not None and installed
 
 
-def _trained_vectors(captions: Captions, steps: _Steps) -> Any:
-    steps.begin("word vectors")
-    vectors = train_vectors(captions.words().human)
-    vectors.called = CAPTIONS
-    return vectors
-
-
 def _directions(metrics: Sequence[str], captions: Captions, missing: list[str]) -> list[str] | None:
     """Those that can be measured; None for all."""
     directed = any("directions" in find_metric(metric).options() for metric in metrics)
@@ -360,25 +342,15 @@ def _compared(
         comparisons = earlier.alone.get(by, {}) if by else earlier.comparisons
         if metric in comparisons:
             return comparisons[metric]
-    of_images = image_options or {} if catalogue.METRICS[metric].of_images else {}
+    of_images = (image_options or {}) if catalogue.METRICS[metric].of_images else {}
     chosen = {**options, "details": True, "progress": steps.within, **own, **of_images}
-    accepted = find_metric(metric).accepted(chosen)
-
-    def watch(name: str, done: float) -> None:
-        steps.begin(metric, name, by)
-
-    return measure_together(captioners, metric, margins=margins.get(metric), watch=watch, **accepted)
-
-
-def _margins(margins: Mapping[str, float] | None, metrics: Sequence[str]) -> dict[str, dict[str, float]]:
-    """The margins by metric and score."""
-    by_metric: dict[str, dict[str, float]] = {}
-    for key, margin in (margins or {}).items():
-        judged = [score.key for metric in metrics for score in catalogue.scores_of(metric) if score.judged]
-        if key not in judged:
-            raise ValueError(f"margins names {key!r}, which has no verdict here; choose from {', '.join(judged)}")
-        by_metric.setdefault(catalogue.SCORES[key].metric, {})[key] = margin
-    return by_metric
+    return measure_together(
+        captioners,
+        metric,
+        margins=margins.get(metric),
+        watch=lambda name, done: steps.begin(metric, name, by),
+        **find_metric(metric).accepted(chosen),
+    )
 
 
 def _person(
@@ -441,7 +413,7 @@ def _words(
 def _alignment(vectors: Any, seed: int, _: str, captions: Captions) -> dict[str, Any]:
     study = alignment_quality(**_sides(captions), vectors={"": vectors}, captions=ALIGNED, seed=seed)
     return {
-        "contextual": study.vectors[""].meteor,
+        "contextual": study.meteors[""],
         "constant": study.meteor_constant,
         "score": study.meteor_name,
         "captions": study.captions,
@@ -458,21 +430,8 @@ def _sides(captions: Captions) -> dict[str, Any]:
     return {"predictions": captions.predictions, "references": captions.references, "tokenizer": tokenizer}
 
 
-def _choices(captioners: Mapping[str, Captions], steps: _Steps, options: Mapping[str, Any]) -> Sensitivity | None:
-    steps.begin("sensitivity")
-    seeds = draws(options["preset"], options["trials"], options["seed"])
-    with steps.tolerated("sensitivity"):
-        return sensitivity_of(captioners, watch=steps.part, **{**options, "seed": seeds})
-    return None
-
-
-def _check_choices(captioners: Mapping[str, Any], metrics: Sequence[str], preset: str) -> list[str]:
-    if not isinstance(captioners, Mapping) or not captioners or any(one is None for one in captioners.values()):
-        raise ValueError(
-            "captioners must map the name of each captioner, one or more, to its captions, as {'nic': captions} does"
-        )
-    listed = isinstance(metrics, Collection) and not isinstance(metrics, str)
-    if not listed or not len(metrics) or any(name not in catalogue.METRICS for name in metrics):
+def _check_choices(metrics: Sequence[str], preset: str) -> list[str]:
+    if not metrics or any(name not in catalogue.METRICS for name in metrics):
         raise ValueError(f"metrics must list one or more of {', '.join(catalogue.METRICS)}, not {metrics!r}")
     if preset not in PRESETS:
         raise ValueError(f"preset {preset!r} is unknown; choose one of {', '.join(PRESETS)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -39,7 +39,6 @@ class Difference:
 
     @property
     def estimate(self) -> Estimate:
-        """The difference with its interval."""
         ends = (None if math.isnan(end) else end for end in (self.ci_low, self.ci_high))
         return Estimate(self.difference, *ends)
 
@@ -183,11 +182,10 @@ def compare(
         references, attributes, tasks: of the same images, as the metrics take them; left out with `Captions`.
         metric: any metric of `captionbias.metrics`.
         scores: keys of the metric's result that have an interval; by default its main scores, of which differences are
-            tested in those that can have a verdict (of DBAC net, in each direction). Without references: LIC or omega
-            of the captioners' captions.
+            tested in those that can have a verdict (of DBAC net, in each direction).
         against: compare each captioner with this one only, in place of all pairs.
-        bootstrap: replicates of the bootstrap. They cannot tell p-values below `2 / (1 + bootstrap)`; when None, see
-            `replicates_for`.
+        bootstrap: replicates of the bootstrap. They cannot tell p-values below `2 / (1 + bootstrap)`; when None 1,000,
+            or more where there are many differences.
         margins: how near to 0 a score is as good as 0, by its key, in place of the usual margins.
         watch: called before each measurement with the captioner and the share of the work that is done, in [0, 1].
         options: of the metric, such as `preset`, `trials`, `seed` or `cache`.
@@ -207,6 +205,7 @@ def compare(
     if unknown := sorted(options.keys() - find_metric(metric).options()):
         raise ValueError(f"{unknown[0]} is not an option of {metric}; leave it out, or name another metric")
     checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
+    margins_by_metric(margins, [metric])
     replicates = replicates_for([metric], len(captioners), against, scores) if bootstrap is None else bootstrap
     return measure_together(
         checked, metric, scores=scores, against=against, margins=margins, bootstrap=replicates, watch=watch, **options
@@ -216,14 +215,21 @@ def compare(
 def replicates_for(
     metrics: Sequence[str], captioners: int, against: str | None = None, scores: Sequence[str] | None = None
 ) -> int:
-    """As many replicates as let each difference have a p-value below 0.05 after correction, and no fewer than 1,000.
-
-    >>> replicates_for(["dbac", "lic"], 2), replicates_for(["dbac", "lic"], 10)
-    (1000, 3600)
-    """
+    """As many replicates as let each difference have a p-value below 0.05 after correction, and no fewer than 1,000."""
     pairs = captioners - 1 if against else math.comb(captioners, 2)
     usual = (_tested(metric, keys) for metric in metrics for keys in _defaults(metric))
-    return max(REPLICATES, PER_TEST * pairs * (len(_listed(scores)) or max(map(len, usual))))
+    return max(REPLICATES, PER_TEST * pairs * (len(scores or ()) or max(map(len, usual))))
+
+
+def margins_by_metric(margins: Mapping[str, float] | None, metrics: Sequence[str]) -> dict[str, dict[str, float]]:
+    """The margins of scores by the metrics that have them."""
+    by_metric: dict[str, dict[str, float]] = {metric: {} for metric in metrics}
+    for key, margin in (margins or {}).items():
+        judged = [score.key for metric in metrics for score in catalogue.scores_of(metric) if score.judged]
+        if key not in judged:
+            raise ValueError(f"margins names {key!r}, which has no verdict here; choose from {', '.join(judged)}")
+        by_metric[catalogue.SCORES[key].metric][key] = margin
+    return by_metric
 
 
 def measure_together(
@@ -238,7 +244,7 @@ def measure_together(
 ) -> Comparison:
     """`compare` of one captioner or more, already checked; of one there are no differences."""
     names = list(captioners)
-    _check_scores(metric, scores)
+    _check_scores(scores or (), [score.key for score in catalogue.scores_of(metric)], f"{metric} does not have")
     if options.get("join_references"):
         _check_same_images(captioners)
     if against is not None and against not in names:
@@ -255,7 +261,10 @@ def measure_together(
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
         if not number:  # before the others are measured
-            chosen = _chosen_scores(metric, scores, measurements[name].samples)
+            samples = measurements[name].samples
+            _check_scores(scores or (), samples, "is not measured here")
+            usual = ([key for key in keys if key in samples] for keys in _defaults(metric))
+            chosen = list(dict.fromkeys(scores)) if scores else next(filter(None, usual), [])
             tested = chosen if scores else _tested(metric, chosen)
             _warn_of_few_replicates(options.get("bootstrap", REPLICATES), len(pairs) * len(tested))
     of_pairs = (_difference(*pair, score, measurements) for pair in pairs for score in tested)
@@ -298,29 +307,10 @@ def _tested(metric: str, chosen: Sequence[str]) -> list[str]:
     return [key for key in judged if not catalogue.superseded(key, chosen)] or list(chosen)
 
 
-def _listed(scores: Sequence[str] | None) -> list[str]:
-    """Each named score once; one may be named alone."""
-    return list(dict.fromkeys([scores] if isinstance(scores, str) else scores or ()))
-
-
-def _check_scores(metric: str, scores: Sequence[str] | None) -> None:
-    """Refuse before any training what is no score of the metric."""
-    known = [score.key for score in catalogue.scores_of(metric)]
-    if scores is not None and not scores:
-        raise ValueError("scores is empty: name a score, or leave it out")
-    for key in _listed(scores):
+def _check_scores(scores: Sequence[str], known: Collection[str], where: str) -> None:
+    for key in scores:
         if key not in known:
-            raise ValueError(f"scores names {key!r}, which {metric} does not have; choose from {', '.join(known)}")
-
-
-def _chosen_scores(metric: str, scores: Sequence[str] | None, measured: Mapping[str, Sample]) -> list[str]:
-    if scores is None:
-        return next(filter(None, ([key for key in keys if key in measured] for keys in _defaults(metric))), [])
-    listed = _listed(scores)
-    for key in listed:
-        if key not in measured:
-            raise ValueError(f"scores names {key!r}, which is not measured here; choose from {', '.join(measured)}")
-    return listed
+            raise ValueError(f"scores names {key!r}, which {where}; choose from {', '.join(known)}")
 
 
 def _difference(first: str, second: str, score: str, measured: Mapping[str, Measurement]) -> Difference | None:

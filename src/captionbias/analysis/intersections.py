@@ -17,12 +17,9 @@ CROSSING = " x "  # between the names of crossed attributes
 
 @dataclass(frozen=True, eq=False)
 class Intersections:
-    """One metric of the same captions by crossed attributes and by each alone.
+    """One metric of the same captions by crossed attributes and by each alone, by its name.
 
-    Attributes:
-        crossed: the measurement of the crossing.
-        alone: of each attribute, by its name.
-        cells: the images of each intersection, by its labels in the order of `alone`; 0 where no image is.
+    `cells`: the images of each intersection, by its labels in the order of `alone`; 0 where no image is.
     """
 
     crossed: Measurement

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +24,6 @@ from captionbias.progress import Watch
 from captionbias.scores import QUALITIES
 from captionbias.statistics.samples import Estimate
 from captionbias.text import load_lexicon
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 # The options of `dbac` that are choices, and what is tried of each beside the preset's when nothing is named.
 USUAL: dict[str, tuple[Any, ...]] = {
@@ -48,20 +45,14 @@ Choices = dict[str, "str | None"]
 
 
 def label(choice: str) -> str:
-    """What a choice is called.
-
-    >>> label("task_lexicon"), label("delta")
-    ('task words', 'delta')
-    """
+    """What a choice is called."""
     return {"task_lexicon": "task words", "encoder": "attacker"}.get(choice, choice)
 
 
 @dataclass(frozen=True)
 class Specification:
-    """One captioner measured with one set of choices.
-
-    `choices`: the value of each, in text; None where it plays no part, as `delta` in constant alignment. `estimates`:
-    of each score that is defined. `verdicts`: of each score that can have one, see `captionbias.metrics.catalogue`.
+    """One captioner measured with one set of choices, in text; None for what plays no part, as `delta` in constant
+    alignment.
     """
 
     captioner: str
@@ -75,9 +66,8 @@ class Specification:
 class Move:
     """How far a choice moves a score of a captioner when nothing else changes.
 
-    `change`: the largest difference between two specifications that differ in this choice alone. `lower`, `upper`: its
-    values in these two, with the lower score and with the higher. `verdict_changes`: whether any two such
-    specifications have different verdicts; None where the score has none.
+    `change`: the largest difference between two specifications that differ in this choice alone; `lower`, `upper`: its
+    values in these two. `verdict_changes`: whether any two such have different verdicts; None where the score has none.
     """
 
     captioner: str
@@ -93,11 +83,8 @@ class Move:
 class Sensitivity:
     """Captioners measured with several sets of choices.
 
-    Attributes:
-        captioners: their names.
-        scores: the keys that are measured: net and matched DBAC.
-        choices: of each choice the values that were tried, in text, the base's first.
-        specifications: every measurement; of each captioner the base comes first.
+    `scores`: the keys that are measured, net and matched DBAC; `choices`: of each choice the values that were tried, in
+    text, the base's first; `specifications`: every measurement, of each captioner the base first.
     """
 
     captioners: list[str]
@@ -116,7 +103,6 @@ class Sensitivity:
         return _effective({choice: values[0] for choice, values in self.choices.items()})
 
     def of(self, captioner: str) -> list[Specification]:
-        """The captioner's specifications."""
         return [one for one in self.specifications if one.captioner == captioner]
 
     def label(self, one: Specification) -> str:
@@ -126,24 +112,12 @@ class Sensitivity:
     @cached_property
     def moves(self) -> list[Move]:
         """What each choice does to each score of each captioner."""
-        found: list[Move] = []
-        for captioner in self.captioners:
-            pairs = list(itertools.combinations(self.of(captioner), 2))
-            for choice in self.varied:
-                alone = [pair for pair in pairs if _differ_in(choice, *pair)]
-                found += [one for score in self.scores if (one := _move(choice, score, alone))]
-        return found
-
-    def to_frame(self) -> DataFrame:
-        """A row a specification and score: the choices, `score`, `value`, `low`, `high` (95%) and `verdict`."""
-        from pandas import DataFrame
-
-        rows = [
-            {"captioner": one.captioner, **one.choices, "score": score, **_numbers(one, score)}
-            for one in self.specifications
-            for score in self.scores
-        ]
-        return DataFrame(rows)
+        moves = []
+        for captioner, choice in itertools.product(self.captioners, self.varied):
+            pairs = itertools.combinations(self.of(captioner), 2)
+            alone = [pair for pair in pairs if _differ_in(choice, *pair)]
+            moves += [_move(choice, score, alone) for score in self.scores]
+        return list(filter(None, moves))
 
     def as_dict(self) -> dict[str, Any]:
         """For a file: every specification with its scores, and what each choice moves."""
@@ -221,34 +195,29 @@ def sensitivity(
     choices = {choice: list(tried) for choice, tried in values.items()}
     fixed = {option: value for option, value in options.items() if option not in USUAL}
     plan = _plan(choices, grid)
-    cells = [(name, chosen) for name in checked for chosen in plan]
-    found: list[Specification] = []
-    with ExitStack() as stack:
-        kept = stack.enter_context(TemporaryDirectory(prefix="captionbias-")) if cache is False else cache
-        for number, (name, chosen) in enumerate(cells):
-            step = f"{name}, {_label(choices, chosen)}"
-            if watch:
-                watch(step, number / len(cells))
-            own = {choice: values[choice][value] for choice, value in chosen.items() if value is not None}
-            try:
-                if number % len(plan) == 0:
-                    vectors = _load_vectors(checked[name], values, plan)
-                if chosen["vectors"] is not None:
-                    own["vectors"] = vectors[chosen["tokenizer"], chosen["vectors"]]
-                measured = dbac.measure(checked[name], preset=preset, cache=kept, **own, **fixed)
-            except ValueError as error:
-                raise ValueError(f"{step}: {error}") from error
-            found.append(_specification(name, chosen, measured))
+    specifications: list[Specification] = []
+    with TemporaryDirectory(prefix="captionbias-") as folder:
+        for name, captions in checked.items():
+            vectors = functools.cache(partial(_vectors, captions, values["vectors"]))
+            for chosen in plan:
+                step = f"{name}, {_label(choices, chosen)}"
+                if watch:
+                    watch(step, len(specifications) / (len(plan) * len(checked)))
+                own = {choice: values[choice][value] for choice, value in chosen.items() if value is not None}
+                try:
+                    if chosen["vectors"] is not None:
+                        own["vectors"] = vectors(chosen["tokenizer"], chosen["vectors"])
+                    store = folder if cache is False else cache
+                    measured = dbac.measure(captions, preset=preset, cache=store, **own, **fixed)
+                except ValueError as error:
+                    raise ValueError(f"{step}: {error}") from error
+                specifications.append(_specification(name, chosen, measured))
     scores = [score for score in SCORES if score in measured.samples]
-    return Sensitivity(list(checked), scores, choices, found)
+    return Sensitivity(list(checked), scores, choices, specifications)
 
 
 def draws(preset: str, trials: int | None = None, seed: int = 0) -> list[int]:
-    """This seed and others, of whose trials no two draw and split alike.
-
-    >>> draws("fast", trials=5)
-    [0, 5, 10]
-    """
+    """This seed and others, of whose trials no two draw and split alike."""
     _, settings = preset_settings("dbac", preset, trials=trials)
     return [seed + draw * settings["trials"] for draw in range(DRAWS)]
 
@@ -265,10 +234,6 @@ def _values(preset: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]
         else:
             tried = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
         values[choice] = {_text(choice, value): value for value in tried}
-        if not tried:
-            raise ValueError(f"{choice} is empty: list the values to try, the base's first, or leave it out")
-        if len(values[choice]) < len(tried):
-            raise ValueError(f"{choice}: two values are called the same ({', '.join(values[choice])}); give each once")
     return values
 
 
@@ -310,18 +275,13 @@ def _label(choices: Mapping[str, Sequence[str]], chosen: Choices) -> str:
     return ", ".join(f"{label(choice)} {value}" for choice, value in others.items()) or "base"
 
 
-def _load_vectors(
-    captions: Captions, values: Mapping[str, Mapping[str, Any]], plan: Sequence[Choices]
-) -> dict[tuple[str | None, str], Any]:
-    """The word vectors that the plan needs, by tokenizer and name, loaded or trained as `dbac` would each time."""
-    loaded = {}
-    for tokenizer, name in {(chosen["tokenizer"], chosen["vectors"]): None for chosen in plan if chosen["vectors"]}:
-        words, source = captions.words(str(tokenizer)), values["vectors"][name]
-        if (words.human.present() & ~words.model.present()).any():
-            loaded[tokenizer, name] = load_vectors(source, words.human)
-            loaded[tokenizer, name].called = name
-        else:
-            loaded[tokenizer, name] = source
+def _vectors(captions: Captions, sources: Mapping[str, Any], tokenizer: str, name: str) -> Any:
+    """The word vectors of that name as `dbac` would load them, if the captioner lacks a human word."""
+    words = captions.words(tokenizer)
+    if not (words.human.present() & ~words.model.present()).any():
+        return sources[name]
+    loaded = load_vectors(sources[name], words.human)
+    loaded.called = name
     return loaded
 
 

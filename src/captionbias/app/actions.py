@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from itertools import chain
-from math import prod
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,7 +16,6 @@ from typing import Any
 from captionbias.analysis.audit import Audit, audit
 from captionbias.analysis.compare import replicates_for
 from captionbias.app import results
-from captionbias.app.custom_lexicon import custom_lexicon
 from captionbias.app.data import (
     CAPTIONER,
     LABELS,
@@ -38,12 +36,12 @@ from captionbias.app.data import (
     read_uploads,
 )
 from captionbias.app.example import example
-from captionbias.app.preview import preview
 from captionbias.app.results import DATA, Run
 from captionbias.app.sessions import Session
 from captionbias.app.uploads import Pictures, image_wing, open_pictures
+from captionbias.app.words import custom_lexicon, preview
 from captionbias.attackers.splits import SMALLEST_CLASS
-from captionbias.captions import CaptionBiasWarning, Captions, count_cells, uncross
+from captionbias.captions import CaptionBiasWarning, Captions, uncross
 from captionbias.captions.captioners import captioner_columns
 from captionbias.metrics.inputs import other_labels
 from captionbias.progress import Watch
@@ -88,7 +86,7 @@ def roles(
             if name not in after:
                 raise ValueError(f"there is no file {name!r}: the files are {', '.join(map(repr, after)) or 'none'}")
             after[name] = role
-    return session.data if after == before else as_said([*tables.values()], after, session.data.code)
+    return session.data if after == before else as_said([*tables.values()], after)
 
 
 def columns(
@@ -139,9 +137,8 @@ def look(
     data: Data, attributes: list[str], custom_attribute: str, task_words: str, custom_tasks: str
 ) -> dict[str, Any]:
     """What will be measured, as far as it can be: `not_ready` says what is missing, `masked` has for the words of the
-    attribute and of the tasks the spans of the first captions, see `captionbias.app.preview`."""
-    nothing: dict[str, Any] = {"not_ready": "", "images": 0, "captioners": [], "labels": {}, "intersections": []}
-    nothing |= {"notes": [], "masked": {}}
+    attribute and of the tasks the spans of the first captions, see `captionbias.app.words`."""
+    nothing = {"not_ready": "", "images": 0, "captioners": [], "labels": {}, "notes": [], "masked": {}}
     if not data:
         return nothing
     try:
@@ -152,29 +149,25 @@ def look(
     except ValueError as error:
         return {**nothing, "not_ready": str(error)}
     notes += [left_out(data), other_labels(captions, loaded["attribute_lexicon"])]
-    crossed = len(data.columns.attribute_column)
-    intersections = prod(len(set(labels)) for labels in uncross(captions.attributes, crossed)) if crossed > 1 else 0
-    cells = count_cells(captions.attributes, crossed) if 0 < intersections <= MAX_LABELS else {}
+    counts = dict(sorted(Counter(captions.attributes).items()))
     if captions.references is None:
         notes.append(
             "without people's captions only the bias of the captioner is measured, not whether it is more than people's"
         )
     return {
-        "not_ready": "; ".join(_too_few(captions, intersections)),
+        "not_ready": "; ".join(_too_few(counts)),
         "images": len(captions),
         "captioners": list(captioner_columns(list(data.predictions), data.columns.prediction_column)),
-        "labels": dict(sorted(Counter(captions.attributes).items())),
-        "intersections": [[*labels, count] for labels, count in cells.items()],
+        "labels": counts,
         "notes": list(filter(None, notes)),
         "masked": {kind: preview(captions, lexicon) for kind, lexicon in loaded.items()},
     }
 
 
-def _too_few(captions: Captions, intersections: int) -> Iterator[str]:
-    if intersections > MAX_LABELS:
-        yield f"there are {intersections:,} intersections: leave labels out, or choose other columns"
-    counts = sorted(Counter(captions.attributes).items())
-    if few := [f"{label!r} ({count})" for label, count in counts if count < SMALLEST_CLASS]:
+def _too_few(counts: Mapping[str, int]) -> Iterator[str]:
+    if len(counts) > MAX_LABELS:
+        yield f"there are {len(counts):,} labels: leave some out, or choose other columns"
+    if few := [f"{label!r} ({count})" for label, count in counts.items() if count < SMALLEST_CLASS]:
         first = ", ".join(few[:SHOWN_LABELS]) + (", ..." if len(few) > SHOWN_LABELS else "")
         yield (
             f"labels with too few images to split: {first}. An attacker needs {SMALLEST_CLASS} of each: leave these "
@@ -229,8 +222,7 @@ def measure(
         yield Run(
             measured,
             _not_in(measured, [*notes, *warned, left_out(data)]),
-            results.command(data, measured.settings, lexicons),
-            results.python(data, measured.settings, lexicons),
+            *results.again(data, measured.settings, lexicons),
             _custom(lexicons),
             TemporaryDirectory(prefix="captionbias-app-"),
             whole=whole,
@@ -315,26 +307,21 @@ def measure_pictures(
     with heard() as notes:
         captioners, images = image_wing().beside(captioners_of(data), pictures.ids, pictures.pixels(), notes)
     with heard() as warned:
-        measured = audit(
-            captioners,
-            metrics=[JUDGED],
-            image_options={**judging, "images": images},
-            watch=watch,
-            **lexicons,
-            **options,
-        )
-    arguments: dict[str, Any] = {"references": DATA} if next(iter(captioners.values())).references else {}
-    arguments |= {"id_column": "image_id", "attribute_column": list(data.columns.attribute_column)}
-    arguments |= {"attribute_lexicon": results.written(lexicons["attribute_lexicon"]), **options}
-    arguments |= {name: value for name, value in judging.items() if value is not None}
+        of_images = {**judging, "images": images}
+        measured = audit(captioners, metrics=[JUDGED], image_options=of_images, watch=watch, **lexicons, **options)
+    labels = list(data.columns.attribute_column)
+    reading = {"predictions": DATA, "id_column": "image_id", "attribute_column": labels}
+    reading |= {"references": DATA} if next(iter(captioners.values())).references else {}
+    measuring = {"images": results.IMAGES, **({"masks": pictures.annotations} if pictures.annotations else {})}
+    measuring |= {"attribute_lexicon": results.written(lexicons["attribute_lexicon"]), **options, **judging}
     yield Run(
         measured,
         (*pictures.notes, *notes, *_not_in(measured, warned), AGAIN),
-        results.image_command(list(captioners), pictures, arguments),
-        results.image_python(list(captioners), pictures, arguments),
+        None,
+        results.image_python(captioners, reading, measuring),
         _custom(lexicons),
         TemporaryDirectory(prefix="captionbias-app-"),
-        _as_json(captioners, data.columns.attribute_column),
+        _as_json(captioners, labels),
     )
 
 

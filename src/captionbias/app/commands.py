@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import socket
 from typing import Annotated
 
 import typer
@@ -20,28 +18,12 @@ def app(
 
     Example: captionbias app
     """
-    with plain_errors():
-        _check(host, port)
     say("starting the page; this takes some seconds ...")
     with plain_errors(), needs("app"):
         from captionbias.app.page import look, page
         from captionbias.app.server import serve
 
         serve(page, host=host, port=port, open_browser=open_browser, tell=say, **look())
-
-
-def _check(host: str, port: int) -> None:
-    try:
-        with socket.create_server((host, 0)):
-            pass
-    except OSError as error:
-        raise ValueError(f"--host {host} is no address of this machine ({error.strerror or error})") from error
-    try:
-        with socket.create_server((host, port)):
-            pass
-    except OSError as error:
-        fault = "is taken" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
-        raise ValueError(f"--port {port} {fault}: choose another, or stop the program that uses it") from error
 
 
 def add(commands: typer.Typer) -> None:

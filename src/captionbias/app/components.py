@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -58,9 +58,8 @@ Files are read on the machine that serves this page, sent nowhere else, and dele
 """
 TERMS = """
 An *attribute* is what the people in the images differ in, such as gender; a *task* is what else an image shows, such
-as a knife. **Sway** and **DBAC** ask for two directions: *A to T*, do the tasks that the captioner names follow the
-attribute, and *T to A*, does the attribute that it names follow the tasks? **LIC** asks whether its captions give the
-attribute away at all. Each is compared with people's captions of the same images. Sway counts; for DBAC and LIC an
+as a knife. *A to T*: do the tasks that the captioner names follow the attribute? *T to A*: does the attribute that it
+names follow the tasks? Each is compared with people's captions of the same images. Sway counts; for DBAC and LIC an
 *attacker*, a small model, guesses what the captions hide, and each *trial* trains one.
 """
 IMAGES_ABOUT = f"""
@@ -70,9 +69,8 @@ captions by their ids: the names of their files without the ending, of COCO's fi
 most {uploads.MAX_PICTURES:,} images and {uploads.MAX_TOTAL / 1e6:,.0f} MB. A thousand images take some minutes.
 """
 IMAGES_NEED = """
-ImageCaptioner2 looks at the images, too. Where this page runs it needs more packages:
-`pip install 'captionbias[images]'`. Then images can be given here, and `captionbias measure imagecaptioner2` measures
-it on the command line.
+ImageCaptioner2 looks at the images, too, and needs more packages where this page runs:
+`pip install 'captionbias[images]'`.
 """
 
 
@@ -168,9 +166,7 @@ def _words_section(parts: SimpleNamespace) -> None:
             min_width=200,
         )
     parts.custom = [
-        gr.Textbox(
-            info=f"A line for each {name}, or JSON.", label=label, lines=3, visible=False, placeholder=placeholder
-        )
+        gr.Textbox(info=f"A line for each {name}.", label=label, lines=3, visible=False, placeholder=placeholder)
         for name, label, placeholder in (
             ("value", "Attribute words", "female: woman, lady, girl\nmale: man, guy, boy"),
             ("task", "Your task words", "knife: knife, knives\nsurfboard: surfboard, surf board"),
@@ -342,11 +338,7 @@ def alert(fault: str, title: str = "That does not work.") -> str:
 
 
 def in_words(message: str) -> str:
-    """A message of the library as HTML, with what the page calls its arguments.
-
-    >>> in_words("'<b>' is no label of attribute_lexicon 'race'")
-    '&#x27;&lt;b&gt;&#x27; is no label of the attribute&#x27;s words &#x27;race&#x27;'
-    """
+    """A message of the library as HTML, with what the page calls its arguments."""
     for name, words in IN_WORDS.items():
         message = message.replace(name, words)
     return escape(message)
@@ -365,8 +357,10 @@ def files_table(data: Data) -> str:
     chosen = {column for one in vars(data.columns).values() for column in ([one] if isinstance(one, str) else one)}
     for role, table in data.tables():
         used = [column for column in table.columns if column in chosen and role != UNUSED]
-        rows.append([table.name, TITLES[role], ", ".join(used or table.columns[:6])])
-    return html_table(["file", "what it is", "columns"], rows)
+        cells = (table.name, TITLES[role], ", ".join(used or table.columns[:6]))
+        rows.append(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("file", "what it is", "columns"))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def missing_files(data: Data) -> str:
@@ -392,8 +386,6 @@ def about(data: Data, check: dict[str, Any]) -> str:
             f"<p><strong>{check['images']:,} images</strong> ({escape(labels)})</p>"
             f"<p>{'Captioners' if len(check['captioners']) > 1 else 'Captioner'}: {escape(captioners)}</p>"
         )
-    if check["intersections"]:
-        blocks.append(html_table([*data.columns.attribute_column, "images"], check["intersections"]))
     if check["notes"]:
         blocks.append("<ul>" + "".join(f"<li>{in_words(note)}</li>" for note in check["notes"]) + "</ul>")
     return "".join(blocks)
@@ -414,15 +406,6 @@ def masked(spans_of: Mapping[str, Any]) -> str:
 def _marked(span: tuple[str, str | None]) -> str:
     text, label = escape(span[0]).replace("\n", "<br>"), span[1]
     return f"<mark>{text} <small>{escape(label)}</small></mark>" if label else text
-
-
-def html_table(headers: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A table of text and counts."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in headers)
-    cells = (
-        "".join(f"<td>{escape(f'{cell:,}' if isinstance(cell, int) else cell)}</td>" for cell in row) for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in cells)}</tbody></table>"
 
 
 def choice(label: str, multiselect: bool = False) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from captionbias.app.uploads import MAX_IMAGES, check_total, open_table, shown_name
 from captionbias.attackers.splits import SMALLEST_CLASS
@@ -56,8 +56,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Tables of captions and labels, and which columns are read. `unused`: tables that are neither. `code`: the Python
-    that makes the same captions, if the tables are not files."""
+    """Tables of captions and labels, and which columns are read. `unused`: tables that are neither."""
 
     predictions: dict[str, Table]
     references: Table | None = None
@@ -65,7 +64,6 @@ class Data:
     tasks: Table | None = None
     unused: tuple[Table, ...] = ()
     columns: Columns = Columns()
-    code: str = ""
 
     def __bool__(self) -> bool:
         return any(self.tables())
@@ -98,7 +96,7 @@ def read_uploads(paths: Sequence[str]) -> Data:
     return as_said(tables, roles_of(tables))
 
 
-def as_said(tables: Sequence[Table], roles: Mapping[str, str], code: str = "") -> Data:
+def as_said(tables: Sequence[Table], roles: Mapping[str, str]) -> Data:
     """The tables by what each is, see `roles_of`, and a guess of their columns."""
     by_role = {role: [table for table in tables if roles[table.name] == role] for role in TITLES}
     names = [Path(table.name).stem for table in by_role[CAPTIONER]]
@@ -106,18 +104,11 @@ def as_said(tables: Sequence[Table], roles: Mapping[str, str], code: str = "") -
     _check_count(len(names))
     people, labels, tasks = (next(iter(by_role[role]), None) for role in (PEOPLE, LABELS, TASKS))
     captioners = dict(zip(names, by_role[CAPTIONER], strict=True))
-    data = Data(captioners, people, labels, tasks, tuple(by_role[UNUSED]), code=code)
+    data = Data(captioners, people, labels, tasks, tuple(by_role[UNUSED]))
     guess: dict[str, Any] = {role: column or "" for role, (column, _) in guess_columns(**data.first()).items()}
     guess |= {role: tuple(filter(None, [guess[role]])) for role in SEVERAL}
     keep = labels_at_first(count_labels(data, guess["attribute_column"]))
     return replace(data, columns=Columns(**guess, keep=tuple(keep)))
-
-
-class Role(NamedTuple):
-    """What a table seems to be, and how surely: of several that can be one thing only, the surest is."""
-
-    name: str
-    sureness: int = 0
 
 
 def roles_of(tables: Sequence[Table]) -> dict[str, str]:
@@ -126,27 +117,28 @@ def roles_of(tables: Sequence[Table]) -> dict[str, str]:
     order."""
     roles = {table.name: _role(table) for table in tables}
     surest: dict[str, str] = {}
-    for name in sorted(roles, key=lambda name: (-roles[name].sureness, name)):
-        surest.setdefault(roles[name].name, name)
+    for name in sorted(roles, key=lambda name: (-roles[name][1], name)):
+        surest.setdefault(roles[name][0], name)
     return {name: role if role == CAPTIONER or surest[role] == name else UNUSED for name, (role, _) in roles.items()}
 
 
-def _role(table: Table) -> Role:
+def _role(table: Table) -> tuple[str, int]:
+    """What a table seems to be, and how surely."""
     guessed = {role: guess.column for role, guess in guess_columns(predictions=table).items()}
     caption, human = guessed["prediction_column"], guessed["reference_column"]
     labels, tasks = guessed["attribute_column"], guessed["task_column"]
     known = bool(labels) + bool(tasks)  # what else it says of the images
     if caption is None and human is None:
         if labels and (tasks is None or plain_name(labels) in NAMES["attribute_column"]):
-            return Role(LABELS, plain_name(labels) in NAMES["attribute_column"])
-        return Role(TASKS if tasks else UNUSED, int(plain_name(tasks or "") in NAMES["task_column"]))
+            return LABELS, int(plain_name(labels) in NAMES["attribute_column"])
+        return TASKS if tasks else UNUSED, int(plain_name(tasks or "") in NAMES["task_column"])
     if caption is None:
-        return Role(PEOPLE, 4 + known)
+        return PEOPLE, 4 + known
     if human is None and _several_an_image(table, guessed["id_column"]):
-        return Role(PEOPLE, 3 + known)
+        return PEOPLE, 3 + known
     if human is None and any(map(_PEOPLE.search, (caption, Path(table.name).stem))):
-        return Role(PEOPLE, known)
-    return Role(CAPTIONER)
+        return PEOPLE, known
+    return CAPTIONER, 0
 
 
 def _several_an_image(table: Table, ids: str | None) -> bool:

@@ -19,17 +19,6 @@ IMAGES, CAPTIONS = 3000, 2
 TRIALS = 5  # of the page: in half the time of ten, with intervals about a quarter wider
 # What the second captioner does: some of the tasks it names lean to the gender, some of the genders to the task.
 BIASED: dict[str, Any] = {"a_to_t": 0.5, "t_to_a": 0.3}
-CODE = f"""\
-from captionbias.captions import check_captioners
-from captionbias.io.files import write_text
-from captionbias.report.html import html_report
-from captionbias.synthetic import plant
-
-faithful, biased = plant({IMAGES}, captions={CAPTIONS}), plant({IMAGES}, captions={CAPTIONS}, **{BIASED})
-people = vars(faithful)
-captions = {{"faithful": people.pop("predictions"), "biased": biased.predictions}}
-captioners = check_captioners(captions, **people)
-"""
 
 
 def example() -> Data:
@@ -40,7 +29,7 @@ def example() -> Data:
     ids = {"image_id": list(range(IMAGES))}
     tables = {name: table_from_memory(ids | {"caption": texts}, name) for name, texts in captions.items()}
     tables["people"] = table_from_memory(ids | people, "people")
-    return as_said([*tables.values()], roles_of([*tables.values()]), CODE)
+    return as_said([*tables.values()], roles_of([*tables.values()]))
 
 
 def result() -> str:

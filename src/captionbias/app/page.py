@@ -49,13 +49,7 @@ COLOURS = {
 
 
 def page(sessions: Sessions, seconds: float | None = None, metrics: tuple[str, ...] = components.METRICS) -> Any:
-    """The app as a gradio page, for `captionbias.app.server.serve`.
-
-    Args:
-        sessions: what each user has.
-        seconds: how long one run may take; None for as long as it needs.
-        metrics: that are measured, of `captionbias.metrics`.
-    """
+    """The app as a gradio page, for `captionbias.app.server.serve`; no run takes more seconds."""
     actions.listen()
     with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as app:
         parts = components.sections(metrics)
@@ -124,7 +118,7 @@ def _changes_by_people(parts: Any, sessions: Sessions, everything: list[Any]) ->
     on(_choosing(*parts.roles), actions.roles, parts.roles)
     on(_choosing(*parts.columns), actions.columns, parts.columns)
     on(parts.undo.click, sessions.undo, [])
-    on(_choosing(parts.attribute, parts.tasks, *parts.custom), _same, [])
+    on(_choosing(parts.attribute, parts.tasks, *parts.custom), lambda session: session.data, [])
     if parts.images:
         outputs = [parts.images_told, parts.previews_group, parts.previews, parts.measure_images]
         changes = [field.change for field in parts.images]
@@ -211,7 +205,7 @@ def _running(
         session, end = sessions.of(request), '<p class="heard">Done.</p>'
         columns, words, settings = given[:6], given[6:10], given[6:]
         try:
-            with sessions.running(session, lambda done, step: progress(done, desc=step), seconds) as watch:
+            with sessions.running(session, progress, seconds) as watch:
                 _change(sessions, session, actions.columns, *columns)  # should their event be still on its way
                 for measured in action(watch, session, *settings):
                     sessions.finish(session, measured)
@@ -239,9 +233,6 @@ def _for_programs(parts: Any, sessions: Sessions, seconds: float | None) -> None
 
         return change
 
-    def preview(session: Session, *words: Any) -> dict[str, Any]:
-        return actions.look(session.data, *words)
-
     def images(session: Session, *given: Any) -> tuple[str, Any]:
         session.pictures, message, previews = actions.read_pictures(*given)
         return message, previews
@@ -257,10 +248,7 @@ def _for_programs(parts: Any, sessions: Sessions, seconds: float | None) -> None
         def run(request: gr.Request, progress: gr.Progress = PROGRESS, *given: Any) -> str:
             session = sessions.of(request)
             session.ask(request.session_hash)
-            with (
-                plain_errors(),
-                sessions.running(session, lambda done, step: progress(done, desc=step), seconds) as watch,
-            ):
+            with plain_errors(), sessions.running(session, progress, seconds) as watch:
                 *_, measured = action(watch, session, *given)
                 sessions.finish(session, measured)
             return "Done."
@@ -272,7 +260,13 @@ def _for_programs(parts: Any, sessions: Sessions, seconds: float | None) -> None
     endpoint("roles", changes(actions.roles), parts.roles, answer, ROLES)
     endpoint("columns", changes(actions.columns), parts.columns, answer, COLUMNS)
     endpoint("undo", changes(sessions.undo), [], answer, "Takes back the last of these changes.")
-    endpoint("preview", preview, parts.words, answer, "What will be measured and masked.")
+    endpoint(
+        "preview",
+        lambda session, *words: actions.look(session.data, *words),
+        parts.words,
+        answer,
+        "What will be measured and masked.",
+    )
     measures("measure", actions.measure, [*parts.words, *parts.settings], "Measures; then there are results and files.")
     if parts.images:
         endpoint("images", images, parts.images, [text, gr.Gallery()], IMAGES, **READING)
@@ -293,10 +287,6 @@ def _change(sessions: Sessions, session: Session, action: Callable[..., Data], *
     """Take the data that an action makes; what changes nothing leaves the result."""
     if (data := action(session, *values)) is not session.data:
         sessions.keep(session, data)
-
-
-def _same(session: Session) -> Data:
-    return session.data
 
 
 def _cancelled(session: Session) -> str:

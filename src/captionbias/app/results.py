@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,9 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from captionbias.analysis.audit import Audit
-from captionbias.analysis.compare import corrected
 from captionbias.app.data import Data
-from captionbias.app.uploads import ARCHIVES, Pictures
 from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
 from captionbias.metrics import Measurement
@@ -26,7 +24,6 @@ from captionbias.text import Lexicon
 
 DATA = "captions.json"
 IMAGES = "images"  # the folder that commands read
-READING = ("references", "id_column", "attribute_column")
 OPTIONS = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where the command line has another name
 SIZE = 6_000_000  # bytes of an audit and its report, which has at most half of them
 
@@ -40,7 +37,7 @@ class Run:
     audit: Audit
     notes: tuple[str, ...]
     command: str | None
-    python: str
+    python: str | None
     custom: tuple[Lexicon, ...]
     folder: TemporaryDirectory[str]
     data: str | None = None
@@ -57,28 +54,23 @@ class Run:
         return SIZE + len(self.data or "")
 
 
-def notes(run: Run) -> list[str]:
-    """What to consider when reading the numbers."""
-    of_metrics = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
-    return list(dict.fromkeys([*run.notes, *of_metrics, *(f"not measured: {line}" for line in run.audit.missing)]))
-
-
 def overview(run: Run) -> dict[str, Any]:
     """For programs: verdicts and scores by captioner and by the keys that metrics return; text is as it is."""
     comparisons = run.audit.comparisons.values()
-    verdicts = corrected(pair for comparison in comparisons for pair in comparison.measurements.items())
+    of_metrics = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
+    missing = [f"not measured: {line}" for line in run.audit.missing]
     return {
         "captioners": list(run.audit.captioners),
         "images": run.audit.images,
         "verdicts": {
-            name: {key: word for (captioner, key), word in verdicts.items() if captioner == name}
+            name: {key: word for (captioner, key), word in run.audit.verdicts.items() if captioner == name}
             for name in run.audit.captioners
         },
         "scores": {
             name: {key: value for one in comparisons for key, value in _scores(one.measurements[name]).items()}
             for name in run.audit.captioners
         },
-        "notes": notes(run),
+        "notes": list(dict.fromkeys([*run.notes, *of_metrics, *missing])),
         "signatures": run.audit.signatures,
     }
 
@@ -93,10 +85,11 @@ def files(run: Run) -> list[str]:
         "report.html": run.report,
         "report.md": markdown_report(run.audit, command=run.command),
         "everything.json": json_text(run.audit.as_dict(), indent=2),
-        "again.py": run.python,
     }
+    texts |= {"again.py": run.python} if run.python else {}
     for name, grid in _tables(run.audit):
-        texts[f"{name}.csv"] = csv_text([column.name for column in grid.columns], grid.rows)
+        if grid.rows:
+            texts[f"{name}.csv"] = csv_text([column.name for column in grid.columns], grid.rows)
     for lexicon in run.custom:
         texts[f"{lexicon.name}.json"] = json_text({"groups": lexicon.groups, "mask": lexicon.mask}, indent=2)
     if run.data:
@@ -108,78 +101,47 @@ def files(run: Run) -> list[str]:
 
 def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
     yield "scores", views.scores(audit)
-    if audit.alone:
-        yield "alone", views.alone(audit)
-        yield "intersections", views.cells(audit)
-    if len(audit.captioners) > 1:
-        yield "differences", views.differences(audit)
-    if "dbac" in audit.comparisons:
-        for direction in DIRECTIONS:
-            grids = {name: views.sources(audit, name, direction) for name in audit.captioners}
-            rows = [[name, *row] for name, grid in grids.items() for row in grid.rows]
-            if rows:
-                first = grids[audit.captioners[0]]
-                yield (
-                    f"sources-{direction.replace('_', '-')}",
-                    first._replace(columns=(Column("captioner"), *first.columns), rows=rows),
-                )
+    yield "alone", views.alone(audit)
+    yield "intersections", views.cells(audit)
+    yield "differences", views.differences(audit)
+    for direction in DIRECTIONS if "dbac" in audit.comparisons else ():
+        grids = [views.sources(audit, name, direction) for name in audit.captioners]
+        rows = [[name, *row] for name, grid in zip(audit.captioners, grids, strict=True) for row in grid.rows]
+        columns = (Column("captioner"), *grids[0].columns)
+        yield f"sources-{direction.replace('_', '-')}", grids[0]._replace(columns=columns, rows=rows)
 
 
 # The same again
 
 
-def command(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str | None:
-    """One command line; None for data that are not files, or that are files of one name. `lexicons`: the words that
-    were chosen, by setting: names, and custom words, which are in a file called like them."""
+def again(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> tuple[str | None, str | None]:
+    """One command line, and the same as Python; None for data that are not files, or are files of one name. `lexicons`:
+    the words that were chosen, by setting: names, and custom words, which are in a file called like them."""
     predictions = {name: table.name for name, table in data.predictions.items()}
-    others = _others(data)
+    others = {argument: table.name for argument, table in data.others().items()}
     files = [*predictions.values(), *others.values()]
-    if data.code or len(set(files)) < len(files):
-        return None
+    if len(set(files)) < len(files) or not all(Path(file).suffix for file in files):
+        return None, None
+    columns, chosen = vars(data.columns), _chosen(settings, lexicons)
     named = [file if Path(file).stem == name else f"{name}={file}" for name, file in predictions.items()]
-    options = {"predictions": named, **others, **vars(data.columns), **_chosen(settings, lexicons)}
-    return shlex.join(["captionbias", "report", *_flags(options)])
-
-
-def python(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str:
-    """The same as Python."""
-    predictions = {name: table.name for name, table in data.predictions.items()}
-    options = {**_others(data), **vars(data.columns), "keep": data.columns.keep or None}
-    read = (
-        "from captionbias.captions import on_the_same_images, read_captioners\n\n"
-        f"captioners = on_the_same_images(read_captioners(\n    {predictions!r},\n{_lines(options)}))\n"
-    )
-    return (
+    command = ["captionbias", "report", *_flags({"predictions": named, **others, **columns, **chosen})]
+    return shlex.join(command), (
         "from captionbias.analysis.audit import audit\nfrom captionbias.report.html import write_report\n"
-        f"{data.code or read}"
-        f"measured = audit(\n    captioners,\n{_lines(_chosen(settings, lexicons))})\n"
+        "from captionbias.captions import on_the_same_images, read_captioners\n\n"
+        f"captioners = on_the_same_images(read_captioners(\n    {predictions!r},\n"
+        f"{_lines({**others, **columns, 'keep': data.columns.keep or None})}))\n"
+        f"measured = audit(\n    captioners,\n{_lines(chosen)})\n"
         'write_report(measured, "report.html")\n'
     )
 
 
-def image_command(captioners: Sequence[str], pictures: Pictures, arguments: dict[str, Any]) -> str:
-    """One command line that measures captioners of the file `captions.json` on uploaded images."""
-    packed = [source for source in pictures.sources if source.lower().endswith(ARCHIVES)]
-    commands = [shlex.join(["unzip", "-j", "-d", IMAGES, source]) for source in packed]
-    for captioner in captioners:
-        words = ["captionbias", "measure", "imagecaptioner2", "--predictions", DATA, "--images", IMAGES]
-        words += ["--annotations", pictures.annotations] if pictures.annotations else ["--masked"]
-        words += _flags({"prediction_column": column_of(captioner), **arguments})
-        commands.append(shlex.join(words))
-    return " && ".join(commands)
-
-
-def image_python(captioners: Sequence[str], pictures: Pictures, arguments: dict[str, Any]) -> str:
-    """The same as Python."""
-    reading = {name: value for name, value in arguments.items() if name in READING}
-    metric = {name: value for name, value in arguments.items() if name not in READING}
-    masks = {"masks": pictures.annotations} if pictures.annotations else {}
-    measured = {"images": IMAGES, **masks, **metric}
+def image_python(captioners: Iterable[str], reading: dict[str, Any], measuring: dict[str, Any]) -> str:
+    """Python that measures captioners of the file `captions.json` on uploaded images."""
     return (
         "from captionbias import imagecaptioner2\nfrom captionbias.captions import read_captions\n\n"
         f"for column in {[*map(column_of, captioners)]!r}:\n"
-        f"    captions = read_captions(\n        {DATA!r},\n        prediction_column=column,\n{_lines(reading, 8)}"
-        f"    )\n    print(imagecaptioner2(\n        captions,\n{_lines(measured, 8)}    ))\n"
+        f"    captions = read_captions(\n        prediction_column=column,\n{_lines(reading, 8)}"
+        f"    )\n    print(imagecaptioner2(\n        captions,\n{_lines(measuring, 8)}    ))\n"
     )
 
 
@@ -193,10 +155,6 @@ def _flags(options: dict[str, Any]) -> Iterator[str]:
     for name, value in options.items():
         for each in value if isinstance(value, (list, tuple)) else [value]:
             yield from (f"--{OPTIONS.get(name, name).replace('_', '-')}", str(each))
-
-
-def _others(data: Data) -> dict[str, str]:
-    return {argument: table.name for argument, table in data.others().items()}
 
 
 def _chosen(settings: dict[str, Any], lexicons: dict[str, Any]) -> dict[str, Any]:

@@ -13,13 +13,12 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from ipaddress import ip_address
+from importlib import import_module
 from pathlib import Path
-from threading import Timer
 from typing import Any
 from urllib.parse import urlsplit
 
-from captionbias.app.sessions import MAX_SESSIONS, Sessions, import_ahead
+from captionbias.app.sessions import MAX_SESSIONS, Sessions
 from captionbias.app.uploads import MAX_BYTES, stop_reading
 from captionbias.io.temporary import own_folder
 
@@ -27,9 +26,12 @@ PREFIX = "captionbias-page-"
 UPLOAD = 310_000_000  # bytes of a request: the largest set of files or images
 BODY = 5_000_000  # bytes of any other request: settings, and words that somebody wrote
 HOUR = 3600
-AHEAD = 5.0  # seconds until what runs need is imported: the page itself comes first
+NEEDED = (  # by runs
+    *("gensim.models", "sklearn.linear_model", "captionbias.report.html"),
+    *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
+)
 
-EMBEDDED = " https://huggingface.co https://*.hf.space"
+EMBEDDED = " https://huggingface.co https://*.hf.space" if os.environ.get("SPACE_ID") else ""
 # Gradio's HTML component makes functions of its templates, which are not of users.
 PAGE_POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -42,7 +44,7 @@ RESULT_POLICY = (
 )
 EXAMPLE = Path(__file__).parent / "example.html"
 _GONE = "This result is not here any more: results are deleted an hour after their last use, and by a new measurement."
-_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(?::\d+)?")
+HERE = ["localhost", "127.0.0.1"]
 # What gradio serves beside pages; these write files that nobody counts, or ask other servers.
 _UNUSED = re.compile(r"/gradio_api/(process_recording|vibe-|deep_link|proxy=)")
 
@@ -58,6 +60,9 @@ def serve(
 ) -> None:
     """Serve the page that `build` makes for these sessions until this process is asked to end; nothing of what users
     uploaded is left then. `tell` is called with the address, `look` is more for `gr.Blocks.launch`."""
+    for name in NEEDED:  # now, in one thread: some of these packages import each other in a circle
+        with suppress(ImportError):
+            import_module(name)
     sessions = Sessions()
     with private_folder() as folder:
         blocks = build(sessions)
@@ -65,9 +70,6 @@ def serve(
             options = launch_options(sessions, folder, host) | {"server_port": port, "inbrowser": open_browser}
             _, address, _ = blocks.launch(**options, **look, quiet=True, prevent_thread_lock=True)
             tell(f"the page is at {address}; end it with Ctrl-C")
-            ahead = Timer(AHEAD, import_ahead)
-            ahead.daemon = True
-            ahead.start()
             with suppress(KeyboardInterrupt):
                 while blocks.is_running:
                     time.sleep(0.1)
@@ -80,9 +82,12 @@ def serve(
 def launch_options(sessions: Sessions, folder: Path, host: str | None = None) -> dict[str, Any]:
     """What `gr.Blocks.launch` needs so that these sessions are served as they should be; see `serve`."""
     from starlette.middleware import Middleware
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
     from starlette.routing import Route
 
     host = host or os.environ.get("GRADIO_SERVER_NAME") or "127.0.0.1"
+    # Another site's name that leads here would make its scripts this page's own.
+    names = [Middleware(TrustedHostMiddleware, allowed_hosts=HERE)] if host in HERE else []
     return {
         "server_name": host,
         "max_file_size": MAX_BYTES,
@@ -91,7 +96,7 @@ def launch_options(sessions: Sessions, folder: Path, host: str | None = None) ->
         "footer_links": ["api", "settings"],
         "app_kwargs": {
             "routes": [Route("/result/{name}", _result_of(sessions))],
-            "middleware": [Middleware(Guard, here_alone=is_here(host))],
+            "middleware": [*names, Middleware(Guard)],
             "lifespan": _tidying(sessions, folder),
         },
     }
@@ -105,32 +110,13 @@ def private_folder() -> Iterator[Path]:
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
             signal.signal(getattr(signal, name), lambda *_: sys.exit(0))
     folder, lock = own_folder(PREFIX)
-    names = ("TMPDIR", "GRADIO_TEMP_DIR")
-    before = tempfile.tempdir, {name: os.environ.get(name) for name in names}
     try:
         tempfile.tempdir = str(folder)
         os.environ |= {"TMPDIR": str(folder), "GRADIO_TEMP_DIR": str(folder / "uploads")}
         yield folder
     finally:
         lock.release()
-        tempfile.tempdir, variables = before
-        for name, value in variables.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def is_here(host: str) -> bool:
-    """Whether a name means this machine alone.
-
-    >>> is_here("localhost"), is_here("127.0.0.1"), is_here("[::1]"), is_here("0.0.0.0"), is_here("example.org")
-    (True, True, True, False, False)
-    """
-    name = host.strip("[]").rstrip(".").lower()
-    with suppress(ValueError):
-        return ip_address(name).is_loopback
-    return name == "localhost" or name.endswith(".localhost")
 
 
 def _result_of(sessions: Sessions) -> Any:
@@ -138,17 +124,13 @@ def _result_of(sessions: Sessions) -> Any:
 
     def result(request: Any) -> Any:
         name = request.path_params["name"]
-        headers = {"Content-Security-Policy": RESULT_POLICY + _embedded(), "Cache-Control": "no-store"}
+        headers = {"Content-Security-Policy": RESULT_POLICY + EMBEDDED, "Cache-Control": "no-store"}
         if name == "example" and EXAMPLE.is_file():
             return HTMLResponse(EXAMPLE.read_text(encoding="utf-8"), headers=headers)
         run = sessions.result(name)
         return HTMLResponse(run.report, headers=headers) if run else PlainTextResponse(_GONE, 404, headers)
 
     return result
-
-
-def _embedded() -> str:
-    return EMBEDDED if os.environ.get("SPACE_ID") else ""
 
 
 def _tidying(sessions: Sessions, folder: Path) -> Any:
@@ -174,8 +156,8 @@ def _tidying(sessions: Sessions, folder: Path) -> Any:
 class Guard:
     """Between the network and gradio: checks what comes in, and says what a browser may do with answers."""
 
-    def __init__(self, app: Any, here_alone: bool) -> None:
-        self._app, self._here_alone = app, here_alone
+    def __init__(self, app: Any) -> None:
+        self._app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         from starlette.requests import Request
@@ -185,7 +167,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        if refusal := self._refusal(request):
+        if refusal := _refusal(request):
             await PlainTextResponse(*refusal)(scope, receive, send)
             return
 
@@ -197,22 +179,16 @@ class Guard:
         uploads = scope["path"].rstrip("/").endswith("/upload")
         await self._app(scope, _checked(receive, uploads) if request.method == "POST" else receive, answer)
 
-    def _refusal(self, request: Any) -> tuple[str, int] | None:
-        name = _HOST.fullmatch(request.headers.get("host", ""))
-        if self._here_alone and not (name and is_here(name[1])):
-            # Another site's name that leads here would make its scripts this page's own.
-            return (
-                "This page is served to this machine only, as localhost. To let others in, start it with --host.",
-                421,
-            )
-        if request.method == "POST" and _foreign(request.headers):
-            return "Another site's page may not send anything to this one.", 403
-        return ("This page has no such thing.", 404) if _UNUSED.search(request.url.path) else None
+
+def _refusal(request: Any) -> tuple[str, int] | None:
+    if request.method == "POST" and _foreign(request.headers):
+        return "Another site's page may not send anything to this one.", 403
+    return ("This page has no such thing.", 404) if _UNUSED.search(request.url.path) else None
 
 
 def _headers(message: Any) -> list[tuple[bytes, bytes]]:
     wanted = {
-        "content-security-policy": PAGE_POLICY + _embedded(),
+        "content-security-policy": PAGE_POLICY + EMBEDDED,
         "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",
     }

@@ -6,13 +6,13 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
 from threading import Event, Lock, RLock
 from typing import TYPE_CHECKING, Any
 
 from captionbias.app.data import Data
+from captionbias.progress import duration
 
 if TYPE_CHECKING:
     from captionbias.app.results import Run
@@ -28,11 +28,6 @@ GONE = (
     "your data are not here any more: they are removed an hour after their last use, or when others need room; give "
     "the files again"
 )
-NEEDED = (
-    *("gensim.models", "scipy.sparse", "sklearn.linear_model", "captionbias.report.html"),
-    *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
-)
-_importing = Lock()
 
 
 class CancelledError(Exception):
@@ -109,7 +104,7 @@ class Sessions:
             self._use(session or Session(gone=GONE), request)
             return session is not None
 
-    def keep(self, session: Session, data: Data, pictures: Any = None) -> None:
+    def keep(self, session: Session, data: Data) -> None:
         """Take data in place of the session's, which can be undone; ValueError if there is no room for them."""
         with self._lock:
             later = Session(data=data, past=[one for one in [*session.past, session.data][-STEPS_BACK:] if one])
@@ -117,7 +112,7 @@ class Sessions:
                 later.past.pop(0)
             self._make_room(session, later.size)
             session.data, session.past, session.run, session.result = data, later.past, None, ""
-            session.pictures, session.gone = pictures or session.pictures, ""
+            session.gone = ""
 
     def undo(self, session: Session) -> Data:
         """The data before the last change, which are the session's again; ValueError if there are none."""
@@ -163,17 +158,16 @@ class Sessions:
 
     @contextmanager
     def running(
-        self, session: Session, show: Callable[[float, str], object], seconds: float | None = None
+        self, session: Session, show: Callable[..., object], seconds: float | None = None
     ) -> Iterator[Callable[[str, float], None]]:
         """The run that was asked for, as the function that an audit calls at every step, which raises CancelledError
-        once it is cancelled, and a ValueError after so many seconds. `show`: called with the share that is done and the
-        step."""
+        once it is cancelled, and a ValueError after so many seconds. `show`: a `gr.Progress`."""
         stop = session.stop
 
         def tell(done: float, text: str) -> None:
             if stop is None or stop.is_set():
                 raise CancelledError
-            show(done, text)
+            show(done, desc=text)
 
         tell(0.0, "starting")
         session.working += 1
@@ -190,9 +184,9 @@ class Sessions:
                             f"the run took more than {seconds / 60:.0f} minutes, the limit of this page: "
                             "take the fast preset, fewer trials or fewer images, or measure on your machine"
                         )
-                    tell(done, step + _time_left(passed, done))
+                    left = f", about {duration(passed * (1 / done - 1))} left" if passed > 1 and done > 0.005 else ""
+                    tell(done, step + left)
 
-                import_ahead()
                 yield watch
             finally:
                 self._working.release()
@@ -228,23 +222,3 @@ class Sessions:
                 break
             excess -= sizes[one]
             one.clear()
-
-
-def _time_left(passed: float, done: float) -> str:
-    """
-    >>> _time_left(10, 0.25), _time_left(0.1, 0.01), _time_left(600, 0.5)
-    (', about 30 s left', '', ', about 10 min left')
-    """
-    if passed < 1 or not 0.005 <= done < 1:
-        return ""
-    left = passed * (1 - done) / done
-    return f", about {left:.0f} s left" if left < 90 else f", about {left / 60:.0f} min left"
-
-
-def import_ahead() -> None:
-    """Import what runs need, so that the first one does not wait for it; in one thread at a time, as packages that
-    import each other in a circle need it."""
-    with _importing:
-        for name in NEEDED:
-            with suppress(ImportError):
-                import_module(name)

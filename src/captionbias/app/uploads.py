@@ -61,14 +61,13 @@ _FRUGAL = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_M
 
 @dataclass(frozen=True, eq=False)
 class Pictures:
-    """Images as the small judge sees them, `side` pixels on a side; notes, previews with their captions, and the names
-    of the files that were uploaded. The folder, with pixels and previews, is deleted with this."""
+    """Images as the small judge sees them, `side` pixels on a side; notes, previews with their captions, and the name
+    of the annotations. The folder, with pixels and previews, is deleted with this."""
 
     ids: tuple[str, ...]
     side: int
     notes: tuple[str, ...]
     previews: tuple[tuple[str, str], ...]
-    sources: tuple[str, ...]
     annotations: str | None
     folder: TemporaryDirectory[str]
 
@@ -80,7 +79,8 @@ class Pictures:
 
 def open_table(path: Path) -> Table:
     """Read an uploaded table, which is called like its file and needs it no more. Columns lose blanks around their
-    names; those without a name, and with anything but text, numbers and lists of these, are left out."""
+    names; those without a name of at most 80 visible characters, and with anything but text, numbers and
+    lists of these, are left out."""
     check_file(path, TABLES)
     name = shown_name(path.name)
     first, *lines = _in_child(name, SECONDS, table=str(path.absolute())).splitlines()
@@ -113,7 +113,6 @@ def open_pictures(paths: Sequence[Path], annotations: Path | None) -> Pictures:
         answer["side"],
         tuple(answer["notes"]),
         tuple((str(Path(folder.name, file)), caption) for file, caption in answer["previews"]),
-        tuple(shown_name(path.name) for path in paths),
         shown_name(annotations.name) if annotations else None,
         folder,
     )
@@ -146,11 +145,7 @@ def stop_reading() -> None:
 
 
 def shown_name(name: str) -> str:
-    """A file's name as messages show it: no folders, no characters that cannot be seen, at most 80 characters.
-
-    >>> shown_name("../../etc/pass\\x00wd.csv")
-    'passwd.csv'
-    """
+    """A file's name as messages show it: no folders, no characters that cannot be seen, at most 80 characters."""
     last = re.split(r"[\\/]", name)[-1]
     seen = "".join(filter(str.isprintable, last)).strip() or "the file"
     return seen if len(seen) <= MAX_NAME else f"{seen[: MAX_NAME - 13]}...{seen[-10:]}"
@@ -269,19 +264,15 @@ def _check_texts(texts: list[str], column: str) -> None:
         )
 
 
-def _checked_names(columns: Any) -> list[str]:
-    """Column names without the blanks around them."""
-    names = [str(column).strip() for column in columns]
-    if len(names) > MAX_COLUMNS:
-        raise ValueError(f"has {len(names):,} columns, and no table may have more than {MAX_COLUMNS}: leave some out")
+def _checked_names(columns: Sequence[Any]) -> list[str]:
+    """The names without blanks around them; those that are too long or cannot be seen are none."""
+    if len(columns) > MAX_COLUMNS:
+        raise ValueError(f"has {len(columns)} columns, and no table may have more than {MAX_COLUMNS}: leave some out")
+    stripped = [str(column).strip() for column in columns]
+    names = [name if len(name) <= MAX_NAME and name.isprintable() else "" for name in stripped]
     for name, count in Counter(filter(None, names)).items():
         if count > 1:
             raise ValueError(f"has {count} columns named '{name}': rename all but one")
-        if len(name) > MAX_NAME or not name.isprintable():
-            raise ValueError(
-                f"has a column whose name has {len(name):,} characters or such as cannot be seen ({name[:30]!r}): "
-                "write short names of the columns in the first row"
-            )
     return names
 
 

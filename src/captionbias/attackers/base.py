@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +14,8 @@ from captionbias.text.tokens import Tokens
 class Examples:
     """Masked, aligned captions and what the attacker must predict from them.
 
-    `targets` holds a class number for each caption, shape `(n,)`, with `outputs` classes; or, when `multilabel`, flags
-    of shape `(n, outputs)`, one Bernoulli output a task. `masks`: the words that replace masked ones. `pictures`:
-    features of the picture beside each caption, `(n, width)`, for attackers that read both.
+    `targets`: a class number a caption, `(n,)`; or, when `multilabel`, flags of tasks, `(n, outputs)`. `masks`: the
+    words that replace masked ones. `pictures`: features of the picture beside each caption, `(n, width)`.
     """
 
     tokens: Tokens
@@ -46,10 +44,9 @@ class Trial:
 class TrialScores:
     """How well an attacker does on each test caption, in the order of `Trial.test`.
 
-    `log_probability`: natural logarithm of the probability it gives to the truth (all tasks together when multi-label).
-    `correct`: whether its most likely answer is the truth (every task right when multi-label).
-    `raw`: of judges that say words, the logarithm of the probability among all that they could say; `log_probability`
-    is then that among the answers. `fitted`: the attacker, of trials that `run_trials` was asked to keep.
+    `log_probability`: of the truth, all tasks together. `correct`: whether its most likely answer is the truth in every
+    task. `raw`: of judges that say words, the log-probability among all that they could say; `log_probability` is then
+    that among the answers. `fitted`: the attacker, of trials that `run_trials` was asked to keep.
     """
 
     log_probability: Floats
@@ -59,20 +56,11 @@ class TrialScores:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted(ABC):
-    """A trained attacker. `test_scores`: of the trial's test captions, as they were computed after the training."""
+class Fitted:
+    """A trained attacker, and its scores of the trial's test captions."""
 
     trial: Trial
     test_scores: TrialScores
-
-    @abstractmethod
-    def scores(self, rows: Integers) -> TrialScores:
-        """Scores of the captions `rows` of the trial's examples, in the precision of the training."""
-
-    @abstractmethod
-    def logits(self, rows: Integers) -> Floats:
-        """Log-odds `(captions, outputs)` of the captions `rows`: of two classes the second's, of more they add up to 0,
-        of tasks one each."""
 
 
 def score_classes(log_probabilities: Array, classes: Integers) -> TrialScores:

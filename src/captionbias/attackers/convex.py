@@ -16,15 +16,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from captionbias.arrays import Flags, Floats, Floats32, Ids, Integers
-from captionbias.attackers.base import Examples, Fitted, Trial, TrialScores, score_classes, score_tasks
+from captionbias.arrays import Array, Flags, Floats, Floats32, Ids, Integers
+from captionbias.attackers.base import Examples, Fitted, Trial, score_classes, score_tasks
 from captionbias.text.tokens import Tokens
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-    from sklearn.linear_model import LogisticRegression
-
-    Model: TypeAlias = LogisticRegression | tuple[Floats32, Floats32]
 
 
 # A stronger penalty holds back the side with fewer captions: at 10, faithful planted captioners read below 0.
@@ -34,12 +31,15 @@ TASK_STEPS, TASK_MEMORY = 12, 5
 FIRST_STEP = 0.5  # of what the scaled slope says: words that go together share what one alone would do
 OVERSHOT = 0.9  # of the slope at the start
 TASK_NGRAM_COUNT = 5
+# What an attacker's identity has of these.
+SETTINGS = (L2, SOLVER, TOLERANCE, TASK_STEPS, TASK_MEMORY, TASK_NGRAM_COUNT)
 NO_PAIR = -1
 KEPT_TABLES = 4
 ALL = slice(None)
 SMALLEST = 1e-30
 _features: WeakKeyDictionary[Examples, dict[bool, csr_array]] = WeakKeyDictionary()
 _counting = Lock()
+Step: TypeAlias = tuple[Floats32, Floats32, Floats32, Floats32]  # of each task, and how it changed its slope
 
 
 def fit(trial: Trial, pairs: bool = True) -> FittedConvex:
@@ -49,42 +49,28 @@ def fit(trial: Trial, pairs: bool = True) -> FittedConvex:
     train, known = table[trial.train], examples.targets[trial.train]
     present = np.bincount(train.indices, minlength=train.shape[1])
     columns = np.flatnonzero(present >= (TASK_NGRAM_COUNT if examples.multilabel else 1))
-    model: Model
+    tested, truth = table[trial.test][:, columns], examples.targets[trial.test]
     if examples.multilabel:
-        model = fit_tasks(train[:, columns], known)
-    else:
-        from sklearn.linear_model import LogisticRegression
+        weights, bias = fit_tasks(train[:, columns], known)
+        return FittedConvex(trial, score_tasks(tested @ weights + bias, truth), columns, weights, bias, pairs)
+    from sklearn.linear_model import LogisticRegression
 
-        # The fastest solver to the optimum itself: with a tolerance of 1e-6, printed digits depend on the processor.
-        model = LogisticRegression(C=1 / L2, solver=SOLVER, tol=TOLERANCE, max_iter=1000)
-        model.fit(train[:, columns].astype(np.float64), known)
-    return FittedConvex(
-        trial, _scores(examples, trial.test, model, table[trial.test][:, columns]), model, columns, pairs
-    )
-
-
-def _scores(examples: Examples, rows: Integers, model: Model, table: csr_array) -> TrialScores:
-    truth = examples.targets[rows]
-    if isinstance(model, tuple):
-        weights, bias = model
-        return score_tasks(table @ weights + bias, truth)
-    complete = np.full((len(rows), examples.outputs), -np.inf)
-    complete[:, model.classes_] = model.predict_log_proba(table)
-    return score_classes(complete, truth)
+    # The fastest solver to the optimum itself: with a tolerance of 1e-6, printed digits depend on the processor.
+    model = LogisticRegression(C=1 / L2, solver=SOLVER, tol=TOLERANCE, max_iter=1000)
+    model.fit(train[:, columns].astype(np.float64), known)
+    complete = np.full((len(truth), examples.outputs), -np.inf)
+    complete[:, model.classes_] = model.predict_log_proba(tested)
+    return FittedConvex(trial, score_classes(complete, truth), columns, model.coef_.T, model.intercept_, pairs)
 
 
 @dataclass(frozen=True, eq=False)
 class FittedConvex(Fitted):
-    """A logistic regression over the n-grams `columns`. `model`: scikit-learn's, of classes; of tasks weights
-    `(n-grams, tasks)` and biases `(tasks,)`."""
+    """A logistic regression over the n-grams `columns`: `coefficients` `(columns, outputs)` and `bias` `(outputs,)`."""
 
-    model: Model
     columns: Integers
+    coefficients: Array
+    bias: Array
     pairs: bool
-
-    def scores(self, rows: Integers) -> TrialScores:
-        table = features(self.trial.examples, self.pairs)[rows][:, self.columns]
-        return _scores(self.trial.examples, rows, self.model, table)
 
     def logits(self, rows: Integers) -> Floats:
         answers: Floats = features(self.trial.examples, self.pairs)[rows] @ self.weights + self.bias
@@ -92,22 +78,10 @@ class FittedConvex(Fitted):
 
     @cached_property
     def weights(self) -> Floats:
-        """`(n-grams of the examples, outputs)`; an n-gram that the attacker did not learn from weighs 0. ValueError if
-        a class has no training caption, and so no log-odds."""
-        if isinstance(self.model, tuple):
-            fitted = self.model[0]
-        elif len(self.model.classes_) == self.trial.examples.outputs:
-            fitted = self.model.coef_.T
-        else:
-            raise ValueError("trial: a class has no training caption; train on captions of every class")
-        weights = np.zeros((features(self.trial.examples, self.pairs).shape[1], fitted.shape[1]))
-        weights[self.columns] = fitted
+        """`(n-grams of the examples, outputs)`; an n-gram that the attacker did not learn from weighs 0."""
+        weights = np.zeros((features(self.trial.examples, self.pairs).shape[1], len(self.bias)))
+        weights[self.columns] = self.coefficients
         return weights
-
-    @property
-    def bias(self) -> Floats:
-        """`(outputs,)`."""
-        return np.asarray(self.model[1] if isinstance(self.model, tuple) else self.model.intercept_, np.float64)
 
     def contributions(self, rows: Integers, outputs: Integers) -> Floats:
         """What each word of the captions `rows` adds to some outputs, `(words, outputs)`: exact, and to the bias. A
@@ -213,44 +187,40 @@ def fit_tasks(features: csr_array, present: Flags) -> tuple[Floats32, Floats32]:
 
     at = np.zeros(scale.shape, np.float32)
     at[-1] = np.log(share / (1 - share)) / scale[-1]
-    slope, steps = gradient(at), _Steps()
+    slope, steps = gradient(at), deque[Step](maxlen=TASK_MEMORY)
     for _ in range(TASK_STEPS):
-        step = steps.direction(slope)
+        step = _direction(slope, steps)
         ahead = gradient(at + step)
         # Along a convex line: where the slope has turned and is about as steep, the lowest point lies well behind.
         down, up = -_dot(slope, step), _dot(ahead, step)
         if len(far := np.flatnonzero(up > OVERSHOT * down)):
             step[:, far] *= np.maximum(down[far], 0) / np.maximum(up[far] + down[far], SMALLEST)
             ahead[:, far] = gradient(at[:, far] + step[:, far], far)
-        steps.add(step, ahead - slope)
+        steps.append(_remembered(step, ahead - slope))
         at, slope = at + step, ahead
     weights = at * scale
     return weights[:-1], weights[-1]
 
 
-class _Steps:
-    """The last steps of each task, `(weights, tasks)`, and how they changed its slope."""
+def _direction(slope: Floats32, steps: deque[Step]) -> Floats32:
+    """Where to go from a slope, by the last steps."""
+    way, shares = -slope, []
+    for step, change, weight, _ in reversed(steps):
+        shares.append(weight * _dot(step, way))
+        way -= shares[-1] * change
+    way *= steps[-1][3] if steps else FIRST_STEP
+    for (step, change, weight, _), share in zip(steps, reversed(shares), strict=True):
+        way += (share - weight * _dot(change, way)) * step
+    return way
 
-    def __init__(self) -> None:
-        self._kept: deque[tuple[Floats32, Floats32, Floats32, Floats32]] = deque(maxlen=TASK_MEMORY)
 
-    def add(self, step: Floats32, change: Floats32) -> None:
-        curvature, length = _dot(step, change), _dot(change, change)
-        # Where a task no longer moves, rounding is all that is left of them: its step is passed over.
-        moved = (curvature > SMALLEST) & (length > SMALLEST)
-        weight = np.where(moved, 1 / np.where(moved, curvature, 1), 0)
-        self._kept.append((step, change, weight, np.where(moved, curvature / np.where(moved, length, 1), 1)))
-
-    def direction(self, slope: Floats32) -> Floats32:
-        """Where to go from a slope."""
-        way, shares = -slope, []
-        for step, change, weight, _ in reversed(self._kept):
-            shares.append(weight * _dot(step, way))
-            way -= shares[-1] * change
-        way *= self._kept[-1][3] if self._kept else FIRST_STEP
-        for (step, change, weight, _), share in zip(self._kept, reversed(shares), strict=True):
-            way += (share - weight * _dot(change, way)) * step
-        return way
+def _remembered(step: Floats32, change: Floats32) -> Step:
+    """With the inverse curvature of each task along the step, and the scale of the next one."""
+    curvature, length = _dot(step, change), _dot(change, change)
+    # Where a task no longer moves, rounding is all that is left of them: its step is passed over.
+    moved = (curvature > SMALLEST) & (length > SMALLEST)
+    weight = np.where(moved, 1 / np.where(moved, curvature, 1), 0)
+    return step, change, weight, np.where(moved, curvature / np.where(moved, length, 1), 1)
 
 
 def _dot(left: Floats32, right: Floats32) -> Floats32:

@@ -20,22 +20,8 @@ def device() -> torch.device:
     # one that the script makes later. No process group is needed on a CPU, and gloo's fails on many networks.
     if parse_flag_from_env("ACCELERATE_USE_CPU"):
         return torch.device("cpu")
-    started_before = _group_is_started()
-    chosen: torch.device = PartialState().device
-    if _group_is_started() and not started_before:
-        atexit.register(_end_group)
+    state = PartialState()
+    atexit.unregister(state.destroy_process_group)
+    atexit.register(state.destroy_process_group)  # NCCL warns about a group that is left to the end of the process
+    chosen: torch.device = state.device
     return chosen
-
-
-def _group_is_started() -> bool:
-    from torch import distributed
-
-    return distributed.is_available() and distributed.is_initialized()
-
-
-def _end_group() -> None:
-    """NCCL warns about a group that is left to the end of the process; the script may have ended it by then."""
-    if _group_is_started():
-        from torch import distributed
-
-        distributed.destroy_process_group()

@@ -37,23 +37,16 @@ def run_trials(
 
     Args:
         keep: the trials, of these, whose scores come with the attacker that gave them as `TrialScores.fitted`. They are
-            trained even if the cache has their scores, because it holds no attackers; with several processes, each of
-            these trains them.
-        cache: keep finished trials and train none twice, in the usual folder (True) or this one; see `open_store`.
+            trained even if the cache has their scores; with several processes, each of these trains them.
+        cache: where finished trials are kept, see `open_store`.
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; each of them
             must make the same call, and gets all results.
-        placement: `plain`, `threads` or `processes`; the attacker's own when None.
+        placement: one of `PLACEMENTS`; the attacker's own when None.
         progress: True for a progress bar; None for one, or for log lines without a terminal or notebook, if it takes
             longer than a few seconds; both with a warning if neural attackers take long on a CPU. False for nothing.
             Or a function to call in this thread with the numbers of finished and of all trials: once before the first
-            and after each, those from the cache too. What it raises ends the run and is raised here; trainings that
-            threads have begun are finished first, and what is finished is kept. Of several processes rank 0 alone
-            shows or calls it, for its own share.
-
-    Raises:
-        ValueError: the processes were given different trials.
-        RuntimeError: a worker process was killed, or another process of `accelerate launch` did not come.
-        KeyboardInterrupt: Ctrl-C; the message says how many trials are kept.
+            and after each, those from the cache too. What it raises ends the run and is raised here. Of several
+            processes rank 0 alone shows or calls it, for its own share.
     """
     jobs = [
         Job(number, trial, trial_key(trial, attacker.identity, attacker.reads_words), trial in keep)
@@ -61,11 +54,9 @@ def run_trials(
     ]
     wanted = [job for job in jobs if job.keep]
     store = open_store(cache)
-    rank, _ = rank_and_size() if distributed else (0, 1)
-    fitted: dict[int, Fitted | None] = {}
-
-    if rank != 0:
+    if distributed and rank_and_size()[0] != 0:
         progress = False
+    fitted: dict[int, Fitted | None] = {}
 
     def train(positions: Sequence[int]) -> Generator[tuple[int, TrialScores], None, None]:
         own = [*wanted, *(jobs[position] for position in positions if not jobs[position].keep)]
@@ -83,18 +74,10 @@ def run_trials(
     try:
         done = share([f"{job.key} {job.keep}" for job in jobs], train, distributed=distributed)
     except KeyboardInterrupt as interrupt:
-        interrupt.args = (_left_by(jobs, store),)
+        if store:
+            interrupt.args = ("finished trials are kept: run the same again to go on from there",)
         raise
     return [replace(scores, fitted=fitted.get(number)) for number, scores in enumerate(done)]
-
-
-def _left_by(jobs: Sequence[Job], store: Store | None) -> str:
-    """What an interrupt has left of the trials."""
-    if store is None:
-        return "no trial is kept, since the cache is off"
-    keys = set(store.keys("trial"))
-    finished = sum(job.key in keys for job in jobs)
-    return f"{finished} of {len(jobs)} trials are kept: run the same again to go on from there"
 
 
 def _finished(
@@ -124,9 +107,8 @@ def _finished(
         began = time.monotonic()
         for number, one in enumerate(trained):
             if number == 0 and progress in (True, None) and attacker.precision and device().type == "cpu":
-                warn_of_cpu(
-                    attacker.name, len(missing), 1 if placement == "plain" else cores(), time.monotonic() - began
-                )
+                at_once = 1 if placement == "plain" else cores()
+                warn_of_cpu(attacker.name, len(missing), at_once, time.monotonic() - began)
             yield one
     if store:
         store.trim()

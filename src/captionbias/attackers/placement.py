@@ -5,20 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
-
-from captionbias.attackers.base import Examples, Trial, TrialScores
+from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.registry import Attacker
 from captionbias.attackers.stored_trials import load_scores, save_scores
 from captionbias.attackers.workers import cores, in_workers
 from captionbias.io.store import Store
-from captionbias.text import tokenize
-
-NO_EXAMPLES = Examples(tokenize([]), np.zeros(0, np.int64), 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,18 +32,12 @@ Place = Callable[[Sequence[Job], Attacker, "Store | None"], Finished]
 
 def finish(job: Job, attacker: Attacker, store: Store | None) -> TrialScores:
     """Train a trial and keep its scores; if another run is training it, wait and take what that one kept."""
-    if store is None:
-        return _trained(job, attacker)
-    with store.claim("trial", job.key):
-        scores = None if job.keep else load_scores(store, job.key)
-        if scores is None:
-            scores = _trained(job, attacker)
-            save_scores(store, job.key, scores)
-    return scores
-
-
-def _trained(job: Job, attacker: Attacker) -> TrialScores:
-    fitted = attacker.fit(job.trial)
+    with store.claim("trial", job.key) if store else nullcontext():
+        if store and not job.keep and (scores := load_scores(store, job.key)):
+            return scores
+        fitted = attacker.fit(job.trial)
+        if store:
+            save_scores(store, job.key, fitted.test_scores)
     return replace(fitted.test_scores, fitted=fitted) if job.keep else fitted.test_scores
 
 
@@ -70,18 +59,9 @@ def threads(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Fin
 def processes(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
     # The longest trainings first: a long one at the end would have a core to itself.
     jobs = sorted(jobs, key=lambda job: -len(job.trial.train))
-    with closing(in_workers(partial(_in_worker, attacker=attacker, store=store), jobs, cores())) as results:
+    with closing(in_workers(partial(finish, attacker=attacker, store=store), jobs, cores())) as results:
         for number, scores in results:
-            yield jobs[number], _of_trial(jobs[number].trial, scores)
-
-
-def _in_worker(job: Job, attacker: Attacker, store: Store | None) -> TrialScores:
-    """Scores for the main process, which has the captions that an attacker is on."""
-    return _of_trial(replace(job.trial, examples=NO_EXAMPLES), finish(job, attacker, store))
-
-
-def _of_trial(trial: Trial, scores: TrialScores) -> TrialScores:
-    return replace(scores, fitted=scores.fitted and replace(scores.fitted, trial=trial))
+            yield jobs[number], scores
 
 
 PLACEMENTS: dict[str, Place] = {"plain": plain, "threads": threads, "processes": processes}

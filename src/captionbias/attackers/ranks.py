@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from datetime import timedelta
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from captionbias.attackers.base import TrialScores
@@ -65,10 +64,6 @@ def share(
 
     Each rank must make the same call, and waits for the slowest. `train` takes the positions in `keys` that fall to
     this rank, and yields each with its result. Not `distributed`: this process computes all of them alone.
-
-    Raises:
-        ValueError: a rank has other keys, or torch or accelerate is missing.
-        RankError: another rank did not come, or the store that they meet in is gone.
     """
     rank, size = rank_and_size() if distributed else (0, 1)
     with closing(train(range(rank, len(keys), size))) as finished:
@@ -77,7 +72,7 @@ def share(
 
 
 def on_rank_0(task: Callable[[], Result]) -> Result:
-    """The result of `task` on rank 0, on every rank; each must make this call. Raises as `share` does."""
+    """The result of `task` on rank 0, on every rank; each must make this call."""
     return share(["rank 0"], lambda positions: ((position, task()) for position in positions))[0]
 
 
@@ -85,9 +80,6 @@ def _completed(
     rank: int, size: int, keys: Sequence[str], finished: Generator[tuple[int, Result], None, None]
 ) -> dict[int, Result]:
     """The results of all ranks by position; those of this one are trained here."""
-    if not (find_spec("torch") and find_spec("accelerate")):
-        needed = "several processes share the trials through torch and accelerate"
-        raise ValueError(f"{needed}: pip install 'captionbias[torch]'; {ONE_PROCESS}")
     from torch.distributed import DistError
 
     try:
@@ -131,10 +123,10 @@ def _launchers_store() -> Store:
 
 def _exchanged(store: Store, rank: int, size: int, what: str, own: bytes, seconds: float) -> list[bytes]:
     """What each rank has put there, as soon as all have."""
-    parts = [own[start : start + PART_BYTES] for start in range(0, len(own), PART_BYTES)]
-    for number, part in enumerate(parts):
-        store.set(f"{what} {rank} {number}", part)  # type: ignore[arg-type]
-    store.set(f"{what} {rank}", str(len(parts)))
+    starts = range(0, len(own), PART_BYTES)
+    for number, start in enumerate(starts):
+        store.set(f"{what} {rank} {number}", own[start : start + PART_BYTES])  # type: ignore[arg-type]
+    store.set(f"{what} {rank}", str(len(starts)))
     return [b"".join(map(store.get, _put_by(store, other, what, seconds))) for other in range(size)]
 
 
@@ -151,14 +143,14 @@ def _put_by(store: Store, rank: int, what: str, seconds: float) -> list[str]:
 def _end(store: Store, rank: int, size: int) -> None:
     """Rank 0, whose process may hold the store, waits until every rank has all results, and removes them."""
     store.set(f"end {rank}", "0")
-    for other in range(size if rank == 0 else 0):
-        _put_by(store, other, "end", MEETING_SECONDS)
-    for part in [part for other in range(size if rank == 0 else 0) for part in _put_by(store, other, "results", 0)]:
-        store.delete_key(part)
+    if rank == 0:
+        for other in range(size):
+            _put_by(store, other, "end", MEETING_SECONDS)
+        for part in itertools.chain.from_iterable(_put_by(store, other, "results", 0) for other in range(size)):
+            store.delete_key(part)
 
 
-def _unpacked(results: bytes) -> dict[int, Any]:
+def _unpacked(results: bytes) -> Any:
     """Scores of trials and plain data; no other pickle is read, as it could run code."""
     admitted = ARRAYS | {"captionbias.attackers.base.TrialScores": TrialScores}
-    unpacked: dict[int, Any] = read_plain_pickle(io.BytesIO(results), admitted)
-    return unpacked
+    return read_plain_pickle(io.BytesIO(results), admitted)

@@ -20,7 +20,7 @@ NO_WORD = -1
 @dataclass(frozen=True, eq=False)
 class Reader(Fitted):
     """A trained network that reads a caption as pieces: words, or parts of words and marks of its own. Embeddings and
-    logits have 32 bits whatever the precision of the training."""
+    logits have 32 bits."""
 
     internal_batch_size: ClassVar[int] = 512  # how many captions are read at a time with gradients
     # What integrals begin with: with 4, sums are right for 98% of captions, but single words still off by 0.1.
@@ -52,6 +52,8 @@ class Reader(Fitted):
         """Raise ValueError if the network does not answer to embeddings as it does to captions."""
 
     def logits(self, rows: Integers) -> Floats:
+        """Log-odds `(captions, outputs)` of the captions `rows`: of two classes the second's, of more they add up to 0,
+        of tasks one each."""
         import torch
 
         groups = of_equal_length(self.pieces(rows), self.internal_batch_size)

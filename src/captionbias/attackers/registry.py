@@ -33,11 +33,9 @@ ENGINE = 3
 class Attacker:
     """How an attacker is trained on a trial, by `fit`.
 
-    `name`: in signatures. `precision`: None where there is no choice. `identity`: everything that determines a trial's
-    scores beside the trial itself. `placement`: where trials are best trained, see `captionbias.attackers.placement`.
-    `explained`: by which method fitted attackers are explained, None where they cannot be. `reads_words`: whether the
-    words' spelling plays a part, and not only which are the same. `reads_pictures`: whether it can read those beside
-    captions.
+    `precision`: None where there is no choice. `identity`: everything that determines a trial's scores beside the
+    trial itself. `explained`: by which method fitted attackers are explained, None where they cannot be.
+    `reads_words`: whether the words' spelling plays a part, and not only which are the same.
     """
 
     name: str
@@ -59,23 +57,11 @@ def find_attacker(
     model: str | None = None,
     cache: bool | str | Path = True,
 ) -> Attacker:
-    """The attacker called `encoder`.
-
-    Args:
-        encoder: one of `ENCODERS`; the name or folder of a pretrained sentence encoder; one of `BERTS`; or a user's
-            `torch.nn.Module`, as a class or as `module:Class`.
-        precision: `fp32` or `bf16`; None for bf16 where the device computes it natively, else fp32.
-        model: the pretrained model under an encoder of `BERTS`, a name or a folder; `bert-base-uncased` when None.
-        cache: where embeddings of pretrained encoders and trainings in progress are kept, as in `run_trials`.
-
-    Raises:
-        ValueError: the encoder, model or precision is unknown, or a library is missing.
-    """
-    if encoder == "lstm":
-        raise ValueError("encoder 'lstm' is two networks: choose lstm-lic, LIC's, or lstm-dbac, DBAC's")
-    of_user = not isinstance(encoder, str) or ":" in encoder
-    pretrained = not of_user and encoder not in ENCODERS and (encoder in BERTS or is_model(str(encoder)))
-    if not of_user and not pretrained and encoder not in ENCODERS:
+    """The attacker called `encoder`; ValueError if there is none, or it cannot be had so or here. `cache`: where
+    embeddings of pretrained encoders and trainings in progress are kept."""
+    trained_whole = encoder in ENCODERS or not isinstance(encoder, str) or ":" in encoder
+    pretrained = not trained_whole and (encoder in BERTS or is_model(str(encoder)))
+    if not (trained_whole or pretrained):
         raise ValueError(
             f"encoder {encoder!r} is unknown; choose one of {', '.join((*ENCODERS, *BERTS, *KNOWN))}, the folder "
             "or the owner/name of a pretrained one, or your own as module:Class"
@@ -100,15 +86,7 @@ def find_attacker(
 
 
 def _convex(name: str) -> Attacker:
-    settings = (
-        convex.L2,
-        convex.SOLVER,
-        convex.TOLERANCE,
-        convex.TASK_STEPS,
-        convex.TASK_MEMORY,
-        convex.TASK_NGRAM_COUNT,
-    )
-    identity = f"{name} {ENGINE} {settings} scikit-learn {version('scikit-learn')} scipy {version('scipy')}"
+    identity = f"{name} {ENGINE} {convex.SETTINGS} scikit-learn {version('scikit-learn')} scipy {version('scipy')}"
     fit = partial(convex.fit, pairs=CONVEX[name])
     return Attacker(name, None, identity, fit, placement="threads", explained="coefficients", reads_pictures=True)
 

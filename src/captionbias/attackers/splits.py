@@ -13,8 +13,7 @@ def balanced_split(
     classes: Integers, test_share: float, seed: int, copies: Integers | None = None
 ) -> tuple[Integers, Integers]:
     """LIC's split: every class cut to the size of the smallest, `test_share` of each to test; all copies of a picture
-    on one side. `classes` and `copies`: of shape `(n images,)`. Returns the numbers of training and test images,
-    sorted."""
+    on one side. Gives the numbers of training and test images, sorted."""
     train, test, generator = _split(classes, test_share, seed, True, copies)
     return _cut(train, classes, generator), _cut(test, classes, generator)
 

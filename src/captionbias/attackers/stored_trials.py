@@ -22,9 +22,8 @@ _digests: WeakKeyDictionary[Examples, str] = WeakKeyDictionary()
 def trial_key(trial: Trial, attacker: str, reads_words: bool = False) -> str:
     """Everything that determines a trial's scores, as 64 hexadecimal digits. `attacker` names all but the trial. Words
     that occur in no caption change nothing, nor does the spelling of the others, unless the attacker `reads_words`."""
-    if trial.examples not in _digests:
-        _digests[trial.examples] = _examples_digest(trial.examples)
-    parts = (str(FORMAT), attacker, _digests[trial.examples], trial.train, trial.test, str(int(trial.seed)))
+    digest = _digests.get(trial.examples) or _digests.setdefault(trial.examples, _examples_digest(trial.examples))
+    parts = (str(FORMAT), attacker, digest, trial.train, trial.test, str(int(trial.seed)))
     if not reads_words:
         return _digest(*parts)
     tokens = trial.examples.tokens
@@ -33,7 +32,6 @@ def trial_key(trial: Trial, attacker: str, reads_words: bool = False) -> str:
 
 
 def load_scores(store: Store, key: str) -> TrialScores | None:
-    """The scores kept under `key`; None, perhaps with a warning, when there are none."""
     return store.load("trial", key, _scores)
 
 

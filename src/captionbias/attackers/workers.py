@@ -31,14 +31,10 @@ class WorkerKilledError(RuntimeError):
 
 
 def cores() -> int:
-    """Cores that this process may use: within affinity and a container's limits, shared with a launcher's processes
-    here."""
+    """Cores that this process may use: within a container's limits, shared with a launcher's processes here."""
     from joblib import cpu_count
 
-    launched = os.environ.get("LOCAL_WORLD_SIZE") or "1"
-    if not launched.isdecimal() or int(launched) < 1:
-        raise ValueError(f"LOCAL_WORLD_SIZE is {launched!r}: the launcher sets it to a number of processes; unset it")
-    return max(1, int(cpu_count()) // int(launched))
+    return max(1, int(cpu_count()) // int(os.environ.get("LOCAL_WORLD_SIZE") or 1))
 
 
 def in_workers(
@@ -47,16 +43,14 @@ def in_workers(
     """Do a task for each item in some worker processes, and yield the number of an item and its result in any order.
 
     Closing the iterator stops the work, and so do Ctrl-C and an error. Iterate under `contextlib.closing`: an exception
-    in the body of a bare loop leaves it open. The work is done in this process if there is one worker or one item, if
-    no process can be started from here, or if another call has the workers.
-
-    Raises:
-        WorkerKilledError: a worker was killed; the next call starts new ones. What a task raises arrives as it is.
+    in the body of a bare loop leaves it open. The work is done in this process if one worker is enough, or if another
+    call has the workers. A killed worker is a `WorkerKilledError`; what a task raises arrives as it is.
     """
+    workers = min(workers, len(items))
     # A second call would change the pool's size under the first, and joblib would wait for ever.
-    if min(workers, len(items)) > 1 and _pool.acquire(blocking=False):
+    if workers > 1 and _pool.acquire(blocking=False):
         try:
-            with closing(_in_pool(task, items, min(workers, len(items)))) as results:
+            with closing(_in_pool(task, items, workers)) as results:
                 yield from results
         finally:
             _pool.release()

@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-from captionbias.captions.captioners import check_captioners, on_the_same_images
-from captionbias.captions.check import (
-    MAX_CHARACTERS,
-    CaptionBiasWarning,
-    Captions,
-    Words,
-    as_captions,
-    check_captions,
-    check_sides,
-)
-from captionbias.captions.columns import guess_columns
-from captionbias.captions.crossing import count_cells, cross, uncross
-from captionbias.captions.labels import Labels, check_labels, join_labels
-from captionbias.captions.reader import captions_from_table, read_captioners, read_captions
-
-__all__ = [
-    "MAX_CHARACTERS",
-    "CaptionBiasWarning",
-    "Captions",
-    "Labels",
-    "Words",
-    "as_captions",
-    "captions_from_table",
-    "check_captioners",
-    "check_captions",
-    "check_labels",
-    "check_sides",
-    "count_cells",
-    "cross",
-    "guess_columns",
-    "join_labels",
-    "on_the_same_images",
-    "read_captioners",
-    "read_captions",
-    "uncross",
-]
+from captionbias.captions.captioned import captioned_labels as captioned_labels
+from captionbias.captions.captioners import check_captioners as check_captioners
+from captionbias.captions.captioners import on_the_same_images as on_the_same_images
+from captionbias.captions.check import MAX_CHARACTERS as MAX_CHARACTERS
+from captionbias.captions.check import CaptionBiasWarning as CaptionBiasWarning
+from captionbias.captions.check import Captions as Captions
+from captionbias.captions.check import Words as Words
+from captionbias.captions.check import as_captions as as_captions
+from captionbias.captions.check import check_captions as check_captions
+from captionbias.captions.check import check_sides as check_sides
+from captionbias.captions.columns import guess_columns as guess_columns
+from captionbias.captions.crossing import count_cells as count_cells
+from captionbias.captions.crossing import cross as cross
+from captionbias.captions.crossing import uncross as uncross
+from captionbias.captions.labels import Labels as Labels
+from captionbias.captions.labels import check_labels as check_labels
+from captionbias.captions.labels import join_labels as join_labels
+from captionbias.captions.reader import captions_from_table as captions_from_table
+from captionbias.captions.reader import read_captioners as read_captioners
+from captionbias.captions.reader import read_captions as read_captions

@@ -22,24 +22,9 @@ def check_captioners(
     image_ids: Any = None,
     language: str | None = None,
 ) -> dict[str, Captions]:
-    """Check the captions of several captioners, and what is known of their images once.
+    """Check several captioners' captions, or take their `Captions` as they are, and what is known of their images once.
 
-    Args:
-        predictions: each captioner's `n` captions, by name; or its `Captions`, which are taken as they are.
-        references, attributes, tasks, image_ids, language: see `check_captions`.
-
-    Returns:
-        Each captioner's captions; their human side is split into words once for all.
-
-    Raises:
-        ValueError: as `check_captions`; an error of one captioner's captions names it.
-
-    Example:
-        >>> captioners = check_captioners(
-        ...     {"nic": ["a girl", "a man"], "sat": ["a woman", "a boy"]}, attributes=["female", "male"]
-        ... )
-        >>> captioners["sat"].predictions
-        ('a woman', 'a boy')
+    An error of one captioner's captions names it.
     """
     if not predictions:
         raise ValueError("predictions is empty: give at least one captioner's captions")
@@ -58,24 +43,7 @@ def check_captioners(
 
 
 def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
-    """The images that all captioners have captions of.
-
-    Args:
-        read: each captioner's captions with what its files say of the images, as `read_captioners` returns them.
-
-    Raises:
-        ValueError: there is no captioner, no image is common to all, or different things are known of one.
-
-    Warns:
-        CaptionBiasWarning: images are left out.
-
-    Example:
-        >>> labels = {"attributes": ["female", "male"], "image_ids": [7, 9]}
-        >>> nic = check_captions(predictions=["a girl", "a man"], **labels)
-        >>> sat = check_captions(predictions=["a woman", "a boy"], **labels)
-        >>> list(on_the_same_images({"nic": nic, "sat": sat}))
-        ['nic', 'sat']
-    """
+    """The images that all captioners have captions of; what their files say of these must be the same."""
     if not read:
         raise ValueError("read is empty: give at least one captioner's captions")
     first, *others = read

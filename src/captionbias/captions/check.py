@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import numbers
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,12 +31,8 @@ Ids: TypeAlias = tuple[str, ...] | None
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """Both sides' captions as one table of tokens: the model's rows first, then every human caption, image by image.
-
-    Attributes:
-        tokens: the table.
-        model_rows: number of model captions, 0 without that side.
-        human_image: the image of each human caption, of shape `(human captions,)`.
+    """Both sides' captions as one table of tokens: `model_rows` captions of the model, then every human caption,
+    image by image, of the images `human_image`, `(human captions,)`.
     """
 
     tokens: Tokens
@@ -83,26 +78,14 @@ class Captions:
     _human_words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
 
     def with_predictions(self, predictions: Collection[Any]) -> Captions:
-        """The same images and human captions with the `n` captions of another captioner, which alone are checked.
-
-        Example:
-            >>> nic = check_captions(predictions=["a man", "a girl"], attributes=["male", "female"])
-            >>> nic.with_predictions(["a guy", "a woman"]).predictions
-            ('a guy', 'a woman')
-        """
+        """The same images and human captions with the `n` captions of another captioner, which alone are checked."""
         lists = as_lists({"predictions": predictions, "attributes": self.attributes})
         unsplit = bool(self.language) or is_unsplit([text for texts in self.references or () for text in texts])
         checked = _checked_predictions(lists["predictions"], self.image_ids, unsplit)
         return _checked_language(self._with_words_of(replace(self, predictions=checked)), "predictions")
 
     def with_attributes(self, attributes: Collection[Any]) -> Captions:
-        """The same captions of the same images with `n` other labels, which alone are checked.
-
-        Example:
-            >>> crossed = check_captions(predictions=["a man", "a girl"], attributes=["male, light", "female, dark"])
-            >>> crossed.with_attributes(["light", "dark"]).attributes
-            ('light', 'dark')
-        """
+        """The same captions of the same images with `n` other labels, which alone are checked."""
         lists = as_lists({"attributes": attributes, "captions": self.attributes})
         other = self._with_words_of(replace(self, attributes=_checked_attributes(lists["attributes"], self.image_ids)))
         object.__setattr__(other, "_words", self._words)
@@ -114,11 +97,7 @@ class Captions:
 
     @property
     def references_to_join(self) -> int:
-        """As many human captions as have, joined, the length of the captioner's captions on average; at least 1.
-
-        Raises:
-            ValueError: a side is missing.
-        """
+        """As many human captions as have, joined, the length of the captioner's captions on average; at least 1."""
         if self.mean_words is None:
             raise ValueError(
                 "join_references: human captions are joined until they are as long as the captioner's, and one of "
@@ -129,18 +108,7 @@ class Captions:
 
     @property
     def mean_words(self) -> tuple[float, float] | None:
-        """How many words, set apart by blanks, a caption of the captioner and one of people has on average; in a
-        language as its words are.
-
-        None where a side is missing.
-
-        Example:
-            >>> captions = check_captions(
-            ...     predictions=["a man on a bike"] * 2, references=[["a man"], ["a girl"]], attributes=["m", "f"]
-            ... )
-            >>> captions.mean_words
-            (5.0, 2.0)
-        """
+        """How many words a caption of the captioner and one of people has on average; None where a side is missing."""
         if self.predictions is None or self.references is None:
             return None
         if self.language:
@@ -152,15 +120,6 @@ class Captions:
         """The images with `count` human captions or more, every `count` of them joined into one, in their order.
 
         A full stop sets them apart. Captions to spare are left out, and so are images with fewer than `count`.
-
-        Raises:
-            ValueError: there are no human captions, or too few to join.
-
-        Example:
-            >>> texts = [["A man.", "a dog", "a guy"], ["a girl", "a cat"]]
-            >>> people = check_captions(references=texts, attributes=["male", "female"])
-            >>> people.join_references(2).references
-            (('A man. a dog',), ('a girl . a cat',))
         """
         if count < 1:
             raise ValueError(f"count must be 1 or more, not {count}")
@@ -175,13 +134,7 @@ class Captions:
         )
 
     def columns(self, rows: Iterable[int]) -> dict[str, Any]:
-        """The columns of the images in these rows, as `check_captions` takes them.
-
-        Example:
-            >>> captions = check_captions(predictions=["a man", "a girl"], attributes=["male", "female"])
-            >>> captions.columns([1])
-            {'predictions': ['a girl'], 'references': None, 'attributes': ['female'], 'tasks': None, 'image_ids': None}
-        """
+        """The columns of the images in these rows, as `check_captions` takes them."""
         columns = {name: getattr(self, name) for name in COLUMNS}
         chosen = {name: column and [column[row] for row in rows] for name, column in columns.items()}
         return chosen | ({"language": self.language} if self.language else {})
@@ -192,14 +145,9 @@ class Captions:
 
     @cached_property
     def copies(self) -> Integers | None:
-        """The number of the picture that each image is, `(n,)`, where more than one image in 20 has the human captions
-        of another, 30 words or more: copies of a picture, as a table with a row a person has them. None where fewer do.
-        Fewer words are no sign: pictures alike have them in common.
-
-        Example:
-            >>> texts = [[f"{one} on a red bike"] * 6 for one in ("a man", "a girl", "a man")]
-            >>> check_captions(references=texts, attributes=["male", "female", "male"]).copies.tolist()
-            [0, 1, 0]
+        """The number of the picture that each image is, `(n,)`, where more than one image in 20 has the human
+        captions of another, 30 words or more: copies of a picture, as a table with a row a person has them. None
+        where fewer do. Fewer words are no sign: pictures alike have them in common.
         """
         known: dict[Any, int] = {}
         keys = (
@@ -211,26 +159,13 @@ class Captions:
 
     @property
     def image_set(self) -> str:
-        """A digest of the images, in any order: their ids, labels and human captions.
-
-        Example:
-            >>> captions = check_captions(predictions=["a man", "a girl"], attributes=["male", "female"])
-            >>> captions.image_set == captions.with_predictions(["a guy", "a woman"]).image_set
-            True
-        """
+        """A digest of the images, in any order: their ids, labels and human captions."""
         rows = zip(self.image_ids or repeat(""), self.attributes, self.references or repeat(()), strict=False)
         return hashlib.sha256(repr(sorted(rows)).encode()).hexdigest()[:8]
 
     def words(self, tokenizer: str | None = None) -> Words:
         """The captions of both sides, over one vocabulary, split by the tokenizer `words`, `whitespace` or that of a
-        language; by that of theirs when None.
-
-        They are split once, human captions for all captioners made by `with_predictions`.
-
-        Example:
-            >>> captions = check_captions(references=[["A man."], ["a girl"]], attributes=["male", "female"])
-            >>> captions.words().human.texts()
-            ['a man .', 'a girl']
+        language, None for theirs; the human ones once for all captioners made by `with_predictions`.
         """
         tokenizer = tokenizer or self.language or "words"
         if tokenizer not in self._human_words:
@@ -250,13 +185,6 @@ class Captions:
 
         Seeds draw rows by their place, so the same images in another order may score otherwise. The digest is of
         labels, human captions and tasks, which captioners share; without human captions a second one is of predictions.
-
-        Example:
-            >>> images = {"predictions": ["a man", "a girl"], "attributes": ["male", "female"]}
-            >>> check_captions(**images).rows()
-            {'rows': 'c180e31c,5dfcdcbb'}
-            >>> check_captions(**images, image_ids=[7, 9]).rows()
-            {}
         """
         ids = self.image_ids
         if ids is not None and not ids[0].startswith(ROW) and list(ids) == sorted(ids, key=image_order):
@@ -401,11 +329,7 @@ def _checked_language(captions: Captions, *sides: str) -> Captions:
 
 
 def as_captions(captions: Captions | None, predictions: Any, references: Any, attributes: Any, tasks: Any) -> Captions:
-    """The captions that a metric was called with: checked ones, or the columns of `check_captions`.
-
-    Raises:
-        ValueError: as `check_captions`; both were given, or the first argument is not Captions.
-    """
+    """The captions that a metric was called with: checked ones, or the columns of `check_captions`."""
     columns = {"predictions": predictions, "references": references, "attributes": attributes, "tasks": tasks}
     if captions is None:
         return check_captions(**columns)
@@ -423,11 +347,7 @@ def as_captions(captions: Captions | None, predictions: Any, references: Any, at
 def check_sides(
     predictions: Any, references: Any, unsplit: bool = False
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Check the captions of both sides of `n` images where no labels are needed; see `check_captions`.
-
-    Raises:
-        ValueError: as `check_captions`, or a side is missing.
-    """
+    """Check the captions of both sides of `n` images where no labels are needed; see `check_captions`."""
     lists = as_lists({"predictions": predictions, "references": references})
     if len(lists) < 2:
         missing = "predictions" if predictions is None else "references"
@@ -437,7 +357,7 @@ def check_sides(
 
 
 def as_lists(columns: Mapping[str, Collection[Any] | None]) -> dict[str, list[Any]]:
-    """The columns there are, all of one length; ValueError where they are not."""
+    """The columns there are, all of one length."""
     lists = {name: as_list(name, column) for name, column in columns.items() if column is not None}
     first = next(iter(lists))
     for name, column in lists.items():
@@ -514,12 +434,9 @@ def _checked_lists(
 ) -> list[Any]:
     if not set(map(type, column)) <= {list, tuple}:
         for value, place in zip(column, _places(argument, ids), strict=False):
-            if is_missing(value):
-                raise ValueError(f"{place} is missing: every row is a list of {nouns}s; {when_missing}")
-            if isinstance(value, str):
-                raise ValueError(f"{place} is a string: every row is a list of {nouns}s, so wrap it in a list")
             if not is_column(value):
-                raise ValueError(f"{place} is of type {type(value).__name__}: give a list of {nouns}s")
+                kind = "missing" if is_missing(value) else f"of type {type(value).__name__}"
+                raise ValueError(f"{place} is {kind}: every row is a list of {nouns}s; {when_missing}")
         column = [as_list(argument, value) for value in column]
     places = (
         f"{argument}[{row}][{number}]{_image(row, ids)}"
@@ -531,7 +448,7 @@ def _checked_lists(
 
 
 def check_strings(texts: Sequence[Any], places: Iterable[str], noun: str, way_out: str) -> None:
-    """ValueError at the first that is no text, is empty or too long; `places` is what messages call them."""
+    """Refuse the first that is no text, is empty or too long; `places` is what messages call them."""
     if (
         all(issubclass(kind, str) for kind in set(map(type, texts)))
         and all(map(str.strip, texts))
@@ -546,10 +463,8 @@ def check_strings(texts: Sequence[Any], places: Iterable[str], noun: str, way_ou
 def _fault(text: object, noun: str, way_out: str) -> str | None:
     if is_missing(text):
         return f"is missing ({text}): {way_out}"
-    if isinstance(text, numbers.Number):
-        return f"is {text}, of type {type(text).__name__}: a {noun} is a string; convert it, as in str({text})"
     if not isinstance(text, str):
-        return f"is of type {type(text).__name__}: give the {noun} as one string"
+        return f"is of type {type(text).__name__}: a {noun} is a string"
     if not text.strip():
         return f"is empty: {way_out}"
     if len(text) > MAX_CHARACTERS:

@@ -68,22 +68,8 @@ def guess_columns(
     """Guess every column by its name, then by what it holds, for a user to correct.
 
     An attribute is text of 2 to 20 values that repeat, some of them labels or words of gender, race, age or emotion, a
-    prediction is text with blanks, a reference is lists of such
-    text, tasks are lists of words, and ids are all different. Without `references` these are looked for in
-    `predictions`, without `attributes` and `tasks` in the other tables: one table may hold everything.
-
-    Returns:
-        A guess for each of `id_column`, of the first table, `prediction_column`, `reference_column`,
-        `attribute_column` and `task_column`: arguments of `read_captions`.
-
-    Example:
-        >>> from captionbias.captions.tables import table_from_memory
-        >>> table = {"img_id": [1, 2], "Generated": ["a man", "a girl"], "bb_gender": ["male", "female"]}
-        >>> columns = guess_columns(predictions=table_from_memory(table))
-        >>> [guess.column for guess in columns.values()]
-        ['img_id', 'Generated', None, 'bb_gender', None]
-        >>> columns["attribute_column"].choices
-        ('bb_gender', 'img_id', 'Generated')
+    prediction is text with blanks, a reference is lists of such text, tasks are lists of words, and ids are all
+    different. Without a table of their own, references, attributes and tasks are looked for in the others.
     """
     pools = _pools(predictions, references, attributes, tasks)
     columns = _guessed(pools, {}, "attribute")

@@ -42,9 +42,6 @@ def cross(attributes: Mapping[str, Sequence[str]]) -> list[str]:
 def uncross(labels: Sequence[str], attributes: int) -> list[tuple[str, ...]]:
     """The labels of `n` images by each of the attributes that were crossed.
 
-    Raises:
-        ValueError: a label that is no crossing of so many.
-
     >>> uncross(["female, dark", "male, light"], 2)
     [('female', 'male'), ('dark', 'light')]
     """
@@ -60,9 +57,6 @@ def uncross(labels: Sequence[str], attributes: int) -> list[tuple[str, ...]]:
 
 def count_cells(labels: Sequence[str], attributes: int) -> dict[tuple[str, ...], int]:
     """How many of `n` images each intersection has, by its label of each of the crossed attributes; 0 where none is.
-
-    Raises:
-        ValueError: a label that is no crossing of so many.
 
     >>> count_cells(["female, dark", "male, light", "male, light"], 2)
     {('female', 'dark'): 1, ('female', 'light'): 0, ('male', 'dark'): 0, ('male', 'light'): 2}
@@ -126,9 +120,8 @@ def crossed_by_image(of_columns: Sequence[Mapping[str, Any]], crossed: Crossed) 
 
 
 def kept_labels(labels: set[str], keep: Sequence[str], crossed: int) -> tuple[set[str], list[str]]:
-    """Those of the labels that `keep` names, and what it names in vain.
-
-    Of each of the `crossed` attributes, and of the crossing, the labels named are kept; all where none is named.
+    """Those of the labels that `keep` names, and what it names in vain: of each of the `crossed` attributes, and of
+    the crossing, the labels named; all where none is named.
     """
     forms = {label: (label, *label.split(SEPARATOR)) if crossed > 1 else (label,) for label in labels}
     named = [set(keep).intersection(of_form) for of_form in zip(*forms.values(), strict=True)]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from numbers import Number
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from captionbias.captions.crossing import Crossed, crossed_by_image, kept_labels
 from captionbias.captions.labels import rename_labels
@@ -65,6 +68,10 @@ def joined(
     if labels:
         names = rename_labels(values["attributes"].values(), labels, str(attributes))
         values["attributes"] = dict(zip(values["attributes"], names, strict=True))
+    silent = [image for image, text in values.get("predictions", {}).items() if is_missing(text) or text == ""]
+    if silent and len(silent) < len(values["predictions"]):
+        _note_silent(silent, values["predictions"], values["attributes"], notes)
+        values["predictions"] = {image: text for image, text in values["predictions"].items() if image not in silent}
     base = predictions or references or attributes
     every_image = next(values[name] for name in ("predictions", "references", "attributes") if name in values)
     if references:
@@ -89,12 +96,7 @@ def joined(
 
 
 def _in_both(
-    images: Collection[str],
-    column: Source,
-    others: Collection[str],
-    other: Source,
-    lack: str,
-    notes: list[str],
+    images: Collection[str], column: Source, others: Collection[str], other: Source, lack: str, notes: list[str]
 ) -> list[str]:
     """The images of the one that the other has too; the rest is noted, and it is an error if none is left."""
     both = [image for image in images if image in others]
@@ -137,6 +139,20 @@ def _labelled(
 def _note_left_out(left_out: list[str], total: int, lack: str, notes: list[str]) -> None:
     if left_out:
         notes.append(f"{len(left_out):,} of {total:,} images {lack} and are left out (first: {_few(left_out)})")
+
+
+def _note_silent(silent: list[str], images: Collection[str], labels: ByImage, notes: list[str]) -> None:
+    """Of each label, how many images have an empty caption: a captioner may refuse to caption some people."""
+    from scipy.stats import chi2_contingency
+
+    without, of_all = (Counter(labels[one] for one in some if labels.get(one)) for some in (silent, images))
+    counts = np.array([(without[label], of_all[label] - without[label]) for label in sorted(of_all)])
+    by_label = ", ".join(f"{label} {without[label]:,} of {of_all[label]:,}" for label in sorted(of_all))
+    uneven = len(counts) > 1 and counts[:, 0].any() and counts[:, 1].any() and chi2_contingency(counts).pvalue < 0.05
+    of_labels = (
+        f" ({by_label}{': unevenly, which is bias that no score here sees' if uneven else ''})" if by_label else ""
+    )
+    _note_left_out(silent, len(images), f"have an empty caption{of_labels}", notes)
 
 
 def _few(images: Iterable[str], count: int = 3) -> str:

@@ -7,25 +7,24 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Array, Flags
+from captionbias.arrays import Flags
 from captionbias.captions.values import as_list, is_column, is_missing
 from captionbias.text.lexicon import SEPARATOR, Lexicon
 
 SHOWN_NAMES = 5
+ONLY = "an array of labels holds 0 and 1 alone, as many in each row; give that, or lists of names"
 ALIKE = "give both as arrays, or both as names"
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Which labels each of `n` images has: `flags` of shape `(n, len(names))`. Made by `check_labels`.
+    """Which labels each of `n` images has: `flags`, `(n, len(names))`.
 
-    `numbered`: the names are column numbers, because the labels came as an array without names. `listed`: the labels
-    came as names, without an order that the columns of an array could follow.
+    `numbered`: they came as an array, whose columns are numbers; `listed`: as names, which have no order.
     """
 
     flags: Flags
@@ -38,49 +37,25 @@ class Labels:
 
 
 def check_labels(argument: str, value: Any, known: Labels | None = None, known_as: str = "") -> Labels:
-    """Check the labels of `n` images and turn them into flags.
+    """The labels of `n` images as flags.
 
-    Args:
-        argument: what errors call `value`.
-        value: `n` strings, one label an image; `n` lists of strings, an empty one for an image without; or a 0/1 array
-            (numpy, torch, pandas) of shape `(n, labels)`, whose columns a pandas table names.
-        known: labels that `value` must be among, column for column or name for name: the true ones for predictions.
-        known_as: what errors call them.
-
-    Returns:
-        The labels; names sorted, or in the order of the columns, or as in `known`.
-
-    Raises:
-        ValueError: names the argument, the first bad row and the way out.
-
-    >>> labels = check_labels("tasks", [["knife", "cake"], [], ["cake"]])
-    >>> labels.names, labels.flags.astype(int).tolist()
-    (('cake', 'knife'), [[1, 1], [0, 0], [1, 0]])
-    >>> check_labels("tasks", [[0, 1], [1, 2]])
-    Traceback (most recent call last):
-    ValueError: tasks[1] holds 2: an array of labels holds 0 and 1 alone; give those, or lists of names
+    `value`: `n` names, `n` lists of names, or a 0/1 array (numpy, torch, pandas), `(n, labels)`; errors call it
+    `argument`. `known`, which errors call `known_as`: labels that it must be among, column for column or name for name.
     """
     if hasattr(value, "detach"):  # a torch tensor, on whatever device
         value = value.detach().cpu().numpy()
-    if getattr(value, "ndim", 1) != 2:
-        value = as_list(argument, value)
-        if not value:
-            raise ValueError(f"{argument} has no rows: give the labels of at least one image")
-    if getattr(value, "ndim", 1) == 2 or _has_numbers(value):
-        labels = _from_array(argument, value, known, known_as)
-    else:
-        labels = _from_names(argument, value, known, known_as)
+    rows = value if getattr(value, "ndim", 1) == 2 else as_list(argument, value)
+    if not len(rows):
+        raise ValueError(f"{argument} has no rows: give the labels of at least one image")
+    read = _from_array if rows is value or _has_numbers(rows) else _from_names
+    labels = read(argument, rows, known, known_as)
     if known is None and not labels.flags.any():
         raise ValueError(f"{argument} has no label in any image: name what the images show")
     return labels
 
 
 def join_labels(argument: str, labels: Labels, further_argument: str, further: Labels) -> tuple[Labels, Labels]:
-    """Both over all the names of either, columns of 0 added; arrays without names must have as many columns.
-
-    Raises:
-        ValueError: only one has names, or their numbers of columns differ.
-    """
+    """Both over all the names of either, columns of 0 added; arrays without names must have as many columns."""
     if labels.numbered != further.numbered or (labels.numbered and labels.names != further.names):
         raise ValueError(
             f"{further_argument} has {len(further.names)} labels ({_some(further.names)}), {argument} "
@@ -126,11 +101,8 @@ def value_names(labels: Collection[str], lexicon: Lexicon) -> dict[str, str]:
 
 
 def rename_labels(labels: Collection[Any], names: Mapping[Any, str], place: str = "attributes") -> list[Any]:
-    """The labels, or those that were crossed into them, by the `names` that some are given; `place` is what errors call
-    them. ValueError where `names` has one that is not there.
-
-    >>> rename_labels(["0", "1", None], {0: "female", 1: "male"})
-    ['female', 'male', None]
+    """The labels, or those that were crossed into them, by the `names` that some are given; errors call them
+    `place`.
     """
     new = {str(label): name for label, name in names.items()}
     texts = [None if is_missing(label) else str(label).strip() for label in labels]
@@ -153,22 +125,18 @@ def _has_numbers(rows: Sequence[Any]) -> bool:
 def _from_array(argument: str, value: Any, known: Labels | None, known_as: str) -> Labels:
     columns = getattr(value, "columns", None)
     try:
-        array = np.asarray(value)
-    except ValueError as error:
-        unlike = (row for row, cells in enumerate(value) if not (is_column(cells) and len(cells) == len(value[0])))
-        raise ValueError(
-            f"{argument}[{next(unlike, 0)}] has more or fewer numbers than other rows: an array of labels has one "
-            "column for each label; give 0 for a label that an image lacks, or give lists of names"
-        ) from error
-    if array.dtype.kind not in "biuf":
-        array = np.asarray(value, object)  # columns of several kinds, or cells that are not numbers
+        array = np.asarray(value).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{argument} is no array ({error}): {ONLY}") from error
     if array.ndim != 2 or not array.size:
         raise ValueError(
             f"{argument} has shape {array.shape}: an array of labels has one row an image, one column a label"
         )
+    for row, column in np.argwhere((array != 0) & (array != 1))[:1]:
+        raise ValueError(f"{argument}[{row}] holds {array[row, column]:g}: {ONLY}")
     names = tuple(map(str, range(array.shape[1]) if columns is None else columns))
-    if twice := [name for name, number in Counter(names).items() if number > 1]:
-        raise ValueError(f"{argument} has more than one column {twice[0]!r}: give each label one column")
+    if len(set(names)) < len(names):
+        raise ValueError(f"{argument} has more than one column of a name: give each label one column")
     if known is not None:
         if known.listed and columns is None:
             raise ValueError(f"{argument} is an array without names and {known_as} has names: {ALIKE}")
@@ -179,21 +147,8 @@ def _from_array(argument: str, value: Any, known: Labels | None, known_as: str) 
                 f"{_some(known.names)}): give the same ones, in the same order"
             )
         names = known.names
-    return Labels(_flags(argument, array), names, columns is None and (known is None or known.numbered), False)
-
-
-def _flags(argument: str, array: Array) -> Flags:
-    if array.dtype == object:
-        good = np.frompyfunc(lambda cell: isinstance(cell, (Real, np.bool_)) and cell in (0, 1), 1, 1)(array)
-    else:
-        good = (array == 0) | (array == 1)
-    if not good.all():
-        row, column = np.argwhere(~good.astype(bool))[0].tolist()
-        raise ValueError(
-            f"{argument}[{row}] holds {reprlib.repr(array[row].tolist()[column])}: an array of labels holds 0 and 1 "
-            "alone; give those, or lists of names"
-        )
-    return array.astype(bool)
+    numbered = columns is None and (known is None or known.numbered)
+    return Labels(array.astype(bool), names, numbered, False)
 
 
 def _from_names(argument: str, rows: list[Any], known: Labels | None, known_as: str) -> Labels:
@@ -202,17 +157,15 @@ def _from_names(argument: str, rows: list[Any], known: Labels | None, known_as: 
     if flat and known is not None and known.numbered:
         raise ValueError(f"{argument} has names and {known_as} is an array without names: {ALIKE}")
     names = tuple(sorted(set(flat))) if known is None else known.names
-    numbers = {name: number for number, name in enumerate(names)}
     for row, of_image in enumerate(lists):
-        for name in of_image:
-            if name not in numbers:
-                raise ValueError(
-                    f"{argument}[{row}] names {reprlib.repr(name)}, which is not a label of {known_as} "
-                    f"({_some(names)}): leave it out, or correct its spelling"
-                )
+        for name in set(of_image).difference(names):
+            raise ValueError(
+                f"{argument}[{row}] names {reprlib.repr(name)}, which is not a label of {known_as} "
+                f"({_some(names)}): leave it out, or correct its spelling"
+            )
+    numbers = {name: number for number, name in enumerate(names)}
     flags = np.zeros((len(lists), len(names)), bool)
-    counts = np.fromiter(map(len, lists), np.int64, len(lists))
-    flags[np.repeat(np.arange(len(lists)), counts), [numbers[name] for name in flat]] = True
+    flags[np.repeat(np.arange(len(lists)), list(map(len, lists))), [numbers[name] for name in flat]] = True
     return Labels(flags, names, False, True)
 
 
@@ -224,11 +177,8 @@ def _names(place: str, row: Any) -> list[str]:
         raise ValueError(f"{place} is of type {type(row).__name__}: give a label, or a list of labels")
     names = [row] if isinstance(row, str) else as_list(place, row)
     for name in names:
-        if not isinstance(name, str):
-            kind = type(name).__name__
-            raise ValueError(f"{place} holds {reprlib.repr(name)}, of type {kind}: a label is a string")
-        if not name.strip():
-            raise ValueError(f"{place} holds an empty label: name it, or take it out")
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError(f"{place} holds {reprlib.repr(name)}: a label is a string that is not empty")
     return list(map(str.strip, names))
 
 

@@ -126,23 +126,9 @@ def read_captioners(
 ) -> dict[str, Captions]:
     """Read the captions of several captioners, every file and column once.
 
-    Args:
-        predictions: each captioner's table or file, by name.
-        prediction_column: the column of captions. Several of one table are several captioners, called like the columns;
-            several of several tables are called like both.
-        options: the other arguments of `read_captions`.
-
-    Returns:
-        Each captioner's captions of all the images that it has; see `on_the_same_images`. The human side is checked and
-        split into words once for captioners of the same images.
-
-    Raises:
-        ValueError: as `read_captions`; an error of one captioner's captions names it.
-
-    Example:
-        >>> table = {"nic": ["a man", "a girl"], "sat": ["a guy", "a dog"], "attribute": ["male", "female"]}
-        >>> list(read_captioners({"all": table}, prediction_column=["nic", "sat"]))
-        ['nic', 'sat']
+    `predictions`: each captioner's table or file, by name; `prediction_column`: several of one table are several
+    captioners, called like the columns, several of several tables are called like both; `options`: those of
+    `read_captions`. An error of one captioner's captions names it.
     """
     several = isinstance(prediction_column, (list, tuple))
     return _read(predictions, prediction_column if several else [prediction_column], named=True, **options)

@@ -36,10 +36,6 @@ class Remote:
         file_system, path = self._place()
         return bool(file_system.exists(path))
 
-    def is_dir(self) -> bool:
-        file_system, path = self._place()
-        return bool(file_system.isdir(path))
-
     def is_file(self) -> bool:
         return True  # no file system but this machine's has devices
 

@@ -164,8 +164,6 @@ def table_from_file(path: File) -> Table:
     with _explained(path):
         if not path.exists():
             raise ValueError(f"{path} does not exist: check the path")
-        if path.is_dir():
-            raise ValueError(f"{path} is a directory: give one file in it")
         if not path.is_file():
             raise ValueError(f"{path} is a device or a pipe: save what it gives as a file")
         if path.suffix.lower() not in openers:
@@ -184,27 +182,16 @@ def _explained(path: File) -> Iterator[None]:
 
     try:
         yield
-    except UnicodeDecodeError as error:
-        encoding = error.encoding.upper()
-        raise ValueError(
-            f"{path} is not {encoding} text at byte {error.start:,}: save it as UTF-8, in Excel as 'CSV UTF-8'"
-        ) from error
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise ValueError(f"{path} is broken JSON at {place} ({error.msg}): correct it or write it again") from error
     except MemoryError as error:
         raise ValueError(f"{path} needs more memory than is free: give fewer rows, or a larger machine") from error
-    except RecursionError as error:
-        raise ValueError(f"{path} is nested too deeply: write an array of records") from error
-    except (OSError, pyarrow.ArrowException, BadZipFile) as error:
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} cannot be read ({error}): save it as UTF-8, in Excel as 'CSV UTF-8'") from error
+    except (OSError, RecursionError, csv.Error, json.JSONDecodeError, pyarrow.ArrowException, BadZipFile) as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{path} cannot be read ({reason}): check that it is a whole {path.suffix} file") from error
     except ValueError as error:
-        if "is twice in one object" in str(error):
-            raise ValueError(f"{path}: {error}") from error
-        if "integer string conversion" not in str(error):
-            raise
-        raise ValueError(f"{path} has a number of thousands of digits: correct it or write it as text") from error
+        message = str(error) if str(path) in str(error) else f"{path}: {error}"
+        raise ValueError(message) from error
 
 
 def _csv(path: File) -> Table:
@@ -218,25 +205,15 @@ def _csv(path: File) -> Table:
         header = file.readline(csv.field_size_limit())
         file.seek(0)
         reader = csv.reader(file, delimiter=next((mark for mark in marks if mark in header), marks[0]), strict=True)
-        try:
-            for row in filter(None, reader):
-                rows.append(row)
-                if len(row) != len(rows[0]):
-                    raise ValueError(
-                        f"{path} has {len(rows[0])} columns, but line {reader.line_num} has {len(row)}: "
-                        "put a cell that contains the separator in double quotes"
-                    )
-                if "\0" in "".join(row):
-                    raise ValueError(
-                        f"{path} has a NUL character at line {reader.line_num}: save it as UTF-8, or write it again"
-                    )
-        except csv.Error as error:
-            fault = f"is broken at line {reader.line_num} ({error})"
-            way_out = "close every quote, and double the quotes inside a cell"
-            if "field limit" in str(error):
-                fault = f"has a cell of more than {csv.field_size_limit():,} characters at line {reader.line_num}"
-                way_out = "shorten it, or close the quote that was left open"
-            raise ValueError(f"{path} {fault}: {way_out}") from error
+        for row in filter(None, reader):
+            rows.append(row)
+            if len(row) != len(rows[0]):
+                raise ValueError(
+                    f"{path} has {len(rows[0])} columns, but line {reader.line_num} has {len(row)}: "
+                    "put a cell that contains the separator in double quotes"
+                )
+            if "\0" in "".join(row):
+                raise ValueError(f"{path} has a NUL character at line {reader.line_num}: save it as UTF-8")
     if not rows:
         raise ValueError(f"{path} has only blank lines: give a file with column names and rows")
     columns = tuple(map(str.strip, rows[0]))

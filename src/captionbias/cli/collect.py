@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inspect import Parameter
+from itertools import chain
 from pathlib import Path
 
 from captionbias.cli.options import Options, argument, result_option
@@ -10,14 +11,14 @@ from captionbias.cli.terminal import console, note, say
 
 OPTIONS: Options = {
     "results": argument(
-        list[Path], "What captionbias measure, compare or report --json wrote, one file or more.", metavar="RESULTS..."
+        list[Path],
+        "What captionbias measure, compare or report --json wrote: files, or folders of .json files.",
+        metavar="RESULTS...",
     ),
     "output": result_option(
         Path, "A row for each captioner, metric and score, as .parquet or .csv.", default=Parameter.empty
     ),
-    "plot": result_option(
-        Path | None, "A leaderboard: the main scores with their intervals, as .svg, or as .html with a table to sort."
-    ),
+    "plot": result_option(Path | None, "A leaderboard: the main scores with their intervals, as .svg or .html."),
 }
 
 
@@ -27,15 +28,14 @@ def collect(results: list[Path], output: Path, plot: Path | None) -> None:
     A captioner that its file does not name is called like the file. A leaderboard needs results that were measured in
     the same way, on the same images with the same labels and human captions.
 
-    Example: captionbias collect results/nic.json results/sat.json --output table.parquet --plot leaderboard.html
+    Example: captionbias collect results --output table.parquet --plot leaderboard.html
     """
     from captionbias.report.charts import leaderboard_chart
     from captionbias.report.html import write_chart
-    from captionbias.report.rows import check_table, mixtures, read_rows, write_table
-    from captionbias.report.views import leaderboard
+    from captionbias.report.rows import check_table, leaderboard, mixtures, read_rows, write_table
 
     check_table(output)
-    rows = read_rows(results)
+    rows = read_rows(chain.from_iterable(map(_files, results)))
     mixed = mixtures(rows)
     if plot and mixed:
         raise ValueError(
@@ -47,7 +47,17 @@ def collect(results: list[Path], output: Path, plot: Path | None) -> None:
     write_table(rows, output)
     captioners = len({row.captioner for row in rows})
     say(f"{len(rows):,} scores of {captioners:,} captioners are in {output}")
+    if not mixed:
+        console.print(leaderboard(rows), markup=False)
     if plot and not console.quiet:
         signatures = dict.fromkeys(row.signature for row in rows)
-        write_chart(leaderboard_chart(rows), plot, "Leaderboard", grid=leaderboard(rows), signatures=signatures)
+        write_chart(leaderboard_chart(rows), plot, "Leaderboard", signatures)
         say(f"the leaderboard is in {plot}")
+
+
+def _files(path: Path) -> list[Path]:
+    """The file, or those of the folder by name."""
+    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    if not files:
+        raise ValueError(f"{path} has no .json file: name the folder of the results, or the results")
+    return files

@@ -11,12 +11,14 @@ from captionbias.cli.options import (
     MARGINS,
     METRIC,
     REPLICATES,
+    RESULT,
     RESULTS,
     Options,
-    margins_of,
     option,
     result_option,
+    scores_of,
     split_options,
+    switch,
 )
 from captionbias.cli.terminal import complaints, console, read_captioners, results_to, say, step_lines
 
@@ -34,14 +36,20 @@ COMPARED: Options = {
 AGAINST: Options = {
     "against": result_option(
         str | None, "Compare each captioner with this one only.", metavar="<name>", show_default="all pairs"
+    )
+}
+SENTENCES: Options = {
+    "by_sentence": switch(
+        "--by-sentence", "Compare the sentences of one captioner's captions: which of them sway?", panel=RESULT
     ),
 }
-OPTIONS = CAPTIONERS | FILES | COMPARED | AGAINST | METRIC | MARGINS | REPLICATES | RESULTS
+OPTIONS = CAPTIONERS | FILES | COMPARED | SENTENCES | AGAINST | METRIC | MARGINS | REPLICATES | RESULTS
 
 
 def compare(
     metric: str,
     scores: list[str] | None,
+    by_sentence: bool,
     against: str | None,
     margins: list[str] | None,
     output: Path | None,
@@ -53,22 +61,28 @@ def compare(
     Example: captionbias compare --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
     from captionbias.analysis.compare import compare as comparison_of
+    from captionbias.analysis.sentences import by_sentence as sentences_of
     from captionbias.metrics import find_metric
     from captionbias.report.terminal import comparison_tables
 
     files, chosen = split_options(values)
-    by_metric = margins_of(margins, [find_metric(metric).entry.name])
     options = find_metric(metric).accepted({**chosen, "progress": complaints.is_terminal or None})
     if "directions" in chosen and "directions" not in options:
         raise ValueError("--direction is of DBAC: give --metric dbac, or leave it out")
     with results_to(output, json) as write:
         captioners = read_captioners(**files)
+        if by_sentence:
+            if len(captioners) > 1:
+                raise ValueError(f"--by-sentence is of one captioner, and here are {', '.join(captioners)}: give one")
+            captioners = sentences_of(*captioners.values())
+            if metric == "sway":  # without silence, which at a sentence says nothing
+                scores = scores or ["sway_a_to_t", "sway_t_to_a"]
         comparison = comparison_of(
             captioners,
             metric=metric,
             scores=scores,
             against=against,
-            margins=by_metric.get(metric),
+            margins=dict(scores_of("--margin", margins)),
             watch=step_lines(),
             **options,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from difflib import get_close_matches
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from captionbias.cli.measure import COMMON, measured_by, read_files
-from captionbias.cli.options import FILES, PREDICTIONS, Options, metric_options, result_option, split_options
+from captionbias.cli.options import FILES, PREDICTIONS, Options, metric_options, result_option, scores_of, split_options
 from captionbias.cli.terminal import say
 from captionbias.metrics import catalogue
 
@@ -37,7 +36,9 @@ def gate(at_most: list[str], **values: Any) -> None:
 
     Example: captionbias gate --at-most sway_t_to_a=1 --predictions nic.parquet --references people.parquet
     """
-    bounds = list(map(_bound, at_most))
+    bounds = scores_of("--at-most", at_most)
+    for score, _ in bounds:
+        _check_known(score)
     entries = [catalogue.SCORES[score] for score, _ in bounds]
     files, chosen = split_options(values)
     statuses = set()
@@ -56,20 +57,11 @@ def gate(at_most: list[str], **values: Any) -> None:
     raise typer.Exit(FAIL if FAIL in statuses else max(statuses))
 
 
-def _bound(text: str) -> tuple[str, float]:
-    """A score and the most it may be, from sway_t_to_a=1."""
-    score, _, number = text.partition("=")
-    try:
-        most = float(number)
-    except ValueError:
-        most = math.nan
-    if not math.isfinite(most):
-        raise ValueError(f"--at-most {text}: give a score and a number, as in sway_t_to_a=1")
+def _check_known(score: str) -> None:
     known = [entry.key for metric in catalogue.of_captions() for entry in catalogue.scores_of(metric)]
     if score not in known:
         alike = get_close_matches(score, known) or catalogue.headlines("sway")
-        raise ValueError(f"--at-most {text}: no metric of captions has that score; there are {', '.join(alike)}")
-    return score, most
+        raise ValueError(f"--at-most {score}: no metric of captions has that score; there are {', '.join(alike)}")
 
 
 def _interval(score: str, estimates: dict[str, Estimate]) -> tuple[float, float]:

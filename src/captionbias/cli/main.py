@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from typing import Annotated
@@ -10,7 +9,7 @@ from typing import Annotated
 import typer
 
 from captionbias._version import __version__
-from captionbias.cli import collect, compare, consistency, gate, report, sensitivity, weights
+from captionbias.cli import collect, compare, gate, report
 from captionbias.cli.cache import cache
 from captionbias.cli.demo import demo
 from captionbias.cli.measure import measure
@@ -25,7 +24,7 @@ app = typer.Typer(
     help="Measure whether an image captioner makes its data's bias worse, in which direction, and how certain that is.",
 )
 app.add_typer(measure, name="measure")
-for _module in (compare, gate, collect, consistency, sensitivity, report, weights):
+for _module in (compare, gate, collect, report):
     _name = _module.__name__.rpartition(".")[2]
     command(app, _name, _module.OPTIONS, getattr(_module, _name))
 app.command()(cache)
@@ -46,36 +45,6 @@ def main(version: Annotated[bool, typer.Option("--version", help="Show the versi
 
 
 def run() -> None:
-    """The installed command: a standard output that cannot be written to is one line, too; SIGTERM ends it in order."""
-    _open_streams()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what is unfinished is tidied away
-    try:
-        app(prog_name="captionbias")
-    except SystemExit:
-        _flush()
-        raise
-    except OSError as error:
-        _end(error)
-
-
-def _open_streams() -> None:
-    """Daemons close the standard streams, and the next file that is opened would take their place and be printed to."""
-    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
-        if getattr(sys, name) is None:
-            null = os.open(os.devnull, os.O_RDWR)
-            if null != number:
-                os.dup2(null, number)
-            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
-
-
-def _flush() -> None:
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        _end(error)
-
-
-def _end(error: OSError) -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would try once more at its end
-    sys.stderr.write(f"error: standard output cannot be written to ({error.strerror})\n")
-    sys.exit(2)
+    """The installed command; SIGTERM ends it in order: what is unfinished is tidied away."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    app(prog_name="captionbias")

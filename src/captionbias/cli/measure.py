@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperGroup
 
 from captionbias.attackers.registry import CONVEX
 from captionbias.cli.options import (
@@ -22,8 +21,8 @@ from captionbias.cli.options import (
     PREDICTIONS,
     RESULTS,
     command,
-    margins_of,
     metric_options,
+    scores_of,
     split_options,
 )
 from captionbias.cli.terminal import complaints, console, named, results_to, say
@@ -35,15 +34,7 @@ if TYPE_CHECKING:
     from captionbias.metrics import Measurement
 
 
-class Metrics(TyperGroup):
-    """Metrics by their names, which may have hyphens."""
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return super().get_command(ctx, cmd_name.replace("-", "_"))
-
-
 measure = typer.Typer(
-    cls=Metrics,
     no_args_is_help=True,
     help="Measure one metric on caption files (CSV, TSV, JSON, JSONL, Parquet, COCO results or COCO captions).",
 )
@@ -63,10 +54,12 @@ EXAMPLE = "Example: captionbias measure {} --predictions nic.parquet --reference
 
 
 def _measure_one(metric: str, margins: list[str] | None, output: Path | None, json: bool, **values: Any) -> None:
+    from captionbias.analysis.compare import margins_by_metric
+
     _check_masking(values)
     with results_to(output, json) as write:
         files, chosen = split_options(values)
-        chosen["margins"] = margins_of(margins, [metric])
+        chosen["margins"] = margins_by_metric(dict(scores_of("--margin", margins)), [metric])
         crossed = len(files["attribute"]) > 1 and metric in catalogue.REPORTED
         show = partial(_show_crossed, files["attribute"]) if crossed else _show_one
         write({"metric": metric, **_of_each(files, lambda captions: show(metric, captions, chosen))})
@@ -135,10 +128,12 @@ def _show_crossed(attributes: list[str], metric: str, captions: Any, chosen: dic
 def _measure_all(margins: list[str] | None, output: Path | None, json: bool, preset: str, **values: Any) -> None:
     if preset not in ("fast", "papers"):
         raise ValueError(f"preset {preset!r} is unknown; choose fast or papers")
+    from captionbias.analysis.compare import margins_by_metric
+
     _check_masking(values)
     with results_to(output, json) as write:
         files, chosen = split_options(values)
-        chosen["margins"] = margins_of(margins, catalogue.METRICS)
+        chosen["margins"] = margins_by_metric(dict(scores_of("--margin", margins)), list(catalogue.METRICS))
         write(_of_each(files, lambda captions: _show_all(captions, {**chosen, "preset": preset})))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import partial
 from inspect import Parameter, Signature
@@ -80,7 +81,7 @@ PREDICTIONS: Options = CAPTIONERS | {
         list[str] | None,
         f"A captioner's captions; repeat it for each captioner, or leave out to measure human captions alone: {FROM}",
         metavar="<file|name=file>",
-    ),
+    )
 }
 FILES: Options = {
     "references": file_option(str | None, "Human captions. Leave out to measure the captioner alone."),
@@ -172,9 +173,7 @@ METRIC: Options = {
     ),
     "trials": option(int | None, "Attackers trained for each set of captions.", show_default=OF_PRESET),
     "quality": option(
-        str | None,
-        "The attacker's quality: confidence, accuracy or inverse_cross_entropy.",
-        show_default=OF_PRESET,
+        str | None, "The attacker's quality: confidence, accuracy or inverse_cross_entropy.", show_default=OF_PRESET
     ),
     "equalize": option(
         bool,
@@ -234,7 +233,7 @@ METRIC: Options = {
 REPLICATES: Options = {
     "bootstrap": option(
         int | None, "Bootstrap replicates over images; 0 for none.", show_default="1,000, more for many captioners"
-    ),
+    )
 }
 # Of metrics that look at the images.
 IMAGES: Options = {
@@ -381,29 +380,22 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     return files, chosen
 
 
-def margins_of(given: list[str] | None, metrics: Iterable[str]) -> dict[str, dict[str, float]]:
-    """The margins that were given, by metric and score.
-
-    >>> margins_of(["sway_t_to_a=2"], ["sway", "lic"])
-    {'sway': {'sway_t_to_a': 2.0}}
-    """
-    from captionbias.metrics import catalogue
-
-    judged = {score.key: score.metric for metric in metrics for score in catalogue.scores_of(metric) if score.judged}
-    margins: dict[str, dict[str, float]] = {}
-    for one in given or ():
-        key, _, number = one.partition("=")
-        if key not in judged:
-            raise ValueError(f"--margin {one}: {key!r} has no verdict here; choose from {', '.join(judged)}")
+def scores_of(flag: str, given: list[str] | None) -> list[tuple[str, float]]:
+    """The numbers that were given for scores, as in sway_t_to_a=1."""
+    pairs = []
+    for text in given or ():
+        score, _, number = text.partition("=")
         try:
-            margins.setdefault(judged[key], {})[key] = float(number)
-        except ValueError as error:
-            raise ValueError(f"--margin {one}: give a score and a number, as in sway_t_to_a=2") from error
-    return margins
+            pairs.append((score, float(number)))
+        except ValueError:
+            pairs.append((score, math.nan))
+        if not math.isfinite(pairs[-1][1]):
+            raise ValueError(f"{flag} {text}: give a score and a number, as in sway_t_to_a=1")
+    return pairs
 
 
 def _pair(flag: str, example: str, pair: str) -> tuple[str, str]:
     label, equals, value = pair.partition("=")
     if not equals:
-        raise ValueError(f"--{flag} {pair}: give a label and what it is called, as in {example}")
+        raise ValueError(f"--{flag} {pair}: write it as in {example}")
     return label, value

@@ -15,9 +15,9 @@ from captionbias.cli.options import (
     METRICS,
     REPLICATES,
     Options,
-    margins_of,
     metric_options,
     result_option,
+    scores_of,
     split_options,
     switch,
 )
@@ -40,7 +40,7 @@ SENSITIVITY: Options = {
     "sensitivity": switch(
         "--sensitivity",
         "Also measure DBAC with other choices, see captionbias sensitivity; takes several times as long.",
-    ),
+    )
 }
 OPTIONS = CAPTIONERS | FILES | METRICS | REPORTED | MARGINS | SENSITIVITY | WRITTEN
 
@@ -68,12 +68,11 @@ def report(
 
     check_installed()
     files, chosen = split_options(values)
-    by_metric = margins_of(margins, [name for name in metrics or catalogue.REPORTED if name in catalogue.METRICS])
     with steps() as watch:
         audited = audit(
             read_captioners(**files),
             metrics=metrics or catalogue.REPORTED,
-            margins={key: margin for of_metric in by_metric.values() for key, margin in of_metric.items()},
+            margins=dict(scores_of("--margin", margins)),
             sensitivity=sensitivity,
             watch=watch,
             **chosen,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import time
@@ -20,7 +19,6 @@ from captionbias._version import __version__
 from captionbias.progress import Watch, duration, steps_shown
 
 STANDARD_OUTPUT = Path("-")
-UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EPIPE)
 RESULT_FILES = (".json", ".csv", ".md")
 
 console = Console()
@@ -182,8 +180,6 @@ def plain_errors(spelled: Callable[[str], str] = str) -> Iterator[None]:
         try:
             yield
         except (ValueError, OSError, RankError, WorkerKilledError) as error:
-            if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITABLE:
-                raise  # standard output, of which `captionbias.cli.run` tells: whatever writes a file names it
             text = f"error: {spelled(str(error))}"
             complaints.print(text, style="red", highlight=False, markup=False, soft_wrap=True)
             raise typer.Exit(2) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ SKINS = ("Light", "Dark", "Both", "Unsure")
 # The column that has the labels of an attribute, and the two that are compared.
 COMPARED = {
     "gender": ("gender", ("female", "male")),
+    "captioned_gender": ("captioned_gender", ("female", "male")),
     "race": ("skin", ("light", "dark")),
     "age": ("age", ("young", "old")),
 }
@@ -26,10 +27,7 @@ _WORD = re.compile(r"\w+", re.ASCII)
 
 
 def compared_rows(rows: Iterable[dict[str, Any]], attribute: str, left_out: Counter[str]) -> Iterator[dict[str, Any]]:
-    """The images with a human caption and one of the two labels that are compared, which becomes their `attribute`.
-
-    `left_out` counts why the others are left out.
-    """
+    """The images with a human caption and one of the two labels that are compared, which becomes their `attribute`."""
     column, compared = COMPARED[attribute]
     for row in rows:
         label = (row[column] or "").lower()
@@ -41,12 +39,10 @@ def compared_rows(rows: Iterable[dict[str, Any]], attribute: str, left_out: Coun
             yield {**row, "attribute": label}
 
 
-def read_labels(
-    path: Path, fields: Mapping[str, Sequence[str]], known: Collection[int] | None = None
-) -> dict[str, dict[int, str | None]]:
+def read_labels(path: Path, fields: Mapping[str, Sequence[str]]) -> dict[str, dict[int, str | None]]:
     """The label of each id in a CSV file, or None, by its columns `fields`, with the labels that each may have."""
     table = table_from_file(path)
-    ids = unique_ids(table.column("id"), path.name, "id", known)
+    ids = unique_ids(table.column("id"), path.name, "id")
     return {
         field: dict(zip(ids, spelled(table.column(field), choices, f"{path.name}: {field}"), strict=True))
         for field, choices in fields.items()

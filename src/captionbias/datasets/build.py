@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from captionbias.datasets.artemis_emotions import ArtemisEmotions
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias
+from captionbias.datasets.coco_narratives import CocoNarratives
 from captionbias.datasets.controlled_verbs import ControlledVerbs
 from captionbias.datasets.lic_captions import LicCaptions
 from captionbias.datasets.original_files import OriginalFiles
@@ -27,15 +27,16 @@ if TYPE_CHECKING:
 DATASETS: dict[str, type[OriginalFiles]] = {
     "artemis_emotions": ArtemisEmotions,
     "coco_caption_bias": CocoCaptionBias,
+    "coco_narratives": CocoNarratives,
     "controlled_verbs": ControlledVerbs,
     "lic_captions": LicCaptions,
 }
 BLOCK = 4096  # rows in memory
 CONTENTS = "<!-- contents -->"  # in a card before it is built
+TERMS = ("license", "license_name", "license_link", "extra_gated_prompt")  # fields of a card
 
 
-@dataclass(frozen=True)
-class Built:
+class Built(NamedTuple):
     """A dataset that was written: how many rows each configuration has, and why others were left out."""
 
     folder: Path
@@ -55,12 +56,9 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
     """
     template = _template(name)
     chosen = list(dict.fromkeys(configurations or DATASETS[name].CONFIGURATIONS))
-    for row, configuration in enumerate(chosen):
-        if configuration not in DATASETS[name].CONFIGURATIONS:
-            known = ", ".join(DATASETS[name].CONFIGURATIONS)
-            raise ValueError(f"configurations[{row}] must be one of {known} for {name}, not {configuration!r}")
-    if not Path(source).is_dir():
-        raise ValueError(f"{source} is not a folder: name the one with the original files")
+    if unknown := [one for one in chosen if one not in DATASETS[name].CONFIGURATIONS]:
+        known = ", ".join(DATASETS[name].CONFIGURATIONS)
+        raise ValueError(f"configurations must be some of {known} for {name}, not {unknown[0]!r}")
     folder = Path(to).resolve()
     if folder.exists() and any(folder.iterdir()):
         raise ValueError(f"{folder} is not empty: name a new folder, or remove what is in it")
@@ -74,7 +72,7 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
             raise ValueError(f"the files in {source} are not as published ({error!r}): fetch them again") from error
         (new / "README.md").write_text(_dataset_card(template, infos, opened), encoding="utf-8")
         if opened.BENCHMARK:
-            (new / "eval.yaml").write_text(_benchmark(template), encoding="utf-8")
+            (new / "eval.yaml").write_text(_benchmark(template, chosen[0], opened.SPLIT), encoding="utf-8")
         with suppress(FileNotFoundError):
             folder.rmdir()
         new.rename(folder)
@@ -118,6 +116,10 @@ def _dataset_card(template: str, infos: Mapping[str, DatasetInfo], source: Origi
     from huggingface_hub import DatasetCard
 
     card = DatasetCard(template)
+    for name in {source.TERMS[key] for key in infos if key in source.TERMS}:
+        terms = DatasetCard(_template(name)).data
+        for field in TERMS:
+            card.data[field] = terms[field]
     files: dict[str, dict[str, Any]] = {
         key: {"data_files": [{"split": source.SPLIT, "path": f"{key}/{source.SPLIT}-*"}]} for key in infos
     }
@@ -132,10 +134,11 @@ def _dataset_card(template: str, infos: Mapping[str, DatasetInfo], source: Origi
     return f"---\n{card.data.to_yaml()}\n---\n{card.text.replace(CONTENTS, contents)}"
 
 
-def _benchmark(template: str) -> str:
+def _benchmark(template: str, configuration: str, split: str) -> str:
     """The text of the eval.yaml of a dataset with this card, which makes it a benchmark that results can name.
 
-    The Hub takes the file once `captionbias` is in its list of evaluation frameworks, which is open to additions.
+    Results name a task and no configuration, so they are of the default one. The Hub takes the file once `captionbias`
+    is in its list of evaluation frameworks, which is open to additions.
     """
     import yaml
     from huggingface_hub import DatasetCard
@@ -148,7 +151,7 @@ def _benchmark(template: str) -> str:
         "name": card.data["pretty_name"],
         "description": one_line(about),
         "evaluation_framework": "captionbias",
-        "tasks": [{"id": task} for task in TASKS],
+        "tasks": [{"id": task, "config": configuration, "split": split} for task in TASKS],
     }
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from captionbias.captions.tables import table_from_file
-from captionbias.datasets.attribute_labels import GENDERS, SKINS, age, compared_rows, read_labels
+from captionbias.datasets.attribute_labels import COMPARED, GENDERS, SKINS, age, compared_rows, read_labels
 from captionbias.datasets.coco_files import (
     PERSON,
     Thing,
@@ -21,9 +21,10 @@ from captionbias.datasets.coco_files import (
     read_results,
     read_things,
 )
-from captionbias.datasets.original_files import OriginalFiles, check_column, find_file, need_file
+from captionbias.datasets.original_files import OriginalFiles, find_file, need_file
 
 COCO = "http://images.cocodataset.org/annotations/annotations_trainval2014.zip"
+_LABELS_FILE = "images_val2014.csv"
 ZHAO = "https://princetonvisualai.github.io/imagecaptioning-bias"
 
 _BOX = {"bbox": pa.list_(pa.float32())}
@@ -47,8 +48,8 @@ _COLUMNS = {
 
 
 class CocoCaptionBias(OriginalFiles):
-    """Reads COCO's captions and instances and the labels of images; where they are there, also those of people,
-    `instances_val2014.csv` (or `instances_2014all.csv`), and captioners' `results/NAME.json`.
+    """Reads COCO's captions and instances and, save for `age`, the labels of images; where they are there, also those
+    of people, `instances_val2014.csv` (or `instances_2014all.csv`), and captioners' `results/NAME.json`.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("gender", "race", "age")
@@ -57,17 +58,26 @@ class CocoCaptionBias(OriginalFiles):
         super().__init__(folder)
         self._captions = need_file(folder, "captions_val2014.json", COCO)
         self._instances = need_file(folder, "instances_val2014.json", COCO)
-        self._labels = need_file(folder, "images_val2014.csv", ZHAO)
+        self._labels = find_file(folder, _LABELS_FILE)
         self._people = find_file(folder, "instances_val2014.csv", "instances_2014all.csv")
-        self._results: dict[str, Path] = {}
-        for path in sorted((folder / "results").glob("*.json")):
-            check_column(path.stem, path, [*_COLUMNS, *self._results])
-            self._results[path.stem] = path
+        self._results = {path.stem: path for path in sorted((folder / "results").glob("*.json"))}
+        if taken := self._results.keys() & _COLUMNS:
+            raise ValueError(f"results/{min(taken)}.json names a column that is there already: rename the file")
 
     def schema(self, configuration: str) -> pa.Schema:
         return pa.schema({**_COLUMNS, **dict.fromkeys(self._results, pa.string())})
 
+    def check_labels(self, configuration: str) -> None:
+        """ValueError where the configuration needs the labels of images, and they are not there."""
+        if self._labels is None and COMPARED[configuration][0] in _LABELS:
+            others = ", ".join(name for name in self.CONFIGURATIONS if COMPARED[name][0] not in _LABELS)
+            raise ValueError(
+                f"{self.folder} has no {_LABELS_FILE}, the labels of {configuration!r}: put it there, it comes from "
+                f"{ZHAO}; or name the configurations that do without: {others}"
+            )
+
     def rows(self, configuration: str) -> Iterator[dict[str, Any]]:
+        self.check_labels(configuration)
         images, empty = self._images
         left_out = self.left_out[configuration] = Counter({"empty human captions": empty})
         yield from compared_rows(images, configuration, left_out)
@@ -81,7 +91,8 @@ class CocoCaptionBias(OriginalFiles):
                 f"{self._instances.name} does not list image {unknown[0]}, so what it shows is not known: give the "
                 "instances of the same images as the captions"
             )
-        labels = read_labels(self._labels, {"bb_gender": GENDERS, "bb_skin": SKINS}, known=images)
+        columns = {"bb_gender": GENDERS, "bb_skin": SKINS}
+        labels = read_labels(self._labels, columns) if self._labels else {key: {} for key in columns}
         results = {name: read_results(path, images) for name, path in self._results.items()}
         categories = read_categories(self._instances)
         captions, things = read_captions(self._captions, images), read_things(self._instances, images, categories)

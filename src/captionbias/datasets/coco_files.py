@@ -1,6 +1,4 @@
-"""COCO's files: images, human captions, objects with outlines, and results of captioners; ValueError, with the file and
-the first bad record, for what is not as published.
-"""
+"""COCO's files: images, human captions, objects with outlines, and results of captioners."""
 
 from __future__ import annotations
 
@@ -14,17 +12,13 @@ PERSON = "person"
 _FARTHEST = 1e6  # pixels; pycocotools follows an outline pixel by pixel
 
 
-class Image(NamedTuple):
-    """An image of a captions file; its size is 0 where the file has none."""
-
+class Image(NamedTuple):  # its size is 0 where the file has none
     file_name: str
     height: int
     width: int
 
 
 class Caption(NamedTuple):
-    """A human caption."""
-
     image: int
     id: int
     text: str
@@ -54,11 +48,10 @@ def read_images(path: Path) -> dict[int, Image]:
 def read_captions(path: Path, images: Collection[int]) -> list[Caption]:
     """Human captions, empty ones too, in the order of the file."""
     fields = {"image_id": int, "id": int, "caption": str}
-    captions = [
-        Caption(record["image_id"], record["id"], record["caption"])
-        for record in read_records(path, "annotations", fields)
-    ]
-    _check_images(path, captions, images)
+    captions = []
+    for row, record in enumerate(read_records(path, "annotations", fields)):
+        check_known(record["image_id"], f"{path.name}: annotations[{row}]", "image_id", images)
+        captions.append(Caption(record["image_id"], record["id"], record["caption"]))
     return captions
 
 
@@ -74,32 +67,30 @@ def read_things(path: Path, images: Mapping[int, Image], categories: Mapping[int
     fields: Fields = {**numbers, "bbox": list, "area": (int, float)}
     things = []
     for row, record in enumerate(read_records(path, "annotations", fields)):
-        name, counts = categories.get(record["category_id"]), None
-        if name is None:
-            raise ValueError(f'{path.name}: annotations[{row}]: "category_id" {record["category_id"]} is not listed')
+        where, key = f"{path.name}: annotations[{row}]", record["image_id"]
+        check_known(key, where, "image_id", images)
+        check_known(record["category_id"], where, "category_id", categories)
+        name, counts = categories[record["category_id"]], None
         if name == PERSON:
-            image = images.get(record["image_id"])
-            counts = image and run_lengths(record.get("segmentation"), image.height, image.width)
-            if counts is None:
-                raise ValueError(
-                    f'{path.name}: annotations[{row}]: "segmentation" must be polygons, or run lengths of the size of '
-                    "the image: correct it, or fetch the file again"
-                )
+            counts = checked_run_lengths(record.get("segmentation"), images[key].height, images[key].width, where)
         bbox, crowd = list(map(float, record["bbox"])), bool(record["iscrowd"])
-        things.append(Thing(record["image_id"], record["id"], name, bbox, float(record["area"]), crowd, counts))
-    _check_images(path, things, images)
+        things.append(Thing(key, record["id"], name, bbox, float(record["area"]), crowd, counts))
     return things
 
 
-def _check_images(path: Path, rows: list[Any], images: Collection[int]) -> None:
-    check_known([row.image for row in rows], f"{path.name}: annotations", "image_id", images)
+def checked_run_lengths(outline: Any, height: int, width: int, where: str) -> str:
+    """The compressed run lengths of a segment: of polygons, or of run lengths, compressed or not, of this size."""
+    counts = _run_lengths(outline, height, width)
+    if counts is None:
+        raise ValueError(
+            f'{where}: "segmentation" must be polygons, or run lengths of the size of the image: correct it, or fetch '
+            "the file again"
+        )
+    return counts
 
 
-def run_lengths(outline: Any, height: int, width: int) -> str | None:
-    """The compressed run lengths of a segment: of polygons, or of run lengths, compressed or not, of this size.
-
-    None for what is neither. pycocotools, which is C, checks nothing.
-    """
+def _run_lengths(outline: Any, height: int, width: int) -> str | None:
+    """None for what is no segment. pycocotools, which is C, checks nothing."""
     from pycocotools import mask
 
     if not height or not width:

@@ -14,11 +14,6 @@ NAME = "One of those that captionbias data show lists."
 data = typer.Typer(no_args_is_help=True, help="Datasets from the original files of the studies.")
 
 
-@data.callback()
-def main() -> None:
-    """Datasets from the original files of the studies."""
-
-
 @data.command()
 def build(
     name: Annotated[str, typer.Argument(help=NAME)],

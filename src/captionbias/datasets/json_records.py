@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import reprlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -36,6 +37,20 @@ def read_records(path: Path, key: str, fields: Fields) -> Iterator[dict[str, Any
         raise ValueError(f"{path.name} must be {wanted}: check that it is the right file")
 
 
+def read_lines(path: Path, fields: Fields) -> Iterator[dict[str, Any]]:
+    """The records of a JSONL file, one at a time."""
+    with path.open("rb") as file:
+        for row, line in enumerate(file):
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise ValueError(
+                    f"{path.name}[{row}] is not a record in JSON ({error}): fetch the file again"
+                ) from error
+            check_record(record, f"{path.name}[{row}]", fields)
+            yield record
+
+
 def check_record(record: Any, where: str, fields: Fields) -> None:
     """Raise ValueError, which begins with `where`, unless the record has the fields."""
     for field, kind in fields.items():
@@ -53,19 +68,17 @@ def unique_ids(values: Sequence[Any], where: str, field: str, known: Collection[
             raise ValueError(f"{place} must be a whole number, not {short(value)}: correct it")
         if (first := rows.setdefault(int(value), row)) != row:
             raise ValueError(f"{place} {int(value)} is also at [{first}]: remove one of the two")
-    if known is not None:
-        check_known(list(rows), where, field, known)
+        if known is not None:
+            check_known(int(value), f"{where}[{row}]", field, known)
     return list(rows)
 
 
-def check_known(values: Sequence[int], where: str, field: str, known: Collection[int]) -> None:
-    """Raise ValueError for the first value that is not one of the `known` ones."""
-    for row, value in enumerate(values):
-        if value not in known:
-            raise ValueError(
-                f'{where}[{row}]: "{field}" {value} is not in the COCO file: check that both files are of the same '
-                "images"
-            )
+def check_known(value: int, where: str, field: str, known: Collection[int]) -> None:
+    """Raise ValueError, which begins with `where`, for a value that is not one of the `known` ones."""
+    if value not in known:
+        raise ValueError(
+            f'{where}: "{field}" {value} is not in the COCO file: check that both files are of the same images'
+        )
 
 
 def short(value: Any) -> str:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from captionbias.datasets.attribute_labels import GENDERS, SKINS, compared_rows, spelled
 from captionbias.datasets.coco_files import PERSON
 from captionbias.datasets.json_records import Fields, check_record, unique_ids
-from captionbias.datasets.original_files import OriginalFiles, check_column
+from captionbias.datasets.original_files import OriginalFiles
 from captionbias.io.plain_pickle import read_plain_pickle
 
 ORIGIN = "https://github.com/rebnej/lick-caption-bias"
@@ -50,7 +50,7 @@ class LicCaptions(OriginalFiles):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._human = {key: path for key, name in _HUMAN.items() if (path := _only(folder, name))}
+        self._human = {key: path for key, name in _HUMAN.items() if (path := next(folder.rglob(name), None))}
         if not self._human:
             raise ValueError(
                 f"{folder} has none of {', '.join(_HUMAN.values())}: put one there; they come from {ORIGIN}"
@@ -58,9 +58,7 @@ class LicCaptions(OriginalFiles):
         self._captioners: dict[str, dict[str, Path]] = {"gender": {}, "race": {}}
         for path in sorted(folder.rglob("*_entries.pkl")):
             if parts := _CAPTIONER.fullmatch(path.name):
-                known, name = self._captioners[parts[1]], _NAMES.get(parts[2], parts[2])
-                check_column(name, path, [*_COLUMNS, *known])
-                known[name] = path
+                self._captioners[parts[1]][_NAMES.get(parts[2], parts[2])] = path
         self._people = cache(self._read_people)
 
     def schema(self, configuration: str) -> pa.Schema:
@@ -84,16 +82,16 @@ class LicCaptions(OriginalFiles):
     def _images(self, configuration: str) -> Iterator[dict[str, Any]]:
         """All images, labelled or not."""
         people, file = self._people(configuration), _HUMAN[configuration]
-        genders, skins = (
-            dict(
+        labels = {
+            column: dict(
                 zip(
                     people,
-                    spelled([entry.get(column) for entry in people.values()], choices, f"{file}: {column}"),
+                    spelled([one.get(column) for one in people.values()], choices, f"{file}: {column}"),
                     strict=True,
                 )
             )
             for column, choices in (("bb_gender", GENDERS), ("bb_skin", SKINS))
-        )
+        }
         results = {}
         for name, path in self._captioners[configuration].items():
             entries = _entries(path, {"pred": str}, people)
@@ -104,30 +102,17 @@ class LicCaptions(OriginalFiles):
                 "image_id": image,
                 "references": [words for words in entry["caption_list"] if words.strip()],
                 "tasks": None if objects is None else [task for task in dict.fromkeys(objects) if task != PERSON],
-                "gender": genders[image],
-                "skin": skins[image],
+                "gender": labels["bb_gender"][image],
+                "skin": labels["bb_skin"][image],
                 **{name: captions.get(image) for name, captions in results.items()},
             }
 
 
-def _only(folder: Path, name: str) -> Path | None:
-    paths = sorted(folder.rglob(name))
-    if len(paths) > 1:
-        raise ValueError(f"{paths[0]} and {paths[1]} are both {name}: keep one of the two")
-    return paths[0] if paths else None
-
-
 def _entries(path: Path, fields: Fields, known: Collection[int] | None = None) -> dict[int, dict[str, Any]]:
     """The entries of a file by image, which is one of the `known`, in the order of the file."""
-    try:
-        with path.open("rb") as file:
-            entries = read_plain_pickle(file)
-    except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from error
-    if not isinstance(entries, list) or not entries:
-        raise ValueError(f"{path.name} must be a list of entries: check that it is the right file")
+    with path.open("rb") as file:
+        entries = read_plain_pickle(file)
     for row, entry in enumerate(entries):
         check_record(entry, f"{path.name}[{row}]", {"img_id": (int, str), **fields})
-    return dict(
-        zip(unique_ids([entry["img_id"] for entry in entries], path.name, "img_id", known), entries, strict=True)
-    )
+    ids = unique_ids([entry["img_id"] for entry in entries], path.name, "img_id", known)
+    return dict(zip(ids, entries, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,12 +14,14 @@ import pyarrow as pa
 class OriginalFiles(ABC):
     """The original files of one dataset. A subclass finds them in a folder and reads their rows.
 
-    `BENCHMARK`: captioners are measured on it, so their results on the Hub may name it. `left_out`: rows, by reason.
+    `BENCHMARK`: captioners are measured on it, so their results on the Hub may name it. `TERMS`: by configuration
+    the dataset whose card has the terms of its labels, where they are not this card's. `left_out`: rows, by reason.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]]
     SPLIT: ClassVar[str] = "validation"
     BENCHMARK: ClassVar[bool] = True
+    TERMS: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -41,14 +43,7 @@ def find_file(folder: Path, *names: str) -> Path | None:
 
 
 def need_file(folder: Path, name: str, origin: str) -> Path:
-    """As `find_file`; raises ValueError, with where the file comes from, when it is not there."""
     path = find_file(folder, name)
     if path is None:
         raise ValueError(f"{folder} has no {name}: put it there; it comes from {origin}")
     return path
-
-
-def check_column(name: str, file: Path, taken: Collection[str]) -> None:
-    """Raise ValueError if a captioner's column would have a name that is `taken`, in whatever case."""
-    if name.lower() in map(str.lower, taken):
-        raise ValueError(f"{file.name} names a column {name!r}, and there is another one: rename the file")

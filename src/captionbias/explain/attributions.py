@@ -4,32 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
+from captionbias.attackers.convex import FittedConvex
+from captionbias.attackers.reader import Reader
 from captionbias.attackers.registry import find_attacker
 from captionbias.explain.contributions import TOLERANCE, check_explained, contributions
 from captionbias.metrics import Measurement, Metric, dbac, lic
-from captionbias.metrics.attack_plan import AttackPlan, Attacks
+from captionbias.metrics.attacks import AttackPlan, Attacks
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.protocol import preset_settings, whole_number
-from captionbias.text import LexiconSource, Tokens
-
-if TYPE_CHECKING:
-    from torch import nn
-
-
-class _ByClass(dict[str, Any]):
-    """What there is of each class: a name in other case finds it, and one that is not there gives an error with all."""
-
-    def __missing__(self, name: str) -> Any:
-        alike = [known for known in self if known.casefold() == str(name).casefold()]
-        if len(alike) == 1:
-            return self[alike[0]]
-        raise KeyError(f"{name!r} is not a class here; those are {', '.join(map(repr, self))}")
+from captionbias.text import Tokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +85,7 @@ class Attributions:
         gradient, here it is that of the log-odds).
         """
         count = int(self.trials.max()) + 1
-        return _ByClass({name: self._of_class(number, count) for number, name in enumerate(self.classes)})
+        return {name: self._of_class(number, count) for number, name in enumerate(self.classes)}
 
     def _of_class(self, number: int, trials: int) -> dict[str, float]:
         captions, toward = len(self.tokens), self.values[:, number]
@@ -126,13 +114,12 @@ class Attributions:
             least: words that occur fewer times than this in the scored captions are left out.
 
         Returns:
-            For each class a list of `word`, `mean` (of its value towards the class, wherever it occurs) and `count`;
-            `["female"]` finds the class "Female".
+            For each class a list of `word`, `mean` (of its value towards the class, wherever it occurs) and `count`.
         """
         least = whole_number("least", least, least=1)
         words = len(self.tokens.words)
         counts = np.bincount(self.tokens.ids, minlength=words)
-        table: dict[str, list[dict[str, Any]]] = _ByClass()
+        table: dict[str, list[dict[str, Any]]] = {}
         for number, name in enumerate(self.classes):
             means = np.bincount(self.tokens.ids, self.values[:, number], minlength=words) / np.maximum(counts, 1)
             order = np.argsort(-means, kind="stable")
@@ -176,19 +163,10 @@ def attribute_captions(
     attributes: Any,
     *,
     direction: str = "a_to_t",
-    tasks: Any = None,
-    references: Any = None,
     classes: Sequence[str] | None = None,
     preset: str | None = None,
-    encoder: str | type[nn.Module] | None = None,
-    model: str | None = None,
-    precision: str | None = None,
     trials: int = 1,
-    seed: int = 0,
-    tokenizer: str | None = None,
-    attribute_lexicon: LexiconSource | None = None,
-    task_lexicon: LexiconSource | None = None,
-    cache: bool | str | Path = True,
+    **options: Any,
 ) -> Attributions:
     """What each word of a caption adds to an attacker's log-odds of each value of the attribute, or of each task.
 
@@ -199,23 +177,11 @@ def attribute_captions(
         captions: `n` captions, a model's or one human caption an image.
         attributes: `n` labels of the protected attribute, two or more values.
         direction: `a_to_t` or `t_to_a`.
-        tasks: T to A: `n` lists of tasks that the images show; those named in any human caption when None.
-        references: T to A: `n` lists of human captions, which tell the tasks when `tasks` is None.
         classes: T to A: the tasks to explain, all when None. Attackers are trained on all; networks take time for each.
         preset: of `lic` or `dbac`: `fast`, or the paper's when None.
-        encoder: as in `lic` or `dbac`, but for `bert-finetuned`; your own `torch.nn.Module` must read words through one
-            `torch.nn.Embedding`. The preset's when None, as for the tokenizer and the lexicons.
-        model: the encoder under `bert-frozen`: a name on the Hub or a folder; `bert-base-uncased` when None.
-        precision: of the training of neural attackers, `fp32` or `bf16`; None for bf16 where the device computes it
-            natively. Values are computed in fp32 either way.
         trials: attackers that are trained; trial `t` splits and trains with seed `seed + t`.
-        seed: seed of the first trial.
-        tokenizer: `words` or `whitespace`.
-        attribute_lexicon: attribute words, masked from A to T: a built-in lexicon, a file or a mapping, see
-            `captionbias.text.load_lexicon`.
-        task_lexicon: T to A: task words, which are masked, likewise.
-        cache: keep scores of finished trials and embeddings of pretrained encoders in the usual folder (True), in this
-            one, or not at all (False). Attackers are not kept: each call trains them.
+        **options: of `lic`, or of `dbac`, such as `tasks` or `references`. `encoder`: any but `bert-finetuned`; your
+            own `torch.nn.Module` must read words through one `torch.nn.Embedding`.
 
     Raises:
         ValueError: input that cannot be explained; the message names the argument, the first bad row and the way out.
@@ -232,34 +198,26 @@ def attribute_captions(
     """
     if direction not in DIRECTIONS:
         raise ValueError(f"direction {direction!r} is unknown; choose one of {', '.join(DIRECTIONS)}")
-    options: dict[str, Any] = {"tasks": tasks, "references": references, "task_lexicon": task_lexicon}
-    if direction == "a_to_t":
-        for name, value in {**options, "classes": classes}.items():
-            if value is not None:
-                raise ValueError(
-                    f"{name} has no meaning in direction 'a_to_t'; leave it out, or give direction='t_to_a'"
-                )
-        options = {}
-    else:
-        # Given tasks are the same by either pairing, and held-out trains fewer attackers on people's captions.
-        pairing = "every-caption" if tasks is None else "held-out"
-        options |= {"directions": ["t_to_a"], "pairing": pairing, "controls": False, "alignment": "constant"}
     metric: Metric[Any] = lic if direction == "a_to_t" else dbac
-    preset, settings = preset_settings(metric.name, preset or "papers", encoder=encoder)
-    check_explained(find_attacker(settings["encoder"], precision, model, cache))
+    options = {name: value for name, value in options.items() if value is not None}
+    if metric is lic and (classes is not None or options.keys() & {"tasks", "references"}):
+        raise ValueError(
+            "tasks, references and classes have no meaning in direction 'a_to_t'; leave them out, or give "
+            "direction='t_to_a'"
+        )
+    if metric is dbac:
+        # Given tasks are the same by either pairing, and held-out trains fewer attackers on people's captions.
+        pairing = "held-out" if "tasks" in options else "every-caption"
+        options |= {"directions": ["t_to_a"], "pairing": pairing, "controls": False, "alignment": "constant"}
+    preset, settings = preset_settings(metric.name, preset or "papers", encoder=options.get("encoder"))
+    how = {name: options[name] for name in ("precision", "model", "cache") if name in options}
+    check_explained(find_attacker(settings["encoder"], **how))
     measured = metric.measure(
         predictions=captions,
         attributes=attributes,
         preset=preset,
-        encoder=encoder,
-        model=model,
-        precision=precision,
         trials=trials,
-        seed=seed,
-        tokenizer=tokenizer,
-        attribute_lexicon=attribute_lexicon,
         bootstrap=0,
-        cache=cache,
         distributed=False,
         keep_attackers=trials,
         **options,
@@ -320,7 +278,8 @@ def _attributions(
 ) -> Attributions:
     """The words of the test captions of the plan's attackers, in their order. `part`: the captions that the attackers
     were trained and tested on, all when None."""
-    attackers, classes = plan.fitted, plan.classes
+    attackers = [attacker for attacker in plan.fitted if isinstance(attacker, FittedConvex | Reader)]
+    classes = plan.classes
     examples, tests = attackers[0].trial.examples, [attacker.trial.test for attacker in attackers]
     outputs = _class_numbers(wanted, classes) if examples.multilabel else None
     each = [contributions(attacker, test, outputs) for attacker, test in zip(attackers, tests, strict=True)]
@@ -349,15 +308,10 @@ def _attributions(
 
 def _class_numbers(wanted: Sequence[str] | None, names: tuple[str, ...]) -> Integers:
     """The numbers of the tasks to explain, in the order in which they are wanted; all of them when None."""
-    if wanted is None:
-        return np.arange(len(names))
-    listed = isinstance(wanted, Sequence) and not isinstance(wanted, str)
-    for row, name in enumerate(wanted if listed else ()):
+    for row, name in enumerate(wanted or ()):
         if name not in names:
             raise ValueError(
                 f"classes[{row}] {name!r} is not a task that an image shows; those are {', '.join(names[:5])}"
                 f"{', ...' if len(names) > 5 else ''}"
             )
-    if not listed or not wanted or len(set(wanted)) < len(wanted):
-        raise ValueError(f"classes must list one or more tasks, each once, not {wanted!r}")
-    return np.array([names.index(name) for name in wanted])
+    return np.array([names.index(name) for name in wanted or names])

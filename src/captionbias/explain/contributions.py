@@ -9,7 +9,6 @@ from importlib.util import find_spec
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
-from captionbias.attackers.base import Fitted
 from captionbias.attackers.convex import FittedConvex
 from captionbias.attackers.reader import NO_WORD, Reader, of_equal_length
 from captionbias.attackers.registry import Attacker
@@ -37,11 +36,9 @@ def check_explained(attacker: Attacker) -> None:
         raise ValueError("neural attackers are explained with captum: pip install 'captionbias[explain]', or use 'bow'")
 
 
-def contributions(attacker: Fitted, rows: Integers, outputs: Integers | None = None) -> Contributions:
+def contributions(attacker: FittedConvex | Reader, rows: Integers, outputs: Integers | None = None) -> Contributions:
     """What each word of the captions `rows` adds to each logit of a fitted attacker, or to these `outputs`: the exact
-    shares of a convex attacker, else integrated gradients. ValueError if it cannot be explained."""
-    if not isinstance(attacker, FittedConvex | Reader):
-        raise ValueError(f"a {type(attacker).__name__} cannot be explained; explain an attacker of another kind")
+    shares of a convex attacker, else integrated gradients."""
     if isinstance(attacker, Reader):
         attacker.check()
     chosen = np.arange(attacker.logits(rows[:1]).shape[1]) if outputs is None else outputs

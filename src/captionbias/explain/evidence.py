@@ -210,30 +210,25 @@ def _words(
     captions: Captions, said: Words, telling: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> dict[str, list[dict[str, Any]]]:
     """What is behind the words that speak for each attribute value."""
-    chosen = {value: [row["word"] for row in rows[:WORDS] if row["mean"] > 0] for value, rows in telling.items()}
-    if not any(chosen.values()):
-        return {}
-    numbers = {word: number for number, word in enumerate(said.tokens.words)}
-    columns = {word: column for column, word in enumerate({*itertools.chain(*chosen.values())} & numbers.keys())}
-    column = np.full(len(numbers), -1)
-    column[[numbers[word] for word in columns]] = np.arange(len(columns))
-    held = np.zeros((len(said.tokens), len(columns)), bool)
-    places = np.flatnonzero(column[said.tokens.ids] >= 0)
-    held[said.tokens.rows[places], column[said.tokens.ids[places]]] = True
-    naming, labels = _Naming.of(held, said, len(captions)), np.array(captions.attributes)
+    labels, tokens, token_rows = np.array(captions.attributes), said.tokens, said.tokens.rows
 
     def row(word: str, value: str) -> dict[str, Any]:
-        number = columns[word]
-        has = held[: said.model_rows, number]
+        has = np.zeros(len(tokens), bool)
+        has[token_rows[tokens.ids == tokens.words.index(word)]] = True
+        naming, own = _Naming.of(has[:, None], said, len(captions)), has[: said.model_rows]
         return {
             "word": word,
-            "images": int(has.sum()),
-            "labels": dict(sorted(Counter(labels[has].tolist()).items())),
-            "people": None if naming.people is None else int((naming.people[:, number] > 0).sum()),
-            "rows": naming.behind(number, has & (labels == value), WORD_IMAGES)["rows"],
+            "images": int(own.sum()),
+            "labels": dict(sorted(Counter(labels[own].tolist()).items())),
+            "people": None if naming.people is None else int((naming.people > 0).sum()),
+            "rows": naming.behind(0, own & (labels == value), WORD_IMAGES)["rows"],
         }
 
-    return {value: [row(word, value) for word in listed if word in columns] for value, listed in chosen.items()}
+    chosen = {value: [one["word"] for one in rows[:WORDS] if one["mean"] > 0] for value, rows in telling.items()}
+    if not any(chosen.values()):
+        return {}
+    known = set(tokens.words)
+    return {value: [row(word, value) for word in words if word in known] for value, words in chosen.items()}
 
 
 def _with_none(flags: Flags) -> Flags:

@@ -10,9 +10,9 @@ from typing import Any
 
 from captionbias.hub.results import (
     Results,
+    check_repo,
     check_results,
     entries_of,
-    entry_fields,
     is_fast,
     read_results,
     scores_in,
@@ -48,37 +48,25 @@ def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
     return _write({card: _changed(card, NEW_DATASET_CARD, dataset_section(results))})
 
 
-def update_model_card(
-    path: str | Path,
-    results: Results,
-    *,
-    dataset: str,
-    dataset_revision: str | None = None,
-    model_name: str | None = None,
-    date: str | None = None,
-    source_url: str | None = None,
-    source_name: str | None = None,
-    source_user: str | None = None,
-) -> list[Path]:
+def update_model_card(path: str | Path, results: Results, *, dataset: str) -> list[Path]:
     """Put a captioner's bias amplification into its card, with a picture, and into `.eval_results/captionbias.yaml`.
 
-    As `update_dataset_card`; `dataset` is the benchmark's OWNER/NAME. The Hub takes the commit's time for no `date`.
+    As `update_dataset_card`; `dataset` is the benchmark's OWNER/NAME. The Hub takes the commit's time as the date.
     """
     check_results(results)
-    fields = entry_fields(dataset, dataset_revision, date, source_url, source_name, source_user)
+    check_repo("dataset", dataset)
     if not tasks_in(results):
         raise ValueError(
             "results have no score of a captioner beside its data: measure with predictions and references"
         )
     card = _card_at(path)
-    name = card.parent.name if model_name is None else model_name
-    changed = _changed(card, NEW_MODEL_CARD, model_section(results, dataset, dataset_revision))
+    changed = _changed(card, NEW_MODEL_CARD, model_section(results, dataset))
     entries, drawn = card.parent / EVAL_RESULTS, card.parent / PICTURE
     return _write(
         {
             card: changed,
-            drawn: (_read(drawn), _picture(results, name)._repr_svg_()),
-            entries: (_read(entries), entries_of(results, fields)),
+            drawn: (_read(drawn), _picture(results, card.parent.name)._repr_svg_()),
+            entries: (_read(entries), entries_of(results, dataset)),
         }
     )
 
@@ -89,12 +77,11 @@ def dataset_section(results: Results) -> str:
     return _section(about, results, scores_in(results, human=True), judged=False)
 
 
-def model_section(results: Results, dataset: str, revision: str | None) -> str:
+def model_section(results: Results, dataset: str) -> str:
     """The section of a model card, as `dataset_section`: how the captioner changes the bias of its data."""
-    place = f"https://huggingface.co/datasets/{dataset}" + (f"/tree/{revision}" if revision else "")
     about = (
         "Does this captioner make the bias of its data worse, and in which direction? "
-        f"Measured on [{escaped(dataset)}]({place})."
+        f"Measured on [{escaped(dataset)}](https://huggingface.co/datasets/{dataset})."
     )
     return _section(about, results, scores_in(results), judged=True)
 
@@ -180,8 +167,8 @@ def put_section(card: str, section: str) -> str:
 
 def _changed(card: Path, new: str, section: str) -> tuple[str | None, str]:
     """The text of a card, None if there is none, and its text with the section."""
-    before = _read(card)
     try:
+        before = _read(card)
         return before, put_section(new if before is None else before, section)
     except ValueError as error:
         raise ValueError(f"{card}: {error}") from error
@@ -203,12 +190,7 @@ def _read(path: Path) -> str | None:
     for place in (path, path.parent):
         if place.is_symlink():
             raise ValueError(f"{place} is a link to {os.readlink(place)}: name the file itself, or put a copy here")
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8, from byte {error.start} on: save it as UTF-8 first") from error
+    return path.read_bytes().decode("utf-8-sig") if path.exists() else None
 
 
 def _write(files: Mapping[Path, tuple[str | None, str]]) -> list[Path]:

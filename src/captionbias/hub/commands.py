@@ -28,12 +28,6 @@ CARD: Options = {
 }
 MEASURED: Options = {
     "dataset": flag(str, "The dataset on the Hub that was measured on.", default=Parameter.empty, metavar="OWNER/NAME"),
-    "dataset_revision": flag(str | None, "Its commit, 40 hexadecimal digits.", metavar="COMMIT"),
-    "model_name": flag(str | None, "The model's name in the picture.", show_default="the folder's"),
-    "date": flag(str | None, "The date of the measurement, such as 2026-01-31.", show_default="of the commit"),
-    "source_url": flag(str | None, "A link to how it was measured."),
-    "source_name": flag(str | None, "The name of that link.", show_default="captionbias"),
-    "source_user": flag(str | None, "The user on the Hub."),
 }
 
 
@@ -78,7 +72,6 @@ SENT: Options = {
         "--create-pr", "Open a pull request instead of committing; a missing repository is created first.", panel=None
     ),
     "private": switch("--private", "Create the repository private; refuse one that is public.", panel=None),
-    "message": flag(str | None, "The commit message.", show_default="the version of captionbias"),
 }
 FOLDER: Options = {
     "folder": argument(Path, "The folder to publish."),

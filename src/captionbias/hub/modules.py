@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import reprlib
 import warnings
@@ -11,14 +10,13 @@ from collections.abc import Sequence
 from hashlib import sha256
 from importlib.metadata import metadata
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import datasets
 import evaluate
-from filelock import FileLock
 
 from captionbias.captions.values import as_list, is_column
+from captionbias.io.files import written_whole
 from captionbias.metrics import Metric, find_metric
 from captionbias.metrics.catalogue import METRICS
 from captionbias.warnings import CaptionBiasWarning
@@ -32,7 +30,6 @@ FEATURES = datasets.Features(
         "attributes": datasets.Value("string"),
     }
 )
-SHARED = datasets.Features({"columns": datasets.Value("string")})  # between processes: JSON, a row each
 # What the metrics that take labels have instead of captions, beside attributes and tasks.
 LABELS = ("predicted_attributes", "predicted_tasks", "training_attributes", "training_tasks")
 _CAPTIONS = re.compile(r"^    captions: .*\n(?:     .*\n)*", re.MULTILINE)  # an argument of the function alone
@@ -45,11 +42,6 @@ class CaptionMetric(evaluate.Metric):
     """
 
     metric: Metric[Any]
-
-    # What evaluate.Metric has and does not declare.
-    writer: Any
-    cache_file_name: str | None
-    filelock: Any
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._added: dict[str, list[Any]] = {}  # columns of equal length
@@ -81,41 +73,35 @@ class CaptionMetric(evaluate.Metric):
         attributes: Any = None,
         tasks: Any = None,
         **options: Any,
-    ) -> dict[str, Any] | None:
+    ) -> dict[str, Any]:
         """Score these captions together with those added before, or labels.
 
-        `tasks` have one row for each image, those added before included, unless these came with their tasks. With
-        several processes each passes its captions and process 0 the tasks of all, in the order of the processes, or
-        each adds its own with `add_batch`; process 0 returns the result, the others None. Labels, without captions,
-        come all at once and in one process: lists of names or 0/1 arrays as `attributes`, `tasks` and those of
-        `LABELS`, for metrics that take them. Options that only other metrics have, which `combine` passes to all, are
-        left out with a warning.
+        `tasks` have one row for each image, those added before included, unless these came with their tasks. Labels,
+        without captions, come all at once, for metrics that take them.
 
         Raises:
             ValueError: on bad input, naming the argument and the first offending row. All rows are then forgotten.
+
+        Warns:
+            CaptionBiasWarning: options that only other metrics have, which `combine` passes to all, are left out.
         """
         captions: dict[str, Any] = {"predictions": predictions, "references": references, "attributes": attributes}
-        several = self.num_process > 1
         others = frozenset[str]().union(*(find_metric(name).options() for name in METRICS)) - {*LABELS}
         for name in [name for name in options if name in others - self.metric.options()]:
             del options[name]
             message = f"{self.metric.name} has no {name}, which other metrics have: left out"
             warnings.warn(message, CaptionBiasWarning, stacklevel=2)
         try:
-            labels = [name for name in LABELS if options.get(name) is not None]
-            if labels and (several or self._added):
-                raise ValueError(
-                    f"{labels[0]}: labels do not go with captions added before, or with several processes: gather them "
-                    "yourself, and compute in one process with a new module"
-                )
-            if several or self._added:
+            if self.num_process > 1:
+                raise ValueError("num_process: accelerate launch shares the work out; give each process all captions")
+            if self._added:
+                if labels := [name for name in LABELS if options.get(name) is not None]:
+                    raise ValueError(f"{labels[0]}: labels do not go with captions added before: take a new module")
                 if "tasks" in self._added:
                     captions, tasks = {**captions, "tasks": tasks}, None
                 if any(column is not None for column in captions.values()):
                     self.add_batch(**captions)
                 captions = {**self._added}
-            if several:
-                return self._compute_together(captions, all_tasks=tasks, **options)
             return self.metric(**{"tasks": tasks, **captions}, **options)
         finally:
             self._added.clear()
@@ -133,8 +119,7 @@ class CaptionMetric(evaluate.Metric):
         `evaluate.combine` passes no tasks on: give its `compute` those of all images.
 
         Raises:
-            ValueError: on anything but strings, naming the argument and the first offending row of this batch; on
-                columns that differ in length, or others than in earlier batches. The batch is then not kept.
+            ValueError: on anything but strings, or columns other than in earlier batches. The batch is then not kept.
         """
         optional = {"predictions": predictions, "references": references, "tasks": tasks}
         present = {name: column for name, column in optional.items() if column is not None} | {"attributes": attributes}
@@ -157,41 +142,6 @@ class CaptionMetric(evaluate.Metric):
         """
         image = {"predictions": prediction, "references": reference, **image}
         self.add_batch(**{name: [value] for name, value in image.items() if value is not None})
-
-    def _compute_together(self, captions: dict[str, Any], **options: Any) -> dict[str, Any] | None:
-        """Bring the captions of all processes to process 0, through evaluate's files, and score them there."""
-        self.file_paths = self.filelocks = None  # those of an earlier compute belong to whoever took them since
-        self.info.features = SHARED
-        try:
-            super().add_batch(columns=[json.dumps(captions)])
-            return super().compute(**options)  # type: ignore[no-any-return]
-        except BaseException:
-            self._remove_files()
-            raise
-        finally:
-            self.info.features = FEATURES
-
-    def _compute(self, *, columns: list[str], all_tasks: Any, **options: Any) -> dict[str, Any]:
-        parts = [part for part in map(json.loads, columns) if part]
-        names = {name: None for part in parts for name in part}
-        if any(part.keys() != names.keys() for part in parts):
-            raise ValueError(f"processes have added different columns, of {', '.join(names)}: add the same in each")
-        captions = {name: [row for part in parts for row in part[name]] for name in names}
-        if "distributed" in self.metric.options():
-            options.setdefault("distributed", False)  # evaluate has brought all captions here: this process measures
-        return self.metric(**{"tasks": all_tasks, **captions}, **options)
-
-    def _remove_files(self) -> None:
-        """Close and delete what evaluate leaves open or on disk when `compute` fails."""
-        if self.writer is not None:
-            self.writer.close()
-        self.writer = self.data = None
-        # evaluate moves its own file and lock to the lists, beside those of other processes, once it has read them all.
-        for path in self.file_paths or filter(None, [self.cache_file_name]):
-            Path(path).unlink(missing_ok=True)
-        for lock in self.filelocks or filter(None, [self.filelock]):
-            lock.release()
-        self.file_paths = self.filelocks = self.cache_file_name = self.filelock = None
 
 
 def _rows(argument: str, column: Any) -> list[Any]:
@@ -237,16 +187,9 @@ def _install(script: Path, root: Path) -> Path:
     metrics = root / "evaluate_modules" / "metrics"
     versions = metrics / f"evaluate-metric--{script.stem}"
     version = versions / sha256(script.read_bytes()).hexdigest()
-    versions.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{versions}.lock"), TemporaryDirectory(dir=versions) as scratch:  # evaluate takes the same lock
-        for package in (root, metrics.parent, metrics, versions):
-            (package / "__init__.py").touch()
-        # evaluate loads whichever version is newest and fails on a half-written one: whole folders move in and out.
-        new = Path(scratch, "new")
-        new.mkdir()
-        (new / "__init__.py").touch()
-        (new / script.name).write_bytes(script.read_bytes())
-        if version.exists():
-            version.rename(Path(scratch, "old"))
-        new.rename(version)
+    version.mkdir(parents=True, exist_ok=True)
+    for package in (root, metrics.parent, metrics, versions, version):
+        (package / "__init__.py").touch()
+    with written_whole(version / script.name) as part:  # evaluate loads whichever version is newest
+        part.write_bytes(script.read_bytes())
     return version / script.name

@@ -41,7 +41,6 @@ def publish(
     *,
     private: bool | None = None,
     create_pr: bool = False,
-    message: str | None = None,
     dry_run: bool = False,
 ) -> Published:
     """Send a folder, without its hidden files, to a repository on the Hub, which is made if there is none.
@@ -80,7 +79,7 @@ def publish(
                 *(CommitOperationAdd(path, file) for path, file in files.items()),
                 *(CommitOperationDelete(path, is_folder=False) for path in stale),
             ],
-            commit_message=message or f"Publish with captionbias {__version__}",
+            commit_message=f"Publish with captionbias {__version__}",
             repo_type=kind,
             create_pr=create_pr,
             parent_commit=info.sha,  # refused if somebody has changed it since

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from captionbias.arrays import Floats
 from captionbias.captions import CaptionBiasWarning
@@ -50,8 +49,6 @@ class AnonymousBench:
             over images and annotators.
         scores: of each metric the captioners' scores, as given.
         correlations: of each metric.
-        agreement: the share of pairs of answers to one caption that agree, in [0, 1]; None without such pairs.
-        alpha: Krippendorff's alpha, 1 for full agreement and 0 for that of chance; None where it is undefined.
     """
 
     images: int
@@ -59,25 +56,12 @@ class AnonymousBench:
     human: dict[str, Estimate]
     scores: dict[str, dict[str, float]]
     correlations: dict[str, Correlation]
-    agreement: float | None
-    alpha: float | None
 
     def as_dict(self) -> dict[str, Any]:
         """For a file."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         human = {name: {"gt": gt.value, "low": gt.low, "high": gt.high} for name, gt in self.human.items()}
         return fields | {"human": human, "correlations": {name: asdict(c) for name, c in self.correlations.items()}}
-
-
-@dataclass(frozen=True, eq=False)
-class _Answers:
-    """How often each annotator answered, and answered yes, to each captioner's caption of each image: sparse arrays
-    `(captioners * images, annotators)`."""
-
-    captioners: list[str]
-    images: int
-    asked: Any
-    yes: Any
 
 
 def anonymousbench(answers: Any, scores: Any = None, *, bootstrap: int = 1000, seed: int = 0) -> AnonymousBench:
@@ -89,8 +73,8 @@ def anonymousbench(answers: Any, scores: Any = None, *, bootstrap: int = 1000, s
     Args:
         answers: a file (CSV, TSV, JSON, JSONL, Parquet) or table with the columns `captioner`, `image_id` (or `image`),
             `answer` (yes or no, true or false, 1 or 0) and `annotator` (not needed if one person answered).
-        scores: a file or table with the column `captioner` and a column of numbers for each metric; or a mapping, in a
-            JSON file too, of each captioner's scores, `{"nic": {"lic": 3.7}}`. None for the human scores alone.
+        scores: a file or table with the column `captioner` and a column of numbers for each metric; or a mapping of
+            each captioner's scores, `{"nic": {"lic": 3.7}}`. None for the human scores alone.
         bootstrap: replicates over images and annotators; 0 for no such intervals.
         seed: of the bootstrap.
 
@@ -107,68 +91,60 @@ def anonymousbench(answers: Any, scores: Any = None, *, bootstrap: int = 1000, s
     >>> anonymousbench({"captioner": captioner, "image_id": image, "answer": answer}).human["nic"].value
     50.0
     """
-    read = _read_answers(answers)
-    metrics = {} if scores is None else _read_scores(scores, read.captioners)
-    people = read.asked.shape[1]
-    human = _human_scores(read, np.ones((read.images, 1)), np.ones((people, 1)))[:, 0]
-    blocks = [_human_scores(read, *times) for times in resamples(read.images, people, bootstrap, seed)]
+    said = _read_answers(answers)
+    captioners = said.index.levels[0].tolist()
+    yes = said.to_numpy(np.float64).reshape(len(captioners), -1, said.shape[1])
+    images, people = yes.shape[1:]
+    human = _human_scores(yes, np.ones((images, 1)), np.ones((people, 1)))[:, 0]
+    blocks = [_human_scores(yes, *times) for times in resamples(images, people, bootstrap, seed)]
     replicates = np.concatenate(blocks, axis=1) if blocks else np.zeros((len(human), 0))
-    agreement, alpha = _agreement(read)
     estimates = [
         Estimate(value, *_interval(value, drawn, (0.0, 100.0)))
         for value, drawn in zip(human.tolist(), replicates, strict=True)
     ]
+    metrics: Any = pd.DataFrame() if scores is None else _read_scores(scores, captioners)
     return AnonymousBench(
-        images=read.images,
+        images=images,
         annotators=people,
-        human=dict(zip(read.captioners, estimates, strict=True)),
-        scores=metrics,
-        correlations={
-            metric: _correlation(np.array([column[name] for name in read.captioners]), human, replicates)
-            for metric, column in metrics.items()
-        },
-        agreement=agreement,
-        alpha=alpha,
+        human=dict(zip(captioners, estimates, strict=True)),
+        scores=metrics.to_dict(),
+        correlations={name: _correlation(column.to_numpy(), human, replicates) for name, column in metrics.items()},
     )
 
 
-def _read_answers(source: Any) -> _Answers:
-    from scipy.sparse import csr_array
-
+def _read_answers(source: Any) -> Any:
+    """A table with a row for each captioner and image, a column for each annotator, and 1 for yes and 0 for no."""
     table = as_table(source, "answers")
     names = _texts(table, "captioner")
     column = next((name for name in IMAGES if name in table.columns), IMAGES[0])
-    images = image_keys(f"{table.name}: {column}", table.column(column))
-    people = _texts(table, "annotator") if "annotator" in table.columns else ["the annotator"] * len(names)
-    yes = [_answer(text, table, row) for row, text in enumerate(_texts(table, "answer"))]
-
-    rows: dict[tuple[str, str, str], int] = {}
-    for row, key in enumerate(zip(names, images, people, strict=True)):
-        if (first := rows.setdefault(key, row)) != row:
-            raise ValueError(
-                f"{table.name}: rows {first} and {row} are both an answer of {key[2]} to the caption of image {key[1]} "
-                f"by {key[0]}; keep one, or name annotators in a column 'annotator'"
-            )
-    answered = {name: {image for (captioner, image, _) in rows if captioner == name} for name in dict.fromkeys(names)}
-    shared = set.intersection(*answered.values())
-    if not shared:
-        raise ValueError(f"{table.name}: no image has answers for each of {', '.join(answered)}; add answers")
-    if left_out := len(set(images)) - len(shared):
+    rows = pd.DataFrame(
+        {
+            "captioner": pd.Categorical(names, list(dict.fromkeys(names))),
+            "image": image_keys(f"{table.name}: {column}", table.column(column)),
+            "annotator": _texts(table, "annotator") if "annotator" in table.columns else "the annotator",
+            "yes": [_answer(text, table, row) for row, text in enumerate(_texts(table, "answer"))],
+        }
+    )
+    keys = ["captioner", "image", "annotator"]
+    if (again := rows.duplicated(keys)).any():
+        row = int(again.argmax())
+        raise ValueError(
+            f"{table.name}: row {row} is one more answer of {rows.annotator[row]} to the caption of image "
+            f"{rows.image[row]} by {rows.captioner[row]}; keep one, or name annotators in a column 'annotator'"
+        )
+    answered = rows.groupby("image")["captioner"].nunique()
+    shared = answered.index[answered == rows.captioner.nunique()]
+    if not len(shared):
+        raise ValueError(
+            f"{table.name}: no image has answers for each of {', '.join(dict.fromkeys(names))}; add answers"
+        )
+    if left_out := len(answered) - len(shared):
         warnings.warn(
-            f"{left_out:,} of {len(set(images)):,} images are left out: not every captioner has answers for them",
+            f"{left_out:,} of {len(answered):,} images are left out: not every captioner has answers for them",
             CaptionBiasWarning,
             stacklevel=3,
         )
-    used = [row for row, image in enumerate(images) if image in shared]
-    captioners = list(answered)
-    captioner = np.array([captioners.index(names[row]) for row in used])
-    _, image = np.unique([images[row] for row in used], return_inverse=True)
-    _, annotator = np.unique([people[row] for row in used], return_inverse=True)
-    places = captioner * len(shared) + image, annotator
-    shape = len(captioners) * len(shared), int(annotator.max()) + 1
-    said_yes = np.array([yes[row] for row in used], np.float64)
-    asked = csr_array((np.ones(len(used)), places), shape=shape)
-    return _Answers(captioners, len(shared), asked, csr_array((said_yes, places), shape=shape))
+    return rows[rows.image.isin(shared)].pivot(index=keys[:2], columns="annotator", values="yes")
 
 
 def _texts(table: Table, column: str) -> list[str]:
@@ -186,61 +162,30 @@ def _answer(text: str, table: Table, row: int) -> bool:
     return answer
 
 
-def _read_scores(source: Any, captioners: list[str]) -> dict[str, dict[str, float]]:
-    """Each metric's scores of these captioners."""
-    where = str(source) if isinstance(source, (str, Path)) else "scores"
-    content = _mapping_in(Path(source)) if where.lower().endswith(".json") else source
-    if isinstance(content, Mapping) and "captioner" not in content:
-        rows: dict[str, Any] = dict(content)
+def _read_scores(source: Any, captioners: list[str]) -> Any:
+    """A table with a row for each captioner and a column for each metric."""
+    if isinstance(source, Mapping) and "captioner" not in source:
+        scores = pd.DataFrame.from_dict(dict(source), orient="index")
     else:
         table = as_table(source, "scores")
-        names = _texts(table, "captioner")
-        if twice := next((name for name in names if names.count(name) > 1), None):
-            raise ValueError(f"{where}: {twice} has two rows of scores; give one row for each captioner")
-        columns = {name: table.column(name) for name in table.columns if name != "captioner"}
-        rows = {name: {key: column[row] for key, column in columns.items()} for row, name in enumerate(names)}
-    if lacking := [name for name in captioners if not isinstance(rows.get(name), Mapping)]:
-        raise ValueError(
-            f"{where}: no scores of {', '.join(lacking)}; give those of every captioner with answers, as a row with "
-            'the column captioner, or in JSON as {"captioner": {"metric": score}}'
-        )
-    metrics = dict.fromkeys(key for name in captioners for key in rows[name])
-    if not metrics:
-        raise ValueError(f"{where} has no scores; give a column of numbers for each metric")
-    return {
-        metric: {name: _number(rows[name].get(metric), where, name, metric) for name in captioners}
-        for metric in metrics
-    }
+        scores = pd.DataFrame({name: table.column(name) for name in table.columns}).set_index("captioner")
+    numbers = scores.reindex(captioners).apply(pd.to_numeric, errors="coerce")
+    for metric, column in numbers.items():
+        if len(bad := column.index[~np.isfinite(column)]):
+            raise ValueError(f"scores: {metric} of {bad[0]} is no number; give one for every captioner with answers")
+    return numbers.astype(np.float64)
 
 
-def _mapping_in(path: Path) -> Any:
-    """A JSON file's mapping; the path of one that holds a table, or cannot be read."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError):
-        return path
-    return content if isinstance(content, dict) else path
-
-
-def _number(value: Any, where: str, captioner: str, metric: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if isinstance(value, bool) or not np.isfinite(number):
-        raise ValueError(f"{where}: {metric} of {captioner} is {value!r}; give a number, or leave the whole column out")
-    return number
-
-
-def _human_scores(answers: _Answers, images: Floats, annotators: Floats) -> Floats:
+def _human_scores(said: Floats, images: Floats, annotators: Floats) -> Floats:
     """The percentage of yes, `(captioners, replicates)`.
 
-    `images`, `annotators`: how often each counts in each replicate, `(images, replicates)`, `(annotators, replicates)`.
-    A caption that nobody in a replicate has answered is left out of it.
+    `said`: 1 for yes, 0 for no, or NaN, `(captioners, images, annotators)`. `images`, `annotators`: how often each
+    counts in each replicate, `(images, replicates)`, `(annotators, replicates)`. A caption that nobody in a replicate
+    has answered is left out of it.
     """
-    asked, yes = answers.asked @ annotators, answers.yes @ annotators
-    share = np.divide(yes, asked, out=np.zeros_like(yes), where=asked > 0).reshape(-1, *images.shape)
-    weight = images * (asked > 0).reshape(-1, *images.shape)
+    asked, yes = ~np.isnan(said) @ annotators, np.nan_to_num(said) @ annotators
+    share = np.divide(yes, asked, out=np.zeros_like(yes), where=asked > 0)
+    weight = images * (asked > 0)
     with np.errstate(invalid="ignore"):
         percent: Floats = 100 * (share * weight).sum(axis=1) / weight.sum(axis=1)
     return percent
@@ -269,20 +214,3 @@ def _correlation(scores: Floats, human: Floats, replicates: Floats) -> Correlati
 def _interval(value: float, replicates: Floats, bounds: tuple[float, float]) -> tuple[float | None, float | None]:
     known = replicates[~np.isnan(replicates)]
     return bootstrap_interval(value, known, bounds) if len(known) > 1 else (None, None)
-
-
-def _agreement(answers: _Answers) -> tuple[float | None, float | None]:
-    """The share of pairs of answers to one caption that agree, and Krippendorff's alpha of two nominal values.
-
-    Source: Krippendorff, Content Analysis: alpha is 1 - observed / expected disagreement, each answer weighted alike.
-    """
-    asked, yes = answers.asked.sum(axis=1), answers.yes.sum(axis=1)
-    asked, yes = asked[asked > 1], yes[asked > 1]
-    if not len(asked):
-        return None, None
-    differing = yes * (asked - yes)
-    agreement = 1 - differing.sum() / (asked * (asked - 1) / 2).sum()
-    total, all_yes = asked.sum(), yes.sum()
-    expected = 2 * all_yes * (total - all_yes) / (total - 1)
-    alpha = 1 - (2 * differing / (asked - 1)).sum() / expected if expected else None
-    return float(agreement), None if alpha is None else float(alpha)

@@ -32,11 +32,8 @@ SHADE = 0.6  # how far an overlay's brightest place covers the picture
 
 
 class Credit(NamedTuple):
-    """What speaks for one word of one image's caption.
-
-    `person`, `outside`: by occlusion what each adds to the log-odds of the word, in nats, below 0 where it speaks
-    against it; by gradients the share of each, which add up to 1. `area`: the share of the picture outside the
-    person.
+    """What speaks for one word of one image's caption: by occlusion what the person and the rest add to the log-odds of
+    the word, in nats; by gradients the share of each. `area`: the share of the picture outside the person.
     """
 
     image: str
@@ -49,13 +46,11 @@ class Credit(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """What speaks for the words of some images.
+    """What speaks for the words of some images; an image counts as the mean of its words.
 
     `share`: outside the person, of what speaks for the words, with its 95% interval over images; above 1 or below 0
-    where one part speaks against them, None where the picture hardly makes them likelier, as of a word that the
-    captioner says when it sees nothing. `area`: the mean share of the pictures outside the person: what the share would
-    be if every place counted alike. `gain`: what the picture adds to a word's log-odds, in nats; 1 by gradients. An
-    image counts as the mean of its words.
+    where one part speaks against them, None where the picture hardly makes them likelier. `area`: what it would be if
+    every place counted alike. `gain`: what the picture adds to a word's log-odds, in nats; 1 by gradients.
     """
 
     share: Estimate | None
@@ -75,12 +70,11 @@ class ImageAttributions:
     Attributes:
         method: `occlusion` or `gradients`.
         credits: a row a word; see `Credit`.
-        overall: of all words; see `Shares`.
-        by_label: of the words of each label.
+        overall, by_label: of all words, and of each label's; see `Shares`.
         images: how many were given.
         notes: what was left out, and why.
-        overlays: pictures of the first images, as PNG: as the captioner sees them, what speaks for the word in red, the
-            person's outline in white. By the number of their row in `credits`.
+        overlays: pictures of the first images as PNG, by their row in `credits`: what speaks for the word in red, the
+            person's outline in white.
     """
 
     method: str
@@ -125,16 +119,14 @@ def attribute_images(
 
     By occlusion, the captioner says its caption again with the person filled, with the rest of the picture filled, and
     with both: what each adds to the log-odds of the words that name the attribute is its credit (its Shapley value).
-    The share is that of all credit. It needs nothing but probabilities, so every captioner that generates can be
-    measured. The outline of a filled person can still be seen; regions of boxes hide it.
+    The share is that of all credit; where either part would do, each has half. The outline of a filled person can still
+    be seen; regions of boxes hide it.
 
-    By gradients, the gradient of the words' log-probability goes back to the last feature map, or the patches' last
-    states, of the vision encoder. There each channel is weighted by its gradient; their sum over channels, where it is
-    above 0, is laid over the picture. Encoders pass on what they saw from patch to patch, so that places that the word
-    does not depend on can be in the map.
+    By gradients, the gradient of the words' log-probability goes back to the last feature map of the vision encoder.
+    There each channel is weighted by its gradient; their sum over channels, where it is above 0, is laid over the
+    picture. Encoders pass on what they saw, so that places that the word does not depend on can be in the map.
 
-    Pictures are seen as the captioner's processor makes them, cut and scaled, and persons alike. Compare a share with
-    its `area`, and with that of other captioners; by occlusion, where either part would do, each has half.
+    Pictures are seen as the captioner's processor makes them, cut and scaled. Compare a share with its `area`.
 
     Args:
         model: an image-to-text model of transformers, such as BLIP, GIT, a vision encoder-decoder or a chat model.
@@ -157,12 +149,10 @@ def attribute_images(
         overlays: how many pictures to make.
 
     Raises:
-        ValueError: no caption names the attribute, regions do not fit the images, or by gradients the model has no such
-            map.
+        ValueError: no caption names the attribute, regions do not fit, or by gradients the model has no such map.
 
     Warns:
-        CaptionBiasWarning: images are left out: their captions name no attribute, they show no person, or nothing in
-            them speaks for the word; or a label has no share, as the pictures hardly make its words likelier.
+        CaptionBiasWarning: images are left out, or a label has no share; the message says why.
 
     Source: Nair et al. 2026, section 5.2 (the attribution score, by Grad-CAM); Zeiler and Fergus 2014 (occlusion);
     Shapley 1953; Draelos and Carin 2020 (HiResCAM, the map with gradients in their places); Selvaraju et al. 2017
@@ -217,7 +207,12 @@ def attribute_images(
                         drawn[len(credits)] = _overlay(view.picture(picture), heat, person)
                     parts = float(heat[person].sum()), float(heat[~person].sum()), float((~person).mean())
                     credits.append(Credit(pictures.ids[one.image], one.word, one.label, *parts, texts[one.image]))
-    notes = _left_out(len(pictures), len(pictures) - len({one.image for one in named}), len(nobody), len(silent))
+    left_out = {
+        "their captions name no attribute": len(pictures) - len({one.image for one in named}),
+        "no person is in their regions": len(nobody),
+        "nothing in them speaks for the word": len(silent),
+    }
+    notes = [f"{count:,} of {len(pictures):,} images are left out: {why}" for why, count in left_out.items() if count]
     if not credits:
         raise ValueError(f"images: none is left: {'; '.join(notes)}")
     by_label = _by_label(credits, bootstrap, seed)
@@ -237,12 +232,7 @@ def _captions(
     """A caption of each image, empty where there is none."""
     if captions is None:
         return caption_images(model, processor, images, tokenizer=tokenizer, distributed=False)
-    if isinstance(captions, Mapping):
-        listed = [captions.get(image) for image in images.ids]
-        if all(text is None for text in listed):
-            raise ValueError(f"captions: none is of an image such as {images.ids[0]!r}; give captions by image id")
-    else:
-        listed = list(captions)
+    listed = [captions.get(image) for image in images.ids] if isinstance(captions, Mapping) else list(captions)
     if len(listed) != len(images):
         raise ValueError(f"captions: {len(listed):,} for {len(images):,} images; give one for each, in their order")
     return ["" if is_missing(text) else str(text) for text in listed]
@@ -352,12 +342,3 @@ def _shares(credits: Sequence[Credit], replicates: int, seed: int) -> Shares:
         interval = bootstrap_interval(value, drawn[0] / drawn[1], bounds) if drawn.size else (None, None)
         share = Estimate(value, *interval)
     return Shares(share, float(area.mean()), gain, len(credits))
-
-
-def _left_out(images: int, unnamed: int, nobody: int, silent: int) -> list[str]:
-    reasons = (
-        (unnamed, "their captions name no attribute"),
-        (nobody, "no person is in their regions"),
-        (silent, "nothing in them speaks for the word"),
-    )
-    return [f"{count:,} of {images:,} images are left out: {reason}" for count, reason in reasons if count]

@@ -58,7 +58,6 @@ def images_of(captions: Captions, images: Any) -> tuple[Images, Sequence[int]]:
     if missing := [image for image in ids if image not in places]:
         raise ValueError(
             f"images: there is none with the id {missing[0]!r} ({len(missing):,} of {len(captions):,} captions have "
-            f"none, and ids are such as {every.ids[0]!r}); give the images of all captions, or leave captions without "
-            "an image out"
+            f"none; ids are such as {every.ids[0]!r}); give all, or leave captions without an image out"
         )
     return every, [places[image] for image in ids]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from captionbias.attackers.pretrained.encoding import refuse_missing, silenced
+from captionbias.attackers.pretrained.encoding import reading, refuse_missing
 from captionbias.attackers.pretrained.models import Model, digest, find_folder, find_model, signed_name
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ PROMPTS: dict[str, str | None] = {  # families whose processors place the image 
 # What makes captions: another version may make others.
 LIBRARIES = ("transformers", "tokenizers", "torch", "pillow")
 ADAPTER = "adapter_config.json"
-DTYPES = ("float32", "bfloat16", "float16", "auto")
 
 THOUGHT = re.compile(r"<think>.*?(?:</think>|$)|^.*</think>", re.DOTALL)
 PLACES = re.compile(r"<(object|box|poly|quad)>.*?(?:</\1>|$)", re.DOTALL)
@@ -54,7 +52,7 @@ class Captioner:
     """`processor`: makes the model's input of images, asking them what `asked` says."""
 
     model: Any
-    processor: Callable[..., Any]
+    processor: Any
     tokenizer: Any
     asked: str = ""
 
@@ -68,12 +66,7 @@ def find_captioner(name: str, revision: str | None = None) -> Model:
         raise ValueError(f"model {name!r} is an adapter, which needs peft: pip install peft first")
     if not (folder / "adapter_model.safetensors").is_file():
         raise ValueError(f"model {name!r}: {folder} lacks adapter_model.safetensors (pickled weights are not read)")
-    base = json.loads((folder / ADAPTER).read_text(encoding="utf-8")).get("base_model_name_or_path")
-    if not base:
-        raise ValueError(
-            f"model {name!r}: {folder / ADAPTER} does not name the model that it is for; add its name or "
-            "folder as base_model_name_or_path"
-        )
+    base = json.loads((folder / ADAPTER).read_text(encoding="utf-8"))["base_model_name_or_path"]
     files = find_model(base, "model", LIBRARIES)
     identity = f"{files.identity} {digest(folder)} peft {version('peft')}"
     return Adapted(signed_name(name, folder), files.folder, identity, folder)
@@ -91,13 +84,12 @@ def load_captioner(
     from transformers import AutoConfig, AutoModelForMultimodalLM
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
-    _check_torchvision()
-    with _reading(files):
+    with reading(files, "model"):
         config = AutoConfig.from_pretrained(files.folder)
     kind = config.model_type
     if kind not in (*MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES, "phi4_multimodal"):  # which is listed for sound alone
         raise ValueError(f"model {files.name!r} is of the kind {kind!r}, which does not caption images: name another")
-    with _reading(files):
+    with reading(files, "model"):
         loaded: Any = AutoModelForMultimodalLM.from_pretrained(
             files.folder, dtype=dtype, device_map=device_map, output_loading_info=True
         )
@@ -110,7 +102,7 @@ def load_captioner(
         processor, tokenizer = read_processor(files.folder)
     tokenizer.padding_side = "left"  # a decoder goes on after the last token
     captioner = Captioner(model if device_map else model.to(device), processor, tokenizer)
-    return _asking(captioner, files.name, config, prompt, template_arguments)
+    return _asking(captioner, files, config, prompt, template_arguments)
 
 
 def read_processor(folder: Path) -> tuple[Any, Any]:
@@ -129,64 +121,37 @@ def read_processor(folder: Path) -> tuple[Any, Any]:
 
 
 def _asking(
-    captioner: Captioner, name: str, config: Any, prompt: str | None, template_arguments: Mapping[str, Any]
+    captioner: Captioner, files: Model, config: Any, prompt: str | None, template_arguments: Mapping[str, Any]
 ) -> Captioner:
     processor, tokenizer, kind = captioner.processor, captioner.tokenizer, config.model_type
     template = getattr(processor, "chat_template", None)
-    if kind not in PROMPTS:
-        template = template or tokenizer.chat_template
-        prompt = PROMPT if prompt is None else prompt
-    elif prompt is None:
+    if prompt is None and kind in PROMPTS:
         prompt = PROMPTS.get(f"{kind} {config.get_text_config().model_type}", PROMPTS[kind])
     if template_arguments and not template:
-        raise ValueError(f"template_arguments: model {name!r} has no chat template; leave them out")
-    if prompt is None and not template:
+        raise ValueError(f"template_arguments: model {files.name!r} has no chat template; leave them out")
+    if prompt is None and kind in PROMPTS and not template:
         return captioner
     if not hasattr(processor, "tokenizer"):
-        raise ValueError(f"prompt: model {name!r} takes images alone; leave the prompt out")
-    prompt = PROMPT if prompt is None else prompt
+        raise ValueError(f"prompt: model {files.name!r} takes images alone; leave the prompt out")
+    asked = PROMPT if prompt is None else prompt
     if template:
-        asked = _in_template(processor, name, template, prompt, template_arguments)
-    else:
-        asked = prompt if kind in PROMPTS else f"{_image_token(processor)}{prompt}"
+        content = [{"type": "image"}, {"type": "text", "text": asked}]
+        options = {"add_generation_prompt": True, **template_arguments}
+        with reading(files, "model"):
+            asked = str(processor.apply_chat_template([{"role": "user", "content": content}], **options))
+    elif kind not in PROMPTS:
+        asked = (getattr(processor, "image_token", None) or "") + asked
     begun = tokenizer.bos_token is not None and asked.startswith(tokenizer.bos_token)
-    options = {"padding": True, "add_special_tokens": False} if begun else {"padding": True}
+    padding = {"padding": True, "add_special_tokens": False} if begun else {"padding": True}
 
     def ask(images: Sequence[Any], return_tensors: str) -> Any:
         given = images if kind in PROMPTS else [[image] for image in images]
-        inputs = processor(text=[asked] * len(images), images=given, return_tensors=return_tensors, **options)
+        inputs = processor(text=[asked] * len(images), images=given, return_tensors=return_tensors, **padding)
         if kind == "git":  # it would go on after the token that ends a text; BLIP takes that one off itself
             inputs.update({name: inputs[name][:, :-1] for name in ("input_ids", "attention_mask")})
         return inputs
 
     return replace(captioner, processor=ask, asked=asked)
-
-
-def _in_template(processor: Any, name: str, template: Any, prompt: str, arguments: Mapping[str, Any]) -> str:
-    """The prompt in a chat template. One for text alone, as tokenizers keep it, has no place for images."""
-
-    from jinja2 import TemplateError
-
-    def rendered(content: Any) -> str:
-        options = {"chat_template": template, "add_generation_prompt": True, **arguments}
-        return str(processor.apply_chat_template([{"role": "user", "content": content}], **options))
-
-    image, text = {"type": "image"}, {"type": "text", "text": prompt}
-    with suppress(TypeError, TemplateError):  # it joins texts
-        asked = rendered([image, text])
-        if "'type': 'image'" not in asked and asked != rendered([text]):
-            return asked
-    try:
-        return rendered(f"{_image_token(processor)}\n{prompt}")
-    except (TypeError, TemplateError) as error:
-        raise ValueError(
-            f"model {name!r} has a chat template that fails ({reason(error)}): give other template_arguments, or name "
-            "another model"
-        ) from error
-
-
-def _image_token(processor: Any) -> str:
-    return getattr(processor, "image_token", None) or ""
 
 
 # What it answers
@@ -200,20 +165,12 @@ class Hearing:
     cut: set[int] = field(default_factory=set)
 
     def batch_decode(self, tokens: torch.Tensor, **options: Any) -> list[str]:
-        ends = _ends(self.captioner)
+        tokenizer, generation = self.captioner.tokenizer, self.captioner.model.generation_config
+        stops = generation.eos_token_id if isinstance(generation.eos_token_id, list) else [generation.eos_token_id]
+        ends = {*stops, generation.pad_token_id, tokenizer.eos_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id}
         self.cut = {row for row, last in enumerate(tokens[:, -1].tolist()) if last not in ends}
         begun = "<think>" if self.captioner.asked.rstrip().endswith("<think>") else ""
-        return [plain(begun + text) for text in self.captioner.tokenizer.batch_decode(tokens, **options)]
-
-
-def _ends(captioner: Captioner) -> set[int]:
-    """The tokens that a whole caption ends with."""
-    tokenizer, generation = captioner.tokenizer, captioner.model.generation_config
-    ends = generation.eos_token_id if isinstance(generation.eos_token_id, list) else [generation.eos_token_id]
-    return {
-        *ends,
-        *(tokenizer.eos_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id, generation.pad_token_id),
-    }
+        return [plain(begun + text) for text in tokenizer.batch_decode(tokens, **options)]
 
 
 def plain(text: str) -> str:
@@ -221,47 +178,3 @@ def plain(text: str) -> str:
     for pattern in (THOUGHT, PLACES, TAGS):
         text = pattern.sub("", text)
     return " ".join(text.split())
-
-
-# What goes wrong
-
-
-def reason(error: Exception) -> str:
-    """All that an error says, on one line."""
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-@contextmanager
-def _reading(files: Model) -> Iterator[None]:
-    """What goes wrong names the model and the way out. `silenced`."""
-    with silenced():
-        try:
-            yield
-        except Exception as error:  # damaged and foreign files make their readers raise almost anything
-            raise ValueError(f"model {files.name!r} {_trouble(files, error)}") from error
-
-
-def _trouble(files: Model, error: Exception) -> str:
-    text = reason(error)
-    if needed := re.search(r"requires the (\S+) library|Package `(\S+)` is required", text):
-        package = (needed[1] or needed[2]).lower()
-        return f"needs {package}: pip install {package} first"
-    if "trust_remote_code" in text:
-        return "brings code of its own, which is not run: take a copy of it for transformers alone, often named ...-hf"
-    if "does not recognize this architecture" in text:
-        known = f"transformers {version('transformers')}"
-        return f"is of a kind that {known} does not know: update transformers, or name another"
-    return f"cannot be read from {files.folder} ({text}): download or save it there again, or name another"
-
-
-def _check_torchvision() -> None:
-    """Where it does not load, nothing of transformers does."""
-    try:
-        import torchvision  # noqa: F401
-    except ModuleNotFoundError:
-        return
-    except (RuntimeError, OSError) as error:
-        raise ValueError(
-            f"torchvision {version('torchvision')} does not load beside torch {version('torch')} ({reason(error)}): "
-            "install both from the same index, for the same device, or pip uninstall torchvision"
-        ) from error

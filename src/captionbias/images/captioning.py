@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import warnings
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
-from functools import cache as once
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,12 +18,13 @@ import numpy as np
 
 from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.encoding import silenced
+from captionbias.attackers.pretrained.models import first_line
 from captionbias.attackers.ranks import share
 from captionbias.images import needs_images
-from captionbias.images.captioners import DTYPES, Captioner, Hearing, find_captioner, load_captioner, reason
-from captionbias.images.draws import Draws
+from captionbias.images.captioners import PROMPT, Captioner, Hearing, find_captioner, load_captioner
+from captionbias.images.masks import first_of
 from captionbias.images.reading import Images, open_image, read_ahead, read_images, read_source
-from captionbias.io.files import replacing
+from captionbias.images.served import Served
 from captionbias.io.store import Store, open_store
 from captionbias.progress import Watch, told_if_long
 from captionbias.warnings import CaptionBiasWarning
@@ -31,16 +32,25 @@ from captionbias.warnings import CaptionBiasWarning
 if TYPE_CHECKING:
     import torch
     from PIL.Image import Image
+    from torch import Tensor
 
+    from captionbias.attackers.pretrained.models import Model
+
+# What a chat model says that declines to caption an image.
+REFUSAL = re.compile(
+    r"(?:I.?a?m )?(?:so |very )?sorry\b,? (?:but )?I\b|I (?:can ?not|can.t|won.t|am unable|am not able) |"
+    r"I.m (?:unable|not able) |As an AI\b",
+    re.IGNORECASE,
+)
 # Part of every key: raise it when captions are made or kept, or images digested, in another way.
 FORMAT = 2
-MAX_LISTED = 20  # images in a warning
 
 
 def caption(
     model: str | Path,
     images: Any,
     *,
+    endpoint: str | None = None,
     prompt: str | None = None,
     template_arguments: Mapping[str, Any] | None = None,
     batch_size: int = 16,
@@ -59,9 +69,9 @@ def caption(
 ) -> dict[str, str]:
     """Caption images with a model of transformers, and keep each caption: no image is captioned twice.
 
-    A vision encoder-decoder, BLIP, GIT or the like captions the image; a chat model, one whose processor or tokenizer
-    has a chat template, answers a prompt about it. The search is greedy, by beams, or drawn. A caption does not depend
-    on the other images of its batch, except by rounding, and is without the prompt, thoughts, boxes and their tokens.
+    A vision encoder-decoder, BLIP, GIT or the like captions the image; a chat model, one whose processor has a chat
+    template, answers a prompt about it. The search is greedy, by beams, or drawn. A caption does not depend on the rest
+    of its batch, except by rounding, and is without the prompt, thoughts, boxes and their tokens.
 
     Several processes of `accelerate launch` share the batches out; each must make the same call and gets all captions.
     A run that was killed goes on where it stopped, and loses a batch a process at most.
@@ -69,8 +79,10 @@ def caption(
     Args:
         model: owner/name on the Hub, or a folder that `save_pretrained` wrote: weights (safetensors), processor or
             image processor, and tokenizer; or the adapter that peft saved for such a model, which needs `peft`. No
-            code of the model's own is run.
+            code of the model's own is run. With `endpoint` what its server calls the model.
         images: see `captionbias.images.reading.read_images`.
+        endpoint: address of a server that speaks OpenAI's protocol, such as "http://localhost:8000/v1"; needs
+            `openai`. Its token is read from OPENAI_API_KEY. Images are sent as PNG, a batch at once.
         prompt: what a chat model is asked; or how the captions of another model begin, which they then leave out. By
             default what its family takes: `captionbias.images.captioners.PROMPTS`.
         template_arguments: of the chat template, such as `{"enable_thinking": False}`.
@@ -91,50 +103,51 @@ def caption(
             log lines without a terminal or notebook, if it takes long.
 
     Returns:
-        The caption of each image by its id, in the images' order. Images that cannot be read or whose caption is empty
-        are left out.
+        The caption of each image by its id, in the images' order; "" where the model says nothing, or refuses to.
+        Images that cannot be read are left out.
 
     Raises:
         ValueError: the model or the images cannot be read, or the model takes no images, no prompt or no such options.
 
     Warns:
-        CaptionBiasWarning: images are left out, or captions are cut off at `max_new_tokens`.
+        CaptionBiasWarning: images are left out or without a caption, or captions are cut off at `max_new_tokens`.
 
     Example:
         caption("Salesforce/blip-image-captioning-base", "photos")  # {"42": "a woman with a dog", ...}
     """
     pictures = read_images(images)
-    with needs_images():
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
     search = {"batch_size": batch_size, "max_new_tokens": max_new_tokens, "num_beams": num_beams}
-    for argument, value in search.items():
-        if value < 1:
-            raise ValueError(f"{argument} is {value}: it must be 1 or more")
-    draw = _draw(temperature, top_p, num_beams, sampling_seed)
-    files, place = find_captioner(str(model), revision), device()
-    precision, arguments = _precision(dtype, place), dict(template_arguments or {})
-    settings = [FORMAT, files.identity, prompt, arguments, [max_new_tokens, num_beams, draw], precision]
-    identity = hashlib.blake2b(json.dumps(settings).encode(), digest_size=16).hexdigest()
-    kept = _KeptCaptions(open_store(cache), identity)
-    load = once(partial(load_captioner, files, prompt, arguments, precision, place, device_map))
+    draw, arguments = _draw(temperature, top_p, num_beams, sampling_seed), dict(template_arguments or {})
+    captioner: Served | _Loaded
+    if endpoint:
+        if num_beams > 1 or dtype or device_map or revision:
+            raise ValueError("num_beams, dtype, device_map and revision are the server's to choose: leave them out")
+        captioner = Served(str(model), endpoint, prompt or PROMPT, max_new_tokens, draw, arguments)
+    else:
+        with needs_images():
+            import torch  # noqa: F401
+            import transformers  # noqa: F401
+        files, place = find_captioner(str(model), revision), device()
+        captioner = _Loaded(files, prompt, arguments, _precision(dtype, place), place, device_map, draw, search)
+    identity = hashlib.blake2b(json.dumps([FORMAT, *captioner.settings]).encode(), digest_size=16).hexdigest()
+    stored = _CaptionStore(open_store(cache), identity)
     batches = [range(start, min(start + batch_size, len(pictures))) for start in range(0, len(pictures), batch_size)]
 
     def run(positions: Sequence[int]) -> Generator[tuple[int, list[tuple[str, bool, str]]], None, None]:
         """The answers to each of these batches, which are read while the batch before is captioned."""
-        read = partial(_read, pictures, kept.captions)
+        read = partial(_read, pictures, stored.captions)
         with closing(read_ahead(read, (batches[position] for position in positions))) as coming:
             for number, (position, batch) in enumerate(zip(positions, coming, strict=True)):
                 report(number, len(positions))
                 if strict and (faults := [one.fault for one in batch if one.fault]):
                     raise ValueError(faults[0])
                 if new := {one.digest: one.picture for one in batch if one.picture is not None}:
-                    kept.add(dict(zip(new, _ask(load(), files.name, new, draw, search, place), strict=True)))
-                yield position, [(*kept.captions.get(one.digest, ("", False)), one.fault) for one in batch]
-            kept.trim()
+                    stored.add(dict(zip(new, captioner.ask(new), strict=True)))
+                yield position, [(*stored.captions.get(one.digest, ("", False)), one.fault) for one in batch]
+            stored.trim()
 
     keys = [f"{identity} {[pictures.ids[row] for row in batch]}" for batch in batches]
-    doing = f"captions by {files.name}"
+    doing = f"captions by {captioner.name}"
     with (
         nullcontext(lambda number, total: watch(doing, number / total)) if watch else told_if_long(doing, "batches")
     ) as report:
@@ -151,23 +164,25 @@ class _Answer(NamedTuple):
 
 
 def _captions(answers: Mapping[str, _Answer], max_new_tokens: int) -> dict[str, str]:
-    """The captions, with warnings of images that have none, or one that was cut off."""
+    """The captions, empty ones of refusals, with warnings of images that have none, or one that was cut off."""
     faults = [answer.fault for answer in answers.values() if answer.fault]
     if len(faults) == len(answers):
         raise ValueError(f"images: none of {len(answers):,} can be read; the first: {faults[0]}")
-    empty = [image for image, answer in answers.items() if not (answer.text or answer.fault)]
-    cut = [image for image, answer in answers.items() if answer.is_cut]
+    captions = {image: answer.text for image, answer in answers.items() if not answer.fault}
+    refused = {image: text for image, text in captions.items() if REFUSAL.match(text)}
     for images, lack in (
         (faults, "cannot be read and are left out"),
-        (empty, "have an empty caption and are left out"),
-        (cut, f"have a caption cut off at {max_new_tokens} tokens (raise max_new_tokens)"),
+        ([image for image, text in captions.items() if not text], "have an empty caption"),
+        ([f"{image} ({text})" for image, text in refused.items()], "are refused, and have an empty caption"),
+        (
+            [image for image, answer in answers.items() if answer.is_cut],
+            f"have a caption cut off at {max_new_tokens} tokens (raise max_new_tokens)",
+        ),
     ):
         if images:
-            listed = "; ".join(images[:MAX_LISTED]) + ("; ..." if len(images) > MAX_LISTED else "")
-            warnings.warn(
-                f"{len(images):,} of {len(answers):,} images {lack}: {listed}", CaptionBiasWarning, stacklevel=3
-            )
-    return {image: answer.text for image, answer in answers.items() if answer.text}
+            text = f"{len(images):,} of {len(answers):,} images {lack}: {first_of(images)}"
+            warnings.warn(text, CaptionBiasWarning, stacklevel=3)
+    return {**captions, **dict.fromkeys(refused, "")}
 
 
 def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: int) -> tuple[float, float, int] | None:
@@ -177,8 +192,6 @@ def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: 
     draw = 1.0 if temperature is None else temperature, 1.0 if top_p is None else top_p, seed
     if not 0 < draw[0] < np.inf:
         raise ValueError(f"temperature is {temperature}: it must be above 0; leave it out for a search")
-    if not 0 < draw[1] <= 1:
-        raise ValueError(f"top_p is {top_p}: it must be above 0 and no more than 1")
     if num_beams > 1:
         raise ValueError(f"num_beams is {num_beams}: captions are drawn without beams; leave out temperature and top_p")
     return draw
@@ -189,28 +202,7 @@ def _precision(dtype: str | None, place: torch.device) -> str:
 
     if dtype is None:
         return "bfloat16" if place.type in GPUS else "float32"
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype is {dtype!r}: choose from {', '.join(DTYPES)}")
     return dtype
-
-
-def write_captions(captions: Mapping[str, str], path: str | Path) -> None:
-    """Write `image_id, caption` as Parquet or CSV, by the ending of the name, whole or not at all."""
-    import pandas as pd
-
-    check_ending(path)
-    table = pd.DataFrame({"image_id": list(captions), "caption": list(captions.values())}, dtype=str)
-    with replacing(Path(path)) as part:
-        if Path(path).suffix == ".csv":
-            table.to_csv(part, index=False, lineterminator="\n", encoding="utf-8")
-        else:
-            table.to_parquet(part, index=False)
-
-
-def check_ending(path: str | Path) -> None:
-    """Raise a ValueError if `write_captions` cannot write a file of this name."""
-    if Path(path).suffix not in (".csv", ".parquet"):
-        raise ValueError(f"{path} ends in neither .csv nor .parquet: name a file of one of these kinds")
 
 
 def open_captioner(
@@ -235,8 +227,7 @@ def open_captioner(
     return captioner.model, captioner.processor, captioner.tokenizer
 
 
-@dataclass(frozen=True)
-class _Read:
+class _Read(NamedTuple):
     """An image's digest, and the picture if it has no caption yet; or why it cannot be read."""
 
     digest: str = ""
@@ -244,49 +235,92 @@ class _Read:
     fault: str = ""
 
 
-def _read(images: Images, kept: Mapping[str, Any], row: int) -> _Read:
+def _read(images: Images, stored: Mapping[str, Any], row: int) -> _Read:
     try:
         name = f"image {images.ids[row]}"
         source, digest = read_source(images.sources[row], name)
-        return _Read(digest, None if digest in kept else open_image(source, name))
+        return _Read(digest, None if digest in stored else open_image(source, name))
     except ValueError as error:
         return _Read(fault=str(error))
 
 
-def _ask(
-    captioner: Captioner,
-    name: str,
-    pictures: Mapping[str, Image],
-    draw: tuple[float, float, int] | None,
-    search: Mapping[str, Any],
-    place: torch.device,
-) -> list[tuple[str, bool]]:
-    """The captions of pictures, which are named by their digests, and whether the limit cut them off."""
-    import torch
-    from transformers import LogitsProcessorList
+class Draws:
+    """Makes a greedy search draw, as one of transformers' processors of logits: the highest of log-probabilities with
+    Gumbel noise is a draw from them. Each row has a generator of its own, by its key, so that a caption depends neither
+    on the others of its batch nor on a restart.
+    """
 
-    from captionbias.training.captioning import caption_images
+    def __init__(self, temperature: float, top_p: float, keys: Sequence[str]) -> None:
+        import torch
 
-    hearing, generation = Hearing(captioner), {}
-    if draw:
-        temperature, top_p, seed = draw
-        draws = Draws(temperature, top_p, [f"{seed} {digest}" for digest in pictures])
-        generation["logits_processor"] = LogitsProcessorList([draws])
-    options = {**search, "tokenizer": hearing, "generation": generation, "distributed": False}
-    try:
-        with silenced():
-            texts = caption_images(captioner.model, captioner.processor, list(pictures.values()), **options)
-    except torch.OutOfMemoryError as error:
-        raise ValueError(f"batch_size {search['batch_size']} needs more memory than {place} has: lower it") from error
-    except Exception as error:  # families raise almost anything at what they cannot do
-        raise ValueError(
-            f"model {name!r} cannot caption these images, asked {captioner.asked!r} ({reason(error)}): give another "
-            "prompt, or name another model"
-        ) from error
-    return [(" ".join(text.split()), row in hearing.cut) for row, text in enumerate(texts)]
+        self.temperature, self.top_p = temperature, top_p
+        digests = [hashlib.blake2b(key.encode(), digest_size=7).digest() for key in keys]
+        self.generators = [torch.Generator().manual_seed(int.from_bytes(digest, "big")) for digest in digests]
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        import torch
+        from transformers import TopPLogitsWarper
+
+        likely = TopPLogitsWarper(self.top_p)(input_ids, scores.float() / self.temperature)
+        drawn = [torch.empty(scores.shape[1]).exponential_(generator=generator) for generator in self.generators]
+        noisy: Tensor = likely - torch.stack(drawn).log().to(scores.device)
+        return noisy
 
 
-class _KeptCaptions:
+@dataclass(frozen=True)
+class _Loaded:
+    """A model of transformers, which is loaded when it is first asked."""
+
+    files: Model
+    prompt: str | None
+    template_arguments: dict[str, Any]
+    precision: str
+    place: torch.device
+    device_map: Any
+    draw: tuple[float, float, int] | None
+    search: dict[str, int]
+
+    @property
+    def name(self) -> str:
+        return self.files.name
+
+    @property
+    def settings(self) -> list[Any]:
+        """All that its captions depend on."""
+        limits = [self.search["max_new_tokens"], self.search["num_beams"], self.draw]
+        return [self.files.identity, self.prompt, self.template_arguments, limits, self.precision]
+
+    @cached_property
+    def captioner(self) -> Captioner:
+        return load_captioner(
+            self.files, self.prompt, self.template_arguments, self.precision, self.place, self.device_map
+        )
+
+    def ask(self, pictures: Mapping[str, Image]) -> list[tuple[str, bool]]:
+        """The captions of pictures, which are named by their digests, and whether the limit cut them off."""
+        from transformers import LogitsProcessorList
+
+        from captionbias.training.captioning import caption_images
+
+        captioner = self.captioner
+        hearing, generation = Hearing(captioner), {}
+        if self.draw:
+            temperature, top_p, seed = self.draw
+            draws = Draws(temperature, top_p, [f"{seed} {digest}" for digest in pictures])
+            generation["logits_processor"] = LogitsProcessorList([draws])
+        options: dict[str, Any] = {**self.search, "tokenizer": hearing, "generation": generation, "distributed": False}
+        try:
+            with silenced():
+                texts = caption_images(captioner.model, captioner.processor, list(pictures.values()), **options)
+        except Exception as error:  # families raise almost anything at what they cannot do
+            raise ValueError(
+                f"model {self.name!r} cannot caption these images, asked {captioner.asked!r} ({first_line(error)}): "
+                "give another prompt or batch_size, or name another model"
+            ) from error
+        return [(" ".join(text.split()), row in hearing.cut) for row, text in enumerate(texts)]
+
+
+class _CaptionStore:
     """Captions by the digests of their images, and whether they are cut off; kept in the store, if there is one."""
 
     def __init__(self, store: Store | None, identity: str) -> None:

@@ -1,10 +1,8 @@
 """Maps of what in a picture speaks for a word, from the gradients of a captioner's vision encoder.
 
-Grad-CAM weighs a channel by its gradient's mean over all places. That is right where the places are pooled, as in the
-networks that it was made for. A captioner attends to some patches, and to another patch the same channel may mean the
-opposite: with captioners that read a planted cue in one patch, or the person, the mean told neither from the other,
-while gradients in their own places did (0.71 to 0.98 outside the person, and 0.30 to 0.33, of a picture 0.81 of which
-is outside). Where places are pooled and then weighted, both are the same.
+Grad-CAM weighs a channel by its gradient's mean over all places, which is right where the places are pooled. To an
+attending captioner the same channel may mean the opposite in another patch: with planted cues the mean told the person
+from the rest not at all, gradients in their own places did (0.71 to 0.98 outside the person, and 0.30 to 0.33).
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 MOST_EXTRA = 8  # tokens that stand for no patch: of the class, registers
-OTHER = "take method='occlusion', which needs no map"
+OTHER = "give another as layer, a name in model.named_modules(), or take method='occlusion', which needs no map"
 
 
 def maps(
@@ -60,10 +58,7 @@ def maps(
     finally:
         hook.remove()
     if gradient is None:
-        raise ValueError(
-            f"layer {layer or 'of the vision encoder'}: what the captioner says does not depend on its output; give "
-            f"another as layer, a name in model.named_modules(), or {OTHER}"
-        )
+        raise ValueError(f"layer {layer}: what the captioner says does not depend on its output; {OTHER}")
     height, width = inputs["pixel_values"].shape[-2:]
     cells, weight = (_as_map(values.detach().float(), height / width, layer) for values in (states[-1], gradient))
     weight = weight.mean(dim=(2, 3), keepdim=True) if averaged else weight
@@ -78,15 +73,13 @@ def _feature_layer(model: Any, layer: str | None) -> nn.Module:
     modules = dict(model.named_modules())
     if layer is not None:
         if layer not in modules:
-            raise ValueError(f"layer {layer!r} is not a module of the model; see model.named_modules()")
+            raise ValueError(f"layer {layer!r} is not a module of the model; {OTHER}")
         module: nn.Module = modules[layer]
         return module
     for name, module in modules.items():
         if name and isinstance(module, PreTrainedModel) and module.main_input_name == "pixel_values":
             return module
-    raise ValueError(
-        f"layer is missing: the model has no vision encoder of its own; give a name in named_modules(), or {OTHER}"
-    )
+    raise ValueError(f"layer is missing: the model has no vision encoder of its own; {OTHER}")
 
 
 def _states(output: Any) -> Tensor:
@@ -142,7 +135,4 @@ def _as_map(values: Tensor, shape: float, layer: str | None) -> Tensor:
         width = round(height / shape)
         if height * width == tokens - extra:
             return values[:, extra:].transpose(1, 2).reshape(len(values), -1, height, width)
-    raise ValueError(
-        f"layer {layer or 'of the vision encoder'}: its output of shape {tuple(values.shape)} is not a map of the "
-        f"picture; give another as layer, a name in model.named_modules(), or {OTHER}"
-    )
+    raise ValueError(f"layer {layer}: its output of shape {tuple(values.shape)} is not a map of the picture; {OTHER}")

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Floats, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.splits import balanced_split
-from captionbias.captions import Captions, Words, as_captions
+from captionbias.captions import Captions, as_captions
 from captionbias.images.beside_captions import images_of
 from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
 from captionbias.metrics import add
-from captionbias.metrics.attack_plan import AttackPlan
-from captionbias.metrics.attack_scores import AttackScores
+from captionbias.metrics.attacks import AttackPlan, AttackScores
 from captionbias.metrics.catalogue import PERCENT, SIDES, SIGNED_PERCENT, Score
 from captionbias.metrics.inputs import copies_of, number_classes, with_values
 from captionbias.metrics.measurement import Scores, metric
@@ -27,7 +26,7 @@ from captionbias.metrics.pairing import drawn_captions
 from captionbias.metrics.protocol import lexicon_name, preset_settings, whole_number
 from captionbias.progress import Progress
 from captionbias.scores import CAPTION_SCORES
-from captionbias.statistics.samples import Sample, bootstrap_samples, mean_over_trials, trial_rows
+from captionbias.statistics.samples import Sample, bootstrap_samples, trial_rows
 from captionbias.text import LexiconSource, find_mentions, load_lexicon
 
 if TYPE_CHECKING:
@@ -58,8 +57,8 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
         f"ImageCaptioner2{name} x 100",
         1,
         SIGNED_PERCENT,
-        "Above 0 the captioner's captions give the attribute away, together with the image, more than people's "
-        "(amplifies), below 0 less (mitigates).",
+        "Above 0 the captioner's captions give the attribute away, together with the image, more than people's, "
+        "below 0 less.",
         sense="amplification",
         judged=main,
         noisy=main,
@@ -206,10 +205,17 @@ def imagecaptioner2(
     masked = words.mask(mentions, lexicon.mask)
     plan, copies = AttackPlan("imagecaptioner2", values, {}), copies_of(captions, notes)
     seeds = range(seed, seed + settings["trials"])
+    test_share = 1.0 if as_is else settings["test_share"]  # what is not trained is scored on all images
+
+    def trial(side: str, seed: int) -> Trial:
+        tokens = masked.model
+        if side == "h":
+            tokens = masked.human.select(drawn_captions(masked.human_image, len(classes), seed))
+        examples = Examples(tokens, classes, len(values), (lexicon.mask,))
+        return Trial(f"{side} seed {seed}", examples, *balanced_split(classes, test_share, seed, copies), seed)
+
     for side in [side for side, there in (("m", captions.predictions), ("h", captions.references)) if there]:
-        plan.trials[side] = [
-            [_trial(side, masked, classes, lexicon.mask, settings, as_is, copies, number) for number in seeds]
-        ]
+        plan.trials[side] = [[trial(side, number) for number in seeds]]
     queue = list(plan)
     trained = run_trials(queue, attacker, cache=cache, distributed=distributed, progress=progress)
     answered = dict(zip(queue, trained, strict=True))
@@ -242,7 +248,6 @@ def imagecaptioner2(
             "images": len(captions),
             "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
             "trials": trial_rows(seeds, {key: sample.values for key, sample in samples.items()}),
-            "by_attribute": {KEYS[side]: _by_class(scores, values, classes) for side, scores in scored.items()},
         }
         if details
         else None,
@@ -252,7 +257,7 @@ def imagecaptioner2(
 def _judged_images(images: Any, masks: Any, form: str, fill: str, captions: Captions) -> tuple[Images, str]:
     """The captions' images as the judge sees them, in the captions' order, and what the signature says of masking."""
     from captionbias.images.masks import masked, read_regions
-    from captionbias.images.reading import Selected
+    from captionbias.images.reading import selected
 
     if images is None:
         raise ValueError(
@@ -267,26 +272,7 @@ def _judged_images(images: Any, masks: Any, form: str, fill: str, captions: Capt
         return masked(pictures, read_regions(masks, pictures, form=form), fill), f"{form},{fill}"
     if len(masks) != len(every):
         raise ValueError(f"masks has {len(masks):,} regions, images has {len(every):,} images: give one for each")
-    return masked(pictures, Selected(masks, places), fill), f"regions,{fill}"
-
-
-def _trial(
-    side: str,
-    masked: Words,
-    classes: Any,
-    mask: str,
-    settings: Mapping[str, Any],
-    as_is: bool,
-    copies: Integers | None,
-    seed: int,
-) -> Trial:
-    """What is not trained is scored on all images, but for those that would outnumber the rarest label."""
-    tokens = masked.model
-    if side == "h":
-        tokens = masked.human.select(drawn_captions(masked.human_image, len(classes), seed))
-    train, test = balanced_split(classes, 1.0 if as_is else settings["test_share"], seed, copies)
-    examples = Examples(tokens, classes, int(classes.max()) + 1, (mask,))
-    return Trial(f"{side} seed {seed}", examples, train, test, seed)
+    return masked(pictures, selected(masks, places), fill), f"regions,{fill}"
 
 
 def _scores(columns: Sequence[Sequence[Trial]], answered: Mapping[Trial, TrialScores], images: int) -> AttackScores:
@@ -295,15 +281,11 @@ def _scores(columns: Sequence[Sequence[Trial]], answered: Mapping[Trial, TrialSc
 
     qualities = {form: percent(name) for form, name in FORMS.items()}
     scored = AttackScores.of(columns, answered, qualities, np.arange(images))
-    unnormalised = {trial: replace(scores, log_probability=_raw(scores)) for trial, scores in answered.items()}
+    unnormalised = {
+        trial: replace(scores, log_probability=cast(Floats, scores.raw)) for trial, scores in answered.items()
+    }
     raw = AttackScores.of(columns, unnormalised, {"_raw": percent("confidence")}, np.arange(images))
     return replace(scored, sums=scored.sums | raw.sums)
-
-
-def _raw(scores: TrialScores) -> Floats:
-    if scores.raw is None:
-        raise TypeError("a judge says what its probabilities were before they were normalised")
-    return scores.raw
 
 
 def _samples(
@@ -324,16 +306,6 @@ def _samples(
         return samples
     names = [key.removesuffix("_m") for key in samples if key.endswith("_m")]
     return {name: samples[f"{name}_m"] - samples[f"{name}_d"] for name in names} | samples
-
-
-def _by_class(scored: AttackScores, values: tuple[str, ...], classes: Any) -> dict[str, dict[str, float]]:
-    """The scores over the images of each attribute value alone."""
-    members: Flags = classes[:, None] == np.arange(len(values))
-    means = {}
-    for form in scored.sums:
-        trials = scored.means(form, members.astype(np.float64))
-        means[f"imagecaptioner2{form}"] = mean_over_trials(trials, np.ones_like(trials))
-    return {value: {key: float(mean[number]) for key, mean in means.items()} for number, value in enumerate(values)}
 
 
 add(imagecaptioner2)

@@ -19,13 +19,13 @@ import numpy as np
 from captionbias.arrays import Array, Floats, Integers
 from captionbias.attackers.base import Trial
 from captionbias.attackers.device import device
-from captionbias.attackers.pretrained.models import Model, find_model
+from captionbias.attackers.pretrained.models import Model, find_model, first_line
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.registry import Attacker, computes_bf16
 from captionbias.images import needs_images
-from captionbias.images.captioners import read_processor, reason
+from captionbias.images.captioners import read_processor
 from captionbias.images.judging import Judged, in_memory, judged, train
-from captionbias.images.reading import CachedImages, decode_all
+from captionbias.images.reading import Made, decode_all
 
 if TYPE_CHECKING:
     import torch
@@ -38,6 +38,7 @@ FROM_SCRATCH = Schedule(2e-3, batch=128, epochs=40)
 FINE_TUNED = Schedule(1e-5, batch=128, epochs=5)
 SIDE, SMALL = 64, 32  # pixels on a side of what the small judge sees; the latter of images that are no larger
 AT_ONCE = 16  # images in a model of transformers
+ROOM = 2_000_000_000  # bytes of images in memory
 REQUEST = "Describe this image in one sentence."  # what a chat model is asked before it "says" caption and prompt
 # Raised when the same trial gives other scores than before.
 VERSION = 2
@@ -47,9 +48,8 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What a judge is asked of each row: an image whose person is masked, a caption whose attribute words are masked.
-
-    `images`: one a row, RGB. `prompt`: what follows the caption. `answers`: what may follow that, one a class.
+    """What a judge is asked of each row: an image (RGB) whose person is masked, and a caption whose attribute words
+    are; `prompt` follows the caption, and one of `answers`, one a class, the prompt.
     """
 
     images: Sequence[Any]
@@ -59,15 +59,10 @@ class Question:
 
 def prompt_for(attribute: str, prompt: str | None = None) -> str:
     """The user's prompt, or the attribute's."""
-    if prompt is None and attribute not in PROMPTS:
-        raise ValueError(
-            f"prompt is missing: there is one for {', '.join(PROMPTS)}, none for {attribute!r}; give one, such as "
-            f"{PROMPTS['gender']!r}"
-        )
-    prompt = PROMPTS[attribute] if prompt is None else prompt
-    if not prompt.strip():
-        raise ValueError(f"prompt is {prompt!r}: give the words between caption and answer")
-    return prompt.strip()
+    prompt = (PROMPTS.get(attribute, "") if prompt is None else prompt).strip()
+    if not prompt:
+        raise ValueError(f"prompt is missing: {attribute!r} has none; give one, such as {PROMPTS['gender']!r}")
+    return prompt
 
 
 def answers_for(values: Sequence[str], answers: Mapping[str, str] | None = None) -> tuple[str, ...]:
@@ -76,11 +71,8 @@ def answers_for(values: Sequence[str], answers: Mapping[str, str] | None = None)
     if unknown := [value for value in chosen if value not in values]:
         raise ValueError(f"answers: {unknown[0]!r} is no value of the attribute; its values are {', '.join(values)}")
     all_answers = tuple(chosen.get(value, value) for value in values)
-    for value, answer in zip(values, all_answers, strict=True):
-        if not answer.strip():
-            raise ValueError(f"answers[{value!r}] is {answer!r}: give a word or more")
-        if all_answers.count(answer) > 1:
-            raise ValueError(f"answers: {answer!r} is the answer for two values; give each its own")
+    if not all(answer.strip() for answer in all_answers) or len(set(all_answers)) < len(all_answers):
+        raise ValueError(f"answers are {', '.join(map(repr, all_answers))}: give each value words of its own")
     return all_answers
 
 
@@ -126,7 +118,7 @@ def _of_transformers(model: Model, question: Question, schedule: Schedule | None
         import transformers  # noqa: F401
 
     precision = "bf16" if place.type == "cuda" and computes_bf16(place) else "fp32"
-    question = replace(question, images=CachedImages(question.images))  # each trial and epoch looks at them again
+    question = replace(question, images=_cached(question.images))  # each trial and epoch looks at them again
     identity = _identity(question, schedule, _digest(map(np.asarray, decode_all(question.images))), place)
     return Attacker(
         f"{model.signature},{f'{schedule.epochs} epochs' if schedule else 'as-is'}",
@@ -142,6 +134,19 @@ def _of_transformers(model: Model, question: Question, schedule: Schedule | None
 def _identity(question: Question, schedule: Schedule | None, digest: str, place: torch.device) -> str:
     settings = (question.prompt, question.answers, schedule, VERSION, digest)
     return f"{settings} {place.type} torch {version('torch')}"
+
+
+def _cached(images: Sequence[Any]) -> Sequence[Any]:
+    """The images, in memory while there is room; the others are made anew for each use."""
+    cache: dict[int, Any] = {}
+
+    def make(position: int) -> Any:
+        image = cache.get(position) or images[position]
+        if (len(cache) + 1) * image.width * image.height * 4 <= ROOM:  # as Pillow holds RGB
+            cache[position] = image
+        return image
+
+    return Made(make, len(images))
 
 
 def small_pixels(images: Sequence[Any]) -> Array:
@@ -247,9 +252,7 @@ class ModelJudge:
         self._in_parts(scorer, rows, backward)
 
     def _in_parts(self, scorer: Scorer, rows: Integers, compute: Callable[[Integers], Result]) -> list[Result]:
-        """What is computed of as many rows at once as there is memory for. What a model cannot do, which each family
-        says in its own way, is an error that names it.
-        """
+        """What is computed of as many rows at once as there is memory for."""
 
         def parts(most: int) -> list[Result]:
             scorer.network.zero_grad()  # that what did not fit has left
@@ -257,9 +260,9 @@ class ModelJudge:
 
         try:
             return in_memory(parts, AT_ONCE)
-        except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        except Exception as error:  # families raise almost anything at what they cannot do
             raise ValueError(
-                f"judge {self.model.name!r} cannot go on after an image and a text ({reason(error)}): give another "
+                f"judge {self.model.name!r} cannot go on after an image and a text ({first_line(error)}): give another "
                 "model, or sat; docs/models.md lists families that can"
             ) from error
 
@@ -302,13 +305,11 @@ class Scorer:
         self.images, self.precision, self.device = question.images, precision, place
         self.cut = "logits_to_keep" in inspect.signature(self.network.forward).parameters
         self.tokens = [self._tokens(model, question.prompt, answer) for answer in question.answers]
-        for answer, tokens in zip(question.answers, self.tokens, strict=True):
-            first = question.answers[self.tokens.index(tokens)]
-            if first != answer:
-                raise ValueError(
-                    f"answers: {first!r} and {answer!r} are the same to judge {model.name!r}, whose tokenizer does not "
-                    "know both; give answers that it knows"
-                )
+        if len({*self.tokens}) < len(self.tokens):
+            raise ValueError(
+                f"answers: some of {', '.join(map(repr, question.answers))} are the same to judge {model.name!r}; give "
+                "answers that its tokenizer knows"
+            )
 
     def _tokens(self, model: Model, prompt: str, answer: str) -> tuple[int, ...]:
         """What the answer adds to the prompt."""

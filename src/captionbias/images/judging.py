@@ -27,14 +27,6 @@ class Judged(Fitted):
 
     answer: Callable[[Integers], Floats]
 
-    def scores(self, rows: Integers) -> TrialScores:
-        return scores_of(self.answer(rows), self.trial.examples.targets[rows])
-
-    def logits(self, rows: Integers) -> Floats:
-        answered = self.answer(rows)
-        two = answered.shape[1] == 2
-        return answered[:, 1:] - answered[:, :1] if two else answered - answered.mean(axis=1, keepdims=True)
-
 
 def judged(trial: Trial, answer: Callable[[Integers], Floats]) -> Judged:
     """A trained judge with its scores of the trial's test rows."""
@@ -57,7 +49,7 @@ def train(
 ) -> None:
     """Train with Adam, and keep the weights after the epoch that answers best on the validation images.
 
-    `backward` makes the gradients of the loss on rows; `answer` gives each answer's log-probability, `(rows, answers)`.
+    `backward` makes the gradients of the loss on rows; `answer` is that of `Judged`.
     """
     import torch
 

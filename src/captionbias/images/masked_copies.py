@@ -27,30 +27,21 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 SETTINGS = "masking.json"
-KINDS: dict[str, dict[str, Any]] = {
-    "jpg": {"format": "JPEG", "quality": 95, "subsampling": 0},
-    "png": {"format": "PNG", "compress_level": 1},
-}
+JPEG: dict[str, Any] = {"format": "JPEG", "quality": 95, "subsampling": 0}
 T = TypeVar("T")
 Find: TypeAlias = Callable[[list["Image"]], Sequence[Flags]]
 
 
 class _Outdated(NamedTuple):
-    """An image whose copy is not there, or was made from another image or region."""
+    """An image whose copy is not there, or was made from another image or region, which may be still to be found."""
 
     picture: Image
-    region: Any  # flags `(H, W)`; None until a function has found them
+    region: Any
     made_from: str
 
 
 class Copies(NamedTuple):
-    """What `write_masked` did.
-
-    Attributes:
-        written: how many copies are new.
-        there: how many were there already.
-        left_out: why there is no copy of an image, by its id.
-    """
+    """What `write_masked` did: how many copies are new, and were there already; why an image has none, by its id."""
 
     written: int
     there: int
@@ -63,13 +54,12 @@ def write_masked(
     folder: str | Path,
     *,
     fill: str = "mean",
-    kind: str = "jpg",
     settings: Mapping[str, Any] | None = None,
     strict: bool = False,
     batch: int = 16,
     progress: Callable[[str, float], None] | None = None,
 ) -> Copies:
-    """Write a masked copy of each image to a folder, as ID.jpg or ID.png.
+    """Write a masked copy of each image to a folder, as ID.jpg: quality 95, colours at full resolution.
 
     A copy that is there is made again if its image or its region has changed, and removed if there is nothing to mask
     any more. What a function finds is not compared: it is asked about new and changed images alone.
@@ -81,7 +71,6 @@ def write_masked(
         find: their regions, `(H, W)` each; or a function that gives those of a batch of upright RGB images.
         folder: made if need be. It also gets masking.json, with the settings and the images left out.
         fill: as for `mask_image`.
-        kind: `jpg` (quality 95, colours at full resolution) or `png` (exact, five times the size).
         settings: what else determines the copies; a folder with copies of other settings is refused.
         strict: raise where an image would be left out.
         batch: images in memory at a time.
@@ -92,17 +81,15 @@ def write_masked(
             copy cannot be written; with `strict` also the first image that cannot be masked.
     """
     check_fill(fill)
-    if kind not in KINDS:
-        raise ValueError(f"kind {kind!r} is unknown: choose from {', '.join(KINDS)}")
     for image in images.ids:
         if not image or Path(image).name != image or image.startswith(".") or "\0" in image:
             raise ValueError(f"image id {image!r} cannot be the name of a file: give images a column of other ids")
     to = Path(folder).expanduser()
-    made_with: dict[str, Any] = {"fill": fill, "kind": kind, **(settings or {})}
+    made_with: dict[str, Any] = {"fill": fill, **(settings or {})}
     on_rank_0(lambda: _prepare(to, made_with))
 
     def path(row: int) -> Path:
-        return to / f"{images.ids[row]}.{kind}"
+        return to / f"{images.ids[row]}.jpg"
 
     def outdated(row: int) -> _Outdated | None:
         """What the copy is to be made from; None if it was made from the same image and region."""
@@ -120,7 +107,7 @@ def write_masked(
         if isinstance(copied, str):
             return copied
         with replacing(path(row)) as part:
-            copied.save(part, **KINDS[kind], **_comment(image.made_from, kind))
+            copied.save(part, **JPEG, comment=image.made_from)
         return ""
 
     def write(positions: Sequence[int]) -> Generator[tuple[int, str | None], None, None]:
@@ -157,30 +144,13 @@ def _prepare(folder: Path, settings: dict[str, Any]) -> None:
     known = folder / SETTINGS
     if known.exists():
         before = json.loads(known.read_text(encoding="utf-8"))["settings"]
-        if differ := [name for name in {**before, **settings} if before.get(name) != settings.get(name)]:
-            name = differ[0]
-            raise ValueError(
-                f"{folder} has copies that were made with {name} {before.get(name)}, not {settings.get(name)}: name "
-                "another folder, or delete this one"
-            )
+        if before != settings:
+            raise ValueError(f"{folder} has copies that were made with {before}, not {settings}: name another folder")
         return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            raise ValueError(f"{folder} has other files: name a new folder for the masked copies")
-    except OSError as error:
-        raise ValueError(f"{folder} cannot be made ({error.strerror or error}): name another folder") from error
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise ValueError(f"{folder} has other files: name a new folder for the masked copies")
     write_json({"settings": settings, "left_out": {}}, known)
-
-
-def _comment(made_from: str, kind: str) -> dict[str, Any]:
-    from PIL.PngImagePlugin import PngInfo
-
-    if kind == "jpg":
-        return {"comment": made_from}
-    info = PngInfo()
-    info.add_text("comment", made_from)
-    return {"pnginfo": info}
 
 
 def _made_from(copy: Path) -> str:
@@ -189,10 +159,9 @@ def _made_from(copy: Path) -> str:
 
     try:
         with Image.open(copy) as opened:
-            comment = opened.info.get("comment", "")
+            return str(opened.info.get("comment", b""), "ascii", "replace")
     except OSError:
         return ""
-    return comment.decode(errors="replace") if isinstance(comment, bytes) else str(comment)
 
 
 def _or_reason(function: Callable[[], T]) -> T | str:

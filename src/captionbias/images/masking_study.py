@@ -40,10 +40,8 @@ class MaskingStudy:
 
     Attributes:
         captions: the caption of each image by its id, for each version.
-        comparisons: the versions by each metric, measured on the same images and human captions, and how each differs
-            from the original.
-        attributions: how much of what makes the captioner name the attribute is outside the person, for each version;
-            empty unless it was asked for.
+        comparisons: the versions by each metric, and how each differs from the original.
+        attributions: how much of what makes it name the attribute is outside the person, if that was asked for.
     """
 
     captions: dict[str, dict[str, str]]
@@ -76,9 +74,8 @@ def masking_experiment(
 ) -> MaskingStudy:
     """Caption images whole and with people or objects masked, and compare the bias of these captions.
 
-    Human captions stay those of the whole images. A captioner that sees less of the person can only guess the gender
-    from the rest: T to A should grow from version to version. Images without a person in the annotations are left out
-    of all versions; where there is no object to mask, the image stays as it is.
+    Human captions stay those of the whole images. Images without a person in the annotations are left out; where there
+    is no object to mask, the image stays as it is.
 
     Args:
         model: see `captionbias.images.captioning.caption`.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,11 +13,10 @@ import numpy as np
 
 from captionbias.arrays import Array, Flags
 from captionbias.captions.values import image_keys
-from captionbias.datasets.coco_files import read_categories, read_images, run_lengths
+from captionbias.datasets.coco_files import checked_run_lengths, read_categories, read_images
 from captionbias.datasets.json_records import read_records, short
 from captionbias.images import needs_images
-from captionbias.images.reading import ID_COLUMNS, Images, Lazy, Selected, coco_name, open_image, stored_size, turned
-from captionbias.warnings import CaptionBiasWarning
+from captionbias.images.reading import Images, Lazy, Made, coco_name, open_image, selected, stored_size, turned
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -30,14 +28,14 @@ _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 
 
 class Thing(NamedTuple):
-    """A person or object: its box `(left, top, width, height)` in pixels, its segment as compressed run lengths."""
+    """A person or object: its box `(left, top, width, height)` in pixels, its segment in compressed run lengths."""
 
     box: tuple[float, float, float, float]
     outline: bytes | None = None
 
 
 class Form(NamedTuple):
-    """What of a thing is masked: its segment or its box, and of that the share at one side."""
+    """What of a thing is masked: its segment or box, and of that the share at one side."""
 
     shape: str = "segment"
     side: str = ""
@@ -61,14 +59,10 @@ def read_form(text: str) -> Form:
 @dataclass(frozen=True, eq=False)
 class Regions(Lazy[Flags]):
     """The region of people or objects in each upright image: `(H, W)`, True inside, all False where there is no such
-    thing. A ValueError for an image about which nothing is known, that has another size, or cannot be opened.
+    thing. A ValueError for an image that nothing is known about, or of another size.
 
-    Attributes:
-        things: what is in each image; None where nothing is known about it.
-        sizes: the `(H, W)` in pixels for which boxes and segments were made; (0, 0) if that is unknown.
-        form: what of each thing belongs to the region.
-        source: where the things come from, for messages.
-        upright: whether things were found in upright images, not in images as stored.
+    `things`: what is in each image; None where nothing is known. `sizes`: the `(H, W)` in pixels that they refer to.
+    `source`: where they come from, for messages. `upright`: found in upright images, not in images as stored.
     """
 
     images: Images
@@ -99,7 +93,7 @@ class Regions(Lazy[Flags]):
     def select(self, indices: Iterable[int]) -> Regions:
         """Those of the images at these positions, in this order."""
         positions = [int(index) for index in indices]
-        things, sizes = Selected(self.things, positions), Selected(self.sizes, positions)
+        things, sizes = selected(self.things, positions), selected(self.sizes, positions)
         return replace(self, images=self.images.select(positions), things=things, sizes=sizes)
 
     def _frame(self, position: int) -> tuple[tuple[int, int], int]:
@@ -109,8 +103,8 @@ class Regions(Lazy[Flags]):
             return size, 1
         height, width, orientation = stored_size(self.images.sources[position], name)
         # COCO's annotators saw images as stored. Where only the upright image has the size, they saw that one.
-        if size in ((height, width), (0, 0)):
-            return (height, width), orientation
+        if size == (height, width):
+            return size, orientation
         if orientation >= 5 and size == (width, height):
             return size, 1
         raise ValueError(
@@ -154,7 +148,7 @@ def read_regions(
     """The regions of people or objects that a COCO file annotates, such as instances_val2014.json.
 
     COCO's boxes and segments refer to images as stored, without their EXIF orientation; regions are turned to be
-    upright. A thing without a segment is masked by its box. Crowds count.
+    upright. A thing without a segment is masked by its box.
 
     Args:
         annotations: a file in COCO's format, with polygons or run lengths; read once, in bounded memory.
@@ -165,9 +159,6 @@ def read_regions(
     Raises:
         ValueError: the file is damaged or has none of the images or not all categories, a segment or box is not one, or
             a package is missing. The message names the first bad record.
-
-    Warns:
-        CaptionBiasWarning: things without a segment are masked by their boxes.
     """
     with needs_images():
         import ijson  # noqa: F401
@@ -184,7 +175,6 @@ def read_regions(
     sizes = [(0, 0)] * len(images)
     for key, row in rows.items():
         things[row], sizes[row] = [], (listed[key].height, listed[key].width)
-    boxed = []
     fields = {"image_id": int, "category_id": int, "bbox": list}
     for number, record in enumerate(read_records(path, "annotations", fields)):
         row = rows.get(record["image_id"], -1)
@@ -194,18 +184,8 @@ def read_regions(
         where = f"{path.name}: annotations[{number}], of image {images.ids[row]}"
         thing = Thing(_box(record["bbox"], where))
         if chosen.shape == "segment" and (segment := record.get("segmentation")):
-            size = sizes[row] if any(sizes[row]) else stored_size(images.sources[row], f"image {images.ids[row]}")[:2]
-            thing = thing._replace(outline=_outline(segment, size, where))
-        elif chosen.shape == "segment":
-            boxed.append(images.ids[row])
+            thing = thing._replace(outline=checked_run_lengths(segment, *sizes[row], where).encode())
         image_things.append(thing)
-    if boxed:
-        warnings.warn(
-            f"{path.name} has no segment for {len(boxed):,} of the things to mask, which are masked by their boxes: in "
-            f"{first_of(list(dict.fromkeys(boxed)))}",
-            CaptionBiasWarning,
-            stacklevel=2,
-        )
     return Regions(images, things, sizes, chosen, path.name)
 
 
@@ -213,16 +193,6 @@ def _box(box: list[Any], where: str) -> tuple[float, float, float, float]:
     if len(box) != 4 or not all(isinstance(side, (int, float)) and math.isfinite(side) for side in box):
         raise ValueError(f'{where}: "bbox" is {short(box)}: correct it, or fetch the file again')
     return box[0], box[1], box[2], box[3]
-
-
-def _outline(segment: Any, size: tuple[int, int], where: str) -> bytes:
-    counts = run_lengths(segment, *size)
-    if counts is None:
-        raise ValueError(
-            f'{where}: "segmentation" must be polygons, or run lengths of the size of the image: correct it, or fetch '
-            "the file again"
-        )
-    return counts.encode()
 
 
 def check_labels(labels: Sequence[str], known: Iterable[str], source: str) -> None:
@@ -302,23 +272,6 @@ def mask_image(image: Image, region: Flags, fill: str = "mean", name: str = "ima
     return filled
 
 
-@dataclass(frozen=True, eq=False)
-class _MaskedSources(Lazy[Any]):
-    """The sources of masked images: each image with its region filled by a function."""
-
-    images: Images
-    regions: Sequence[Flags]
-    fill: str
-    mask: Callable[[Image, Flags, str, str], Image]
-
-    def __len__(self) -> int:
-        return len(self.images)
-
-    def make(self, position: int) -> Image:
-        name = f"image {self.images.ids[position]}"
-        return self.mask(self.images[position], self.regions[position], self.fill, name)
-
-
 def masked_image(image: Image, region: Flags, fill: str, name: str) -> Image:
     """As `mask_image`, but a region without pixels is a ValueError: the image would pass for a masked one."""
     if not region.any():
@@ -346,7 +299,12 @@ def masked(images: Images, regions: Sequence[Flags], fill: str = "mean", *, stri
     check_fill(fill)
     if len(regions) != len(images):
         raise ValueError(f"regions has length {len(regions):,}, images {len(images):,}: give one region for each image")
-    return Images(images.ids, _MaskedSources(images, regions, fill, masked_image if strict else mask_image))
+    mask = masked_image if strict else mask_image
+
+    def make(position: int) -> Image:
+        return mask(images[position], regions[position], fill, f"image {images.ids[position]}")
+
+    return Images(images.ids, Made(make, len(images)))
 
 
 def mask_dataset(
@@ -360,13 +318,9 @@ def mask_dataset(
         fill: as for `mask_image`.
 
     Raises:
-        ValueError: a column is missing, or an image has no regions; when a row is read: it has nothing to mask, or is
-            read without its id.
+        ValueError: an image has no regions; when a row is read: it has nothing to mask.
     """
     check_fill(fill)
-    for column, usual in ((image_column, "image"), (id_column, f"{ID_COLUMNS[0]}, or add one with add_column")):
-        if column not in dataset.column_names:
-            raise ValueError(f"the dataset has no column {column!r}: name its column of {usual}")
     position = {image: row for row, image in enumerate(regions.images.ids)}
     if lost := [key for key in image_keys(f"'{id_column}'", dataset[id_column][:]) if key not in position]:
         raise ValueError(f"regions has none of the images {first_of(lost)}: read the regions of these images too")
@@ -374,8 +328,6 @@ def mask_dataset(
     def transform(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
         if image_column not in rows:
             return rows
-        if id_column not in rows:
-            raise ValueError(f"{image_column!r} is masked by {id_column!r}: read rows with both, such as dataset[0]")
         pictures = []
         for picture, key in zip(rows[image_column], image_keys(id_column, rows[id_column]), strict=True):
             name = f"image {key}"

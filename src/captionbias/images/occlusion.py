@@ -1,9 +1,7 @@
 """What a captioner's word owes to the person and to the rest of the picture, by filling each of them.
 
-The captioner says its caption again with both in sight, with one of them and with none. A part's credit is what it adds
-to the log-odds of the word, averaged over whether the other is in sight: its Shapley value, so that the credits of both
-add up to what the picture adds, also where either of them would do. Log-odds, as log-probability ends at 0: of a word
-that is nearly certain without a picture nothing that the picture adds would be seen.
+A part's credit is what it adds to the log-odds of the word, averaged over whether the other is in sight: its Shapley
+value. Log-odds, as log-probability ends at 0: of a word that is nearly certain without a picture nothing would be seen.
 """
 
 from __future__ import annotations

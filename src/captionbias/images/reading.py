@@ -9,8 +9,8 @@ import tarfile
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -21,7 +21,7 @@ from captionbias.arrays import Array
 from captionbias.attackers.workers import cores
 from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset
 from captionbias.captions.tables import Table, no_column, table_from_file, table_from_memory
-from captionbias.captions.values import coco_number, image_keys, is_column, is_missing
+from captionbias.captions.values import coco_number, image_keys, is_column
 from captionbias.images import needs_images
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ PATHS = ("image_path", "file_name", "filename", "path", "filepath", "file")
 IMAGE_COLUMNS = ("image", *PATHS, "image_url", "coco_url", "url")
 SHARD = ".tar"
 ID_COLUMNS = ("image_id", "imgid", "img_id", "id")
-_WAY_OUT = "replace it, or leave it out"
 T = TypeVar("T")
 
 
@@ -81,43 +80,26 @@ class Images(Lazy["Image"]):
     def select(self, indices: Iterable[int]) -> Images:
         """The images at these positions, in this order."""
         positions = [int(index) for index in indices]
-        return Images(tuple(self.ids[position] for position in positions), Selected(self.sources, positions))
+        return Images(tuple(self.ids[position] for position in positions), selected(self.sources, positions))
 
 
 @dataclass(frozen=True, eq=False)
-class Selected(Lazy[Any]):
-    """Some entries of a sequence."""
+class Made(Lazy[T]):
+    """Entries that a function makes of their positions."""
 
-    entries: Sequence[Any]
-    positions: Sequence[int]
-
-    def __len__(self) -> int:
-        return len(self.positions)
-
-    def make(self, position: int) -> Any:
-        return self.entries[self.positions[position]]
-
-
-@dataclass(eq=False)
-class CachedImages(Lazy[Any]):
-    """Images that are kept while there is room for them in memory; the others are made anew for each use."""
-
-    images: Sequence[Any]
-    room: int = 2_000_000_000  # bytes
-    cached: dict[int, Any] = field(default_factory=dict)
+    function: Callable[[int], T]
+    length: int
 
     def __len__(self) -> int:
-        return len(self.images)
+        return self.length
 
-    def make(self, position: int) -> Any:
-        if position in self.cached:
-            return self.cached[position]
-        image = self.images[position]
-        size = 4 * image.width * image.height  # as Pillow holds RGB
-        if size <= self.room:
-            self.room -= size
-            self.cached[position] = image
-        return image
+    def make(self, position: int) -> T:
+        return self.function(position)
+
+
+def selected(entries: Sequence[T], positions: Sequence[int]) -> Sequence[T]:
+    """Some entries of a sequence, each looked up when it is asked for."""
+    return Made(lambda place: entries[positions[place]], len(positions))
 
 
 def decode_all(images: Sequence[Any]) -> Iterator[Any]:
@@ -146,10 +128,13 @@ class Member:
     def __str__(self) -> str:
         return f"{self.archive}/{self.name}"
 
-    def read(self) -> bytes:
+    def open(self, _: str) -> io.BytesIO:
         with self.archive.open("rb") as file:
             file.seek(self.start)
-            return file.read(self.size)
+            return io.BytesIO(file.read(self.size))
+
+
+FILES = (Path, Remote, Member)
 
 
 # One image
@@ -161,39 +146,36 @@ def open_image(source: Any, name: str = "image") -> Image:
     `source`: a path, an address that fsspec knows, a `Member`, a PIL image, a file's bytes, `{"bytes", "path"}` as in
     datasets, or pixels `(H, W)`, `(H, W, 3)` or `(H, W, 4)`, uint8 or numbers with a fraction in [0, 1].
     """
-    image = _opened(source, name)
-    from PIL import Image
+    with _readable(source, name):
+        from PIL import Image
 
-    try:
+        image = _opened(source)
         image.load()
         pixels, orientation = _rgb(image), _orientation(image)  # now: Pillow has turned a TIFF, and says so
         return pixels if orientation == 1 else Image.fromarray(turned(np.asarray(pixels), orientation))
-    except Exception as error:  # decoders raise many kinds
-        raise _unreadable(source, name, error) from error
 
 
 def read_source(source: Any, name: str = "image") -> tuple[Any, str]:
     """An image's source with its file in memory, for `open_image`, and a digest of what it holds."""
-    content = _located(source)
-    if isinstance(content, (Path, Remote, Member)):
-        with suppress(OSError):  # `open_image` says what is wrong with it
-            read = content.read_bytes() if isinstance(content, Path) else _fetched(content, name)
-            source, content = {"bytes": read, "path": str(content)}, read
-    if isinstance(content, bytes):
-        digest = hashlib.blake2b(content, digest_size=16)
-        digest.update(b"file")
-    else:
+    content, kind = _located(source), b"file"
+    if isinstance(content, FILES):
+        with _readable(source, name):
+            read = _content(content)
+        source, content = {"bytes": read, "path": str(content)}, read
+    if not isinstance(content, bytes):
         source = open_image(source, name)
-        digest = hashlib.blake2b(source.tobytes(), digest_size=16)
-        digest.update(str(source.size).encode())
+        content, kind = source.tobytes(), str(source.size).encode()
+    digest = hashlib.blake2b(content, digest_size=16)
+    digest.update(kind)
     return source, digest.hexdigest()
 
 
 def stored_size(source: Any, name: str = "image") -> tuple[int, int, int]:
     """The height and width of an image as stored, and its EXIF orientation, 1 to 8; nothing is decoded."""
-    image = _opened(source, name)
-    orientation = _orientation(image)
-    height, width = image.height, image.width
+    with _readable(source, name):
+        image = _opened(source)
+        orientation = _orientation(image)
+        height, width = image.height, image.width
     if image.format == "TIFF" and orientation >= 5:  # Pillow gives the size that it will have when it is turned
         height, width = width, height
     if image is not source:
@@ -210,39 +192,37 @@ def turned(pixels: Array, orientation: int) -> Array:
     return pixels[:, ::-1] if orientation in (2, 3, 6, 7) else pixels
 
 
-def _opened(source: Any, name: str) -> Image:
-    """The image, its pixels not decoded yet."""
+@contextmanager
+def _readable(source: Any, name: str) -> Iterator[None]:
+    """Whatever decoders and file systems raise is a ValueError that names the image."""
     with needs_images():
-        from PIL import Image, UnidentifiedImageError
-
-    where, source = _where(source, name), _located(source)
+        from PIL import UnidentifiedImageError
     try:
-        if isinstance(source, Image.Image):
-            image = source
-        elif isinstance(source, (Path, Remote, Member, bytes)):
-            Image.init()  # or formats that were not used yet are unknown
-            content = _fetched(source, name) if isinstance(source, (Remote, Member)) else source
-            file = io.BytesIO(content) if isinstance(content, bytes) else content
-            image = Image.open(file, formats=sorted(FORMATS & Image.OPEN.keys()))
-        elif hasattr(source, "__array__"):
-            image = Image.fromarray(_bytes_of_pixels(np.asarray(source), name))
-        else:
-            raise ValueError(f"{name} is of type {type(source).__name__}: give a path, a PIL image, bytes or pixels")
-    except FileNotFoundError as error:
-        raise ValueError(f"{where} does not exist: check the path") from error
-    except UnidentifiedImageError as error:
+        yield
+    except Exception as error:
+        formats = f"it is in none of the formats {', '.join(sorted(FORMATS))}"
+        reason = formats if isinstance(error, UnidentifiedImageError) else error
         raise ValueError(
-            f"{where} is not an image in one of the formats {', '.join(sorted(FORMATS))}: {_WAY_OUT}"
+            f"{_where(source, name)} cannot be read as an image ({reason}): replace it, or leave it out"
         ) from error
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise ValueError(f"{where} has more than {MAX_PIXELS:,} pixels: make it smaller, or leave it out") from error
-    except (OSError, SyntaxError) as error:
-        raise _unreadable(source, name, error) from error
+
+
+def _opened(source: Any) -> Image:
+    """The image, its pixels not decoded yet."""
+    from PIL import Image
+
+    source = _located(source)
+    if isinstance(source, Image.Image):
+        image = source
+    elif isinstance(source, (*FILES, bytes)):
+        Image.init()  # or formats that were not used yet are unknown
+        content = _content(source) if isinstance(source, (Remote, Member)) else source
+        file = io.BytesIO(content) if isinstance(content, bytes) else content
+        image = Image.open(file, formats=sorted(FORMATS & Image.OPEN.keys()))
+    else:
+        image = Image.fromarray(_bytes_of_pixels(np.asarray(source)))
     if image.width * image.height > MAX_PIXELS:
-        raise ValueError(
-            f"{where} has {image.width:,} x {image.height:,} pixels, more than {MAX_PIXELS:,}: make it smaller, or "
-            "leave it out"
-        )
+        raise ValueError(f"{image.width:,} x {image.height:,} pixels are more than {MAX_PIXELS:,}")
     return image
 
 
@@ -250,31 +230,20 @@ def _located(source: Any) -> Any:
     """What an entry of a dataset holds; a text as the path or address that it is."""
     if isinstance(source, dict):
         source = source.get("bytes") or source.get("path")
-    if isinstance(source, str) and is_url(source):
+    if is_url(source):
         return Remote(source)
     return Path(source).expanduser() if isinstance(source, (str, Path)) else source
 
 
-def _fetched(file: Remote | Member, name: str) -> bytes:
-    try:
-        if isinstance(file, Member):
-            return file.read()
-        with file.open("rb") as opened:
-            content: bytes = opened.read()
-        return content
-    except Exception as error:  # file systems raise many kinds
-        raise ValueError(
-            f"{name} ({file}) cannot be fetched ({error}): check the address, or copy the images to a folder"
-        ) from error
+def _content(file: Path | Remote | Member) -> bytes:
+    with file.open("rb") as opened:
+        content: bytes = opened.read()
+    return content
 
 
 def _where(source: Any, name: str) -> str:
     path = source.get("path") if isinstance(source, dict) else source
-    return f"{name} ({path})" if isinstance(path, (str, Path, Remote, Member)) else name
-
-
-def _unreadable(source: Any, name: str, error: Exception) -> ValueError:
-    return ValueError(f"{_where(source, name)} cannot be read as an image ({error}): {_WAY_OUT}")
+    return f"{name} ({path})" if isinstance(path, (str, *FILES)) else name
 
 
 def _orientation(image: Image) -> int:
@@ -293,26 +262,19 @@ def _rgb(image: Image) -> Image:
 
     if image.mode == "RGB" and "transparency" not in image.info:
         return image
-    if image.mode.startswith("I"):  # 16-bit grey, which Pillow would cut off at 255
-        grey = np.clip(np.asarray(image).astype(np.int64), 0, 65535) / 65535
-        image = Image.fromarray(_bytes_of_pixels(grey, "image"))
-    elif image.mode == "F":
-        image = Image.fromarray(_bytes_of_pixels(np.asarray(image), "image"))
+    if image.mode[0] in "IF":  # 16-bit grey, which Pillow would cut off at 255, and fractions
+        image = Image.fromarray(_bytes_of_pixels(np.asarray(image) / (1 if image.mode == "F" else 65535)))
     if image.has_transparency_data:
         rgba = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba).convert("RGB")
     return image.convert("RGB")
 
 
-def _bytes_of_pixels(pixels: Array, name: str) -> Array:
-    if pixels.ndim not in (2, 3) or (pixels.ndim == 3 and pixels.shape[2] not in (3, 4)) or not pixels.size:
-        raise ValueError(f"{name} has the shape {pixels.shape}: give pixels (H, W), (H, W, 3) or (H, W, 4)")
+def _bytes_of_pixels(pixels: Array) -> Array:
     if pixels.dtype == np.uint8:
         return pixels
-    if not np.issubdtype(pixels.dtype, np.floating):
-        raise ValueError(f"{name} has pixels of type {pixels.dtype}: give uint8, or numbers with a fraction in [0, 1]")
     if not (pixels.min() >= 0 and pixels.max() <= 1):
-        raise ValueError(f"{name} has pixels outside [0, 1]: divide them by their largest possible value")
+        raise ValueError("numbers outside [0, 1]; divide pixels by their largest possible value, or give uint8")
     return np.round(pixels * 255).astype(np.uint8)
 
 
@@ -325,9 +287,9 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
     Args:
         source: a folder (with its subfolders) of images or of webdataset's shards (.tar), an image file, a shard, a
             table (.csv, .tsv, .json, .jsonl, .parquet) with a column of paths relative to the file, of addresses, of
-            members of shards (`00001.tar/42.jpg`) or of images, a .txt file with one of these a line, `owner/dataset`,
-            `owner/dataset:configuration:split`, a folder that datasets wrote, a `datasets.Dataset`, a DataFrame or
-            mapping with a column of what `open_image` takes, or a sequence of that.
+            members of shards (`00001.tar/42.jpg`) or of images, `owner/dataset`, `owner/dataset:configuration:split`, a
+            folder that datasets wrote, a `datasets.Dataset`, a DataFrame or mapping with a column of what `open_image`
+            takes, or a sequence of that.
         image_column: of a table or dataset; default: its column of images, else the first of `IMAGE_COLUMNS`.
         id_column: of a table or dataset; default: the first of `ID_COLUMNS`.
 
@@ -346,33 +308,21 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
         return source
     columns = image_column, id_column
     if hasattr(source, "cast_column"):
-        return _from_dataset(_whole(source), "the dataset", *columns)
+        return _from_dataset(source, "images", *columns)
     if is_column(source):
         return _images("images", source)
     if isinstance(source, Mapping) or hasattr(source, "columns"):
         return _from_columns(table_from_memory(source, "images"), Path(), *columns)
-    if not isinstance(source, (str, Path)):
-        raise ValueError(
-            f"images is of type {type(source).__name__}: give a folder, a file, a dataset or a sequence of images"
-        )
-    if is_url(source):
-        raise ValueError(f"{source} is elsewhere: copy it to this machine, or give a table with a column of addresses")
     path = Path(source).expanduser()
     suffix = path.suffix.lower()
     if path.is_dir():
         return _from_folder(path, *columns)
     if suffix in TABLES:
-        return _from_table(path, *columns)
+        return _from_columns(table_from_file(path), path.parent, *columns)
     if path.is_file():
-        files: Sequence[Any] = [path]
-        if suffix == ".txt":
-            lines = map(str.strip, path.read_text(encoding="utf-8-sig").splitlines())
-            files = _beside(path.parent, list(filter(None, lines)), str(path))
-        elif suffix == SHARD:
-            files = _of_images(_members(path))
-        return _images(str(path), files)
+        return _images(str(path), _of_images(_members(path)) if suffix == SHARD else [path])
     if names_dataset(source):
-        return _from_dataset(_loaded(str(source)), str(source), *columns)
+        return _from_dataset(load_rows(str(source)), str(source), *columns)
     raise ValueError(f"{source} does not exist: give a folder or file of images, or owner/dataset:configuration:split")
 
 
@@ -381,7 +331,7 @@ def _from_folder(path: Path, image_column: str | None, id_column: str | None) ->
     saved = any((path / name).exists() for name in ("state.json", "dataset_dict.json"))
     files = [] if saved else _of_images(sorted(file for file in path.rglob("*") if file.is_file()))
     if saved or (not files and next(path.rglob("*.parquet"), None)):
-        return _from_dataset(_loaded(str(path)), str(path), image_column, id_column)
+        return _from_dataset(load_rows(path), str(path), image_column, id_column)
     shards = [] if files else sorted(path.rglob(f"*{SHARD}"))
     return _images(str(path), files or [member for shard in shards for member in _of_images(_members(shard))])
 
@@ -408,8 +358,6 @@ def _beside(folder: Path, entries: Sequence[Any], where: str) -> list[Any]:
     shards: dict[Path, dict[str, Member]] = {}
 
     def located(row: int, entry: Any) -> Any:
-        if is_missing(entry) or (isinstance(entry, str) and not entry):
-            raise ValueError(f"{where}: row {row} has no path of an image: add it or drop the row")
         if not isinstance(entry, str) or is_url(entry):
             return entry
         before, ending, name = entry.partition(f"{SHARD}/")
@@ -425,51 +373,18 @@ def _beside(folder: Path, entries: Sequence[Any], where: str) -> list[Any]:
     return [located(row, entry) for row, entry in enumerate(entries)]
 
 
-def _from_table(path: Path, image_column: str | None, id_column: str | None) -> Images:
-    table = table_from_file(path)
-    if path.suffix.lower() == ".parquet" and _holds_images(path, image_column):  # as a dataset, they stay on disk
-        with needs_images():
-            from datasets import Dataset
-        return _from_dataset(Dataset.from_parquet(str(path)), str(path), image_column, id_column)
-    return _from_columns(table, path.parent, image_column, id_column)
-
-
 def _from_columns(table: Table, folder: Path, image_column: str | None, id_column: str | None) -> Images:
     column = _column(table, image_column, IMAGE_COLUMNS)
     sources = _beside(folder, table.column(column), f"'{column}' of {table.name}")
     return _images(table.name, sources, _ids(table, id_column))
 
 
-def _holds_images(path: Path, column: str | None) -> bool:
-    from pyarrow.parquet import read_schema
-    from pyarrow.types import is_struct
-
-    return any(is_struct(field.type) and column in (None, field.name) for field in read_schema(path))
-
-
-def _whole(dataset: Any) -> Any:
-    """The dataset, if it is one whose images can be looked up by their position; the split, if there is one."""
-    if isinstance(dataset, Mapping):
-        if len(dataset) != 1:
-            raise ValueError(f"images has the splits {', '.join(dataset)}: give one, such as images[{min(dataset)!r}]")
-        (dataset,) = dataset.values()
-    if not hasattr(dataset, "__len__"):
-        raise ValueError(
-            "images is streamed, and images are looked up by position: load the dataset without streaming, or give "
-            "datasets.Dataset.from_list(list(images.take(1000)))"
-        )
-    return dataset
-
-
-def _loaded(source: str) -> Any:
-    with needs_images():
-        return load_rows(source)
-
-
 def _from_dataset(dataset: Any, where: str, image_column: str | None, id_column: str | None) -> Images:
     with needs_images():
-        from datasets import Image
+        from datasets import Dataset, Image
 
+    if not isinstance(dataset, Dataset):
+        raise ValueError(f"{where} is a {type(dataset).__name__}: give one split of it, and not streamed")
     table = Table(where, tuple(dataset.column_names), lambda column: list(dataset.with_format(None)[column][:]))
     typed = [column for column, kind in dataset.features.items() if isinstance(kind, Image)]
     column = _column(table, image_column, (*typed, *IMAGE_COLUMNS))
@@ -501,14 +416,13 @@ def _ids(table: Table, chosen: str | None) -> list[str] | None:
 
 def _names(entries: Iterable[Any]) -> list[str]:
     """The ids of images by their files' names, or by their rows."""
-    names = []
-    for row, entry in enumerate(entries):
-        path = entry.get("path") if isinstance(entry, dict) else entry
-        named = isinstance(path, (str, Path, Remote, Member)) and str(path)
-        names.append(
-            coco_name(str(path).partition("?")[0] if is_url(str(path)) else str(path)) if named else f"row {row}"
-        )
-    return names
+    paths = [entry.get("path") if isinstance(entry, dict) else entry for entry in entries]
+    return [
+        coco_name(str(path).partition("?")[0] if is_url(path) else str(path))
+        if isinstance(path, (str, *FILES)) and path
+        else f"row {row}"
+        for row, path in enumerate(paths)
+    ]
 
 
 def coco_name(path: str | Path) -> str:

@@ -1,9 +1,8 @@
 """A small judge that is trained from scratch: a grid of convolutions, soft attention and an LSTM that says the answer.
 
-It follows Xu et al. 2015 ("Show, Attend and Tell"), the judge of ImageCaptioner2's paper, at a size that trains on two
-cores in a minute. Two things differ, without which it often learned nothing from 1,000 images: what it says depends on
-the largest values of the state since the caption began, too, as the last state forgets the caption over the prompt;
-and much of the grid is dropped in training, or the convolutions learn the training images by heart.
+Xu et al. 2015 ("Show, Attend and Tell"), at a size that trains on two cores in a minute. What it says depends on the
+largest values of the state since the caption began, too, and much of the grid is dropped in training: without these it
+often learned nothing from 1,000 images.
 """
 
 from __future__ import annotations
@@ -41,11 +40,7 @@ def fit(
     schedule: Schedule,
     device: torch.device,
 ) -> Judged:
-    """Train a judge for a trial and score its test captions.
-
-    `pixels`: the image of each row, `(rows, side, side, 3)`. `prompt`: the words after each caption. `answers`: the
-    words of each class's answer.
-    """
+    """Train a judge for a trial; `pixels`: the image of each row, `(rows, side, side, 3)`."""
     with one_thread(), own_random_numbers(trial.seed, device):
         judge = SmallJudge(trial, pixels, prompt, answers, device)
         train(trial, judge.network, judge.backward, judge.answer, schedule)

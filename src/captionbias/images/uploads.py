@@ -4,52 +4,33 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from captionbias.arrays import Array
 from captionbias.captions import Captions, check_captions
 from captionbias.images.masks import first_of, masked_image, read_regions
-from captionbias.images.reading import Images, Selected, coco_name
+from captionbias.images.reading import Images, Made, coco_name
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif", ".jp2")
 PREVIEWS, PREVIEW_SIDE = 4, 256
 
 
 class Upload(NamedTuple):
-    """A file, see `prepare`."""
+    """A file: its name without folders, the same as messages show it, and what reads it."""
 
     name: str
     shown: str
     read: Callable[[], bytes]
 
 
-@dataclass(frozen=True, eq=False)
-class _Sources(Sequence[Any]):
-    """The files as `Images` takes them, each read when it is asked for."""
-
-    files: Sequence[Upload]
-
-    def __len__(self) -> int:
-        return len(self.files)
-
-    def __getitem__(self, index: Any) -> Any:
-        return {"bytes": self.files[index].read(), "path": self.files[index].shown}
-
-
 def prepare(
     files: Sequence[tuple[str, str, Callable[[], bytes]]], annotations: str | None, folder: Path, pixels: str
 ) -> dict[str, Any]:
-    """Mask the persons, if there are COCO's annotations of them, and shrink: pixels and previews are files of `folder`.
+    """Mask the persons of `Upload`s, if there are COCO's annotations of them, and shrink.
 
-    `files`: their names without folders, the same as messages show them, and what reads them.
-
-    Gives `ids`; `side`, pixels on a side; `notes`; `previews`, files and their captions. What is no image, shows nobody
-    or cannot be read is left out, and a note says so.
-
-    Raises:
-        ValueError: no image is left, or two have the same id.
+    Pixels and previews are files of `folder`. Gives `ids`; `side`, pixels on a side; `notes`, which say what is left
+    out: no images, those that show nobody or cannot be read; `previews`, files and their captions.
     """
     from captionbias.images.judges import shrunk, small_side
 
@@ -108,17 +89,15 @@ def _images(files: Sequence[Upload]) -> tuple[Images, list[str], list[str]]:
                 f"{first.shown} and {file.shown} have the same id {coco_name(file.shown)!r}: remove or rename one"
             )
     names = [coco_name(file.shown) for file in images.values()]
-    return Images(tuple(images), _Sources([*images.values()])), names, left_out
+    uploads = [*images.values()]
+    sources = Made(lambda place: {"bytes": uploads[place].read(), "path": uploads[place].shown}, len(uploads))
+    return Images(tuple(images), sources), names, left_out
 
 
 def beside(
     captioners: Mapping[str, Captions], ids: Sequence[str], pixels: Array, notes: list[str]
 ) -> tuple[dict[str, Captions], Images]:
-    """The captions that have an image, by its id or its file's name, and their images; `notes` takes what is left out.
-
-    Raises:
-        ValueError: the captions have no ids, or none of them has an image.
-    """
+    """The captions that have an image, by id or file name, and their images; `notes` takes what is left out."""
     first = next(iter(captioners.values()))
     if first.image_ids is None:
         raise ValueError("the captions have no image ids: choose the column with the ids or file names of the images")
@@ -134,13 +113,9 @@ def beside(
     if lost := [name for name, place in zip(first.image_ids, place_of, strict=True) if place is None]:
         notes.append(f"{len(lost):,} of {len(first):,} captions have no image and are left out: {first_of(lost)}")
 
-    def of_rows(values: Any) -> Any:
-        return None if values is None else [values[row] for _, row in pairs]
-
-    names = [ids[place] for place, _ in pairs]
-    human = {name: of_rows(getattr(first, name)) for name in ("references", "attributes", "tasks")}
-    base = check_captions(predictions=of_rows(first.predictions), image_ids=names, **human)
+    names, used_rows = [ids[place] for place, _ in pairs], [row for _, row in pairs]
+    base = check_captions(**first.columns(used_rows) | {"image_ids": names})
     beside_images = {
-        name: base.with_predictions(of_rows(captions.predictions)) for name, captions in captioners.items()
+        name: base.with_predictions(captions.columns(used_rows)["predictions"]) for name, captions in captioners.items()
     }
-    return beside_images, Images(tuple(names), Selected(list(pixels), [place for place, _ in pairs]))
+    return beside_images, Images(tuple(names), [pixels[place] for place, _ in pairs])

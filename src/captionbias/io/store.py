@@ -1,22 +1,19 @@
 """The one store of what is kept on disk: finished trials, captions, embeddings of captions, trainings in progress.
 
-An entry is a file `KIND-KEY.npz` of named arrays, with its key and a digest of them. It appears whole or not at
+An entry is a file `KIND-KEY.npz` of named arrays, with its key. It appears whole or not at
 all, so a process may be killed at any moment; one that is lost or damaged later is never misread, and never unpickled.
 """
 
 from __future__ import annotations
 
-import errno
 import math
 import os
 import re
-import reprlib
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -27,19 +24,16 @@ from captionbias.io.files import written_whole
 from captionbias.warnings import CaptionBiasWarning
 
 Arrays = Mapping[str, npt.NDArray[Any]]
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 # In the order in which they make room: embeddings are large and soon computed again. A training in progress does not
-# count towards the limit, for one alone can be larger; it goes with its trial, or after a week without a step.
+# count towards the limit, for one alone can be larger; it goes after a week without a step.
 LIMITED = ("embeddings", "trial", "captions")
 CHECKPOINT_SECONDS = 7 * 24 * 3600
 NAME = r"(captions|embeddings|trial|checkpoint)-([0-9a-f]{64}|[0-9a-f]{32}-[0-9a-f]{16})\.(npz|lock)"
 FILE = re.compile(rf"{NAME}|\.captionbias-[0-9a-f]{{32}}\.part")
 PART_SECONDS = 3600  # a younger one may be growing
-OWN = ("key", "digest")  # arrays that an entry has beside its content
 GIGABYTE = 1_000_000_000
-# What a file system answers that has no locks, such as some of those that clusters share.
-NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP}
 _complained: set[Path] = set()
 
 
@@ -64,22 +58,18 @@ class Store:
     folder: Path
     limit: int
 
-    def load(self, kind: str, key: str, read: Callable[[Arrays], Found | None]) -> Found | None:
+    def load(self, kind: str, key: str, read: Callable[[Arrays], Value | None]) -> Value | None:
         """What `read` makes of an entry's arrays, which is now the last used; None when there is no such entry.
 
         One that is damaged or another's, or of which `read` raises anything, is warned of and removed.
         """
         path = self._path(kind, key)
         try:
-            if path.is_fifo():
-                raise ValueError("a pipe, which would wait for a writer")
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                if str(arrays["key"]) != key:
-                    raise ValueError(f"an entry of {arrays['key']}")
-                content = {name: arrays[name] for name in arrays.files if name not in OWN}
-                if str(arrays["digest"]) != _digest(content):
-                    raise ValueError("its numbers were altered")
-                value = read(content)
+                content = dict(arrays)
+            if str(content.pop("key")) != key:
+                raise ValueError("an entry of another key")
+            value = read(content)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except Exception as error:  # a damaged file makes its readers raise almost anything
@@ -100,8 +90,7 @@ class Store:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with written_whole(self._path(kind, key)) as part, part.open("wb") as file:
-                own = {"key": np.array(key), "digest": np.array(_digest(arrays))}
-                np.savez(file, **arrays, **own)  # type: ignore[arg-type]
+                np.savez(file, **arrays, key=np.array(key))  # type: ignore[arg-type]
         except OSError as error:
             self._complain(error)
 
@@ -123,13 +112,8 @@ class Store:
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 claimed.enter_context(_locked(path, timeout=-1))
-            except FileNotFoundError:
-                pass  # the folder was removed while this waited; `save` makes it anew
-            except OSError as error:
-                if error.errno in NO_LOCKS:
-                    _remove(path)  # made on the way, and nobody can hold it
-                else:
-                    self._complain(error)
+            except OSError:  # no locks there, or no way to write there, of which `save` warns
+                _remove(path)
             yield
 
     def held(self, kind: str, keys: Iterable[str]) -> int:
@@ -148,10 +132,8 @@ class Store:
         for entry in limited:
             if excess > 0 and _remove(entry.path):
                 excess -= entry.size
-        finished = {entry.key for entry in entries if entry.kind == "trial"}
         for entry in entries:
-            outdated = entry.key in finished or entry.used < now - CHECKPOINT_SECONDS
-            if entry.kind == "checkpoint" and outdated:
+            if entry.kind == "checkpoint" and entry.used < now - CHECKPOINT_SECONDS:
                 _remove(entry.path)
         self._sweep(now - PART_SECONDS)
 
@@ -213,38 +195,14 @@ def open_store(cache: bool | str | Path) -> Store | None:
     if limit < 0:
         raise ValueError(f"CAPTIONBIAS_CACHE_GB is {size!r}: set it to a number of gigabytes, such as 0.5, or unset it")
     folder = _usual_folder() if cache is True else cache
-    if cache is not True and (not isinstance(cache, (str, Path)) or not str(cache).strip() or "\0" in str(cache)):
-        raise ValueError(
-            f"cache is {reprlib.repr(cache)}: "
-            "give True (the usual folder), False (keep no trials) or the path of a folder"
-        )
     # An absolute path, for worker processes may have another working folder.
-    return Store(Path(os.path.abspath(os.path.expanduser(folder))), limit) if folder else None
+    return Store(Path(os.path.abspath(os.path.expanduser(folder))), limit)
 
 
-def _usual_folder() -> str | None:
+def _usual_folder() -> str:
     if named := os.environ.get("CAPTIONBIAS_CACHE"):
         return named
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(base):  # one that is relative does not count, by the XDG specification
-        base = os.path.expanduser("~/.cache")
-    if os.path.isabs(base):
-        return os.path.join(base, "captionbias")
-    warnings.warn(
-        "this user has no home folder, so finished work is not kept: the scores are right, but the next run computes "
-        "them again. Set CAPTIONBIAS_CACHE to a folder",
-        CaptionBiasWarning,
-        stacklevel=3,
-    )
-    return None
-
-
-def _digest(arrays: Arrays) -> str:
-    digest = sha256()
-    for name, array in sorted(arrays.items()):
-        digest.update(repr((name, array.dtype.str, array.shape)).encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "captionbias")
 
 
 def _remove(path: Path) -> bool:
@@ -275,7 +233,7 @@ def _is_held(path: Path) -> bool:
     from filelock import Timeout
 
     try:
-        if os.path.exists(path):  # asking for the lock would make it
+        if path.exists():  # asking for the lock would make it
             with _locked(path, timeout=0):
                 pass
     except Timeout:

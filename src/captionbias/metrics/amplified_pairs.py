@@ -17,35 +17,22 @@ from captionbias.metrics.pair_counts import PairCounts, in_parts
 from captionbias.scores.cooccurrence import association, change
 
 Expand = Callable[[Flags], Flags]
-CONDITIONS = {"a_to_t": np.s_[:-1, -1:], "t_to_a": np.s_[-1:, :-1]}
-
-
-@dataclass(frozen=True, eq=False)
-class Direction:
-    """One direction's pairs in the data and in predictions, the last row and column of each table for totals.
-
-    A row is an image, or one of its captions: from A to T the image's attribute value with the task named, from T to A
-    the value named with the image's task. `condition`: where what is conditioned on has its totals.
-    """
-
-    data: PairCounts
-    predicted: PairCounts
-    condition: tuple[slice, slice]
+CONDITIONS = {"a_to_t": np.s_[:-1, -1:], "t_to_a": np.s_[-1:, :-1]}  # where what is conditioned on has its totals
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of a value and a task in each direction that has predictions.
+    """Pairs of a value and a task in the data and in predictions, of each direction that has predictions.
 
-    `training`: the pairs that say what goes together, if not those of the data. `kept`: the
-    rows and columns of values and tasks that count.
+    A row is an image, or one of its captions: from A to T the image's attribute value with the task named, from T to A
+    the value named with the image's task. The last row and column of each table are totals.
     """
 
     attributes: tuple[str, ...]
     tasks: tuple[str, ...]
-    directions: dict[str, Direction]
-    training: Floats | None
-    kept: tuple[Integers, Integers]
+    counts: dict[str, tuple[PairCounts, PairCounts]]
+    training: Floats | None  # those that say what goes together, if not the data's
+    kept: tuple[Integers, Integers]  # the rows and columns of values and tasks that count
 
     @classmethod
     def of(cls, labels: ImageLabels, groups: Integers, tasks: tuple[str, ...], expand: Expand = np.asarray) -> Pairs:
@@ -61,44 +48,42 @@ class Pairs:
             named = Named(data.image, data.attributes, shown.tasks[data.image])
             compared["t_to_a"] = named, replace(shown, attributes=labels.predicted_attributes)
         count = partial(count_pairs, groups=groups, tasks=width, expand=expand, totals=True)
-        directions = {
-            name: Direction(count(named), count(predicted), CONDITIONS[name])
-            for name, (named, predicted) in compared.items()
-        }
-        showing = np.zeros(width, np.int64)
+        counts = {name: (count(named), count(predicted)) for name, (named, predicted) in compared.items()}
+        shows_task = np.zeros(width, bool)
         for part in in_parts(len(labels)):
-            showing += expand(shown.tasks[part]).sum(axis=0)
-        images = shown.attributes.sum(axis=0)
+            shows_task |= expand(shown.tasks[part]).any(axis=0)
         # A lexicon has words for more than these images show.
         values_kept, tasks_kept = (
-            np.flatnonzero(counts) if labels.from_captions else np.arange(len(counts)) for counts in (images, showing)
+            np.flatnonzero(flags | (not labels.from_captions)) for flags in (shown.attributes.any(axis=0), shows_task)
         )
         if not len(tasks_kept):
             raise ValueError(NO_TASKS)
         return cls(
             tuple(labels.attributes[number] for number in values_kept),
             tuple(tasks[number] for number in tasks_kept),
-            directions,
-            _count_training(labels.training, width, expand) if labels.training else None,
+            counts,
+            count(labels.training, groups=np.zeros(len(labels.training.image), np.int64)).of()
+            if labels.training
+            else None,
             (values_kept, tasks_kept),
         )
 
     def amplification(self, multiplicity: Floats | None = None) -> dict[str, Floats]:
         """Each direction's `y * Delta` of each pair: shape `(values, tasks, replicates)`, nan where undefined."""
         parts = {}
-        for name, direction in self.directions.items():
-            known = self._kept(direction.data.of(multiplicity)) if self.training is None else self.training
-            signs = association(known[:-1, :-1], known[:-1, -1:], known[-1:, :-1], known[-1:, -1:])
-            parts[name] = signs * self._change(direction, multiplicity)
+        for name, delta in self.changes(multiplicity).items():
+            known = self._kept(self.counts[name][0].of(multiplicity)) if self.training is None else self.training
+            parts[name] = association(known[:-1, :-1], known[:-1, -1:], known[-1:, :-1], known[-1:, -1:]) * delta
         return parts
 
     def changes(self, multiplicity: Floats | None = None) -> dict[str, Floats]:
         """Each direction's `Delta` of each pair, likewise."""
-        return {name: self._change(direction, multiplicity) for name, direction in self.directions.items()}
-
-    def _change(self, direction: Direction, multiplicity: Floats | None) -> Floats:
-        data, predicted = (self._kept(table.of(multiplicity)) for table in (direction.data, direction.predicted))
-        return change(predicted[:-1, :-1], predicted[direction.condition], data[:-1, :-1], data[direction.condition])
+        deltas = {}
+        for name, sides in self.counts.items():
+            data, predicted = (self._kept(side.of(multiplicity)) for side in sides)
+            given = CONDITIONS[name]
+            deltas[name] = change(predicted[:-1, :-1], predicted[given], data[:-1, :-1], data[given])
+        return deltas
 
     def table(self, parts: Mapping[str, Floats]) -> dict[str, list[dict[str, Any]]]:
         """One row a pair in each direction, the largest shares first; what is undefined is None.
@@ -108,7 +93,7 @@ class Pairs:
         tables = {}
         for name, amplified in parts.items():
             shares = amplified[:, :, 0] / np.count_nonzero(~np.isnan(amplified))
-            columns = {"share": shares, **self._columns(self.directions[name])}
+            columns = {"share": shares, **self._columns(name)}
             order = np.argsort(-np.nan_to_num(np.abs(shares), nan=-1.0), axis=None, kind="stable")
             tables[name] = [
                 {"attribute": self.attributes[value], "task": self.tasks[task]}
@@ -117,13 +102,13 @@ class Pairs:
             ]
         return tables
 
-    def _columns(self, direction: Direction) -> dict[str, Any]:
+    def _columns(self, direction: str) -> dict[str, Any]:
         """How often what is given occurs, how often both of a pair do, and the share of these in those."""
         columns: dict[str, Any] = {}
-        for name, counts in (("", direction.data), ("predicted_", direction.predicted)):
+        for name, counts in zip(("", "predicted_"), self.counts[direction], strict=True):
             table = self._kept(counts.of())[:, :, 0].astype(np.int64)
             both = table[:-1, :-1]
-            given = np.broadcast_to(table[direction.condition], both.shape)
+            given = np.broadcast_to(table[CONDITIONS[direction]], both.shape)
             with np.errstate(invalid="ignore", divide="ignore"):
                 columns |= {f"{name}given": given, f"{name}both": both, f"{name}probability": both / given}
         return columns
@@ -131,7 +116,7 @@ class Pairs:
     def note_silence(self, notes: list[str]) -> None:
         """Predictions that name nothing, in another language than the lexicons', say."""
         for name, what in (("a_to_t", "task"), ("t_to_a", "attribute value")):
-            if name in self.directions and not self.directions[name].predicted.of()[:-1, :-1].any():
+            if name in self.counts and not self.counts[name][1].of()[:-1, :-1].any():
                 note(notes, f"predictions: no {what} is predicted for any image, so every pair reads as lost")
 
     def _kept(self, table: Floats) -> Floats:
@@ -162,7 +147,3 @@ def count_pairs(rows: Named, groups: Integers, tasks: int, expand: Expand, total
             values, named = np.column_stack((values, anything)), np.column_stack((named, np.ones(len(named), bool)))
         counts.add(rows.image[part], values, named)
     return counts
-
-
-def _count_training(training: Named, tasks: int, expand: Expand) -> Floats:
-    return count_pairs(training, np.zeros(len(training.image), np.int64), tasks, expand, True).of()

@@ -10,15 +10,16 @@ from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.amplified_pairs import Expand, count_pairs, plain_number
 from captionbias.metrics.catalogue import SIGNED, Score
-from captionbias.metrics.frequent_words import frequent_words
-from captionbias.metrics.label_inputs import ImageLabels, Named, PairInputs, read_labels, takes
+from captionbias.metrics.inputs import named_in
+from captionbias.metrics.label_inputs import ImageLabels, Named, PairInputs, check_whole, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.pair_counts import PairCounts
 from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import whole_number
 from captionbias.scores.cooccurrence import mals, shares
 from captionbias.statistics.samples import bootstrap_samples
-from captionbias.text import load_lexicon
+from captionbias.text import Lexicon, load_lexicon
+from captionbias.text.function_words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -33,15 +34,14 @@ if TYPE_CHECKING:
             "BA (MALS)",
             4,
             SIGNED,
-            "Above 0 captions strengthen each task's lean to its likelier attribute value (amplifies), below 0 they "
-            "weaken it (mitigates).",
+            "Above 0 captions strengthen each task's lean to its likelier attribute value, below 0 they weaken it.",
             sense="amplification",
             judged=True,
             headline=True,
             against_a_person=True,
             claim="{tasks} lean to their likelier {value}",
             task="ba_mals",
-        ),
+        )
     ],
 )
 @against_a_person
@@ -88,9 +88,6 @@ def ba_mals(
         in [-2, 2], the captioner's beyond that; each with `..._ci_low/high` (95%, over images);
         `tasks_ba_mals`: how many tasks count; `undefined_pairs_ba_mals`: pairs whose task occurs with no value, in the
         data or the predictions; `signature`.
-
-    Raises:
-        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
 
     Source: Zhao et al. 2017, Eq. 2; `words`: Hirota et al. 2022, supplement.
 
@@ -142,13 +139,44 @@ def ba_mals(
             bootstrap=bootstrap,
         ),
         labels.notes,
-        {
-            **labels.image_counts(),
-            "pairs": _table(labels, known(), predicted.of(), parts / counted),
-        }
+        labels.image_counts() | {"pairs": _table(labels, known(), predicted.of(), parts / counted)}
         if details
         else None,
     )
+
+
+def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: int, at_least: int) -> Lexicon:
+    """A lexicon of one word a label.
+
+    Of the `most` most frequent words of the human captions the nouns, verbs, adjectives and adverbs (all but English
+    function words) that occur in `at_least` captions with each of the lexicon's labels; none of the lexicon's words.
+
+    Source: Hirota et al. 2022, supplement: 1,000 and 100.
+    """
+    tokens = captions.words(tokenizer).human
+    frequency = np.bincount(tokens.ids, minlength=len(tokens.words))
+    named = named_in(tokens, check_whole(lexicon), tokenizer)
+    row, word = np.divmod(np.unique(tokens.rows * len(tokens.words) + tokens.ids), len(tokens.words))
+    together = np.stack(
+        [np.bincount(word[named[row, label]], minlength=len(tokens.words)) for label in range(len(lexicon.labels))]
+    )
+    excluded = {
+        part for words in (*lexicon.groups.values(), lexicon.masked_only) for word in words for part in word.split()
+    }
+    words = [number for number, word in enumerate(tokens.words) if frequency[number] and word[0].isalpha()]
+    # Equally frequent words in the order of the alphabet, so that the order of the images plays no part.
+    most_frequent = sorted(words, key=lambda number: (-frequency[number], tokens.words[number]))[:most]
+    chosen = sorted(
+        tokens.words[number]
+        for number in most_frequent
+        if (together[:, number] >= at_least).all() and tokens.words[number] not in FUNCTION_WORDS | excluded
+    )
+    if not chosen:
+        raise ValueError(
+            f"references: no word occurs in {at_least} captions with each of {', '.join(lexicon.labels)}; "
+            "give more captions, or a smaller at_least"
+        )
+    return Lexicon("frequent", "<word>", {word: (word,) for word in chosen})
 
 
 def data_and_predictions(

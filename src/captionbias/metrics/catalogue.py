@@ -19,71 +19,40 @@ SIDES = {"m": "captioner", "h": "human captions"}
 
 @dataclass(frozen=True)
 class Score:
-    """A quantity of a metric's result that has an interval.
+    """A quantity of a metric's result that has an interval."""
 
-    Attributes:
-        key: in the flat result.
-        label: what it is called on its own.
-        digits: after the decimal point.
-        bounds: its range.
-        meaning: one sentence, or a few.
-        row: what it is called in a table, below the score that it belongs to; the label when None.
-        direction: `a_to_t` or `t_to_a`, of scores that have one.
-        sense: `amplification` (above 0 is worse than people, below 0 better), `size` (0 is best) or None (neither).
-        judged: whether its interval gives a verdict; other amplifications also move with how often captions name
-            anything at all.
-        above, below: the scores that must all be above, or below, 0 for a verdict; itself when empty.
-        confirmed_by: the scores that must have its sign for a verdict, where they are measured.
-        margin: nearer to 0 than that it is as good as 0, unless the result says otherwise; one of 100 when None.
-        noisy: whether people's own captions read something by chance that no interval knows of: more and less are then
-            beyond it, as measured, else beyond the margin.
-        control: whether it needs the metric's `controls`.
-        against_a_person: whether captions are also scored against one more person, see `person_scores`.
-        headline: among the metric's main scores: compared, logged and plotted by default.
-        alone: compared instead where there are no human captions.
-        claim: what a score above 0 says is more than with people; `{attribute}` ("gender", "the attribute"), `{value}`
-            ("gender", "attribute") and `{tasks}` are filled in.
-        sentence: how a verdict is told instead of by the claim; also `{captioner}` and `{more}` ("more often", "less
-            often") are filled in.
-        task: its id in the Hub's evaluation results, of scores of a captioner.
-        human: it describes human captions alone.
-        in_tables, on_cards: where it is listed.
-        metric: whose it is; `register` fills it in.
-    """
-
-    key: str
-    label: str
-    digits: int
+    key: str  # in the flat result
+    label: str  # what it is called on its own
+    digits: int  # after the decimal point
     bounds: tuple[float, float]
-    meaning: str = ""
-    row: str | None = None
-    direction: str | None = None
-    sense: str | None = None
-    judged: bool = False
-    above: tuple[str, ...] = ()
+    meaning: str = ""  # one sentence, or a few
+    row: str | None = None  # what it is called in a table, below the score that it belongs to; the label when None
+    direction: str | None = None  # `a_to_t` or `t_to_a`
+    sense: str | None = None  # `amplification` (above 0 is worse than people, below 0 better), `size` (0 is best), None
+    judged: bool = False  # whether its interval gives a verdict; other amplifications also move with naming anything
+    above: tuple[str, ...] = ()  # the scores that must all be above 0 for a verdict; itself when empty
     below: tuple[str, ...] = ()
-    confirmed_by: tuple[str, ...] = ()
-    margin: float | None = None
-    noisy: bool = False
-    control: bool = False
-    against_a_person: bool = False
-    headline: bool = False
-    alone: bool = False
+    confirmed_by: tuple[str, ...] = ()  # the scores that must have its sign for a verdict, where they are measured
+    margin: float | None = None  # nearer to 0 it is as good as 0, unless the result says otherwise; else one of 100
+    noisy: bool = False  # people's own captions read something by chance: more and less are beyond that, or the margin
+    control: bool = False  # it needs the metric's `controls`
+    against_a_person: bool = False  # captions are also scored against one more person, see `person_scores`
+    headline: bool = False  # compared, logged and plotted by default
+    alone: bool = False  # compared instead where there are no human captions
+    # What a score above 0 says is more than with people; `{attribute}` ("gender", "the attribute"), `{value}`
+    # ("gender", "attribute") and `{tasks}` are filled in.
     claim: str = ""
+    # How a verdict is told instead of by the claim; also `{captioner}` and `{more}` ("more often", "less often").
     sentence: str = ""
-    task: str | None = None
-    human: bool = False
+    task: str | None = None  # its id in the Hub's evaluation results, of scores of a captioner
+    human: bool = False  # it describes human captions alone
     in_tables: bool = True
     on_cards: bool = True
-    metric: str = ""
+    metric: str = ""  # whose it is; `register` fills it in
 
     @property
     def usual_margin(self) -> float:
-        """The margin, in units of the score.
-
-        >>> SCORES["sway_t_to_a"].usual_margin, SCORES["ba_mals_excess"].usual_margin
-        (1.0, 0.01)
-        """
+        """The margin, in units of the score."""
         one_of_100 = 1.0 if self.bounds[1] >= 100 else 0.01
         return one_of_100 if self.margin is None else self.margin
 
@@ -159,11 +128,7 @@ def person_scores(score: Score) -> Iterable[Score]:
 
 
 def superseded(key: str, keys: Container[str]) -> bool:
-    """Whether a verdict goes by the score's excess over a person, which is among the `keys`.
-
-    >>> superseded("ba_mals", {"ba_mals", "ba_mals_excess"}), superseded("ba_mals", {"ba_mals"})
-    (True, False)
-    """
+    """Whether a verdict goes by the score's excess over a person, which is among the `keys`."""
     return f"{key}{EXCESS}" in keys
 
 
@@ -173,20 +138,12 @@ def scores_of(metric: str) -> list[Score]:
 
 
 def of_captions() -> list[str]:
-    """The metrics that need captions and labels alone.
-
-    >>> "lic" in of_captions(), "imagecaptioner2" in of_captions()
-    (True, False)
-    """
+    """The metrics that need captions and labels alone."""
     return [name for name, entry in METRICS.items() if not entry.of_images]
 
 
 def headlines(metric: str) -> list[str]:
-    """The keys that are compared, logged and plotted when none are named; published before matched.
-
-    >>> headlines("lic"), headlines("dbac")[:2]
-    (['lic'], ['dbac_a_to_t', 'dbac_a_to_t_matched'])
-    """
+    """The keys that are compared, logged and plotted when none are named; published before matched."""
     return sorted(score.key for score in scores_of(metric) if score.headline)
 
 
@@ -196,27 +153,15 @@ def headlines_alone(metric: str) -> list[str]:
 
 
 def decides(key: str) -> bool:
-    """Whether a verdict hangs on the score's interval, its own or another's.
-
-    >>> decides("dbac_a_to_t_net"), decides("sway_a_to_t_low"), decides("lic_m")
-    (True, True, False)
-    """
+    """Whether a verdict hangs on the score's interval, its own or another's."""
     return any(key in (score.key, *score.above, *score.below) for score in SCORES.values() if score.judged)
 
 
 def label(key: str) -> str:
-    """What a score is called on its own.
-
-    >>> label("dbac_a_to_t_matched"), label("lic_d")
-    ('DBAC A to T, matched', 'LIC x 100, human captions')
-    """
+    """What a score is called on its own."""
     return SCORES[key].label
 
 
 def bounds(key: str) -> tuple[float, float]:
-    """A score's range; of what is no score, any number.
-
-    >>> bounds("lic"), bounds("sources")
-    ((-100.0, 100.0), (-inf, inf))
-    """
+    """A score's range; of what is no score, any number."""
     return SCORES[key].bounds if key in SCORES else ANY

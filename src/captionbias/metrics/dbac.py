@@ -13,41 +13,22 @@ import numpy as np
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
-from captionbias.captions import Captions, Words, as_captions
-from captionbias.metrics.attack_plan import Attacks
-from captionbias.metrics.attack_scores import note_without_unseen
+from captionbias.captions import Captions, as_captions
+from captionbias.metrics import inputs
+from captionbias.metrics.attacks import Attacks, note_without_unseen
 from captionbias.metrics.catalogue import DIRECTIONS, NET, POSITIVE, SIDES, SIGNED, Score
 from captionbias.metrics.dbac_direction import Direction, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.dbac_sources import direction_sources
-from captionbias.metrics.inputs import (
-    align_human,
-    alignment_vectors,
-    check_tasks_named,
-    copies_of,
-    left_over,
-    note_crossing_named,
-    number_classes,
-    of_one_length,
-    read_vocabulary,
-    shown_by_pairing,
-    shown_tasks,
-    with_others,
-    with_values,
-)
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note, note_single_training
 from captionbias.metrics.pairing import PAIRINGS, pairings
 from captionbias.metrics.person import spread_of_people
-from captionbias.metrics.protocol import (
-    alignment_name,
-    lexicon_name,
-    preset_settings,
-)
+from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings
 from captionbias.progress import Progress
 from captionbias.scores import QUALITIES
 from captionbias.scores.omega import BLIND
 from captionbias.statistics.samples import Sample, bootstrap_samples, trial_rows
-from captionbias.text import LexiconSource, Mentions, find_mentions, load_lexicon, mask_both, named_values
+from captionbias.text import LexiconSource, find_mentions, load_lexicon, mask_both, named_values
 
 if TYPE_CHECKING:
     from torch import nn
@@ -88,26 +69,15 @@ PRESETS = {
 
 
 def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Score]:
-    name = DIRECTIONS[direction]
-
     def score(form: str, ending: str, meaning: str, bounds: tuple[float, float] = SIGNED, **also: Any) -> Score:
-        key = f"dbac_{direction}{form}"
-        return Score(
-            key,
-            f"DBAC {name}, {ending}",
-            3,
-            bounds,
-            meaning,
-            direction=direction,
-            sense="amplification",
-            **{"row": f"  {ending}", "task": key} | also,
-        )
+        key, label = f"dbac_{direction}{form}", f"DBAC {DIRECTIONS[direction]}, {ending}"
+        also = {"row": f"  {ending}", "task": key} | also
+        return Score(key, label, 3, bounds, meaning, direction=direction, sense="amplification", **also)
 
     yield score(
         "_net",
         "net",
-        f"Matched minus blind. Above 0 {shaping} in the captioner's captions than in people's (amplifies), below 0 "
-        "less (mitigates).",
+        f"Matched minus blind. Above 0 {shaping} in the captioner's captions than in people's, below 0 less.",
         NET,
         row=None,
         judged=True,
@@ -133,8 +103,8 @@ def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Sco
     yield score(
         "",
         "as published",
-        "Above 0 amplifies, below 0 mitigates, but this score also moves with how often captions name anything at "
-        "all: judge by the net one.",
+        "Above 0 is more than in people's captions, below 0 less, but this score also moves with how often captions "
+        "name anything at all: judge by the net one.",
         headline=True,
     )
     yield score(
@@ -148,7 +118,6 @@ def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Sco
 
 
 def _omega(direction: str, attacked: str) -> Iterable[Score]:
-    name = DIRECTIONS[direction]
     meaning = (
         f"How surely an attacker tells {attacked}, each caption by its weight. Never below 0, and larger where the "
         "association is stronger; it has no neutral value of its own."
@@ -157,7 +126,7 @@ def _omega(direction: str, attacked: str) -> Iterable[Score]:
         for form, ending in (("", ""), ("_matched", ", matched")):
             yield Score(
                 f"omega_{side}_{direction}{form}",
-                f"omega {name}, {who}{ending}",
+                f"omega {DIRECTIONS[direction]}, {who}{ending}",
                 3,
                 POSITIVE,
                 meaning,
@@ -180,10 +149,7 @@ def _omega(direction: str, attacked: str) -> Iterable[Score]:
             "the {tasks} named reveal {attribute}",
         ),
         *_dbac(
-            "t_to_a",
-            "the tasks shape the named attribute more",
-            "the tasks",
-            "the {value} named reveals the {tasks}",
+            "t_to_a", "the tasks shape the named attribute more", "the tasks", "the {value} named reveals the {tasks}"
         ),
         *_omega("a_to_t", "the attribute from captions whose attribute words are masked"),
         *_omega("t_to_a", "the tasks from captions whose task words are masked"),
@@ -230,7 +196,7 @@ def dbac(
 
     A to T: does the attribute shape the tasks? Attribute words are masked and an attacker predicts the attribute. T to
     A: do the tasks shape the attribute? Task words are masked and an attacker predicts the image's tasks. Above 0 the
-    captioner amplifies its data's bias in that direction, below 0 it mitigates it.
+    captioner's captions have more bias in that direction than people's, below 0 less.
 
     The published score also moves with how often the captioner names tasks at all; `..._matched` weighs both sides to
     the same distribution of what is named, and does not. `..._blind` is the matched score of attackers that see neither
@@ -240,26 +206,18 @@ def dbac(
 
     Args:
         captions: from `check_captions` or `read_captions`; or the next four arguments.
-        predictions: `n` model captions; None to measure the human captions alone (omega_H).
         references: `n` lists of human captions; None to measure the captioner alone.
-        attributes: `n` labels of the protected attribute, two or more values.
         tasks: `n` lists of tasks that the images show; when None, those named in the image's other human captions than
             the one that a trial scores.
         preset: `dbac-2026` (or `papers`), the paper's attackers; `dbac-2026-published`, with its pairing, tokenizer and
             task words, for comparison with published numbers only; `fast`, the convex attacker.
         directions: `a_to_t`, `t_to_a` or both.
-        encoder: `lstm-dbac`, `bilstm`, `rnn`, `birnn`, `transformer-1h`, `transformer-5h` (each with
-            a 3-layer MLP), `bow`, `lstm-lic`, a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any other
-            name on the Hub, or a folder), `bert-frozen` or `bert-finetuned` under LIC's head, or your own
-            `torch.nn.Module`, as a class or as `module:Class`; the preset's when None, as for the arguments below.
         trials: attackers trained a side and direction; trial `t` splits and trains with seed `seed + t`.
         quality: `confidence`, `accuracy` or `inverse_cross_entropy`.
         bayes: False leaves the weights out of the published score, as in the paper's Table 3.
         pairing: `held-out`: each trial draws one human caption of each image; `every-caption`: each human caption is a
             row of its own, as published, and a person in the captioner's place does not read 0.
         controls: also train the blind attackers, for `..._blind` and `..._net`; twice the attackers.
-        attribute_lexicon: attribute words: a built-in lexicon, file or mapping, or several for crossed attributes;
-            see `captionbias.text.load_lexicon`.
         task_lexicon: task words, likewise.
         allow_unmasked: measure although labels are no values of `attribute_lexicon`, or, of A to T, none of its words
             occurs.
@@ -267,13 +225,12 @@ def dbac(
             into one as make them as long; those to spare still say what the image shows. Images with too few are left
             out.
         details: add the nested entry `details`. `drawn` holds the number of each image's human caption in each trial
-            (of the joined ones, if they are).
-            For each direction its `seen` says what percent of each side's test captions are also in the training split
-            (`m_net`, `h_net`: in its own or the blind attacker's), and its `unseen` holds the scores and the omegas
-            over the others, and how many those are: with the same attackers, and weighed by how often these captions
-            name what they name. Blind and net are there over captions that neither attacker has seen, so net is not
-            the difference of the matched and the blind score. A trial without any does not count.
-        model, precision, alignment, vectors, delta, vocabulary, tokenizer: as `lic` takes them.
+            (of the joined ones, if they are). For each direction its `seen` says what percent of each side's test
+            captions are also in the training split (`m_net`, `h_net`: in its own or the blind attacker's), and its
+            `unseen` holds the scores and the omegas over the others, and how many those are. Blind and net are there
+            over captions that neither attacker has seen, so net is not the difference of matched and blind.
+        predictions, attributes, encoder, model, precision, attribute_lexicon: as `lic` takes them.
+        alignment, vectors, delta, vocabulary, tokenizer: as `lic` takes them.
         seed, bootstrap, cache, distributed, keep_attackers, progress: as `lic` takes them.
 
     Returns:
@@ -285,9 +242,6 @@ def dbac(
         and what they count as under either weight, `effective_sample_s_d` and `effective_sample_matched_s_d`, and
         `coverage_s_d`, the share of them that name something named on both sides. With a side absent only the other's
         published omega and its parts.
-
-    Raises:
-        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
 
     Source: Nair, Tokas and Kerner 2026, Eq. 5 to 9; held-out pairing, matched, blind and net DBAC are this project's
     own.
@@ -324,21 +278,23 @@ def dbac(
     attacker = find_attacker(settings["encoder"], precision, model, cache)
     notes: list[str] = []
     lexicon = load_lexicon(settings["attribute_lexicon"])
-    captions = with_values(captions, lexicon, settings["tokenizer"], notes, allow_unmasked, "t_to_a" in directions)
+    captions = inputs.with_values(
+        captions, lexicon, settings["tokenizer"], notes, allow_unmasked, "t_to_a" in directions
+    )
     people = captions.references or ()
-    captions, joined = of_one_length(captions, join_references, notes)
+    captions, joined = inputs.of_one_length(captions, join_references, notes)
     note_single_training(attacker.precision is not None, settings["trials"], notes)
-    values, classes = number_classes(captions, notes)
+    values, classes = inputs.number_classes(captions, notes)
 
-    settings["vocabulary"] = read_vocabulary(vocabulary)
-    others = left_over(people, **joined) if joined else ()
+    settings["vocabulary"] = inputs.read_vocabulary(vocabulary)
+    others = inputs.left_over(people, **joined) if joined else ()
     questions = plan_dbac(captions, settings, directions, values, classes, seed, notes, others)
     queue = [trial for by in ("", BLIND) for one in questions.values() for trial in one.plans.get(by, ())]
     first = [trial for one in questions.values() for trial in one.plans[""].first("m", keep_attackers)]
     trained = run_trials(queue, attacker, keep=first, cache=cache, distributed=distributed, progress=progress)
     answers = dict(zip(queue, trained, strict=True))
 
-    share = settings["test_share"]
+    trials, share = settings["trials"], settings["test_share"]
     overlap = share / (1 - share) if settings["pairing"] == "held-out" else 0.0
     samples: dict[str, Sample] = {}
     facts: dict[str, float] = {}
@@ -348,18 +304,19 @@ def dbac(
         direction = question.answered(answers, settings["quality"], bayes)
         sources = direction_sources(direction, notes) if details else None
         compared = sources.quantities if sources else lambda drawn, _, direction=direction: direction.quantities(drawn)
-        samples |= bootstrap_samples(
-            compared, len(captions), settings["trials"], bootstrap, seed, overlap, captions.copies
-        )
+        samples |= bootstrap_samples(compared, len(captions), trials, bootstrap, seed, overlap, captions.copies)
         facts |= direction.facts()
         _note_weak_samples(name, facts, notes)
         if details:
-            tables[name] = {
-                "trials": trial_rows(range(seed, seed + settings["trials"]), direction.estimates()),
-                "alignment": direction.report,
-                **_seen(direction, notes),
-            }
+            rows_of_trials = trial_rows(range(seed, seed + trials), direction.estimates())
+            tables[name] = {"trials": rows_of_trials, "alignment": direction.report, **_seen(direction, notes)}
             rows[name] = sources.rows() if sources else []
+    noise = {}
+    if bootstrap and settings["controls"] and captions.predictions and captions.references:
+        options = {name: settings[name] for name in ("quality", "tokenizer", "attribute_lexicon", "task_lexicon")}
+        options |= {"allow_unmasked": allow_unmasked, "cache": cache, "distributed": distributed}
+        spread = _spread(captions, directions, seed, options, notes)
+        noise = {key: width * math.sqrt(1 / trials + overlap) for key, width in spread.items()}
     return Scores(
         samples,
         facts,
@@ -397,50 +354,22 @@ def dbac(
             attacker,
             {name: replace(one, plans={}) for name, one in questions.items()},
         ),
-        _noise(captions, settings, directions, seed, overlap, cache, distributed, allow_unmasked, notes)
-        if bootstrap
-        else {},
+        noise,
     )
 
 
-def _noise(
-    captions: Captions,
-    settings: Mapping[str, Any],
-    directions: Sequence[str],
-    seed: int,
-    overlap: float,
-    cache: bool | str | Path,
-    distributed: bool,
-    allow_unmasked: bool,
-    notes: list[str],
+def _spread(
+    captions: Captions, directions: Sequence[str], seed: int, options: Mapping[str, Any], notes: list[str]
 ) -> dict[str, float]:
     """How far from 0 one more person would read net in 19 of 20 cases: by people drawn from the references in the
     captioner's place, with one trial of the convex attacker each."""
-    if captions.predictions is None or captions.references is None or not settings["controls"]:
-        return {}
-    options = {name: settings[name] for name in ("quality", "tokenizer", "attribute_lexicon", "task_lexicon")}
     keys = [f"dbac_{direction}_net" for direction in directions]
+    quick = {"preset": "fast", "alignment": "constant", "trials": 1, "bootstrap": 0, "progress": False}
     try:
-        spread = spread_of_people(
-            dbac,
-            captions,
-            keys,
-            seed,
-            **options,
-            allow_unmasked=allow_unmasked,
-            directions=tuple(directions),
-            preset="fast",
-            alignment="constant",
-            trials=1,
-            bootstrap=0,
-            cache=cache,
-            distributed=distributed,
-            progress=False,
-        )
+        return spread_of_people(dbac, captions, keys, seed, directions=tuple(directions), **quick, **options)
     except ValueError as error:
         note(notes, f"how much people differ could not be measured, so verdicts take it as 0.01: {error}")
         return {}
-    return {key: value * math.sqrt(1 / settings["trials"] + overlap) for key, value in spread.items()}
 
 
 def plan_dbac(
@@ -467,17 +396,17 @@ def plan_dbac(
         kind: named_values(words.tokens, mentions[kind], lexicon, settings["tokenizer"])
         for kind, lexicon in lexicons.items()
     }
-    copies = copies_of(captions, notes)
+    copies = inputs.copies_of(captions, notes)
     paired = pairings(words, len(captions), settings["pairing"], range(seed, seed + settings["trials"]))
     questions: dict[str, Direction] = {}
     if "a_to_t" in directions:
-        check_tasks_named(named["task"], lexicons["task"])
+        inputs.check_tasks_named(named["task"], lexicons["task"])
         questions["a_to_t"] = a_to_t(words, classes, values, named["task"], lexicons["task"].labels, paired)
     if "t_to_a" in directions:
-        note_crossing_named(named["attribute"], lexicons["attribute"], notes)
-        said, tasks = with_others(words, named["task"], others, lexicons["task"], settings["tokenizer"])
-        shown, names = shown_tasks(captions, said, tasks, lexicons["task"], notes)
-        by_pairing = shown_by_pairing(captions, said, tasks, shown, paired, notes)
+        inputs.note_crossing_named(named["attribute"], lexicons["attribute"], notes)
+        said, tasks = inputs.with_others(words, named["task"], others, lexicons["task"], settings["tokenizer"])
+        shown, names = inputs.shown_tasks(captions, said, tasks, lexicons["task"], notes)
+        by_pairing = inputs.shown_by_pairing(captions, said, tasks, shown, paired, notes)
         questions["t_to_a"] = t_to_a(
             words, shown, by_pairing, names, named["attribute"], lexicons["attribute"].labels, paired
         )
@@ -485,13 +414,17 @@ def plan_dbac(
     controlled = settings["controls"] and words.model_rows and len(words.human_image)
     attacked = [*questions, BLIND] if controlled else [*questions]
     masks = {name: tuple(lexicons[kind].mask for kind in MASKED[name]) for name in attacked}
-    masked = {name: _masked(words, [(mentions[kind], lexicons[kind].mask) for kind in MASKED[name]]) for name in masks}
+    hidden_of = {kind: (mentions[kind], lexicon.mask) for kind, lexicon in lexicons.items()}
+    masked = {name: words.mask(*hidden_of[MASKED[name][0]]) for name in questions}
+    if controlled:
+        both = mask_both(words.tokens, *hidden_of["attribute"], *hidden_of["task"])
+        masked[BLIND] = replace(words, tokens=both)
     vocabulary = settings.get("vocabulary")
-    vectors = alignment_vectors(words, masked.values(), settings, vocabulary)
+    vectors = inputs.alignment_vectors(words, masked.values(), settings, vocabulary)
     kept = tuple(lexicons.values()) if settings["names_kept"] else ()
     texts, reports = {}, {}
     for name, hidden in masked.items():
-        human, report = align_human(hidden, masks[name], vectors, settings["delta"], vocabulary, kept)
+        human, report = inputs.align_human(hidden, masks[name], vectors, settings["delta"], vocabulary, kept)
         texts[name], reports[name] = {"m": hidden.model, "h": human}, report.as_dict() if report else None
 
     def planned(question: Direction) -> Direction:
@@ -503,13 +436,6 @@ def plan_dbac(
         return replace(question, plans=plans, report=reports[question.name])
 
     return {name: planned(question) for name, question in questions.items()}
-
-
-def _masked(words: Words, hidden: Sequence[tuple[Mentions, str]]) -> Words:
-    """The captions with all mentions of one kind, or of two, behind the masks given."""
-    if len(hidden) == 1:
-        return words.mask(*hidden[0])
-    return replace(words, tokens=mask_both(words.tokens, *hidden[0], *hidden[1]))
 
 
 def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str) -> list[list[int]] | None:
@@ -552,9 +478,7 @@ def _check_choices(directions: Sequence[str], settings: Mapping[str, Any]) -> No
 
 def _note_weak_samples(direction: str, facts: Mapping[str, float], notes: list[str]) -> None:
     for side, name in NAMES.items():
-        captions = facts.get(f"test_captions_{side}_{direction}")
-        if captions is None:
-            continue
+        captions = facts.get(f"test_captions_{side}_{direction}", 0.0)
         kinds = {"published": "effective_sample", "matched": "effective_sample_matched"}
         samples = {kind: facts.get(f"{key}_{side}_{direction}", captions) for kind, key in kinds.items()}
         weak = [f"{sample:,.0f} ({kind})" for kind, sample in samples.items() if sample < SMALL_SHARE * captions]
@@ -564,8 +488,7 @@ def _note_weak_samples(direction: str, facts: Mapping[str, float], notes: list[s
                 f"{direction}: weighted, the {captions:,.0f} {name} test captions count as {' and '.join(weak)}; a few "
                 "rare ones decide the score",
             )
-        coverage = facts.get(f"coverage_{side}_{direction}", 1.0)
-        if coverage < SMALL_COVERAGE:
+        if (coverage := facts.get(f"coverage_{side}_{direction}", 1.0)) < SMALL_COVERAGE:
             note(
                 notes,
                 f"{direction}: {coverage:.0%} of the {name} test captions name what is named on both sides; matched "

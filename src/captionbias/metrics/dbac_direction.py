@@ -14,24 +14,11 @@ from captionbias.arrays import Array, Flags, Floats, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.splits import stratified_split
 from captionbias.captions import Words
-from captionbias.metrics.attack_plan import AttackPlan
-from captionbias.metrics.attack_scores import seen_in_training
+from captionbias.metrics.attacks import AttackPlan, seen_in_training
 from captionbias.metrics.inputs import task_counts
 from captionbias.metrics.pairing import Pairing
-from captionbias.scores import (
-    QUALITIES,
-    Omega,
-    Side,
-    Table,
-    Tested,
-    named_frequencies,
-    normalized_difference,
-    number_sets,
-    omegas,
-    pair_shares,
-    tabulate,
-)
-from captionbias.scores.omega import BLIND, MATCHED, NOT_SHOWN
+from captionbias.scores import QUALITIES, normalized_difference, number_sets
+from captionbias.scores.omega import BLIND, MATCHED, NOT_SHOWN, Omega, Side, Table, Tested
 from captionbias.statistics.samples import known_means
 from captionbias.text import Tokens
 
@@ -41,22 +28,15 @@ BLIND_SCORES = ("dbac_blind", "dbac_net")  # of a direction, without its name
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """What some trials of a direction compare: all of them the same, or each its own.
-
-    `pairing`: their seeds and the human captions that count. `rows`: of each present side's captions those that count.
-    `captions`: these, by image and by what they name. `targets`: what the attacker predicts of each image: classes
-    `(images,)` or task flags `(images, tasks)`. `shown`: the number of what each image shows, `(images,)`, `NOT_SHOWN`
-    where the image takes no part. `shown_sets`: which of the direction's `shown_labels` the numbers stand for.
-    `tested`: each side's test captions, a trial each, once attackers have read them.
-    """
+    """What some trials of a direction compare: all of them the same, or each its own."""
 
     pairing: Pairing
-    rows: dict[str, Integers]
-    captions: dict[str, Side]
-    targets: Array
-    shown: Integers
-    shown_sets: Flags
-    tested: dict[str, list[Tested]] = field(default_factory=dict)
+    rows: dict[str, Integers]  # of each present side's captions those that count
+    captions: dict[str, Side]  # these
+    targets: Array  # what the attacker predicts of each image: classes `(images,)` or task flags `(images, tasks)`
+    shown: Integers  # the number of what each image shows, `NOT_SHOWN` where it takes no part
+    shown_sets: Flags  # which of the direction's `shown_labels` these numbers stand for, `(numbers, labels)`
+    tested: dict[str, list[Tested]] = field(default_factory=dict)  # a trial each, once attackers have read them
 
     @property
     def trials(self) -> int:
@@ -70,17 +50,16 @@ class Design:
         """
         captions, tested = {}, {}
         for side, flags in chosen.items():
-            trials = [trial.only(which) for trial, which in zip(self.tested[side], flags, strict=True)]
-            rows = np.concatenate([trial.rows for trial in trials])
-            if len(rows):
-                places = np.split(np.arange(len(rows)), np.cumsum([len(trial.rows) for trial in trials])[:-1])
-                captions[side] = Side(self.captions[side].image[rows], self.captions[side].named[rows])
-                tested[side] = [replace(trial, rows=place) for trial, place in zip(trials, places, strict=True)]
+            rows = [trial.rows[which] for trial, which in zip(self.tested[side], flags, strict=True)]
+            every = np.concatenate(rows)
+            if len(every):
+                places = np.split(np.arange(len(every)), np.cumsum(list(map(len, rows)))[:-1])
+                captions[side] = Side(self.captions[side].image[every], self.captions[side].named[every])
+                tested[side] = [
+                    Tested(place, {attacker: quality[which] for attacker, quality in trial.quality.items()})
+                    for place, trial, which in zip(places, self.tested[side], flags, strict=True)
+                ]
         return replace(self, captions=captions, tested=tested)
-
-    def tables(self, names: int) -> dict[str, Table]:
-        """Each side's captions by cell, of so many named numbers: what every block of replicates is read from."""
-        return {side: tabulate(of, self.shown, self.tested[side], names) for side, of in self.captions.items()}
 
     def named_on_both_sides(self, multiplicity: Floats, names: int) -> tuple[Floats | None, Flags | None]:
         """The frequencies that matched DBAC weighs to, and which named numbers occur on both sides.
@@ -90,34 +69,27 @@ class Design:
         if len(self.captions) < 2:
             return None, None
         present = [np.bincount(side.named, minlength=names) > 0 for side in self.captions.values()]
-        target = named_frequencies(self.captions["h"], multiplicity, names)
+        target = self.captions["h"].frequencies(multiplicity, names)
         if self.pairing.held_out:
-            target = (target + named_frequencies(self.captions["m"], multiplicity, names)) / 2
+            target = (target + self.captions["m"].frequencies(multiplicity, names)) / 2
         return target, present[0] & present[1]
 
 
 @dataclass(frozen=True, eq=False)
 class Direction:
-    """A to T or T to A on both sides: what attackers are asked and, once they have answered, every number of DBAC.
-
-    `name`: `a_to_t` or `t_to_a`. `classes`: what the attacker's outputs are called. `named_sets`: which of the
-    `named_labels` the numbers of what is named stand for, `(numbers, labels)`. `designs`: of all trials, in order.
-    `task_counts`: from T to A, how many images show each task, the most frequent first. `plans`: what attackers are
-    trained on, `""`, and with controls what the blind ones are, `BLIND`. `report`: of their alignment. `quality`: of
-    the answers. `bayes`: whether published omegas are weighted.
-    """
+    """A to T or T to A on both sides: what attackers are asked and, once they have answered, every number of DBAC."""
 
     name: str
-    classes: tuple[str, ...]
+    classes: tuple[str, ...]  # what the attacker's outputs are called
     shown_labels: tuple[str, ...]
-    named_sets: Flags
+    named_sets: Flags  # which of the `named_labels` the numbers of what is named stand for, `(numbers, labels)`
     named_labels: tuple[str, ...]
-    designs: list[Design]
-    task_counts: dict[str, int] | None = None
-    plans: dict[str, AttackPlan] = field(default_factory=dict)
-    report: dict[str, Any] | None = None
+    designs: list[Design]  # of all trials, in order
+    task_counts: dict[str, int] | None = None  # from T to A, how many images show each task
+    plans: dict[str, AttackPlan] = field(default_factory=dict)  # of the attackers, `""`, and of the blind ones, `BLIND`
+    report: dict[str, Any] | None = None  # of the alignment
     quality: str = "confidence"
-    bayes: bool = True
+    bayes: bool = True  # whether published omegas are weighted
 
     def answered(self, answers: Mapping[Trial, TrialScores], quality: str, bayes: bool) -> Direction:
         """With the answers to the trials of its plans."""
@@ -130,9 +102,8 @@ class Direction:
             }
             return Tested(trials[""].test, scores)
 
-        designs, start = [], 0
-        for design in self.designs:
-            numbers = range(start, start := start + design.trials)
+        designs = []
+        for design, numbers in self._numbered():
             sides = {side: [tested(side, number) for number in numbers] for side in design.captions}
             designs.append(replace(design, tested=sides))
         return replace(self, designs=designs, quality=quality, bayes=bayes)
@@ -151,12 +122,12 @@ class Direction:
         options = {"inverse": self.quality == INVERSE, "bayes": self.bayes}
         for design, tables in zip(self.designs, self._tables, strict=True):
             target, common = design.named_on_both_sides(multiplicity, len(self.named_sets))
-            trials = [omegas(table, multiplicity, target, common, **options) for table in tables.values()]
+            trials = [table.omegas(multiplicity, target, common, **options) for table in tables.values()]
             for of_trial in zip(*trials, strict=True):
                 yield dict(zip(tables, of_trial, strict=True))
 
     def quantities(
-        self, multiplicity: Floats, also: Callable[[int, dict[str, Omega]], None] | None = None
+        self, multiplicity: Floats, also: Callable[[int, dict[str, Omega]], None] = lambda *_: None
     ) -> dict[str, Floats]:
         """The scores and omegas by their keys, `(trials, replicates)` each; a prior `(designs, replicates)`.
 
@@ -165,19 +136,19 @@ class Direction:
         trials = []
         for number, of_trial in enumerate(self.omegas(multiplicity)):
             trials.append(self._scores(of_trial))
-            if also:
-                also(number, of_trial)
-        quantities = {key: np.stack([scores[key] for scores in trials]) for key in trials[0]}
+            also(number, of_trial)
+        undefined = np.full(multiplicity.shape[1], np.nan)
+        keys = dict.fromkeys(key for scores in trials for key in scores)
+        quantities = {key: np.stack([scores.get(key, undefined) for scores in trials]) for key in keys}
         if (prior := f"dbac_{self.name}_prior") in quantities:
             quantities[prior] = quantities[prior][: len(self.designs)]
         return quantities
 
     def shares(self, pairs: Integers) -> list[dict[str, Any]]:
-        """How these pairs of labels share each trial's captions, by side; see `scores.pair_shares`."""
+        """How these pairs of labels share each trial's captions, by side; see `Table.shares`."""
         shares = []
         for design, tables in zip(self.designs, self._tables, strict=True):
-            sets = design.shown_sets, self.named_sets
-            of_sides = [pair_shares(table, pairs, *sets) for table in tables.values()]
+            of_sides = [table.shares(pairs, design.shown_sets, self.named_sets) for table in tables.values()]
             shares += [dict(zip(tables, of_trial, strict=True)) for of_trial in zip(*of_sides, strict=True)]
         return shares
 
@@ -204,7 +175,7 @@ class Direction:
     def seen(self) -> dict[str, dict[str, list[Flags]]]:
         """Which test captions of each side and trial its attacker has seen in training, flags `(test captions,)`; with
         controls, as `_net`, which it or the blind one has."""
-        by: dict[str, dict[str, list[Flags]]] = {}
+        by = {}
         for attacker, plan in self.plans.items():
             flags = seen_in_training(list(plan))
             by[attacker] = {side: [flags[trial] for trial in trials] for side, (trials,) in plan.trials.items()}
@@ -219,13 +190,12 @@ class Direction:
         Net, and blind with it, are over those that the blind attacker has not seen either: captions that differ in
         masked words alone are one to it, so it has seen more, and net compares two attackers that have both to
         generalise, on the same captions. So net is not the difference of this matched and this blind score.
-
-        A trial in which a quantity is undefined does not count; what is undefined in all is left out.
         """
         scores: dict[str, Floats] = {}
         counts = {}
         for form, of_sides in seen.items():
-            estimates = self._without(of_sides)
+            rest = self._without(of_sides)
+            estimates = rest.estimates() if rest.designs else {}
             scores |= {key: of for key, of in estimates.items() if (key in BLIND_SCORES) == bool(form)}
             for side, trials in of_sides.items():
                 counts[f"test_captions_{side}{form}"] = float(np.mean([(~flags).sum() for flags in trials]))
@@ -233,7 +203,11 @@ class Direction:
 
     @cached_property
     def _tables(self) -> list[dict[str, Table]]:
-        return [design.tables(len(self.named_sets)) for design in self.designs]
+        """Each design's captions by cell: what every block of replicates is read from."""
+        return [
+            {side: Table.of(of, one.shown, one.tested[side], len(self.named_sets)) for side, of in one.captions.items()}
+            for one in self.designs
+        ]
 
     def _scores(self, omegas: Mapping[str, Omega]) -> dict[str, Floats]:
         """One trial's scores and omegas by their keys, `(replicates,)` each."""
@@ -253,16 +227,19 @@ class Direction:
         prior = normalized_difference(omegas["m"].prior, omegas["h"].prior)
         return scores | {f"dbac_{name}_prior": prior} | of_sides
 
-    def _without(self, seen: Mapping[str, Sequence[Flags]]) -> dict[str, Floats]:
-        """The estimates of the test captions that are not `seen`, `(trials,)`."""
-        estimates, start = defaultdict(list), 0
+    def _without(self, seen: Mapping[str, Sequence[Flags]]) -> Direction:
+        """The same of the test captions that are not `seen` alone."""
+        designs = [
+            design.only({side: [~of_side[number] for number in numbers] for side, of_side in seen.items()})
+            for design, numbers in self._numbered()
+        ]
+        return replace(self, designs=[design for design in designs if design.tested])
+
+    def _numbered(self) -> Iterator[tuple[Design, range]]:
+        """Each design with the numbers of its trials among all."""
+        start = 0
         for design in self.designs:
-            chosen = slice(start, start := start + design.trials)
-            rest = design.only({side: [~flags for flags in of_side[chosen]] for side, of_side in seen.items()})
-            if rest.tested:
-                for key, values in replace(self, designs=[rest]).estimates().items():
-                    estimates[key].append(values)
-        return {key: np.concatenate(values) for key, values in estimates.items()}
+            yield design, range(start, start := start + design.trials)
 
 
 def a_to_t(
@@ -322,24 +299,22 @@ def plan_direction(
     masks: tuple[str, ...],
     classes: Integers,
     test_share: float,
-    copies: Integers | None = None,
+    copies: Integers | None,
 ) -> AttackPlan:
     """Each side's trials. A trial splits the images that take part: all captions of one fall on the same side, and so
     do its `copies`."""
-    plan: dict[str, list[list[Trial]]] = {}
+    plan: dict[str, list[list[Trial]]] = {side: [[]] for side in direction.designs[0].captions}
     for design in direction.designs:
         part = np.flatnonzero(design.shown != NOT_SHOWN)
+        pictures = None if copies is None else copies[part]
         for side, captions in design.captions.items():
             rows = design.rows[side]
             tokens = texts[side] if len(rows) == len(texts[side]) else texts[side].select(rows)
             examples = Examples(tokens, design.targets[captions.image], len(direction.classes), masks)
-            (trials,) = plan.setdefault(side, [[]])
             for seed in design.pairing.seeds:
                 train, test = (
                     np.flatnonzero(np.isin(captions.image, part[images]))
-                    for images in stratified_split(
-                        classes[part], test_share, seed, None if copies is None else copies[part]
-                    )
+                    for images in stratified_split(classes[part], test_share, seed, pictures)
                 )
-                trials.append(Trial(f"{direction.name} {side} seed {seed}", examples, train, test, seed))
+                plan[side][0].append(Trial(f"{direction.name} {side} seed {seed}", examples, train, test, seed))
     return AttackPlan(direction.name, direction.classes, plan)

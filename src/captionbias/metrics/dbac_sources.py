@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,8 +12,7 @@ import numpy as np
 from captionbias.arrays import Floats, Integers
 from captionbias.metrics.catalogue import NET, POSITIVE, SIGNED
 from captionbias.metrics.dbac_direction import INVERSE, Direction
-from captionbias.scores import Omega, amplification_part, normalized_difference, occurrences
-from captionbias.scores.omega import BLIND, MATCHED
+from captionbias.scores.omega import BLIND, MATCHED, Omega, amplification_part, normalized_difference, occurrences
 from captionbias.statistics.intervals import bootstrap_interval
 
 MOST_INTERVALS = 300  # replicates are kept for the largest pairs alone: lists of thousands of tasks fit into memory
@@ -33,16 +33,13 @@ class Sources:
     The pairs that add or take most come first: by the size of their part of the net score, which a verdict goes by;
     without controls of the matched one, of the published one where no matched score is defined, and of the omega with
     one side.
-
-    `numbers`: see `scores.pair_shares`, `(pairs,)`. `estimate`: each quantity of theirs, `(pairs,)`. `parts_of`: what
-    the largest of them add in a trial. `drawn`: what they add in the blocks of replicates so far.
     """
 
     direction: Direction
-    numbers: Integers
-    estimate: dict[str, Floats]
-    parts_of: PartsOf
-    drawn: list[dict[str, Floats]] = field(default_factory=list)
+    numbers: Integers  # see `Table.shares`, `(pairs,)`
+    estimate: dict[str, Floats]  # each quantity of theirs, `(pairs,)`
+    parts_of: PartsOf  # what the largest of them add in a trial
+    drawn: list[dict[str, Floats]] = field(default_factory=list)  # what they add in the blocks of replicates so far
 
     @classmethod
     def of(cls, direction: Direction) -> Sources:
@@ -52,6 +49,8 @@ class Sources:
         estimate = _estimate(direction, pairs)
         order = np.argsort(-np.abs(estimate[_ranked_by(estimate)]), kind="stable")
         pairs, estimate = pairs[order], {quantity: values[order] for quantity, values in estimate.items()}
+        scored = "amplification" if len(counts) == 2 else "omega"
+        drawn = [quantity for quantity in estimate if quantity.startswith(scored)]
         if len(counts) == 2:
             estimate |= {
                 f"difference{form}": normalized_difference(estimate[f"omega_m{form}"], estimate[f"omega_h{form}"])
@@ -59,19 +58,14 @@ class Sources:
             }
         for side in counts:
             estimate |= {f"named_{side}": named[side][pairs], f"test_captions_{side}": counts[side][pairs]}
-        scored = "amplification" if len(counts) == 2 else "omega"
-        drawn = [quantity for quantity in estimate if quantity.startswith(scored)]
         return cls(direction, pairs, estimate, _parts_of(direction, pairs[:MOST_INTERVALS], drawn))
 
     def quantities(self, multiplicity: Floats, weights: Floats | None) -> dict[str, Floats]:
         """Those of the answers; what the pairs add in these replicates is kept."""
         if weights is None:
             return self.direction.quantities(multiplicity)
-        parts = _PartMeans()
-        scores = self.direction.quantities(
-            multiplicity, lambda number, omegas: parts.add(self.parts_of(number, omegas), weights[number])
-        )
-        self.drawn.append(parts.means())
+        scores, parts = _with_parts(self.direction, multiplicity, self.parts_of, weights)
+        self.drawn.append(parts)
         return scores
 
     def rows(self) -> list[dict[str, Any]]:
@@ -87,14 +81,14 @@ class Sources:
         intervals = self._intervals()
         shown_label, named_label = np.divmod(self.numbers, len(direction.named_labels) + 1)
         shown_names, named_names = [*direction.shown_labels, None], [*direction.named_labels, None]
-        shown_kind, named_kind = ("attribute", "task") if direction.name == "a_to_t" else ("task", "attribute")
         rows = []
         for number in range(len(self.numbers)):
-            labels = {shown_kind: shown_names[shown_label[number]], named_kind: named_names[named_label[number]]}
+            labels = shown_names[shown_label[number]], named_names[named_label[number]]
+            attribute, task = labels if direction.name == "a_to_t" else labels[::-1]
             quantities = {quantity: float(values[number]) for quantity, values in self.estimate.items()}
             quantities |= intervals[number] if number < len(intervals) else {}
             rows.append(
-                {"direction": direction.name, "attribute": labels["attribute"], "task": labels["task"]}
+                {"direction": direction.name, "attribute": attribute, "task": task}
                 | {quantity: value for quantity, value in quantities.items() if not np.isnan(value)}
             )
         return rows
@@ -104,8 +98,6 @@ class Sources:
         intervals: list[dict[str, float]] = [{} for _ in self.numbers[:MOST_INTERVALS]]
         for quantity in self.drawn[0] if self.drawn else ():
             replicates = np.concatenate([block[quantity] for block in self.drawn], axis=-1)
-            if replicates.shape[1] < 2:
-                continue
             bounds = POSITIVE if quantity.startswith("omega") else NET if quantity.endswith("_net") else SIGNED
             for number, of_pair in enumerate(replicates):
                 low, high = bootstrap_interval(float(self.estimate[quantity][number]), of_pair, bounds)
@@ -121,23 +113,23 @@ def direction_sources(direction: Direction, notes: list[str]) -> Sources | None:
     return Sources.of(direction)
 
 
-class _PartMeans:
-    """The means over trials of what pairs of labels add, trial by trial; a trial is left out where it is undefined."""
+def _with_parts(
+    direction: Direction, multiplicity: Floats, parts_of: PartsOf, weights: Floats
+) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """The direction's scores, and the means over trials, `weights` `(trials, replicates)`, of what pairs of labels add,
+    `(pairs, replicates)`; a trial is left out where it is undefined."""
+    sums: dict[str, Any] = defaultdict(float)
+    counted: dict[str, Any] = defaultdict(float)
 
-    def __init__(self) -> None:
-        self._sums: dict[str, Any] = {}
-        self._counted: dict[str, Any] = {}
-
-    def add(self, parts: Mapping[str, Floats], weight: Floats) -> None:
-        """A trial's parts, `(pairs, replicates)`, and how much it counts in each replicate, `(replicates,)`."""
-        for quantity, of_trial in parts.items():
+    def add(number: int, omegas: Mapping[str, Omega]) -> None:
+        for quantity, of_trial in parts_of(number, omegas).items():
             known = ~np.isnan(of_trial[:1])  # in a replicate all pairs are defined or none is
-            self._sums[quantity] = self._sums.get(quantity, 0.0) + weight * np.where(known, of_trial, 0.0)
-            self._counted[quantity] = self._counted.get(quantity, 0.0) + weight * known
+            sums[quantity] += weights[number] * np.where(known, of_trial, 0.0)
+            counted[quantity] += weights[number] * known
 
-    def means(self) -> dict[str, Floats]:
-        with np.errstate(invalid="ignore"):
-            return {quantity: np.asarray(total / self._counted[quantity]) for quantity, total in self._sums.items()}
+    scores = direction.quantities(multiplicity, add)
+    with np.errstate(invalid="ignore"):
+        return scores, {quantity: np.asarray(total / counted[quantity]) for quantity, total in sums.items()}
 
 
 def _ranked_by(estimate: Mapping[str, Floats]) -> str:
@@ -150,28 +142,23 @@ def _ranked_by(estimate: Mapping[str, Floats]) -> str:
 
 def _counts(direction: Direction) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Test captions with each pair, a trial, by side; and the share that names the one where the other is."""
-    counts: dict[str, Any] = {}
-    totals: dict[str, Any] = {}
+    counts: dict[str, Any] = defaultdict(float)
+    totals: dict[str, Any] = defaultdict(float)
     for design in direction.designs:
         sets = design.shown_sets, direction.named_sets
         for side, captions in design.captions.items():
             tested = np.concatenate([trial.rows for trial in design.tested[side]])
-            both = occurrences(captions, design.shown, tested, *sets)[0]
-            counts[side] = counts.get(side, 0.0) + both / direction.trials
-            every = occurrences(captions, design.shown, np.arange(len(captions.image)), *sets)
-            totals[side] = totals.get(side, 0.0) + np.stack(every)
-    shares = {
-        side: np.divide(both, base, out=np.full(len(base), np.nan), where=base > 0)
-        for side, (both, base) in totals.items()
-    }
-    return counts, shares
+            counts[side] += occurrences(captions, design.shown, tested, *sets)[0] / direction.trials
+            totals[side] += np.stack(occurrences(captions, design.shown, np.arange(len(captions.image)), *sets))
+    with np.errstate(invalid="ignore"):
+        return counts, {side: both / base for side, (both, base) in totals.items()}
 
 
 def _estimate(direction: Direction, pairs: Integers) -> dict[str, Floats]:
     """The means over trials of the pairs' parts of the omegas and of the scores, with every image once: `(pairs,)`."""
-    parts_of, parts = _parts_of(direction, pairs), _PartMeans()
-    direction.quantities(direction.every_image, lambda number, omegas: parts.add(parts_of(number, omegas), np.ones(1)))
-    return {quantity: values[:, 0] for quantity, values in parts.means().items()}
+    weights = np.ones((direction.trials, 1))
+    _, parts = _with_parts(direction, direction.every_image, _parts_of(direction, pairs), weights)
+    return {quantity: values[:, 0] for quantity, values in parts.items()}
 
 
 def _parts_of(direction: Direction, pairs: Integers, quantities: Collection[str] | None = None) -> PartsOf:

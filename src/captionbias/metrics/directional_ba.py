@@ -28,8 +28,8 @@ def _directional_ba(direction: str, given: str, named: str, anything: str) -> It
         f"directional BA {name}",
         4,
         SIGNED,
-        f"Above 0 captions name the {named} that go with {given} more often for it than the data do "
-        f"(amplifies), below 0 less. It also moves with how often captions name {anything} at all.",
+        f"Above 0 captions name the {named} that go with {given} more often for it than the data do, "
+        f"below 0 less. It also moves with how often captions name {anything} at all.",
         direction=direction,
         sense="amplification",
         headline=True,
@@ -96,9 +96,6 @@ def directional_ba(
         `undefined_pairs_a_to_t`, `undefined_pairs_t_to_a`: pairs left out, since no image has the value or the task;
         `signature`. A direction without predictions is absent. Of human captions
         alone: `directional_ba_h_a_to_t` and so on.
-
-    Raises:
-        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
 
     Source: Wang and Russakovsky 2021, Eq. 1; for captions, Hirota et al. 2022, supplement.
 

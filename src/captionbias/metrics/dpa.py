@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Floats
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import stratified_split
 from captionbias.captions import Captions
 from captionbias.metrics.catalogue import DIRECTIONS, POSITIVE, SIGNED, Score
-from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as, attack_labels
+from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, attack_labels, both_sides
 from captionbias.metrics.label_inputs import LabelInputs, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.person import against_a_person
@@ -34,7 +35,7 @@ def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
         f"DPA {name}",
         3,
         SIGNED,
-        f"Above 0 {more} (amplifies), below 0 harder (mitigates).",
+        f"Above 0 {more}, below 0 harder.",
         direction=direction,
         sense="amplification",
         judged=True,
@@ -117,9 +118,6 @@ def dpa(
         trials, `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). And
         `signature`. A direction without predictions is absent.
 
-    Raises:
-        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
-
     Source: Tokas, Nair and Kerner 2025.
 
     >>> women, men = ["female"] * 100, ["male"] * 100
@@ -137,11 +135,13 @@ def dpa(
     classes = labels.classes()
     splits = {number: stratified_split(classes, TEST_SHARE, number, labels.copies) for number in seeds}
     values, shown = labels.shown.attributes, labels.shown.tasks
+    asked = {"a_to_t": (values, shown, labels.predicted_tasks), "t_to_a": (shown, values, labels.predicted_attributes)}
     plans: dict[str, list[Trial]] = {}
-    if labels.predicted_tasks is not None:
-        plans |= _plan("a_to_t", values, shown, labels.predicted_tasks, splits, equalize)
-    if labels.predicted_attributes is not None:
-        plans |= _plan("t_to_a", shown, values, labels.predicted_attributes, splits, equalize)
+    for name, (known, truth, predicted) in asked.items():
+        if predicted is not None:
+            examples = partial(Examples, as_tokens(known), outputs=truth.shape[1])
+            trials_of = both_sides(name, examples, truth, predicted, splits, equalize)
+            plans |= {f"{side}_{name}": of_side for side, of_side in trials_of.items()}
     groups = labels.groups(seed)
     scored = attack_labels(
         plans, attacker, QUALITIES[quality], groups, cache=cache, distributed=distributed, progress=progress
@@ -175,27 +175,3 @@ def dpa(
         labels.notes,
         labels.image_counts() if details else None,
     )
-
-
-def _plan(
-    name: str,
-    known: Flags,
-    truth: Flags,
-    predicted: Flags,
-    splits: dict[int, tuple[Integers, Integers]],
-    equalize: bool,
-) -> dict[str, list[Trial]]:
-    """Attackers that read the predicted labels from what is known, and attackers that read the data's."""
-    if not predicted.any():
-        raise ValueError(
-            f"{name}: nothing is predicted for any image; give the words that these captions use as lexicons"
-        )
-    tokens, outputs = as_tokens(known), truth.shape[1]
-    model, data = Examples(tokens, predicted, outputs), Examples(tokens, truth, outputs)
-    plan: dict[str, list[Trial]] = {f"m_{name}": [], f"d_{name}": []}
-    for seed, (train, test) in splits.items():
-        if equalize:
-            data = Examples(tokens, as_wrong_as(truth, predicted, seed), outputs)
-        plan[f"m_{name}"].append(Trial(f"{name} m seed {seed}", model, train, test, seed))
-        plan[f"d_{name}"].append(Trial(f"{name} d seed {seed}", data, train, test, seed))
-    return plan

@@ -98,9 +98,6 @@ def gender_error(
         neither or both, and so cannot be wrong; of the last two also `..._human`, of one more person, and `..._excess`,
         the captioner's beyond that. Each with `..._ci_low/high` (95%, over images). And `signature`.
 
-    Raises:
-        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
-
     Source: Hendricks et al. 2018; the words are those of Hirota et al. 2022.
 
     >>> captions = ["a woman", "a man", "a man and his dog", "a dog"]

@@ -37,11 +37,7 @@ NO_TASKS = (
 
 
 def number_classes(captions: Captions, notes: list[str]) -> tuple[tuple[str, ...], Integers]:
-    """The attribute's values, sorted, and the number of each image's.
-
-    Raises:
-        ValueError: classes are too small to split; names all of them.
-    """
+    """The attribute's values, sorted, and the number of each image's; classes must not be too small to split."""
     values, classes, counts = np.unique(captions.attributes, return_inverse=True, return_counts=True)
     counted = list(zip(values.tolist(), counts.tolist(), strict=True))
     if small := [f"{value!r} has {count} images" for value, count in counted if count < SMALLEST_CLASS]:
@@ -71,9 +67,6 @@ def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -
     """The captions, with human ones joined to the length of the captioner's if wanted, and how many, for the signature.
 
     Notes lengths that differ, for attackers read more from more words.
-
-    Raises:
-        ValueError: a side is missing, or no image has so many human captions.
     """
     joined: dict[str, int] = {}
     if join_references:
@@ -101,11 +94,7 @@ def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -
 
 
 def left_over(references: Sequence[Sequence[str]], join: int) -> list[Sequence[str]]:
-    """The captions of each image with enough of them that are too few to be joined as well.
-
-    >>> left_over([["a man", "a dog", "a cat"], ["a girl"]], 2)
-    [['a cat']]
-    """
+    """The captions of each image with enough of them that are too few to be joined as well."""
     return [texts[len(texts) // join * join :] for texts in references if len(texts) >= join]
 
 
@@ -165,11 +154,8 @@ def with_values(
     `allow_unmasked`: take others with a note; None where nothing could be measured, as without words if needed.
     `one_language`: refuse a side that hardly names a value in words that the other lacks.
     """
-    unsaid = _unsaid(captions, lexicon, tokenizer, one_language)
-    for fault, allow in (
-        (other_labels(captions, lexicon), allow_unmasked),
-        (unsaid, None if words_needed else allow_unmasked),
-    ):
+    faults = other_labels(captions, lexicon), _unsaid(captions, lexicon, tokenizer, one_language)
+    for fault, allow in zip(faults, (allow_unmasked, None if words_needed else allow_unmasked), strict=True):
         if fault and not allow:
             raise ValueError(fault + "; allow_unmasked=True measures them as they are" * (allow is False))
         if fault:
@@ -191,14 +177,7 @@ def labelled(captions: Captions, lexicon: Lexicon, notes: list[str]) -> Captions
 
 
 def other_labels(captions: Captions, lexicon: Lexicon) -> str:
-    """What is wrong with labels that are no values of the lexicon; empty if all are.
-
-    >>> from captionbias.captions import check_captions
-    >>> from captionbias.text import load_lexicon
-    >>> captions = check_captions(predictions=["a man", "a dog"], attributes=["dark", "Light"])
-    >>> other_labels(captions, load_lexicon("race")), other_labels(captions, load_lexicon("gender"))[:45]
-    ('', "attributes: 'Light', 'dark' are not labels of")
-    """
+    """What is wrong with labels that are no values of the lexicon; empty if all are."""
     crossed = {label.count(SEPARATOR) + 1 for label in captions.attributes}
     if len(crossed) == 1 and 1 < max(crossed) > len(lexicon.parts):
         return (
@@ -211,14 +190,13 @@ def other_labels(captions: Captions, lexicon: Lexicon) -> str:
     others = sorted(counts.keys() - names)
     if not others:
         return ""
-    listed = f"{_some(others)} {'is not a label' if len(others) == 1 else 'are not labels'}"
-    listed = f"attributes: {listed} of attribute_lexicon {lexicon.name!r} ({_some(lexicon.labels)})"
+    are_none, it, each = ("is not a label", "it", "it") if len(others) == 1 else ("are not labels", "them", "each")
+    listed = f"attributes: {_some(others)} {are_none} of attribute_lexicon {lexicon.name!r} ({_some(lexicon.labels)})"
     if names:
         images = sum(counts[label] for label in others)
         return (
-            f"{listed}, and {images:,} of {len(captions):,} images have {'it' if len(others) == 1 else 'them'}: leave "
-            f"these out, with keep={_without(others, sorted(names), lexicon)} where they are read, or give words for "
-            f"{'it' if len(others) == 1 else 'each'}"
+            f"{listed}, and {images:,} of {len(captions):,} images have {it}: leave these out, with "
+            f"keep={_without(others, sorted(names), lexicon)} where they are read, or give words for {each}"
         )
     for name in builtin_lexicons():
         if value_names(counts, load_lexicon(name)).keys() == counts.keys():
@@ -243,27 +221,25 @@ def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: 
     for part in lexicon.parts or (lexicon,):
         named = np.asarray(named_in(words.tokens, part, tokenizer).any(axis=1))
         if not named.any():
-            return (
-                f"attribute_lexicon {part.name!r}: none of its words occurs in any caption; give the words that these "
-                "captions use"
-            )
-        model, human = (
-            ("predictions", words.model, named[: words.model_rows]),
-            ("references", words.human, named[words.model_rows :]),
-        )
-        for (side, tokens, naming), (other, others, _) in ((model, human), (human, model)) if one_language else ():
-            if (
-                len(tokens)
-                and len(others)
-                and naming.mean() < SELDOM
-                and (known := others.present()[tokens.ids].mean()) < HALF
-            ):
+            return _unheard("attribute_lexicon", part)
+        model = "predictions", words.model, named[: words.model_rows]
+        human = "references", words.human, named[words.model_rows :]
+        if not one_language or not len(words.model) or not len(words.human):
+            continue
+        for (side, tokens, naming), (other, others, _) in ((model, human), (human, model)):
+            if naming.mean() < SELDOM and (known := others.present()[tokens.ids].mean()) < HALF:
                 return (
                     f"{side}: {naming.mean():.1%} of them name a value of attribute_lexicon {part.name!r}, and "
                     f"{1 - known:.0%} of their words are not in {other}; give captions in one language, and its words "
                     "as attribute_lexicon"
                 )
     return ""
+
+
+def _unheard(argument: str, lexicon: Lexicon) -> str:
+    return (
+        f"{argument} {lexicon.name!r}: none of its words occurs in any caption; give the words that these captions use"
+    )
 
 
 def _first(entries: Sequence[str]) -> str:
@@ -292,10 +268,7 @@ def note_crossing_named(named: Flags, lexicon: Lexicon, notes: list[str]) -> Non
 def check_tasks_named(named: Flags, lexicon: Lexicon) -> None:
     """Raise ValueError if no caption names anything of the lexicon."""
     if not named.any():
-        raise ValueError(
-            f"task_lexicon {lexicon.name!r}: none of its words occurs in any caption; give the words that these "
-            "captions use"
-        )
+        raise ValueError(_unheard("task_lexicon", lexicon))
 
 
 def shown_tasks(
@@ -337,9 +310,6 @@ def shown_by_pairing(
 
     The tasks as given; by held-out pairing else those that the image's other captions name, so that the one compared
     with the captioner's has no part in what it is scored against.
-
-    Raises:
-        ValueError: too few images have tasks or a second human caption.
     """
     if captions.tasks is not None or not pairings[0].held_out:
         if captions.tasks is None and captions.predictions is not None:
@@ -371,11 +341,7 @@ def given_tasks(
     tasks: Sequence[Sequence[str]], names: Sequence[str], lexicon: Lexicon, unlisted: str, notes: list[str]
 ) -> Flags:
     """Which of the tasks with these names each image shows, `(images, names)`; `unlisted`: what follows for tasks that
-    the lexicon does not have.
-
-    Raises:
-        ValueError: the lexicon has none of them.
-    """
+    the lexicon does not have."""
     given = {name for row in tasks for name in row}
     others = sorted(given.difference(lexicon.labels))
     if len(others) == len(given):
@@ -399,11 +365,7 @@ def task_counts(flags: Flags, names: tuple[str, ...]) -> dict[str, int]:
 
 
 def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
-    """The words of a captioner's own vocabulary: given as they are, or as a file of them, JSON or one a line.
-
-    Raises:
-        ValueError: no list of words.
-    """
+    """The words of a captioner's own vocabulary: given as they are, or as a file of them, JSON or one a line."""
     if vocabulary is None:
         return None
     if isinstance(vocabulary, (str, Path)):
@@ -419,10 +381,8 @@ def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
 
 
 def words_of_captioner(masked: Words, vocabulary: frozenset[str] | None) -> tuple[Words, Flags]:
-    """The captions over all words that human ones are aligned to, and which these are: flags `(words,)`.
-
-    Those of the vocabulary, else those that occur in the captioner's captions.
-    """
+    """The captions over all words that human ones are aligned to, and which these are, flags `(words,)`: those of the
+    vocabulary, else those that occur in the captioner's captions."""
     if vocabulary is None:
         return masked, masked.model.present()
     words = (*masked.tokens.words, *sorted(vocabulary.difference(masked.tokens.words)))
@@ -437,15 +397,14 @@ def alignment_vectors(
 
     "captions" are trained on the human captions alone: they are the same beside any captioner.
     """
-    aligned = (words_of_captioner(table, vocabulary) for table in masked)
-    foreign = any((table.human.present() & ~flags).any() for table, flags in aligned)
     if settings["alignment"] == "constant" or not (words.model_rows or vocabulary):
         return None
-    if not foreign:
-        if isinstance(settings["vectors"], (str, Path)) and settings["vectors"] != CAPTIONS:
-            find_vectors(settings["vectors"])  # they are in the signature
-        return None
-    return load_vectors(settings["vectors"], words.human)
+    aligned = (words_of_captioner(table, vocabulary) for table in masked)
+    if any((table.human.present() & ~flags).any() for table, flags in aligned):
+        return load_vectors(settings["vectors"], words.human)
+    if isinstance(settings["vectors"], (str, Path)) and settings["vectors"] != CAPTIONS:
+        find_vectors(settings["vectors"])  # they are in the signature
+    return None
 
 
 def align_human(

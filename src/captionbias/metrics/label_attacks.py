@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Flags, Integers
-from captionbias.attackers.base import Trial
+from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import Attacker
-from captionbias.metrics.attack_scores import AttackScores, Quality
+from captionbias.metrics.attacks import AttackScores
+from captionbias.scores.captions import Quality
 from captionbias.text import Tokens
 
 TEST_SHARE = 0.2
@@ -26,12 +27,32 @@ def attack_labels(
     return {name: AttackScores.of([trials], answers, {"": quality}, groups) for name, trials in plans.items()}
 
 
-def as_tokens(flags: Flags) -> Tokens:
-    """Each image's labels as a caption of as many words.
+def both_sides(
+    name: str,
+    examples: Callable[[Flags], Examples],
+    truth: Flags,
+    predicted: Flags,
+    splits: Mapping[int, tuple[Integers, Integers]],
+    equalize: bool,
+) -> dict[str, list[Trial]]:
+    """Trials of attackers on what is predicted, `m...`, and on what is true, `d...`, which is made as often wrong if
+    they are to be equalized; `splits`: training and test images, by seed."""
+    if not predicted.any():
+        raise ValueError(
+            f"{name}: nothing is predicted for any image; give the words that these captions use as lexicons"
+        )
+    model, data = examples(predicted), examples(truth)
+    trials: dict[str, list[Trial]] = {"m": [], "d": []}
+    for seed, (train, test) in splits.items():
+        if equalize:
+            data = examples(as_wrong_as(truth, predicted, seed))
+        for side, of_side in (("m", model), ("d", data)):
+            trials[side].append(Trial(f"{name} {side} seed {seed}", of_side, train, test, seed))
+    return trials
 
-    >>> as_tokens(np.array([[True, False], [True, True]])).texts()
-    ['0', '0 1']
-    """
+
+def as_tokens(flags: Flags) -> Tokens:
+    """Each image's labels as a caption of as many words."""
     _, labels = np.nonzero(flags)
     offsets = np.concatenate(([0], np.cumsum(flags.sum(axis=1))))
     return Tokens(labels.astype(np.int32), offsets.astype(np.int64), tuple(map(str, range(flags.shape[1]))))
@@ -45,10 +66,6 @@ def as_wrong_as(truth: Flags, predicted: Flags, seed: int) -> Flags:
 
     Source: Tokas, Nair and Kerner 2025 flip as many labels as the model gets wrong, whether present or absent; that
     would add a rare label to as many images as the model misses it in.
-
-    >>> truth = np.array([[True], [True], [False], [False]])
-    >>> as_wrong_as(truth, np.array([[True], [True], [True], [True]]), seed=0).T.tolist()
-    [[True, True, True, True]]
     """
     generator = np.random.default_rng([seed, 6])
     result = predicted.copy()

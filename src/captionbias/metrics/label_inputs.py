@@ -98,27 +98,20 @@ class Named:
 
 @dataclass(frozen=True, eq=False)
 class ImageLabels:
-    """What `n` images show and what is predicted for them.
-
-    `attributes`, `tasks`: the labels' names. `shown`: a row an image. `predicted_attributes`, `predicted_tasks`: flags
-    of the same shapes, None where there is no prediction. `human`: what human captions name, a row each. `training`:
-    rows that tell which pairs belong together, if not the images themselves. `from_captions`: the labels are a
-    lexicon's, so that some may occur nowhere. `sources`: where labels come from, for a signature. `copies`: see
-    `Captions.copies`. `image`: of human captions alone, each a row of its own, the image of each row.
-    """
+    """What `n` images show and what is predicted for them."""
 
     attributes: tuple[str, ...]
     tasks: tuple[str, ...]
-    shown: Named
+    shown: Named  # a row an image
     predicted_attributes: Flags | None
     predicted_tasks: Flags | None
-    human: Named | None
-    training: Named | None
-    from_captions: bool
-    sources: dict[str, str]
+    human: Named | None  # what human captions name, a row each
+    training: Named | None  # rows that tell which pairs belong together, if not the images themselves
+    from_captions: bool  # the labels are a lexicon's, so that some may occur nowhere
+    sources: dict[str, str]  # where labels come from, for a signature
     notes: list[str] = field(default_factory=list)
-    copies: Integers | None = None
-    image: Integers | None = None
+    copies: Integers | None = None  # see `Captions.copies`
+    image: Integers | None = None  # of human captions alone, each a row of its own, the image of each row
 
     def __len__(self) -> int:
         return len(self.shown.image)
@@ -130,11 +123,7 @@ class ImageLabels:
         return random_groups(int(self.image.max()) + 1, seed, copies=self.copies)[self.image]
 
     def occurring(self) -> ImageLabels:
-        """Without the labels of a lexicon that no image shows.
-
-        Raises:
-            ValueError: no image shows a task.
-        """
+        """Without the labels of a lexicon that no image shows."""
         shown = self.shown
         values, tasks = (
             np.asarray(flags.any(axis=0)) if self.from_captions else np.ones(flags.shape[1], bool)
@@ -219,14 +208,18 @@ def read_labels(
         ValueError: captions and predicted labels, no predictions at all, or what `check_captions`, `check_labels` or
             `load_lexicon` refuse.
     """
-    predicted = {"predicted_attributes": predicted_attributes, "predicted_tasks": predicted_tasks}
-    training = {"training_attributes": training_attributes, "training_tasks": training_tasks}
+    shown = {"attributes": attributes, "tasks": tasks}
+    predicted = {"attributes": predicted_attributes, "tasks": predicted_tasks}
+    training = {"attributes": training_attributes, "tasks": training_tasks}
     if captions is None and predictions is None and references is None:
-        return _from_labels(attributes, tasks, **predicted, **training)
+        return _from_labels(shown, predicted, training)
     alone = people_alone and (predictions if captions is None else captions.predictions) is None
-    for name, value in (predicted | training).items():
-        if value is not None and not alone:
-            raise ValueError(f"{name}: labels are found in captions; give captions or predicted labels, not both")
+    for kind, labels in (("predicted", predicted), ("training", training)):
+        for side, value in labels.items():
+            if value is not None and not alone:
+                raise ValueError(
+                    f"{kind}_{side}: labels are found in captions; give captions or predicted labels, not both"
+                )
     captions = as_captions(captions, predictions, references, attributes, tasks)
     if captions.predictions is None and not alone:
         raise ValueError("predictions is missing: without a captioner's captions there is nothing to compare")
@@ -237,34 +230,30 @@ def read_labels(
 
 
 def _from_labels(
-    attributes: Any,
-    tasks: Any,
-    predicted_attributes: Any,
-    predicted_tasks: Any,
-    training_attributes: Any,
-    training_tasks: Any,
+    shown_labels: Mapping[str, Any], predicted_labels: Mapping[str, Any], training_labels: Mapping[str, Any]
 ) -> ImageLabels:
-    for name, value in (("attributes", attributes), ("tasks", tasks)):
+    for side, value in shown_labels.items():
         if value is None:
             raise ValueError(
-                f"{name} is missing: give predictions and references (captions), or attributes and tasks (labels)"
+                f"{side} is missing: give predictions and references (captions), or attributes and tasks (labels)"
             )
-    if predicted_attributes is None and predicted_tasks is None:
+    if all(value is None for value in predicted_labels.values()):
         raise ValueError("predicted_tasks and predicted_attributes are both missing: give one of them, or predictions")
-    shown = {"attributes": check_labels("attributes", attributes), "tasks": check_labels("tasks", tasks)}
-    training = None
-    if (training_attributes is None) != (training_tasks is None):
+    shown = {side: check_labels(side, value) for side, value in shown_labels.items()}
+    absent = [value is None for value in training_labels.values()]
+    if any(absent) and not all(absent):
         raise ValueError("training_attributes and training_tasks belong together: give both or neither")
-    if training_attributes is not None:
+    training = None
+    if not any(absent):
         known = {}
-        for side, value in (("attributes", training_attributes), ("tasks", training_tasks)):
+        for side, value in training_labels.items():
             argument = f"training_{side}"
             shown[side], known[side] = join_labels(side, shown[side], argument, check_labels(argument, value))
         _check_lengths({f"training_{side}": labels for side, labels in known.items()})
         training = _named(known)
     predicted = {
         side: check_labels(f"predicted_{side}", value, known=shown[side], known_as=side)
-        for side, value in (("attributes", predicted_attributes), ("tasks", predicted_tasks))
+        for side, value in predicted_labels.items()
         if value is not None
     }
     _check_lengths(shown | {f"predicted_{side}": labels for side, labels in predicted.items()})
@@ -313,13 +302,10 @@ def labels_of_captions(
     notes: list[str] = []
     captions = with_values(captions, check_whole(lexicons["attribute"]), tokenizer, notes)
     shown_values = values_of_lexicon(captions, lexicons["attribute"])
-    if captions.tasks is None and captions.predictions is None:
+    if captions.tasks is None and (captions.predictions is None or captions.references is None):
         raise ValueError(
-            "tasks is missing: without predictions human captions are compared with what images show; give tasks"
-        )
-    if captions.tasks is None and captions.references is None:
-        raise ValueError(
-            "tasks is missing: what images show is given, or found in human captions; give tasks or references"
+            "tasks is missing: what images show is given, or found in human captions beside predictions; give tasks, "
+            "or both sides' captions"
         )
     words = captions.words(tokenizer)
     values, tasks = (named_in(words.tokens, check_whole(lexicon), tokenizer) for lexicon in lexicons.values())
@@ -357,20 +343,19 @@ def labels_of_captions(
 
 def values_of_lexicon(captions: Captions, lexicon: Lexicon) -> Flags:
     """Which of the lexicon's labels each image has, see `with_values`; "Female" is the label `female`."""
-    numbers = value_numbers(captions.attributes, lexicon.labels, lexicon)
-    return np.asarray(numbers[:, None] == np.arange(len(lexicon.labels)))
+    return np.asarray(value_numbers(captions, lexicon.labels)[:, None] == np.arange(len(lexicon.labels)))
 
 
-def value_numbers(attributes: tuple[str, ...], labels: tuple[str, ...], lexicon: Lexicon) -> Integers:
-    """The number of each image's label among these `labels` of the lexicon; "Female" is the label `female`."""
+def value_numbers(captions: Captions, labels: tuple[str, ...]) -> Integers:
+    """The number of each image's label among these `labels` of a lexicon, see `with_values`."""
     numbers = {label.casefold(): number for number, label in enumerate(labels)}
-    for row, value in enumerate(attributes):
-        if value.casefold() not in numbers:
+    for row, value in enumerate(captions.attributes):
+        if value.casefold() not in numbers:  # a part of a crossing
             raise ValueError(
-                f"attributes[{row}] is {value!r}, which is not a label of attribute_lexicon {lexicon.name!r} "
-                f"({', '.join(labels)}): leave such images out, or give a lexicon with the words that name it"
+                f"attributes[{row}] is {value!r}, which is not one of {', '.join(labels)}: leave such images out, or "
+                "give a lexicon of these labels"
             )
-    return np.array([numbers[value.casefold()] for value in attributes], np.int64)
+    return np.array([numbers[value.casefold()] for value in captions.attributes], np.int64)
 
 
 def check_whole(lexicon: Lexicon) -> Lexicon:

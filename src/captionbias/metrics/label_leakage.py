@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from captionbias.arrays import Floats
-from captionbias.attackers.base import Examples, Trial
+from captionbias.arrays import Flags, Floats
+from captionbias.attackers.base import Examples
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions
-from captionbias.metrics.attack_scores import with_sides
+from captionbias.metrics.attacks import with_sides
 from captionbias.metrics.catalogue import SIGNED_PERCENT, Score
-from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, as_wrong_as, attack_labels
+from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, attack_labels, both_sides
 from captionbias.metrics.label_inputs import TaskInputs, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.person import against_a_person
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
             "leakage of task labels x 100",
             1,
             SIGNED_PERCENT,
-            "Above 0 the tasks that captions name give the attribute away more than those shown (amplifies), below 0 "
-            "less (mitigates).",
+            "Above 0 the tasks that captions name give the attribute away more than those shown, below 0 less.",
             sense="amplification",
             judged=True,
             headline=True,
@@ -92,9 +91,6 @@ def label_leakage(
         in [-200, 200], the captioner's beyond that. Each with `..._std` over trials, `..._trial_ci_low/high` (95%,
         over trials) and `..._ci_low/high` (95%, over images and trials). And `signature`.
 
-    Raises:
-        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
-
     Source: Wang et al. 2019.
 
     >>> women, men = ["female"] * 100, ["male"] * 100
@@ -111,21 +107,13 @@ def label_leakage(
     if outputs == 1:
         raise ValueError("attributes has the same value in all rows: an attacker needs two or more to tell apart")
     assert labels.predicted_tasks is not None
-    shown, predicted = labels.shown.tasks, labels.predicted_tasks
-    if not predicted.any():
-        if not labels.from_captions:
-            raise ValueError("predicted_tasks has no label in any image: without any there is nothing to compare")
-        raise ValueError(
-            "predictions: no task is predicted for any image; give the words that they use as task_lexicon"
-        )
-    model, data = (Examples(as_tokens(flags), classes, outputs) for flags in (predicted, shown))
-    plan: dict[str, list[Trial]] = {"m": [], "d": []}
-    for number in range(seed, seed + trials):
-        train, test = balanced_split(classes, TEST_SHARE, number, labels.copies)
-        if equalize:
-            data = Examples(as_tokens(as_wrong_as(shown, predicted, number)), classes, outputs)
-        plan["m"].append(Trial(f"m seed {number}", model, train, test, number))
-        plan["d"].append(Trial(f"d seed {number}", data, train, test, number))
+    seeds = range(seed, seed + trials)
+    splits = {number: balanced_split(classes, TEST_SHARE, number, labels.copies) for number in seeds}
+
+    def examples(tasks: Flags) -> Examples:
+        return Examples(as_tokens(tasks), classes, outputs)
+
+    plan = both_sides("predicted_tasks", examples, labels.shown.tasks, labels.predicted_tasks, splits, equalize)
     groups = labels.groups(seed)
     scored = attack_labels(plan, attacker, leakage, groups, cache=cache, distributed=distributed, progress=progress)
 

@@ -15,29 +15,23 @@ from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics.attack_plan import AttackPlan, Attacks
-from captionbias.metrics.attack_scores import AttackScores, Quality, note_without_unseen, seen_in_training
-from captionbias.metrics.catalogue import PERCENT, SIDES, SIGNED_PERCENT, Score
-from captionbias.metrics.inputs import (
-    align_human,
-    alignment_vectors,
-    copies_of,
-    number_classes,
-    of_one_length,
-    read_vocabulary,
-    with_values,
+from captionbias.metrics import inputs
+from captionbias.metrics.attacks import (
+    AttackPlan,
+    Attacks,
+    AttackScores,
+    note_without_unseen,
+    seen_in_training,
+    with_sides,
 )
+from captionbias.metrics.catalogue import SIDES, SIGNED_PERCENT, Score
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.notes import note, note_single_training
-from captionbias.metrics.protocol import (
-    alignment_name,
-    lexicon_name,
-    preset_settings,
-)
+from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings
 from captionbias.progress import Progress
-from captionbias.scores import CAPTION_SCORES
+from captionbias.scores.captions import CAPTION_SCORES, Quality
 from captionbias.statistics.intervals import rounded
-from captionbias.statistics.samples import Sample, bootstrap_samples, known_means, mean_over_trials
+from captionbias.statistics.samples import Sample, bootstrap_samples, known_means, mean_over_trials, trial_rows
 from captionbias.text import LexiconSource, Tokens, find_mentions, load_lexicon
 from captionbias.wings import entered
 
@@ -64,15 +58,14 @@ PRESETS = {"lic-2022": LIC_2022, "fast": LIC_2022 | {"encoder": "bow"}}
 
 
 def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
-    side = f"Of 100: {what} from captions whose attribute words are masked. With k labels chance is {chance}."
+    meaning = f"Of 100: {what} from captions whose attribute words are masked. With k labels chance is {chance}."
     main = key == "lic"
-    yield Score(
+    score = Score(
         key,
         f"{name} x 100",
         1,
         SIGNED_PERCENT,
-        "Above 0 the captioner's captions give the attribute away more than people's (amplifies), below 0 less "
-        "(mitigates).",
+        "Above 0 the captioner's captions give the attribute away more than people's, below 0 less.",
         sense="amplification",
         judged=True,
         noisy=True,
@@ -81,6 +74,8 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
         claim="the wording alone gives {attribute} away" if main else "",
         task=key,
     )
+    difference, *sides = with_sides(score, SIDES["h"], meaning, alone=main, in_tables=main)
+    yield difference
     if main:
         yield Score(
             UNSEEN,
@@ -92,18 +87,7 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
             row="  captions not seen in training",
             sense="amplification",
         )
-    for suffix, who in (("m", SIDES["m"]), ("d", SIDES["h"])):
-        yield Score(
-            f"{key}_{suffix}",
-            f"{name} x 100, {who}",
-            1,
-            PERCENT,
-            side,
-            row=f"  {who}",
-            alone=main and suffix == "m",
-            human=suffix == "d",
-            in_tables=main,
-        )
+    yield from sides
 
 
 @metric(
@@ -211,13 +195,10 @@ def lic(
 
     Returns:
         Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], `s` in
-        [-100, 100] (`s_m - s_d`, above 0 when the captioner amplifies), and for each of these `..._std` over trials,
+        [-100, 100] (`s_m - s_d`, above 0: more than people), and for each of these `..._std` over trials,
         `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). With a side
         absent its keys are too. `seen_m`, `seen_d`: percent of test captions that are also in the training split;
         `test_captions_m`, `test_captions_d`: how many are scored in a trial.
-
-    Raises:
-        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
 
     Source: Hirota, Nakashima and Garcia 2022, Eq. 1 to 5; with images, ImageCaptioner2 (Bakr et al. 2023), section 5.7,
     whose text encoder is BERT beside ResNet-50.
@@ -242,8 +223,8 @@ def lic(
     )
     notes: list[str] = []
     lexicon = load_lexicon(settings["attribute_lexicon"])
-    captions = with_values(captions, lexicon, settings["tokenizer"], notes, allow_unmasked)
-    captions, joined = of_one_length(captions, join_references, notes)
+    captions = inputs.with_values(captions, lexicon, settings["tokenizer"], notes, allow_unmasked)
+    captions, joined = inputs.of_one_length(captions, join_references, notes)
     attacker = find_attacker(settings["encoder"], precision, model, cache)
     pictures, beside = None, {}
     if images is not None:
@@ -255,17 +236,18 @@ def lic(
     elif image_encoder is not None:
         raise ValueError(f"image_encoder {image_encoder!r} has no pictures to read; give images, or leave it out")
     note_single_training(attacker.precision is not None, settings["trials"], notes)
-    values, classes = number_classes(captions, notes)
+    values, classes = inputs.number_classes(captions, notes)
 
-    settings["vocabulary"] = read_vocabulary(vocabulary)
-    plan, report = plan_lic(captions, settings, values, classes, seed, notes, pictures)
+    settings["vocabulary"] = inputs.read_vocabulary(vocabulary)
+    seeds = range(seed, seed + settings["trials"])
+    plan, report = plan_lic(captions, settings, values, classes, seeds, notes, pictures)
     seen = seen_in_training(list(plan))
     unseen = {trial: ~flags for trial, flags in seen.items()}
-    if unseen_only:
-        _check_unseen(unseen)
-    queue = list(plan)
-    kept = plan.first("m", keep_attackers)
-    trained = run_trials(queue, attacker, keep=kept, cache=cache, distributed=distributed, progress=progress)
+    for trial, flags in unseen.items() if unseen_only else ():
+        if not flags.any():
+            raise ValueError(f"unseen_only: every test caption of trial {trial.name} is also in its training split")
+    queue, first = list(plan), plan.first("m", keep_attackers)
+    trained = run_trials(queue, attacker, keep=first, cache=cache, distributed=distributed, progress=progress)
     answers = dict(zip(queue, trained, strict=True))
     scored_unseen = _scores(plan, answers, len(captions), unseen)
     scored = scored_unseen if unseen_only else _scores(plan, answers, len(captions), None)
@@ -286,7 +268,10 @@ def lic(
             "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
             "human_columns": len(plan.trials.get("h", [])),
             "alignment": report.as_dict() if report else None,
-            "trials": {KEYS[side]: _trial_table(of_side, seed) for side, of_side in scored.items()},
+            "trials": {
+                KEYS[side]: trial_rows(seeds, {"captions": of_side.scored()} | of_side.estimates())
+                for side, of_side in scored.items()
+            },
             "by_attribute": {KEYS[side]: _by_class(of_side, values, classes) for side, of_side in scored.items()},
             "unseen": _unseen_means(scored_unseen, notes),
         }
@@ -323,7 +308,7 @@ def plan_lic(
     settings: Mapping[str, Any],
     values: tuple[str, ...],
     classes: Integers,
-    seed: int,
+    seeds: Iterable[int],
     notes: list[str],
     pictures: Floats32 | None = None,
 ) -> tuple[AttackPlan, Any]:
@@ -333,27 +318,22 @@ def plan_lic(
     mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])
     masked = words.mask(mentions, lexicon.mask)
     vocabulary = settings.get("vocabulary")
-    vectors = alignment_vectors(words, [masked], settings, vocabulary)
-    human, report = align_human(masked, (lexicon.mask,), vectors, settings["delta"], vocabulary)
+    vectors = inputs.alignment_vectors(words, [masked], settings, vocabulary)
+    human, report = inputs.align_human(masked, (lexicon.mask,), vectors, settings["delta"], vocabulary)
 
     columns = {"m": [masked.model]} if captions.predictions else {}
     if captions.references:
         columns["h"] = _human_columns(human, words.human_image, len(captions), notes)
-    splits = [
-        (number, balanced_split(classes, settings["test_share"], number, copies_of(captions, notes)))
-        for number in range(seed, seed + settings["trials"])
-    ]
-    return AttackPlan(
-        "lic",
-        values,
-        {
-            side: [
-                _trials(f"{side}{number}", Examples(tokens, classes, len(values), (lexicon.mask,), pictures), splits)
-                for number, tokens in enumerate(tables)
-            ]
-            for side, tables in columns.items()
-        },
-    ), report
+    copies = inputs.copies_of(captions, notes)
+    splits = [(seed, balanced_split(classes, settings["test_share"], seed, copies)) for seed in seeds]
+    trials = {
+        side: [
+            _trials(f"{side}{number}", Examples(tokens, classes, len(values), (lexicon.mask,), pictures), splits)
+            for number, tokens in enumerate(tables)
+        ]
+        for side, tables in columns.items()
+    }
+    return AttackPlan("lic", values, trials), report
 
 
 def _human_columns(human: Tokens, image: Integers, images: int, notes: list[str]) -> list[Tokens]:
@@ -372,24 +352,17 @@ def _trials(name: str, examples: Examples, splits: list[tuple[int, tuple[Integer
     return [Trial(f"{name} seed {seed}", examples, train, test, seed) for seed, (train, test) in splits]
 
 
-def _check_unseen(unseen: Mapping[Trial, Flags]) -> None:
-    for trial, flags in unseen.items():
-        if not flags.any():
-            raise ValueError(f"unseen_only: every test caption of trial {trial.name} is also in its training split")
-
-
 def _scores(
     plan: AttackPlan, answers: Mapping[Trial, TrialScores], images: int, kept: Mapping[Trial, Flags] | None
 ) -> dict[str, AttackScores]:
-    percent = {name: _times_100(score) for name, score in CAPTION_SCORES.items()}
+    def percent(score: Quality) -> Quality:
+        return lambda log_probability, correct: 100 * score(log_probability, correct)
+
+    scores = {name: percent(score) for name, score in CAPTION_SCORES.items()}
     return {
-        side: AttackScores.of(columns, answers, percent, np.arange(images), kept)
+        side: AttackScores.of(columns, answers, scores, np.arange(images), kept)
         for side, columns in plan.trials.items()
     }
-
-
-def _times_100(score: Quality) -> Quality:
-    return lambda log_probability, correct: 100 * score(log_probability, correct)
 
 
 def _samples(
@@ -436,15 +409,6 @@ def _noise(scored: Mapping[str, AttackScores], notes: list[str]) -> dict[str, fl
         return {}
     widths = t.ppf(0.975, people - 1) * math.sqrt(1 + 1 / people)
     return {score: rounded(float(widths * scored["h"].of_columns(score).std(ddof=1))) for score in CAPTION_SCORES}
-
-
-def _trial_table(scored: AttackScores, seed: int) -> list[dict[str, float]]:
-    """One row a trial: its seed, its three scores, and how many captions it was scored on."""
-    scores = scored.estimates()
-    return [
-        {"seed": seed + number, "captions": int(count)} | {name: float(scores[name][number]) for name in scores}
-        for number, count in enumerate(scored.scored())
-    ]
 
 
 def _by_class(scored: AttackScores, values: tuple[str, ...], classes: Integers) -> dict[str, dict[str, float]]:

@@ -256,12 +256,7 @@ class Metric(Generic[P]):
         return frozenset(self._parameters) - {"captions"}
 
     def accepted(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of the options that it takes; None leaves its default.
-
-        >>> from captionbias.metrics import gender_error
-        >>> gender_error.accepted({"seed": 1, "trials": 2, "bootstrap": None})
-        {'seed': 1}
-        """
+        """Those of the options that it takes; None leaves its default."""
         return {name: value for name, value in options.items() if name in self.options() and value is not None}
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Result:

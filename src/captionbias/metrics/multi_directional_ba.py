@@ -20,6 +20,7 @@ from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.pair_counts import in_parts
 from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import whole_number
+from captionbias.scores import number_sets
 from captionbias.scores.cooccurrence import mals, mean_of_defined
 from captionbias.statistics.samples import bootstrap_samples
 
@@ -111,9 +112,6 @@ def multi_directional_ba(
         `..._null_high` is no evidence, whatever its interval. `combinations`: how many;
         `undefined_pairs_a_to_t`, `undefined_pairs_t_to_a`; `signature`. A direction without predictions is absent.
 
-    Raises:
-        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
-
     Source: Zhao, Andrews and Xiang 2023.
 
     >>> women, men = ["female"] * 4, ["male"] * 4
@@ -152,13 +150,7 @@ def multi_directional_ba(
             **undefined,
             **(_null(labels, groups, names, expand, seed) if controls and bootstrap and labels.human is None else {}),
         },
-        dict(
-            **labels.sources,
-            **data_source(labels),
-            at_least=at_least,
-            seed=seed,
-            bootstrap=bootstrap,
-        ),
+        dict(**labels.sources, **data_source(labels), at_least=at_least, seed=seed, bootstrap=bootstrap),
         labels.notes,
         {**labels.image_counts(pairs.attributes), "pairs": pairs.table(changes)} if details else None,
     )
@@ -197,10 +189,10 @@ def _mean_and_variance(key: str, changes: Floats) -> dict[str, Floats]:
 def _combinations(labels: ImageLabels, at_least: int) -> Flags:
     """The sets of tasks that images show, or human captions name: flags of shape `(combinations, tasks)`."""
     tasks = (labels.training or labels.human or labels.shown).tasks
-    combinations, counts = _distinct(tasks[tasks.any(axis=1)])
+    numbers, combinations = number_sets(tasks[tasks.any(axis=1)])
     if not len(combinations):
         raise ValueError(NO_TASKS)
-    chosen = combinations[counts >= at_least]
+    chosen = combinations[np.bincount(numbers) >= at_least]
     if not len(chosen):
         raise ValueError(f"at_least: no set of tasks is shared by {at_least} images or captions; give a smaller number")
     if labels.training is not None:
@@ -218,15 +210,9 @@ def _combinations(labels: ImageLabels, at_least: int) -> Flags:
     return chosen
 
 
-def _distinct(tasks: Flags) -> tuple[Flags, Integers]:
-    """The sets that rows are, and how many rows are each."""
-    packed, counts = np.unique(np.packbits(tasks, axis=1), axis=0, return_counts=True)
-    return np.unpackbits(packed, axis=1, count=tasks.shape[1]).astype(bool), counts
-
-
 def _shown(combinations: Flags, tasks: Flags) -> Flags:
     """Which combinations some image contains."""
-    images, _ = _distinct(tasks)
+    _, images = number_sets(tasks)
     contained = np.zeros(len(combinations), bool)
     for part in in_parts(len(images), CELLS_AT_ONCE // len(combinations) + 1):
         contained[~contained] = _contained(combinations[~contained], images[part]).any(axis=0)

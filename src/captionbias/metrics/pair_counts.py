@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Flags, Floats, Integers, sparse
 
 # With more images than groups, a replicate draws groups of images. The spread that it finds is as right on average, and
 # varies by 1 / sqrt(2 groups) of itself.
@@ -20,9 +20,6 @@ def random_groups(images: int, seed: int, most: int = GROUPS, copies: Integers |
     """The group of each image, shape `(images,)`: one image a group if there are few, else of equal size.
 
     `copies`: see `Captions.copies`; those of a picture are in one group.
-
-    >>> random_groups(3, seed=0).tolist(), random_groups(9, seed=0, most=3).tolist()
-    ([0, 1, 2], [1, 1, 2, 0, 0, 0, 2, 1, 2])
     """
     if copies is not None:
         return random_groups(int(copies.max()) + 1, seed, most)[copies]
@@ -56,16 +53,10 @@ class PairCounts:
     @cached_property
     def _counts(self) -> Any:
         """How often each group has each pair: sparse, `(pairs, groups)`."""
-        from scipy.sparse import csr_array
-
-        where = np.concatenate(self._cells), np.concatenate(self._groups)
-        shape = self._shape[0] * self._shape[1], int(self._group.max()) + 1
-        return csr_array((np.ones(len(where[0])), where), shape=shape)
+        cells, groups = np.concatenate(self._cells), np.concatenate(self._groups)
+        return sparse(np.ones(len(cells)), (cells, groups), (int(np.prod(self._shape)), int(self._group.max()) + 1))
 
     def of(self, multiplicity: Floats | None = None) -> Floats:
-        """The counts when group `g` is drawn `multiplicity[g, r]` times: shape `(left, right, replicates)`.
-
-        For None each is drawn once: shape `(left, right, 1)`.
-        """
+        """The counts with group `g` drawn `multiplicity[g, r]` times (None: once): `(left, right, replicates)`."""
         flat = self._counts.sum(axis=1)[:, None] if multiplicity is None else self._counts @ multiplicity
         return np.asarray(flat, np.float64).reshape(*self._shape, -1)

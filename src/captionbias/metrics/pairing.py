@@ -15,11 +15,8 @@ PAIRINGS = ("held-out", "every-caption")
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """The human captions of some trials.
-
-    `seeds`: of the trials. `human`: the rows of their captions among all human ones. `held_out`: whether one was drawn
-    for each image, so that the others can say what the image shows.
-    """
+    """The human captions of some trials: the trials' seeds, the rows of their captions among all human ones, and
+    whether one was drawn for each image, so that the others can say what the image shows."""
 
     seeds: Sequence[int]
     human: Integers
@@ -39,11 +36,7 @@ def pairings(words: Words, images: int, kind: str, seeds: Sequence[int]) -> list
 
 
 def drawn_captions(human_image: Integers, images: int, seed: int) -> Integers:
-    """The row of one human caption of each image that has any, drawn with this seed.
-
-    >>> drawn_captions(np.array([0, 0, 1, 3]), images=4, seed=0).tolist()
-    [1, 2, 3]
-    """
+    """The row of one human caption of each image that has any, drawn with this seed."""
     counts = np.bincount(human_image, minlength=images)
     places = (np.random.default_rng([seed, 8]).random(images) * counts).astype(np.int64)
     return (np.cumsum(counts) - counts + places)[counts > 0]
@@ -57,15 +50,7 @@ def named_by_any(human_image: Integers, images: int, named: Flags) -> Flags:
 
 
 def named_by_others(human_image: Integers, images: int, named: Flags, drawn: Integers) -> tuple[Flags, Flags]:
-    """What the captions of an image that were not drawn name, `(images, labels)`, and whether there are any.
-
-    `named`: what every human caption names, `(captions, labels)`.
-
-    >>> named = np.array([[True, False], [False, True], [True, True]])
-    >>> flags, known = named_by_others(np.array([0, 0, 1]), 2, named, drawn=np.array([0, 2]))
-    >>> flags.tolist(), known.tolist()
-    ([[False, True], [False, False]], [True, False])
-    """
+    """What the captions of an image that were not drawn name, `(images, labels)`, and whether there are any."""
     others = np.ones(len(human_image), bool)
     others[drawn] = False
     image = human_image[others]

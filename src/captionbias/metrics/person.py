@@ -88,14 +88,6 @@ def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Capti
     """The captioner's captions and one human caption of the same images, both with the other human captions.
 
     None without a captioner, or where no image has two human captions.
-
-    >>> from captionbias.captions import check_captions
-    >>> captions = check_captions(
-    ...     predictions=["a dog", "a cat"], references=[["a pup", "a dog"], ["a cat"]], attributes=["female", "male"]
-    ... )
-    >>> captioner, person = captioner_and_person(captions, seed=0)
-    >>> captioner.predictions, captioner.references == person.references, len(person)
-    (('a dog',), True, 1)
     """
     if captions.predictions is None or captions.references is None:
         return None
@@ -107,18 +99,8 @@ def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Capti
     others = tuple(
         (*captions.references[row][: drawn[row]], *captions.references[row][drawn[row] + 1 :]) for row in rows
     )
-
-    def of_rows(values: tuple[Any, ...] | None) -> Any:
-        return None if values is None else tuple(values[row] for row in rows)
-
-    captioner = replace(
-        captions,
-        predictions=of_rows(captions.predictions),
-        references=others,
-        attributes=tuple(captions.attributes[row] for row in rows),
-        tasks=of_rows(captions.tasks),
-        image_ids=of_rows(captions.image_ids),
-    )
+    columns: dict[str, Any] = {name: column and tuple(column) for name, column in captions.columns(rows).items()}
+    captioner = replace(captions, **columns | {"references": others})
     person = captioner.with_predictions([captions.references[row][drawn[row]] for row in rows])
     if captions.copies is not None:  # which the others alone may be too few to tell
         copies = np.unique(captions.copies[rows], return_inverse=True)[1]

@@ -19,13 +19,6 @@ def preset_settings(metric: str, preset: str, **chosen: Any) -> tuple[str, dict[
     """The preset's own name and its settings, with those that the caller chose (not None) in their place.
 
     `papers` is the metric's protocol of its paper.
-
-    >>> name, settings = preset_settings("lic", "papers", trials=2)
-    >>> name, settings["encoder"], settings["trials"]
-    ('lic-2022', 'lstm-lic', 2)
-
-    Raises:
-        ValueError: an unknown preset or alignment, or trials that are not a whole number of 1 or more.
     """
     presets = METRICS[metric].presets
     name = next(iter(presets)) if preset == "papers" else preset
@@ -42,28 +35,14 @@ def preset_settings(metric: str, preset: str, **chosen: Any) -> tuple[str, dict[
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
-    """The argument `name` as an int: numpy's whole numbers are as good as Python's, True and 3.0 are not.
-
-    >>> whole_number("bootstrap", 1000, least=0)
-    1000
-
-    Raises:
-        ValueError: not a whole number, or below `least`.
-    """
+    """The argument `name` as an int: numpy's whole numbers are as good as Python's, True and 3.0 are not."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be a whole number of {least} or more, not {value!r}")
     return int(value)
 
 
 def replicate_count(bootstrap: Any) -> int:
-    """The argument `bootstrap`: 0, or enough replicates for an interval.
-
-    >>> replicate_count(1000)
-    1000
-
-    Raises:
-        ValueError: not a whole number, below 0, or so few that their range is no 95% interval.
-    """
+    """The argument `bootstrap`: 0, or enough replicates for an interval."""
     count = whole_number("bootstrap", bootstrap, least=0)
     if 0 < count < LEAST_REPLICATES:
         raise ValueError(f"bootstrap must be {LEAST_REPLICATES} or more, or 0 for no intervals, not {count}")
@@ -71,45 +50,38 @@ def replicate_count(bootstrap: Any) -> int:
 
 
 def signature(**parts: Any) -> str:
-    """Everything that changes the score, as `name:value|...`, in the manner of sacreBLEU.
-
-    >>> signature(attacker="bow", trials=10)
-    'attacker:bow|trials:10|v:0.1.0'
-    """
+    """Everything that changes the score, as `name:value|...`, in the manner of sacreBLEU."""
     return "|".join(f"{name}:{value}" for name, value in {**parts, "v": __version__}.items())
 
 
 def lexicon_name(lexicon: Lexicon, source: object) -> str:
-    """A built-in lexicon's name; for a user's own, its name and a digest of its words; both of each part of a crossing.
-
-    >>> from captionbias.text import load_lexicon
-    >>> lexicon_name(load_lexicon(["gender", "race"]), ["gender", "race"])
-    'gender+race'
-    """
+    """A built-in lexicon's name; for a user's own, its name and a digest of its words; of a crossing, each part's."""
     if lexicon.parts:
         sources = source if isinstance(source, (list, tuple)) else lexicon.parts
         return "+".join(lexicon_name(part, each) for part, each in zip(lexicon.parts, sources, strict=True))
     if isinstance(source, str) and source == lexicon.name:
         return source
-    content = repr((lexicon.mask, sorted(lexicon.groups.items()), sorted(lexicon.masked_only)))
-    return f"{lexicon.name}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
+    return f"{lexicon.name}-{_digest((lexicon.mask, sorted(lexicon.groups.items()), sorted(lexicon.masked_only)))}"
 
 
 def vectors_name(vectors: Any) -> str:
-    """A file's name, or what word vectors say they are."""
+    """A file's name, or what word vectors say they are, as `called`."""
     return (
         Path(vectors).name if isinstance(vectors, (str, Path)) else getattr(vectors, "called", type(vectors).__name__)
     )
 
 
 def alignment_name(settings: Mapping[str, Any]) -> str:
-    """`constant`, or `contextual` with its vectors and its threshold; vectors may say what they are as `called`.
+    """`constant`, or `contextual` with its vectors and its threshold; to a captioner's own vocabulary also a digest."""
+    parts, vocabulary = [settings["alignment"]], settings.get("vocabulary")
+    if settings.get("names_kept"):
+        parts.append("names-kept")
+    if settings["alignment"] == "contextual":
+        parts += [vectors_name(settings["vectors"]), f"{settings['delta']:g}"]
+    if vocabulary:
+        parts.append(f"to-{_digest(sorted(vocabulary))}")
+    return ",".join(parts)
 
-    To a captioner's own vocabulary also a digest of its words.
-    """
-    alignment, vectors, vocabulary = settings["alignment"], settings["vectors"], settings.get("vocabulary")
-    alignment += ",names-kept" if settings.get("names_kept") else ""
-    to = f",to-{hashlib.sha256(repr(sorted(vocabulary)).encode()).hexdigest()[:8]}" if vocabulary else ""
-    if settings["alignment"] == "constant":
-        return f"{alignment}{to}"
-    return f"{alignment},{vectors_name(vectors)},{settings['delta']:g}{to}"
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:8]

@@ -3,7 +3,6 @@ follow the attribute, more than when a person describes the same images?"""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -30,9 +29,7 @@ from captionbias.metrics.sway_counts import (
     note_suggested,
     read_named,
 )
-from captionbias.scores.sway import (
-    Leans,
-)
+from captionbias.scores.sway import Leans
 from captionbias.statistics.samples import Extreme, Sample, bootstrap_samples
 from captionbias.text import LexiconSource, load_lexicon
 
@@ -41,12 +38,11 @@ CELL_SHARES = ("right", "wrong", "none", "wrong_of_named")
 
 def _entries() -> Iterable[Score]:
     def score(key: str, label: str, meaning: str, **also: Any) -> Score:
-        key = f"sway_{key}"
-        direction = key[5:11]
-        values = {"sense": "amplification", "direction": direction, "row": f"  {label}", "task": key}
+        direction, key = key[:6], f"sway_{key}"
+        also = {"sense": "amplification", "direction": direction, "row": f"  {label}", "task": key} | also
         bounds = DOUBLE_PERCENT if direction == "t_to_a" else ANY
         whole = f"sway {DIRECTIONS[direction]}, of 100" + (f", {label}" if label else "")
-        return Score(key, whole, 1, bounds, meaning, **values | also)
+        return Score(key, whole, 1, bounds, meaning, **also)
 
     def ends(key: str, label: str, what: str) -> Iterable[Score]:
         for end in ("least", "most"):
@@ -166,9 +162,6 @@ def sway(
         samples). `sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value.
         And `signature`.
 
-    Raises:
-        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
-
     Source: this project. T to A: separation as in Hardt et al. 2016, strata as in Mantel and Haenszel 1959. A to T:
     Robinson 1988, Chernozhukov et al. 2018.
 
@@ -230,25 +223,21 @@ def sway(
 
 def _scores(samples: Mapping[str, Sample], named: NamedImages, goes_with: Flags) -> dict[str, Sample]:
     """The samples of the catalogue's scores."""
-    found: dict[str, Sample] = {}
+    scores: dict[str, Sample] = {}
+
+    def add(key: str, low: str, high: str, among: Sequence[Sample]) -> None:
+        scores.update({f"{key}_{low}": Extreme.of(min, among), f"{key}_{high}": Extreme.of(max, among)})
+
     for form in ("", "_lost"):
-        key = f"sway_t_to_a{form}"
-        of_values = [samples[f"value{form}:{value}"] for value in named.values]
-        found |= {
-            key: samples[key],
-            f"{key}_least": Extreme.of(min, of_values),
-            f"{key}_most": Extreme.of(max, of_values),
-        }
+        scores[f"sway_t_to_a{form}"] = samples[f"sway_t_to_a{form}"]
+        add(f"sway_t_to_a{form}", "least", "most", [samples[f"value{form}:{value}"] for value in named.values])
+    scores["sway_a_to_t"] = samples["sway_a_to_t"]
     ends = [samples[f"sway_a_to_t{end}"] for end in ENDS]
+    add("sway_a_to_t", "low", "high", ends)
     without = [samples[f"without:{task}{end}"] for task in np.flatnonzero(goes_with.any(axis=1)) for end in ENDS]
-    without = [replace(one, per_trial=one.per_trial[:, :0], replicates=one.replicates[:0]) for one in without or ends]
-    return found | {
-        "sway_a_to_t": samples["sway_a_to_t"],
-        "sway_a_to_t_low": Extreme.of(min, ends),
-        "sway_a_to_t_high": Extreme.of(max, ends),
-        "sway_a_to_t_least": Extreme.of(min, without),
-        "sway_a_to_t_most": Extreme.of(max, without),
-    }
+    bare = [replace(one, per_trial=one.per_trial[:, :0], replicates=one.replicates[:0]) for one in without or ends]
+    add("sway_a_to_t", "least", "most", bare)
+    return scores
 
 
 def _tables(
@@ -256,30 +245,23 @@ def _tables(
 ) -> dict[str, Any]:
     """The nested tables; see `sway`."""
 
-    def written(key: str, name: str) -> dict[str, float]:
-        estimate = samples[key].estimate()
-        return {} if estimate is None else estimate._replace(detectable=None).flat(name)
+    def written(names: Mapping[str, str]) -> dict[str, float]:
+        """The numbers of these samples, by the names they get."""
+        estimates = {name: samples[key].estimate() for name, key in names.items()}
+        flat = (one._replace(detectable=None).flat(name) for name, one in estimates.items() if one)
+        return {key: number for numbers in flat for key, number in numbers.items()}
 
     counts = np.mean([one.table()[..., 0].sum(axis=2) for one in compared], axis=0)  # (values, values + 1, kinds)
-    cells: list[dict[str, Any]] = []
-    for (row, value), (column, beside) in itertools.product(enumerate(named.values), enumerate((*named.values, None))):
-        shares = {
-            f"{who}_{what}": written(f"cell:{who}:{value}:{beside}:{what}", f"{who}_{what}")
-            for who in ("captioner", "person")
-            for what in CELL_SHARES
-        }
-        cells.append(
-            {"attribute": value, "suggested": beside, "images": float(counts[row, column, 0])}
-            | {key: number for of_share in shares.values() for key, number in of_share.items()}
-        )
-    forms = {"": "", "_captioner": ":captioner", "_person": ":person"}
+    parties = [(who, what) for who in ("captioner", "person") for what in CELL_SHARES]
+    cells: list[dict[str, Any]] = [
+        {"attribute": value, "suggested": beside, "images": float(counts[row, column, 0])}
+        | written({f"{who}_{what}": f"cell:{who}:{value}:{beside}:{what}" for who, what in parties})
+        for row, value in enumerate(named.values)
+        for column, beside in enumerate((*named.values, None))
+    ]
     tasks = [
         {"task": named.tasks[task], "attribute": named.values[value]}
-        | {
-            key: number
-            for name, form in forms.items()
-            for key, number in written(f"pair:{task}:{value}{form}", f"beta{name}").items()
-        }
+        | written({f"beta{who and '_' + who}": f"pair:{task}:{value}:{who}" for who in ("", "captioner", "person")})
         | {"named_captioner": _named_shares(named, named.captioner_tasks[:, task])}
         | {"named_person": _named_shares(named, named.people_tasks[:, task], named.image)}
         for task, value in zip(*np.nonzero(leans.goes_with), strict=True)
@@ -290,7 +272,7 @@ def _tables(
         "attribute_counts": {value: int((named.value == number).sum()) for number, value in enumerate(named.values)},
         "cells": cells,
         "t_to_a": [
-            {"attribute": value} | written(f"difference:{value}", "extra") | written(f"difference_lost:{value}", "lost")
+            {"attribute": value} | written({"extra": f"difference:{value}", "lost": f"difference_lost:{value}"})
             for value in named.values
         ],
         "error_ratio": {

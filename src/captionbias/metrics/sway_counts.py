@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.captions import Captions, Words
 from captionbias.metrics.inputs import check_tasks_named, copies_of, named_in, note_labels_from_captions, with_values
 from captionbias.metrics.label_inputs import tasks_of_lexicon, value_numbers
@@ -19,7 +20,6 @@ from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import drawn_captions, named_by_any
 from captionbias.scores.sway import (
     Leans,
-    Naming,
     error_difference,
     error_ratio,
     leans_of,
@@ -35,13 +35,13 @@ BEARER = "person"  # whoever has the attribute is no task
 SHIPPED = "gender_coco_objects"
 OWN = "own"
 FEW, LEAST_AGREEMENT = 20, 0.5
-ENDS = ("_all_there", "_made_up")  # of A to T: what is named beyond the tasks known
+ENDS = ("_all_there", "_made_up")  # of A to T: what is named beyond the tasks known; people may not mention it
 NO_VALUE = -1
 
 
 class SwayImages(NamedTuple):
-    """What the first draw compares, an entry an image: its row among the captions, and numbers of `values`: its own,
-    the one that its tasks suggest, and those that the captioner and the drawn person name; -1 for none."""
+    """What a draw compares, an entry an image: its row among the captions, and numbers of `values`: its own, the one
+    that its tasks suggest, and those that the captioner and the drawn person name; -1 for none."""
 
     values: tuple[str, ...]
     row: Integers
@@ -56,38 +56,31 @@ class SwayImages(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NamedImages:
-    """What is read from captions, of the `n` images that can be compared.
-
-    `row`: each image's row. `value`: the number of its attribute value, `(n,)`. `captioner`, `people`: the number of
-    the value that each caption names alone, -1 if none or several, `(n,)` and `(captions,)`. `people_name`: whether a
-    human caption names its image's value, `(captions,)`. `image`: the image of each human caption. `captioner_tasks`,
-    `people_tasks`: `(n, tasks)`, `(captions, tasks)`. `given`: the tasks that images show if they are given.
-    `pictures`: see `Captions.copies`.
-    """
+    """What is read from captions, of the `n` images that can be compared."""
 
     values: tuple[str, ...]
     tasks: tuple[str, ...]
-    row: Integers
-    value: Integers
-    captioner: Integers
-    people: Integers
-    people_name: Flags
-    image: Integers
+    row: Integers  # each image's row
+    value: Integers  # the number of its attribute value
+    captioner: Integers  # the number of the value that each caption names alone, -1 if none or several
+    people: Integers  # the same of human captions, `(captions,)`
+    people_name: Flags  # whether a human caption names its image's value
+    image: Integers  # of each human caption
     captioner_tasks: Flags
     people_tasks: Flags
-    given: Flags | None
-    pictures: Integers | None
+    given: Flags | None  # the tasks that images show, if they are given
+    pictures: Integers | None  # see `Captions.copies`
 
 
 def read_named(captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer: str, notes: list[str]) -> NamedImages:
     """What captions name, of the images that can be compared."""
     captions = with_values(captions, attribute, tokenizer, notes)
     words = captions.words(tokenizer)
-    whole = np.array(
-        [all(parts) for parts in attribute.named_parts()] if attribute.parts else [True] * len(attribute.labels)
-    )
+    whole = np.ones(len(attribute.labels), bool)
+    if attribute.parts:
+        whole = np.all(attribute.named_parts(), axis=1)
     labels = tuple(itertools.compress(attribute.labels, whole))
-    value = value_numbers(captions.attributes, labels, attribute)
+    value = value_numbers(captions, labels)
     values_named = named_in(words.tokens, attribute, tokenizer)[:, whole]
     note_labels_from_captions(words, values_named, value, notes)
     every_task = named_in(words.tokens, task, tokenizer)
@@ -211,23 +204,17 @@ def note_suggested(images: SwayImages, notes: list[str]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """One draw: the captioner beside one drawn person, in counts and sums by group of images.
-
-    `cells`: captions by true value, suggested value (the last: none), stratum and kind (all; the captioner's that name
-    a value, the right one; the person's likewise), `(cells, groups)`. `shape`: of the cells. `pairs`: the task and the
-    value of each pair that goes together, `(2, pairs)`. `complete`: whether the tasks are all that images show.
-    `level`: see `_naming_level`. `sums`: of each pair `captioner`, `person_shown`,
-    `person_other`, `task_shown`, `task_other`, `human_shown`, `human_other`, and of each value `spread`: `(rows,
-    groups)`.
-    """
+    """One draw: the captioner beside one drawn person, in counts and sums by group of images."""
 
     images: SwayImages
+    # Captions by true value, suggested value (the last: none), stratum and kind (all; the captioner's that name a
+    # value, the right one; the person's likewise), `(cells, groups)`.
     cells: Any
-    shape: tuple[int, ...]
-    pairs: Integers
-    sums: Floats
-    complete: bool
-    level: Floats
+    shape: tuple[int, ...]  # of the cells
+    pairs: Integers  # the task and the value of each pair that goes together, `(2, pairs)`
+    sums: Floats  # see `_sums`
+    complete: bool  # whether the tasks are all that images show
+    level: Floats  # see `_naming_level`
 
     def table(self, multiplicity: Floats | None = None) -> Floats:
         """Captions by true value, suggested value, stratum and kind, `(values, values + 1, strata, 5, replicates)`."""
@@ -235,63 +222,84 @@ class Compared:
         return np.asarray(flat, np.float64).reshape(*self.shape, -1)
 
     def quantities(self, multiplicity: Floats) -> dict[str, Floats]:
-        values = self.images.values
         table = self.table(multiplicity)
-        found = _t_to_a(table, values)
+        return self._t_to_a(table) | self._cells(table) | self._a_to_t(self.sums @ multiplicity)
+
+    def _cells(self, table: Floats) -> dict[str, Floats]:
+        """The percentages of each cell's captions."""
+        shares: dict[str, Floats] = {}
+        values = self.images.values
         for (number, value), (other, beside) in itertools.product(enumerate(values), enumerate((*values, None))):
-            everyone, m_named, m_right, h_named, h_right = table[number, other].sum(axis=0)
-            for who, named, right in (("captioner", m_named, m_right), ("person", h_named, h_right)):
+            everyone, *of_sides = table[number, other].sum(axis=0)
+            for who, (named, right) in (("captioner", of_sides[:2]), ("person", of_sides[2:])):
                 place = f"cell:{who}:{value}:{beside}"
-                found |= {
+                shares |= {
                     f"{place}:right": 100 * _share(right, everyone),
                     f"{place}:wrong": 100 * _share(named - right, everyone),
                     f"{place}:none": 100 * _share(everyone - named, everyone),
                     f"{place}:wrong_of_named": 100 * _share(named - right, named),
                 }
-        naming = self.naming(multiplicity)
-        parts = {"": naming.swayed(), "_made_up": naming.made_up(), "_all_there": naming.all_there()}
+        return shares
+
+    def _t_to_a(self, table: Floats) -> dict[str, Floats]:
+        """The scores of T to A, each value's part of them among them."""
+        scores, values = {}, self.images.values
+        forms = {"": (1, 1, 2, 3, 4), "_lost": (0, 0, 2, 0, 4)}  # how often, who is right: the captioner, the person
+        for form, (weight, m_all, m_right, h_all, h_right) in forms.items():
+            sides = [_beside(table, number) for number in range(len(values))]  # (strata, 2, kinds, replicates) each
+            difference = np.array(
+                [
+                    _errors(error_difference, both, m_all, m_right) - _errors(error_difference, both, h_all, h_right)
+                    for both in sides
+                ]
+            )
+            captions = table[:, :-1, :, weight].sum(axis=(0, 1, 2))
+            share = np.array([both[:, 0, weight].sum(axis=0) for both in sides]) / np.maximum(captions, 1)
+            known = ~np.isnan(difference)
+            whole = np.where(known, difference * share, 0.0).sum(axis=0)
+            scores[f"sway_t_to_a{form}"] = 100 * np.where(known.any(axis=0), whole, np.nan)
+            for number, value in enumerate(values):
+                scores[f"value{form}:{value}"] = 100 * difference[number] * share.sum(axis=0)
+                scores[f"difference{form}:{value}"] = 100 * difference[number]
+        return scores
+
+    def _a_to_t(self, sums: Floats) -> dict[str, Floats]:
+        """The scores of A to T, without each task, and each pair's part of them: how much more often the captioner
+        names the task for the value than a person who names it as often."""
+        tasks, values = self.pairs
+        spread = sums[7 * len(tasks) :][values]
+        # In a replicate that has a value in no image there is nothing to divide.
+        often = np.where(spread > 0, spread, np.nan)
+        rows = sums[: 7 * len(tasks)].reshape(7, len(tasks), sums.shape[1])
+        captioner, shown, other = (row / often for row in rows[:3])
+        rate, elsewhere = naming_rates(rows[3], rows[5]), naming_rates(rows[4], rows[6])
+        parts = {"": captioner - rate * (shown + other)}
         if self.complete:
             parts |= dict.fromkeys(ENDS, parts[""])
+        else:
+            made_up = captioner - rate * shown
+            parts |= {"_made_up": made_up, "_all_there": made_up - elsewhere * other}
+        scores, unit = {}, 100 / len(self.images.values)
         for form, part in parts.items():
-            whole = part.sum(axis=0) if len(part) else np.full(multiplicity.shape[1], np.nan)
-            found[f"sway_a_to_t{form}"] = 100 / len(values) * whole
-            for task in np.unique(self.pairs[0]) if form else ():
-                rest = part[self.pairs[0] != task].sum(axis=0)
-                found[f"without:{task}{form}"] = 100 / len(values) * rest
-        person = naming.person_shown + naming.person_other
+            whole = part.sum(axis=0) if len(part) else np.full(part.shape[1], np.nan)
+            scores[f"sway_a_to_t{form}"] = unit * whole
+            for task in np.unique(tasks) if form else ():
+                scores[f"without:{task}{form}"] = unit * part[tasks != task].sum(axis=0)
+        of_pairs = {"": parts[""], "captioner": captioner, "person": shown + other}
         for number, (task, value) in enumerate(self.pairs.T):
-            pair = f"pair:{task}:{value}"
-            found[pair] = 100 * parts[""][number]
-            found |= {f"{pair}:captioner": 100 * naming.captioner[number], f"{pair}:person": 100 * person[number]}
-        return found
+            scores |= {f"pair:{task}:{value}:{who}": 100 * part[number] for who, part in of_pairs.items()}
+        return scores
 
     def error_ratio(self, named: int, right: int) -> float:
         """How many times as often a value is named wrong beside tasks that suggest another: the geometric mean over
         values, of the captioner (kinds 1 and 2) or the person (3 and 4)."""
-        ratios = []
-        for number, table in enumerate(self.table()[..., 0]):
-            along, against = table[number], table[:-1].sum(axis=0) - table[number]
-            both = np.stack((against, along), axis=1)
-            ratios.append(error_ratio(both[:, :, named], both[:, :, named] - both[:, :, right]))
+        table = self.table()[..., 0]
+        ratios = [_errors(error_ratio, _beside(table, number), named, right) for number in range(len(table))]
         return float(np.exp(np.mean(np.log(ratios))))
-
-    def naming(self, multiplicity: Floats) -> Naming:
-        pairs = self.pairs.shape[1]
-        rows = self.sums @ multiplicity
-        spread = rows[7 * pairs :][self.pairs[1]]
-        captioner, shown, other, task_shown, task_other, human_shown, human_other = rows[: 7 * pairs].reshape(
-            7, pairs, multiplicity.shape[1]
-        )
-        rate, elsewhere = naming_rates(task_shown, human_shown), naming_rates(task_other, human_other)
-        # In a replicate that has a value in no image there is nothing to divide.
-        often = np.where(spread > 0, spread, np.nan)
-        return Naming(captioner / often, shown / often, other / often, rate, elsewhere)
 
 
 def compare(named: NamedImages, leans: Leans, own: bool, groups: Integers, seed: int) -> Compared:
     """The captioner beside the person whom this seed draws; `own`: leans leave each image itself out."""
-    from scipy.sparse import csr_array
-
     images, values = len(named.value), len(named.values)
     drawn = drawn_captions(named.image, images, seed)
     other = np.ones(len(named.image), bool)
@@ -313,7 +321,7 @@ def compare(named: NamedImages, leans: Leans, own: bool, groups: Integers, seed:
     place = (named.value * (values + 1) + np.where(suggested == NO_VALUE, values, suggested)) * shape[2] + stratum
     row, kind = np.nonzero(kinds)
     where = place[row] * shape[3] + kind, groups[row]
-    cells = csr_array((np.ones(len(row)), where), shape=(int(np.prod(shape)), int(groups.max()) + 1))
+    cells = sparse(np.ones(len(row)), where, (int(np.prod(shape)), int(groups.max()) + 1))
     pairs = np.array(np.nonzero(leans.goes_with), np.int64)
     human = named.people_tasks[drawn]
     contents: Floats = np.concatenate((shown, share), axis=1)
@@ -338,9 +346,8 @@ def _count_by(image: Integers, flags: Flags, images: int) -> Floats:
 def _sums(
     named: NamedImages, contents: Floats, shown: Flags, human: Flags, pairs: Integers, groups: Integers, seed: int
 ) -> Floats:
-    """The sums that A to T is made of, by group of images; see `Compared`."""
-    from scipy.sparse import csr_array
-
+    """The sums that A to T is made of: of each pair `captioner`, `person_shown`, `person_other`, `task_shown`,
+    `task_other`, `human_shown`, `human_other`, and of each value `spread`: `(rows, groups)`."""
     images, values = len(named.value), len(named.values)
     task, value = pairs
     used, column = np.unique(task, return_inverse=True)
@@ -352,7 +359,7 @@ def _sums(
     units = int(groups.max()) + 1
 
     def by_group(weight: Floats, table: Any) -> Floats:
-        where = csr_array((weight, (groups, np.arange(images))), shape=(units, images))
+        where = sparse(weight, (groups, np.arange(images)), (units, images))
         return np.asarray(where @ np.asarray(table, np.float64)).T
 
     width = len(used)
@@ -378,34 +385,16 @@ def _naming_level(named: NamedImages, shown: Flags, human: Flags, leans: Leans) 
     return np.array([_share(captioner[rows].sum(), (person[rows].sum(axis=0) * rate).sum()) for rows in of_values])
 
 
-# From a draw's counts to scores
+def _beside(table: Floats, value: int) -> Floats:
+    """Captions of images with this value beside tasks that suggest another and beside tasks that suggest it, `(strata,
+    2, kinds, ...)`, from the table of a draw."""
+    along = table[value, value]
+    return np.stack((table[value, :-1].sum(axis=0) - along, along), axis=1)
 
 
-def _t_to_a(table: Floats, values: tuple[str, ...]) -> dict[str, Floats]:
-    """The scores of T to A, each value's part of them among them; from the table of a draw."""
-    found: dict[str, Floats] = {}
-    forms = {"": (1, 1, 2, 3, 4), "_lost": (0, 0, 2, 0, 4)}  # how often, who is right: of the captioner, of the person
-    for form, (weight, m_all, m_right, h_all, h_right) in forms.items():
-        differences, against = [], []
-        for number in range(len(values)):
-            along = table[number, number]
-            other = table[number, :-1].sum(axis=0) - along
-            both = np.stack((other, along), axis=1)  # (strata, 2, kinds, replicates)
-            by_side = [
-                error_difference(both[:, :, n], both[:, :, n] - both[:, :, right])
-                for n, right in ((m_all, m_right), (h_all, h_right))
-            ]
-            differences.append(by_side[0] - by_side[1])
-            against.append(other[:, weight].sum(axis=0))
-        captions = table[:, :-1, :, weight].sum(axis=(0, 1, 2))
-        difference, share = np.array(differences), np.array(against) / np.maximum(captions, 1)
-        known = ~np.isnan(difference)
-        whole = np.where(known, difference * share, 0.0).sum(axis=0)
-        found[f"sway_t_to_a{form}"] = 100 * np.where(known.any(axis=0), whole, np.nan)
-        for number, value in enumerate(values):
-            found[f"value{form}:{value}"] = 100 * difference[number] * share.sum(axis=0)
-            found[f"difference{form}:{value}"] = 100 * difference[number]
-    return found
+def _errors(compare: Callable[[Floats, Floats], Floats], captions: Floats, named: int, right: int) -> Floats:
+    """Errors on both sides compared: of the captions of one kind those that are not of the other."""
+    return compare(captions[:, :, named], captions[:, :, named] - captions[:, :, right])
 
 
 def _share(part: Any, whole: Any) -> Any:

@@ -58,21 +58,13 @@ def noise(estimates: Mapping[str, Estimate], key: str) -> float:
 
 
 def a_little(estimates: Mapping[str, Estimate], key: str) -> bool:
-    """Whether a score, on one side of 0, may still be within the margin.
-
-    >>> a_little({"sway_t_to_a": Estimate(0.7, 0.2, 1.1)}, "sway_t_to_a")
-    True
-    """
+    """Whether a score, on one side of 0, may still be within the margin."""
     low, high = _ends(estimates[key])
     return min(abs(low), abs(high)) < margin_of(estimates, key)
 
 
 def detectable(estimates: Mapping[str, Estimate], key: str) -> float | None:
-    """How large the score would have to be for its verdict to be more or less in four of five samples of this size.
-
-    >>> detectable({"lic": Estimate(1.0, -0.5, 2.5, detectable=2.1)}, "lic")
-    2.1
-    """
+    """How large the score would have to be for its verdict to be more or less in four of five samples of this size."""
     score = catalogue.SCORES[key]
     sizes = [estimates[one].detectable for one in (key, *score.above, *score.below) if one in estimates]
     return max((size for size in sizes if size is not None), default=None)

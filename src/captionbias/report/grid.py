@@ -100,11 +100,7 @@ def grouped(groups: Iterable[tuple[Sequence[str], Iterable[list[Cell]]]]) -> lis
 
 
 def cell_text(cell: Cell, form: str) -> str:
-    """A cell as text.
-
-    >>> cell_text(0.123456, ".3f"), cell_text(None, ".3f"), cell_text(-0.00001, ".3f"), cell_text("nic", "")
-    ('0.123', '-', '0.000', 'nic')
-    """
+    """A cell as text."""
     if cell is None:
         return "-"
     if isinstance(cell, str):

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias._version import __version__
-from captionbias.analysis.resampling import FORMS, pair_name
 from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
 from captionbias.io.formats import csv_text, json_text
@@ -22,18 +21,17 @@ from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.verdicts import CANNOT_TELL
 from captionbias.report import charts, matrix, people, sensitivity, views
 from captionbias.report.grid import cell_text
-from captionbias.report.picture import Picture
 from captionbias.report.svg import STYLE, tone
-from captionbias.report.wording import grouped_notes, percent, subjects
+from captionbias.report.wording import FORMS, grouped_notes, named_things, pair_name, percent
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
     from captionbias.images.attributions import ImageAttributions
-    from captionbias.report.charts import Chart
-    from captionbias.report.grid import Grid
+    from captionbias.report.picture import Picture
 
 TOP = 30  # rows of the sources on the page; all of them are in its data
+FEW_TASKS = 6  # before one asks for more
 WORDS = 12  # of an attribute value, before one asks for more
 ARTICLES = ("a", "an", "the")
 NUMBER = re.compile(r"\d[\d.,]*")
@@ -49,29 +47,9 @@ def write_report(audit: Audit, path: str | Path, *, title: str | None = None, co
 
 
 def html_report(audit: Audit, *, title: str | None = None, command: str | None = None) -> str:
-    """An audit as one HTML page: the answer to each question about each captioner, who is named wrong beside what, with
-    captions, what could be wrong, and every table; its data, JSON by gzip in base64, are in `<script id="audit-data">`.
-
-    It loads nothing, and its content security policy forbids it to. In a frame it has no title of its own, and posts
-    its height to the page around it, as `{captionbias: {height: pixels}}`, whenever that changes.
-
-    Args:
-        audit: from `captionbias.analysis.audit.audit`.
-        title: of the page.
-        command: the command that reproduces it, to be shown.
-
-    Raises:
-        ValueError: jinja2 is missing.
-
-    >>> from captionbias.analysis.audit import audit
-    >>> from captionbias.synthetic import plant
-    >>> people = vars(plant(200))
-    >>> found = audit({"faithful": people.pop("predictions")}, **people, metrics=["lic"], trials=2)
-    >>> "LIC x 100" in html_report(found)
-    True
-    """
+    """An audit as one HTML page that loads nothing; its data, JSON by gzip in base64, are in `#audit-data`."""
     scores = views.scores(audit)
-    attribute, tasks = subjects(audit)
+    attribute, tasks = (named_things(audit)[one] for one in ("attribute", "tasks"))
     answers = matrix.matrix_of(audit)
     data = gzip.compress(json_text(audit.as_dict()).encode(), 6, mtime=0)
     return _rendered(
@@ -88,7 +66,6 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         opened=next(iter(answers.rows)),
         people=people,
         doubts=people.doubts(audit),
-        aligned=any(charts.by_delta(audit, name, one) for name in audit.captioners for one in DIRECTIONS),
         notes_of=_alike(grouped_notes(audit)),
         views=views,
         charts=charts,
@@ -110,28 +87,20 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         tasks=tasks,
         top=TOP,
         shown_pairs=PAIRS,
+        few_tasks=FEW_TASKS,
         shown_words=WORDS,
         data=b64encode(data).decode(),
         scores_csv=json.dumps(csv_text([column.name for column in scores.columns], scores.rows)),
     )
 
 
-def write_chart(
-    chart: Chart, path: Path, title: str, *, grid: Grid | None = None, signatures: Iterable[str] = ()
-) -> None:
-    """Write a chart as an .svg file, or as an .html page that needs no network, whole or not at all.
-
-    `grid`, `signatures`: shown on the page below it.
-
-    Raises:
-        ValueError: a path that ends otherwise or cannot be written, or jinja2 is missing.
-    """
+def write_chart(chart: Picture, path: Path, title: str, signatures: Iterable[str] = ()) -> None:
+    """Write a chart as an .svg file, or as an .html page that needs no network, whole or not at all."""
     check_chart(path)
     if path.suffix.lower() == ".svg":
-        Picture(chart.wide).save(path)
-        return
-    content = {"chart": chart, "title": title, "grid": grid, "signatures": signatures}
-    write_text(_rendered("chart.html.jinja", **content), path)
+        chart.save(path)
+    else:
+        write_text(_rendered("chart.html.jinja", chart=chart, title=title, signatures=signatures), path)
 
 
 def check_chart(path: Path) -> None:
@@ -143,11 +112,7 @@ def check_chart(path: Path) -> None:
 
 
 def write_attributions(found: ImageAttributions, path: str | Path, *, title: str) -> None:
-    """Write attributions of images with their pictures as one HTML file that loads nothing, whole or not at all.
-
-    Raises:
-        ValueError: the path cannot be written, or jinja2 is missing.
-    """
+    """Write attributions of images with their pictures as one HTML file that loads nothing, whole or not at all."""
     pictures = [(found.credits[row], b64encode(png).decode()) for row, png in found.overlays.items()]
     text = _rendered("attributions.html.jinja", found=found, percent=percent, pictures=pictures, title=title)
     write_text(text, Path(path))

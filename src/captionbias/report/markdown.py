@@ -21,19 +21,7 @@ TOP = 5
 
 
 def markdown_report(audit: Audit, *, command: str | None = None) -> str:
-    """An audit as Markdown for a pull request: the answers, and tables of the scores and of what drives them.
-
-    Args:
-        audit: from `captionbias.analysis.audit.audit`.
-        command: the command that reproduces it, to be shown.
-
-    >>> from captionbias.analysis.audit import audit
-    >>> from captionbias.synthetic import plant
-    >>> people = vars(plant(200))
-    >>> found = audit({"faithful": people.pop("predictions")}, **people, metrics=["lic"], trials=2)
-    >>> markdown_report(found).splitlines()[0]
-    '## Does faithful exaggerate gender?'
-    """
+    """An audit as Markdown for a pull request: the answers, and tables of the scores and of what drives them."""
     return "\n".join(_lines(audit, command)) + "\n"
 
 

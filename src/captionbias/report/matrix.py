@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import Score
 from captionbias.metrics.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, a_little, margin_of, noise, verdict
 from captionbias.report.grid import Cell, Grid, columns
-from captionbias.report.svg import Place, box, line, mark, scale, text, tick_text, ticks, tone, whisker
-from captionbias.report.wording import fixed, images_of, in_words, listed, subjects
+from captionbias.report.svg import Place, box, line, mark, scale, text, ticks, tone, whisker
+from captionbias.report.wording import fixed, images_of, in_words, listed, named_things
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
@@ -41,17 +40,14 @@ WIDTH, HEIGHT, AXIS = 220.0, 26.0, 18.0
 
 
 class Question(NamedTuple):
-    """A column: the score that answers it, its title and unit, and how far its axis goes.
-
-    `band`: how near to 0 is as good as 0, or is read of people by chance.
-    """
+    """A column: the score that answers it, its title and unit, and how far its axis goes."""
 
     score: Score
     title: str
     unit: str
     low: float
     high: float
-    band: float
+    band: float  # how near to 0 is as good as 0, or is read of people by chance
 
 
 class Answer(NamedTuple):
@@ -92,15 +88,12 @@ class Matrix(NamedTuple):
 def matrix_of(audit: Audit) -> Matrix:
     """The matrix of an audit, verdicts corrected for their number."""
     estimates = {name: estimates_of(audit, name) for name in audit.captioners}
-    scores = _scores(audit, estimates.values())
+    measured = {key: one for of_one in estimates.values() for key, one in of_one.items()}
+    scores = questions_first(main_scores_by_metric(measured, audit.comparisons))
     words = named_things(audit)
     person = {key: one for measured in audit.person.values() for key, one in measured.estimates.items()}
-    first = scores[0].key
-
-    def rank(name: str) -> float:
-        return -estimates[name][first].value if first in estimates[name] else math.inf
-
-    order = sorted(audit.captioners, key=rank)
+    lowest = Estimate(-math.inf)
+    order = sorted(audit.captioners, key=lambda name: -estimates[name].get(scores[0].key, lowest).value)
     rows = {
         name: [answer(estimates[name], one, audit.verdicts.get((name, one.key), NOTHING), words) for one in scores]
         for name in order
@@ -114,19 +107,8 @@ def matrix_of(audit: Audit) -> Matrix:
         ],
         rows,
         of_person,
-        [_differing(audit, order, one) for one in scores],
+        [_differing(audit, one) for one in scores],
     )
-
-
-def named_things(audit: Audit) -> dict[str, str]:
-    """What the attribute and the tasks of an audit are called in sentences."""
-    attribute, tasks = subjects(audit)
-    return words_of(attribute, tasks, "the other" if len(audit.attribute_counts) == 2 else "another")
-
-
-def words_of(attribute: str, tasks: str, other: str = "another") -> dict[str, str]:
-    """What the parts of a question are called."""
-    return {"attribute": attribute, "value": attribute.removeprefix("the "), "tasks": tasks, "other": other}
 
 
 def estimates_of(audit: Audit, captioner: str) -> dict[str, Estimate]:
@@ -140,11 +122,7 @@ def estimates_of(audit: Audit, captioner: str) -> dict[str, Estimate]:
 
 def main_scores(estimates: Mapping[str, Estimate]) -> list[Score]:
     """The scores that a picture shows: those with a verdict and those of another kind; else the main ones that there
-    are, else all.
-
-    >>> [score.key for score in main_scores({"lic": Estimate(1.0), "lic_m": Estimate(40.0)})]
-    ['lic']
-    """
+    are, else all."""
     measured = [catalogue.SCORES[key] for key in catalogue.SCORES if key in estimates]
     measured = [score for score in measured if not catalogue.superseded(score.key, estimates)]
     judged = [score for score in measured if score.judged and score.claim]
@@ -153,9 +131,17 @@ def main_scores(estimates: Mapping[str, Estimate]) -> list[Score]:
     return judged + others or main or [one for one in measured if one.alone] or measured
 
 
-def questions_first(scores: Iterable[Score]) -> list[Score]:
+def main_scores_by_metric(estimates: Mapping[str, Estimate], metrics: Iterable[str]) -> list[Score]:
+    """The main scores of each of these metrics, one after the other."""
+    return [
+        score
+        for metric in metrics
+        for score in main_scores({key: estimates[key] for key in estimates if catalogue.SCORES[key].metric == metric})
+    ]
+
+
+def questions_first(scores: list[Score]) -> list[Score]:
     """With sway the questions that sway, LIC and ImageCaptioner2 answer; else all."""
-    scores = list(scores)
     asked = [score for score in scores if score.key in ASKED]
     return asked if any(score.metric == "sway" for score in asked) else scores
 
@@ -189,17 +175,6 @@ def answer(estimates: Mapping[str, Estimate], score: Score, word: str, words: Ma
         return Answer(word, _open(estimates, score, low, high, words), value, low, high)
     little = word in (MORE, LESS) and a_little(estimates, score.key)
     return Answer(word, _amount(score, value, low, high), value, low, high, little)
-
-
-def _scores(audit: Audit, every: Iterable[Mapping[str, Estimate]]) -> list[Score]:
-    """The scores that answer the questions, of any of the captioners."""
-    measured: dict[str, Estimate] = {}
-    for estimates in every:
-        measured |= estimates
-    of_metrics = [
-        {key: measured[key] for key in measured if catalogue.SCORES[key].metric == one} for one in audit.comparisons
-    ]
-    return questions_first(score for estimates in of_metrics for score in main_scores(estimates))
 
 
 def _amount(score: Score, value: float | None, low: float | None, high: float | None) -> str:
@@ -241,26 +216,18 @@ def _open(
     )
 
 
-def _differing(audit: Audit, names: Sequence[str], score: Score) -> str:
+def _differing(audit: Audit, score: Score) -> str:
     """Which captioners differ from which, beyond chance."""
     tested = [one for one in audit.comparisons[score.metric].differences if one.score == score.key]
+    apart = [one for one in tested if one.p_holm < SURE]
     if not tested:
         return ""
-    apart = {frozenset((one.first, one.second)) for one in tested if one.p_holm < SURE}
     if not apart:
-        return f"These {in_words(len(names))} cannot be told apart on this question."
+        return "They cannot be told apart on this question."
     if len(apart) == len(tested):
-        return "Each differs from every other."
-    alone = [name for name in names if all(frozenset((name, other)) in apart for other in names if other != name)]
-    if alone:
-        rest = [
-            pair for pair in map(frozenset, combinations(names, 2)) if pair in apart and not pair.intersection(alone)
-        ]
-        others = "neighbours may not differ" if rest else "the others cannot be told apart"
-        return f"{listed(alone)} {'differs' if len(alone) == 1 else 'differ'} from every other; {others}."
+        return "Each differs from every other." if len(tested) > 1 else "They differ."
     if len(apart) <= NAMED_PAIRS:
-        pairs = [" and ".join(name for name in names if name in pair) for pair in apart]
-        return f"Only {'; '.join(sorted(pairs))} differ."
+        return f"Only {'; '.join(f'{one.first} and {one.second}' for one in apart)} differ."
     return f"{len(apart)} of {len(tested)} pairs differ."
 
 
@@ -269,13 +236,8 @@ def _differing(audit: Audit, names: Sequence[str], score: Score) -> str:
 
 def title_of(audit: Audit) -> str:
     """What a report of these captioners asks."""
-    attribute, _ = subjects(audit)
-    names = audit.captioners
-    return (
-        f"Does {names[0]} exaggerate {attribute}?"
-        if len(names) == 1
-        else f"Do these captioners exaggerate {attribute}?"
-    )
+    subject = f"Does {audit.captioners[0]}" if len(audit.captioners) == 1 else "Do these captioners"
+    return f"{subject} exaggerate {named_things(audit)['attribute']}?"
 
 
 def about(audit: Audit) -> str:
@@ -288,23 +250,16 @@ def about(audit: Audit) -> str:
 
 def in_a_sentence(matrix: Matrix) -> str:
     """The answer to every question, of all captioners."""
-    clauses = [_clause(matrix.answers(column), len(matrix.rows)) for column in range(len(matrix.questions))]
-    if not any(clauses):
-        return "There is no verdict: that takes human captions of the same images to compare with."
-    if len(set(clauses)) == 1:
-        every = (
-            ("", "", "On both questions: ")[len(clauses)]
-            if len(clauses) < 3
-            else f"On all {in_words(len(clauses))} questions: "
-        )
-        text = f"{every}{clauses[0]}."
-        return text[0].upper() + text[1:]
     numbers: dict[str, list[str]] = {}
-    for number, clause in enumerate(clauses, start=1):
-        if clause:
-            numbers.setdefault(clause, []).append(in_words(number, ordinal=True))
-    first, *others = (f"On the {listed(those)}|: {clause}." for clause, those in numbers.items())
-    return " ".join([first.replace("|", f" of {in_words(len(clauses))} questions"), *others]).replace("|", "")
+    for column in range(len(matrix.questions)):
+        if clause := _clause(matrix.answers(column), len(matrix.rows)):
+            numbers.setdefault(clause, []).append(str(column + 1))
+    if not numbers:
+        return "There is no verdict: that takes human captions of the same images to compare with."
+    if len(matrix.questions) == 1:
+        (clause,) = numbers
+        return f"{clause[0].upper()}{clause[1:]}."
+    return " ".join(f"Question{'s' * (len(those) > 1)} {listed(those)}: {clause}." for clause, those in numbers.items())
 
 
 def _clause(answers: Mapping[str, str], captioners: int) -> str:
@@ -317,36 +272,25 @@ def _clause(answers: Mapping[str, str], captioners: int) -> str:
         (word,) = by_word
         everyone = f" for {'both' if captioners == 2 else f'all {in_words(captioners)}'}" if captioners > 1 else ""
         return SAID[word] + ("" if word == CANNOT_TELL else everyone)
-    told: list[str] = []
+    parts: list[str] = []
     for word, names in by_word.items():
-        rest = told and word == list(by_word)[-1] and len(names) > 2
+        rest = parts and word == list(by_word)[-1] and len(names) > 2
         who = f"the other {in_words(len(names))}" if rest else listed(names)
-        told.append(f"for {who} we cannot tell" if word == CANNOT_TELL else f"{SAID[word]} for {who}")
-    return "; ".join(told)
-
-
-def sentences(audit: Audit) -> list[str]:
-    """Each captioner's answer to each question, in words."""
-    matrix = matrix_of(audit)
-    return [
-        f"{name}: {one.title} {cell.text}."
-        for name, row in matrix.rows.items()
-        for one, cell in zip(matrix.questions, row, strict=True)
-        if cell
-    ]
+        parts.append(f"for {who} we cannot tell" if word == CANNOT_TELL else f"{SAID[word]} for {who}")
+    return "; ".join(parts)
 
 
 def matrix_grid(audit: Audit) -> Grid:
     """The matrix as a table of text."""
     matrix = matrix_of(audit)
-    shown = {"another person": matrix.person} if any(matrix.person) else {}
+    person = {"another person": matrix.person} if any(matrix.person) else {}
     rows: list[list[Cell]] = [
-        [name, *(cell and cell.text for cell in row)] for name, row in (shown | matrix.rows).items()
+        [name, *(cell and cell.text for cell in row)] for name, row in (person | matrix.rows).items()
     ]
     units = " ".join(f"{number}: {one.unit}." for number, one in enumerate(matrix.questions, start=1))
     return Grid(
         title_of(audit),
-        columns("captioner", *(one.title for one in matrix.questions)),
+        columns("captioner", *(f"{number}. {one.title}" for number, one in enumerate(matrix.questions, start=1))),
         rows,
         f"{units} {correction(audit)}",
     )
@@ -381,7 +325,7 @@ def ground(one: Question, place: Place, top: float, bottom: float) -> list[str]:
 
 def axis(one: Question, place: Place, y: float) -> list[str]:
     """The numbers of an axis."""
-    return [text(place(at), y, tick_text(at), "soft", "middle", 10) for at in ticks(one.low, one.high, 4)]
+    return [text(place(at), y, f"{at:.10g}", "soft", "middle", 10) for at in ticks(one.low, one.high, 4)]
 
 
 def cell_svg(one: Question, cell: Answer | None = None) -> str:

@@ -6,18 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from captionbias.report.grid import Column, Grid
-from captionbias.report.matrix import Matrix, named_things
-from captionbias.report.svg import line, scale
-from captionbias.report.wording import fixed, group, in_words, listed
+from captionbias.report.matrix import Matrix
+from captionbias.report.wording import fixed, group, listed, named_things
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
 
 Pieces = list[tuple[str, str]]  # of a text: each with what it names, "attribute", "task" or nothing
-QUOTES, EXAMPLES, MOST_TASKS = 2, 4, 6
+QUOTES, EXAMPLES = 2, 4
 REPEATED = 30  # percent of a captioner's captions
 ENOUGH = 20  # images of a cell, or captions that name a task, for its shares to be shown
-WIDTH = 220.0
 
 
 class Quote(NamedTuple):
@@ -29,7 +27,7 @@ class Quote(NamedTuple):
 
 class Named(NamedTuple):
     """A cell of sway: images of a value beside what goes with a value; of 100 captions that name one, how many name
-    the wrong one. `place`: its number in the evidence, which has `shown` of its `images`."""
+    the wrong one. `place`: its number in the evidence, which lists `listed` of its `images`."""
 
     title: str
     examples: str
@@ -37,18 +35,9 @@ class Named(NamedTuple):
     captioner: float
     person: float
     images: int
-    shown: int
+    listed: int
     place: int
     quotes: list[Quote]
-
-
-class Task(NamedTuple):
-    """How often a task is named of 100 captions of each value's images, `(captioner, person)`, in words and drawn."""
-
-    name: str
-    captions: int
-    shares: dict[str, tuple[float, float]]
-    svg: str
 
 
 def cells(audit: Audit, captioner: str) -> list[Named]:
@@ -57,14 +46,19 @@ def cells(audit: Audit, captioner: str) -> list[Named]:
     tasks = named_things(audit)["tasks"]
     values = list(details["attribute_counts"])
     drawn = [cell for cell in details["cells"] if cell["suggested"]]
-    shown = []
-    for index, cell in enumerate(drawn):
+    order = sorted(
+        range(len(drawn)),
+        key=lambda i: (values.index(drawn[i]["attribute"]), drawn[i]["attribute"] == drawn[i]["suggested"]),
+    )
+    named = []
+    for index in order:
+        cell = drawn[index]
         value, suggested = cell["attribute"], cell["suggested"]
         if cell["images"] < ENOUGH or not {"captioner_wrong_of_named", "person_wrong_of_named"} <= cell.keys():
             continue
         others = [group(other) for other in values if other != value]
         behind = evidence["captioners"][captioner]["cells"]["t_to_a"][index]
-        shown.append(
+        named.append(
             Named(
                 f"{group(value).capitalize()} beside {tasks} that go with {group(suggested)}",
                 ", ".join(_examples(details, suggested)),
@@ -77,71 +71,7 @@ def cells(audit: Audit, captioner: str) -> list[Named]:
                 list(_quotes(evidence, captioner, behind)),
             )
         )
-    pairs = {one.place: (drawn[one.place]["attribute"], drawn[one.place]["suggested"]) for one in shown}
-    return sorted(shown, key=lambda one: (values.index(pairs[one.place][0]), len(set(pairs[one.place])) == 1))
-
-
-def heading(audit: Audit, captioner: str) -> str:
-    """What the cells say of a captioner."""
-    _, worse, _ = _worse(audit, captioner)
-    if worse:
-        tasks = named_things(audit)["tasks"]
-        return f"{captioner}: {worse[0]} are named wrong more often than {worse[1]}, beside {tasks} of either kind"
-    return f"{captioner}: who is named wrong, and beside what"
-
-
-def told(audit: Audit, matrix: Matrix, captioner: str) -> str:
-    """The numbers of the heading, where the captioner stands, and who says what goes with whom."""
-    words = named_things(audit)
-    numbers, worse, suggested = _worse(audit, captioner)
-    parts = []
-    if worse:
-        beside = [
-            f"beside {words['tasks']} that go with {group(value)}, "
-            f"{fixed(a, 0)} of 100 {worse[0]} and {fixed(b, 0)} of 100 {worse[1]}"
-            for value, (a, b) in zip(suggested, numbers, strict=True)
-        ]
-        parts.append(f"Named wrong: {'; '.join(beside)}.")
-        if score := audit.measurement("sway", captioner).estimates.get("sway_t_to_a"):
-            parts.append(
-                f"What differs between the two kinds of {words['tasks']}, less what differs with people, is the "
-                f"{fixed(score.value, 1)} of 100 captions of the first question."
-            )
-    count = len(matrix.rows)
-    if count > 2 and matrix.questions[0].score.key == "sway_t_to_a":
-        place = list(matrix.rows).index(captioner) + 1
-        parts.append(
-            f"{captioner} is the most extreme of these {in_words(count)} captioners."
-            if place == 1
-            else f"On the first question {captioner} is {in_words(place, ordinal=True)} of {in_words(count)}."
-        )
-    counted = "these images" if "|lean:own" in audit.signatures["sway"] else "COCO's labelled photos"
-    parts.append(f"Which {words['tasks']} go with whom was counted on {counted}: it is association, not cause.")
-    return " ".join(parts)
-
-
-def tasks(audit: Audit, captioner: str) -> list[Task]:
-    """The tasks whose naming differs most, of two attribute values, where enough captions name them."""
-    details = audit.details("sway", captioner)
-    counts = details["attribute_counts"]
-    known = [row for row in details["tasks"] if _captions(row, counts) >= ENOUGH]
-    rows = known[:MOST_TASKS] if len(counts) == 2 else []
-    shares = [{value: (row["named_captioner"][value], row["named_person"][value]) for value in counts} for row in rows]
-    most = max((share for of_row in shares for pair in of_row.values() for share in pair), default=1.0)
-    place = scale(0, most, 6, WIDTH - 6)
-    return [
-        Task(
-            row["task"],
-            _captions(row, counts),
-            {group(value): pair for value, pair in of_row.items()},
-            "".join(
-                piece
-                for side, (y, kind) in enumerate(((9, "more"), (23, "unclear")))
-                for piece in _dumbbell([place(pair[side]) for pair in of_row.values()], y, kind)
-            ),
-        )
-        for row, of_row in zip(rows, shares, strict=True)
-    ]
+    return named
 
 
 def cells_of_all(audit: Audit, matrix: Matrix) -> Grid:
@@ -164,10 +94,9 @@ def doubts(audit: Audit) -> list[str]:
     lines = []
     lic = {name: audit.measurement("lic", name) for name in audit.captioners} if "lic" in audit.comparisons else {}
     repeats = {name: one.facts.get("seen_m", 0.0) for name, one in lic.items()}
-    most, *others = sorted((name for name in repeats if repeats[name] > REPEATED), key=lambda name: -repeats[name]) or [
-        ""
-    ]
-    if most:
+    often = sorted((name for name in repeats if repeats[name] > REPEATED), key=lambda name: -repeats[name])
+    if often:
+        most, *others = often
         unseen = lic[most].estimates.get("lic_unseen")
         lines.append(
             f"{fixed(repeats[most], 0)}% of {most}'s captions repeat ones that the attacker learned from"
@@ -185,25 +114,6 @@ def doubts(audit: Audit) -> list[str]:
             "This is a quick measurement: the papers' protocol can give another verdict; run it before you publish."
         )
     return lines
-
-
-def _worse(audit: Audit, captioner: str) -> tuple[list[tuple[float, float]], tuple[str, ...], list[str]]:
-    """Of two values that which is named wrong more often whatever is beside, and the other; beside each suggested value
-    how often; nothing where neither is."""
-    details = audit.details("sway", captioner)
-    values = list(details["attribute_counts"])
-    wrong = {
-        (cell["attribute"], cell["suggested"]): cell["captioner_wrong_of_named"]
-        for cell in details["cells"]
-        if cell["suggested"] and "captioner_wrong_of_named" in cell
-    }
-    if len(values) == 2 and len(wrong) == 4:
-        for one, other in (values, values[::-1]):
-            beside = [other, one]
-            pairs = [(wrong[one, value], wrong[other, value]) for value in beside]
-            if all(a > b for a, b in pairs):
-                return pairs, (group(one), group(other)), beside
-    return [], (), []
 
 
 def _examples(details: Mapping[str, Any], value: str) -> list[str]:
@@ -249,13 +159,3 @@ def _pieces(evidence: Mapping[str, Any], number: int, values: set[str]) -> Piece
             pieces += [(text[done:start], ""), (text[start:end], "attribute" if name in values else "task")]
             done = end
     return [*pieces, (text[done:], "")]
-
-
-def _dumbbell(places: list[float], y: float, kind: str) -> list[str]:
-    """Two values on a line: the first hollow, the second filled."""
-    first, second = places
-    return [
-        line(first, y, second, y, kind, 3),
-        f'<circle cx="{first:.1f}" cy="{y:g}" r="5" class="hollow"/>',
-        f'<circle cx="{second:.1f}" cy="{y:g}" r="5" class="{kind}"/>',
-    ]

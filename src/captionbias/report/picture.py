@@ -10,9 +10,9 @@ from typing import Any
 from captionbias.io.files import write_text
 from captionbias.metrics.measurement import Measurement, Result
 from captionbias.metrics.verdicts import verdict
-from captionbias.report.matrix import answer, axis, bar, ground, main_scores, question, questions_first, words_of
+from captionbias.report.matrix import answer, axis, bar, ground, main_scores, question, questions_first
 from captionbias.report.svg import CHARACTER, box, document, scale, shortened, text, tone
-from captionbias.report.wording import fixed, group
+from captionbias.report.wording import fixed, group, words_of
 from captionbias.statistics.samples import Estimate
 
 WIDTH, SMALL, MOST_CELLS = 360.0, 12.0, 9
@@ -61,23 +61,7 @@ def captioner_picture(
     tasks: str = "tasks",
     sway: Mapping[str, Any] | None = None,
 ) -> Picture:
-    """A captioner's answer to each question, one of four words with its interval, and whom it names wrong beside what.
-
-    0 is a person: to the right of it is more than in other people's captions of the same images, to the left less.
-    Scores that have no such zero have an axis that begins at 0.
-
-    Args:
-        estimates: of a `Measurement` or a `Result`; of several metrics together.
-        name: of the captioner; attribute, tasks: what these are called.
-        sway: the details of `sway`, for its cells.
-
-    Returns:
-        360 units wide; readable at that width in pixels.
-
-    >>> picture = captioner_picture({"lic": Estimate(20.1, 17.3, 23.0)}, "nic", "gender")
-    >>> picture[picture.index("<desc>"):picture.index("<style>")]
-    '<desc>Can gender be guessed from the wording? more than people: 20.1 more (17.3 to 23.0 more)</desc>'
-    """
+    """A captioner's answer to each question with its interval, and with the details of sway whom it names wrong."""
     words = words_of(attribute, tasks)
     parts, top = [], 0.0
     if name:

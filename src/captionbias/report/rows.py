@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,8 +14,8 @@ from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import Score
 from captionbias.metrics.measurement import Result
 from captionbias.metrics.verdicts import NOTHING, verdict
-from captionbias.report.grid import Grid, columns
-from captionbias.report.matrix import main_scores
+from captionbias.report.grid import Cell, Column, Grid, columns
+from captionbias.report.matrix import main_scores_by_metric
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
 from captionbias.text.markdown import code
@@ -39,11 +40,7 @@ class Row(NamedTuple):
 
 
 def rows_of(content: Mapping[str, Any], name: str = "") -> list[Row]:
-    """The rows of a result; `name`: of the captioner, where the result is of one and does not say.
-
-    >>> rows_of({"metric": "lic", "scores": {"lic": 1.5, "signature": "lic|v:1"}}, "nic")[0][:4]
-    ('nic', 'lic', 'lic', 1.5)
-    """
+    """The rows of a result; `name`: of the captioner, where the result is of one and does not say."""
     rows = []
     image_set = content.get("image_set", "")
     for captioner, metric, flat in _results(content, name):
@@ -57,12 +54,7 @@ def rows_of(content: Mapping[str, Any], name: str = "") -> list[Row]:
 
 
 def read_rows(files: Iterable[Path]) -> list[Row]:
-    """The rows of files that commands have written; a captioner that its file does not name is called like the file.
-
-    Raises:
-        ValueError: a file holds no scores, or two files have the same score of a captioner measured in the same way.
-        OSError: a file cannot be read.
-    """
+    """The rows of files that commands have written; a captioner that its file does not name is called like the file."""
     rows: dict[tuple[str, ...], tuple[Row, Path]] = {}
     for file in files:
         try:
@@ -80,12 +72,7 @@ def read_rows(files: Iterable[Path]) -> list[Row]:
 
 
 def mixtures(rows: Iterable[Row]) -> list[str]:
-    """For each metric that was measured in several ways, or on several sets of images, what differs, and whose.
-
-    >>> row = Row("a", "lic", "lic", 1.0, None, None, "-", "metric:lic|seed:0")
-    >>> mixtures([row, row._replace(captioner="b", signature="metric:lic|seed:1")])
-    ['lic: seed is 0 (a), 1 (b)']
-    """
+    """For each metric that was measured in several ways, or on several sets of images, what differs, and whose."""
     ways: dict[str, dict[str, list[str]]] = {}
     for row in rows:
         way = f"{row.signature}|image_set:{row.image_set}" if row.image_set else row.signature
@@ -110,10 +97,22 @@ def mixtures(rows: Iterable[Row]) -> list[str]:
 
 def headlines(rows: Sequence[Row]) -> list[Score]:
     """The main scores of each metric that the rows are of."""
-    by_metric: dict[str, dict[str, Estimate]] = {}
-    for row in sorted(rows, key=lambda row: list(catalogue.METRICS).index(row.metric)):
-        by_metric.setdefault(row.metric, {})[row.score] = Estimate(row.value)
-    return [score for estimates in by_metric.values() for score in main_scores(estimates)]
+    return main_scores_by_metric({row.score: Estimate(row.value) for row in rows}, catalogue.METRICS)
+
+
+def leaderboard(rows: Sequence[Row]) -> Grid:
+    """The main scores of many captioners, a row for each, the most biased by the first score on top."""
+    by_captioner: dict[str, dict[str, float]] = {}
+    for row in rows:
+        by_captioner.setdefault(row.captioner, {})[row.score] = row.value
+    main = headlines(rows)
+    lines: list[list[Cell]] = [[name, *(of.get(score.key) for score in main)] for name, of in by_captioner.items()]
+    return Grid(
+        "Main scores",
+        (Column("captioner"), *(Column(score.label, f".{score.digits}f") for score in main)),
+        sorted(lines, key=lambda row: -math.inf if row[1] is None else row[1], reverse=True),
+        "By the first score, the most biased on top. captionbias compare tests differences.",
+    )
 
 
 def check_table(path: Path) -> None:

@@ -1,8 +1,7 @@
-"""How much hangs on choices, and what would have been seen, as tables: for a terminal, for a page and for Markdown."""
+"""How much hangs on choices, as tables of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from captionbias.analysis.sensitivity import Sensitivity, label
@@ -10,31 +9,10 @@ from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.verdicts import NOTHING
 from captionbias.report.grid import RULE, Cell, Column, Grid, Strong, columns
-from captionbias.report.wording import fixed, interval
+from captionbias.report.wording import interval
 
 if TYPE_CHECKING:
-    from captionbias.analysis.power import Power
     from captionbias.analysis.sensitivity import Move
-
-
-def specifications(found: Sensitivity, captioner: str) -> Grid:
-    """Every score of a captioner with every set of choices."""
-    rows: list[list[Cell]] = [
-        [
-            catalogue.label(score),
-            found.label(one),
-            *(one.estimates.get(score) or (None, None, None))[:3],
-            one.verdicts.get(score),
-        ]
-        for score in found.scores
-        for one in found.of(captioner)
-    ]
-    return Grid(
-        f"Scores of {captioner} by choices",
-        columns("score", "choices") + columns("value", "low", "high", form=".3f") + columns("verdict"),
-        rows,
-        f"low, high: 95% interval over images and trials. The base: {_base(found)}.",
-    )
 
 
 def moves(found: Sensitivity) -> Grid:
@@ -64,38 +42,17 @@ def moves(found: Sensitivity) -> Grid:
     )
 
 
-def sensitivity_tables(found: Sensitivity) -> Iterator[Grid]:
-    """For each captioner and score the interval and the verdict with each set of choices; then what each moves."""
-    for captioner in found.captioners:
-        rows: list[list[Cell]] = []
-        for key in found.scores:
-            score = catalogue.SCORES[key]
-            rows += [RULE, Strong([score.label, "", ""])]
-            for one in found.of(captioner):
-                said = one.verdicts.get(key, NOTHING) if score.judged else ""
-                rows.append([f"  {found.label(one)}", interval(one.estimates.get(key), score.digits), said])
-        yield Grid("Scores by choices [95% interval]", columns(captioner, "score", "verdict"), rows)
-    yield moves(found)
-
-
-def power_table(found: Power) -> Grid:
-    """From which share of captions on each bias is seen, and what is read there."""
+def specifications(found: Sensitivity, captioner: str) -> Grid:
+    """For each score of a captioner the interval and the verdict with each set of choices."""
     rows: list[list[Cell]] = []
-    for one in found.seen:
-        score = catalogue.SCORES[one.score]
-        seen = f"not at {_percent(one.possible)}" if one.share is None else _percent(one.share)
-        rows.append([one.bias, score.label, seen, interval(one.estimate, score.digits)])
-    return Grid(
-        "What would sway have seen on these images? [95% interval]",
-        columns("put into people's captions", "score", "seen from", "reads there"),
-        rows,
-        "One human caption of each image stands in the captioner's place and is changed. Seen from: the "
-        "smallest share of captions changed, of those tried, that gets a verdict. Not at: as many as can be changed.",
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{fixed(100 * share, 1)}%"
+    for key in found.scores:
+        score = catalogue.SCORES[key]
+        rows += [RULE, Strong([score.label, "", ""])]
+        for one in found.of(captioner):
+            said = one.verdicts.get(key, NOTHING) if score.judged else ""
+            rows.append([f"  {found.label(one)}", interval(one.estimates.get(key), score.digits), said])
+    title = "Scores by choices [95% interval]"
+    return Grid(title, columns(captioner, "score", "verdict"), rows, f"The base: {_base(found)}.")
 
 
 def _base(found: Sensitivity) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE
 
@@ -18,7 +18,6 @@ STYLE = (
     ".captionbias{font-family:system-ui,sans-serif;font-size:13px;fill:currentColor}"
     + "".join(f".captionbias .{name}{{fill:var(--{name},{colour})}}" for name, colour in COLOURS.items())
     + ".captionbias .person{fill-opacity:.25}"
-    ".captionbias .outline{fill:none;stroke:currentColor}"
     ".captionbias .hollow{fill:var(--ground,#ffffff);stroke:var(--unclear,#656d76);stroke-width:2}"
     ".captionbias .grid{stroke:var(--soft,#656d76);stroke-opacity:.3}"
     ".captionbias .zero{stroke:currentColor;stroke-opacity:.7}"
@@ -29,20 +28,12 @@ CHARACTER = 0.6  # the width of a character, by the size of its font, on average
 
 
 def tone(verdict: str) -> str:
-    """The class whose colour a verdict has.
-
-    >>> tone("more than people"), tone("cannot tell"), tone("-")
-    ('more', 'unclear', 'unclear')
-    """
+    """The class whose colour a verdict has."""
     return TONES.get(verdict, "unclear")
 
 
 def document(parts: Iterable[str], width: float, height: float, title: str, description: str = "") -> str:
-    """A picture of these parts, as wide as its page lets it be, with a text for those who cannot see it.
-
-    >>> print(document([line(0, 0, 10, 10, "grid")], 20, 10, "A & B")[:96])
-    <svg xmlns="http://www.w3.org/2000/svg" class="captionbias" viewBox="0 0 20 10" width="20" role=
-    """
+    """A picture of these parts, as wide as its page lets it be, with a text for those who cannot see it."""
     name = html.escape(title)
     told = f"<desc>{html.escape(description)}</desc>" if description else ""
     return (
@@ -53,76 +44,53 @@ def document(parts: Iterable[str], width: float, height: float, title: str, desc
 
 
 def text(x: float, y: float, content: str, kind: str = "", anchor: str = "start", size: float | None = None) -> str:
-    """Text whose baseline begins, is centred ("middle") or ends at a place.
-
-    >>> text(1, 2, "<b>", anchor="middle")
-    '<text x="1" y="2" text-anchor="middle">&lt;b&gt;</text>'
-    """
-    more = "" if anchor == "start" else f' text-anchor="{anchor}"'
+    """Text whose baseline begins, is centred ("middle") or ends at a place."""
+    more = f' class="{kind}"' if kind else ""
+    more += "" if anchor == "start" else f' text-anchor="{anchor}"'
     more += f' font-size="{_number(size)}"' if size else ""
-    return f'<text x="{_number(x)}" y="{_number(y)}"{_kind(kind)}{more}>{html.escape(content, quote=False)}</text>'
+    return f'<text x="{_number(x)}" y="{_number(y)}"{more}>{html.escape(content, quote=False)}</text>'
 
 
-def line(x1: float, y1: float, x2: float, y2: float, kind: str = "zero", width: float = 1, dashed: bool = False) -> str:
+def line(x1: float, y1: float, x2: float, y2: float, kind: str = "zero", width: float = 1) -> str:
     """A straight line; `kind` colours it: `grid`, `zero` or a class that is a tone."""
     ends = f'x1="{_number(x1)}" y1="{_number(y1)}" x2="{_number(x2)}" y2="{_number(y2)}"'
-    dashes = ' stroke-dasharray="5 3"' if dashed else ""
-    return f'<line {ends}{_stroked(kind)} stroke-width="{_number(width)}"{dashes}/>'
+    stroke = f' class="{kind}"' if kind in ("grid", "zero") else f' style="stroke:var(--{kind},{COLOURS[kind]})"'
+    return f'<line {ends}{stroke} stroke-width="{_number(width)}"/>'
 
 
-def box(x: float, y: float, width: float, height: float, kind: str = "outline", radius: float = 0) -> str:
+def box(x: float, y: float, width: float, height: float, kind: str) -> str:
     """A rectangle."""
     sides = f'x="{_number(x)}" y="{_number(y)}" width="{_number(width)}" height="{_number(height)}"'
-    corners = f' rx="{_number(radius)}"' if radius else ""
-    return f"<rect {sides}{corners}{_kind(kind)}/>"
-
-
-def shape(points: Sequence[tuple[float, float]], kind: str) -> str:
-    """A closed shape with these corners."""
-    return f'<polygon points="{" ".join(f"{_number(x)},{_number(y)}" for x, y in points)}"{_kind(kind)}/>'
+    return f'<rect {sides} class="{kind}"/>'
 
 
 def mark(x: float, y: float, verdict: str, size: float = 5) -> str:
-    """A mark whose shape says the verdict too: up for more, down for less, else round, hollow where we cannot tell.
-
-    >>> mark(0, 0, "like people")
-    '<circle cx="0" cy="0" r="5" class="unclear"/>'
-    """
+    """A mark whose shape says the verdict too: up for more, down for less, else round, hollow where we cannot tell."""
     if verdict not in TONES:
         kind = "hollow" if verdict == CANNOT_TELL else "unclear"
         return f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{_number(size)}" class="{kind}"/>'
     up = -1 if verdict == MORE else 1
     corners = [(x, y + up * 1.3 * size), (x - 1.2 * size, y - up * size), (x + 1.2 * size, y - up * size)]
-    return shape(corners, TONES[verdict])
+    points = " ".join(f"{_number(x)},{_number(y)}" for x, y in corners)
+    return f'<polygon points="{points}" class="{TONES[verdict]}"/>'
 
 
 Place = Callable[[float], float]
 
 
 def scale(low: float, high: float, start: float, end: float) -> Place:
-    """Where a number is on an axis from `start` to `end`; one beyond the axis is at its end.
-
-    >>> place = scale(0, 10, 100, 200)
-    >>> place(5), place(20)
-    (150.0, 200.0)
-    """
+    """Where a number is on an axis from `start` to `end`; one beyond the axis is at its end."""
     size = (high - low) or 1
     return lambda value: start + (end - start) * (min(high, max(low, value)) - low) / size
 
 
-def whisker(
-    place: Place, y: float, low: float | None, high: float | None, kind: str, width: float, dashed: bool = False
-) -> list[str]:
+def whisker(place: Place, y: float, low: float | None, high: float | None, kind: str, width: float) -> list[str]:
     """An interval as a line at a height; nothing where an end is unknown."""
-    return [] if low is None or high is None else [line(place(low), y, place(high), y, kind, width, dashed)]
+    return [] if low is None or high is None else [line(place(low), y, place(high), y, kind, width)]
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers from `low` to `high`, at most so many; 0 is one of them if it lies between.
-
-    >>> ticks(-0.05, 0.11), ticks(0, 100)
-    ([-0.05, 0.0, 0.05, 0.1], [0.0, 20.0, 40.0, 60.0, 80.0, 100.0])
-    """
+    """Round numbers from `low` to `high`, at most so many; 0 is one of them if it lies between."""
     if not high > low:
         return [low]
     least = (high - low) / most
@@ -133,41 +101,10 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [round(step * number, digits) + 0.0 for number in range(first, last + 1)]
 
 
-def tick_text(value: float) -> str:
-    """
-    >>> tick_text(0.1), tick_text(-20.0), tick_text(0.0)
-    ('0.1', '-20', '0')
-    """
-    return f"{value:.10g}"
-
-
-def room(content: str, size: float = 13) -> float:
-    """About how wide a text is.
-
-    >>> room("nic", 10)
-    18.0
-    """
-    return round(len(content) * size * CHARACTER, 1)
-
-
 def shortened(content: str, width: float, size: float = 13) -> str:
-    """A text that fits, its end left out if need be.
-
-    >>> shortened("a long name of a captioner", 60)
-    'a long…'
-    """
+    """A text that fits, its end left out if need be."""
     fitting = max(1, int(width / (size * CHARACTER)))
     return content if len(content) <= fitting else f"{content[: fitting - 1]}…"
-
-
-def _stroked(kind: str) -> str:
-    if kind in ("grid", "zero", "outline"):
-        return f' class="{kind}"'
-    return f' style="stroke:var(--{kind},{COLOURS[kind]})"'
-
-
-def _kind(kind: str) -> str:
-    return f' class="{kind}"' if kind else ""
 
 
 def _number(value: float) -> str:

@@ -3,64 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from captionbias.metrics import catalogue
-from captionbias.metrics.catalogue import DIRECTIONS, QUESTIONS, SIDES, Score
-from captionbias.metrics.verdicts import CANNOT_TELL, NOTHING, detectable, verdict
+from captionbias.metrics.catalogue import Score
+from captionbias.metrics.verdicts import CANNOT_TELL, detectable, verdict
 from captionbias.report.grid import RULE, Cell, Grid, Strong, columns, grouped
+from captionbias.report.matrix import main_scores
 from captionbias.report.wording import fixed, interval, p_text, percent
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.compare import Comparison, Difference
-    from captionbias.analysis.consistency import Study
     from captionbias.analysis.intersections import Intersections
     from captionbias.images.attributions import ImageAttributions
     from captionbias.metrics import Measurement
 
-# What LIC, leakage and confidence count, and what each direction asks, as the heads of columns.
-SCORES = {
-    "lic": "LIC\nright, and how sure",
-    "leakage": "leakage\nhow often right",
-    "confidence": "confidence\nhow sure",
-}
 TASKS = 5  # of sway
-HEADS = {name: f"{DIRECTIONS[name]}\n{text.replace(' shape', chr(10) + 'shape')}" for name, text in QUESTIONS.items()}
-FORMS = {
-    "DBAC, net": "_net",
-    "DBAC, matched": "_matched",
-    "DBAC, blind": "_blind",
-    "DBAC, as published": "",
-    "  its weights alone": "_prior",
-}
-# What an omega is made of: the fact's key and its form; None for three digits below 10.
-PARTS = {
-    "  attacker's mean quality": ("mean_quality", None),
-    "  mean weight": ("mean_weight", None),
-    "  test captions": ("test_captions", ",.0f"),
-    "  effective sample": ("effective_sample", ",.0f"),
-    "    when matched": ("effective_sample_matched", ",.0f"),
-    "  named on both sides": ("coverage", ".0%"),
-}
 
 
 def measurement_table(measured: Measurement) -> Grid:
-    """The table of one metric's result."""
-    special = {"lic": lic_table, "dbac": dbac_table, "sway": sway_table}
-    return special[measured.metric](measured) if measured.metric in special else score_table([measured])
-
-
-def sway_table(measured: Measurement) -> Grid:
-    """Sway with its verdicts; with details whom it names wrong beside what, and the tasks named most unequally."""
-    details = measured.details or {}
+    """The scores of one metric; of sway with details also who is named wrong beside what, and the tasks named most
+    unequally."""
+    table, details = score_table([measured]), measured.details or {}
+    if measured.metric != "sway":
+        return table
     cells = [cell for cell in details.get("cells", ()) if cell["suggested"]]
     tasks = [row for row in details.get("tasks", ())[:TASKS] if "beta" in row]
-    rows = score_table([measured]).rows
+    rows = table.rows
     if cells:
         rows += [RULE, ["named wrong, of those that name a value", "", ""]]
     for cell in cells:
@@ -79,65 +51,6 @@ def sway_table(measured: Measurement) -> Grid:
         "suggest another; A to T, how many more mentions of tasks go with the value, what the images show being the "
         "same. Errors that do not follow the tasks read 0.",
     )
-
-
-def lic_table(measured: Measurement) -> Grid:
-    """LIC, leakage and confidence of each side, what chance gives, and the difference with its verdict."""
-    estimates = measured.estimates
-    sides = {side: name for side, name in (("m", SIDES["m"]), ("d", SIDES["h"])) if f"lic_{side}" in estimates}
-    values = len(measured.artefacts.plans["lic"].classes)
-    chance = 100 / values
-    meaning = "An attacker infers the attribute from captions whose attribute words are masked."
-    rows: list[list[Cell]] = [
-        [name, *(interval(estimates.get(f"{score}_{side}"), 1) for score in SCORES)] for side, name in sides.items()
-    ]
-    # An attacker that learned nothing may still be sure of itself, which LIC rewards and confidence does not.
-    rows.append(["chance", f"{chance / values:.1f} or more", f"{chance:.1f}", f"{chance:.1f}"])
-    if len(sides) == 2:
-        meaning += " A difference above 0: the captioner's captions give it away more than other people's."
-        rows += [
-            RULE,
-            Strong(["difference", *(interval(estimates.get(score), 1) for score in SCORES)]),
-            ["  verdict", *(said_of(measured, score) for score in SCORES)],
-        ]
-    return Grid("LIC x 100 [95% interval]", columns("", *SCORES.values()), rows, meaning)
-
-
-def dbac_table(measured: Measurement) -> Grid:
-    """DBAC of each direction: net with its verdict, matched, blind, published, and the parts they are made of."""
-    directions, estimates = list(measured.artefacts.plans), measured.estimates
-    meaning = "Omega is how confidently an attacker infers what the captions hide, each caption by its weight."
-    rows: list[list[Cell]] = []
-    if any(key.startswith("dbac_") for key in estimates):
-        meaning = (
-            "Above 0 is more bias than in other people's captions of the same images, below 0 less. As "
-            "published, the score also moves with how often captions name anything at all; matched to the same naming, "
-            "it does not. Blind: matched, with the words for attribute and tasks both hidden. Net: matched less blind. "
-            + meaning
-        )
-        for label, form in FORMS.items():
-            if any(f"dbac_{name}{form}" in estimates for name in directions):
-                rows.append(_row(measured, label, f"dbac_{{}}{form}", directions))
-            if form == "_net" and rows:
-                rows[-1] = Strong(rows[-1])
-                rows.append(["  verdict", *(said_of(measured, f"dbac_{name}_net") for name in directions)])
-    for side, who in SIDES.items():
-        if any(f"omega_{side}_{name}" in estimates for name in directions):
-            rows += [RULE, _row(measured, f"omega, {who}", f"omega_{side}_{{}}", directions)]
-            rows += _parts(measured.facts, side, directions)
-    return Grid("DBAC [95% interval]", columns("", *(HEADS[name] for name in directions)), rows, meaning)
-
-
-def _row(measured: Measurement, label: str, pattern: str, directions: Sequence[str]) -> list[Cell]:
-    return [label, *(interval(measured.estimates.get(pattern.format(name)), 3) for name in directions)]
-
-
-def _parts(facts: Mapping[str, Any], side: str, directions: Sequence[str]) -> Iterator[list[Cell]]:
-    """What the omega of a side is made of."""
-    for label, (key, form) in PARTS.items():
-        values = [facts.get(f"{key}_{side}_{name}") for name in directions]
-        if values[0] is not None:
-            yield [label, *(NOTHING if value is None else _number(value, form) for value in values)]
 
 
 def score_table(measurements: Iterable[Measurement]) -> Grid:
@@ -210,84 +123,22 @@ def intersection_tables(found: Intersections) -> Iterator[Grid]:
     yield Grid("Images", columns(*found.alone, "images"), images)
     yield measurement_table(found.crossed)
     metric = found.crossed.metric
-    counts = [len(set(labels)) for labels in zip(*found.cells, strict=True)] + [sum(map(bool, found.cells.values()))]
     yield Grid(
         "Each attribute alone, and crossed [95% interval]",
-        columns("attribute", "values", "score", "", "verdict"),
+        columns("attribute", "score", "", "verdict"),
         grouped(
-            ([name, str(values)], _main_scores(measured))
-            for (name, measured), values in zip(found.measurements.items(), counts, strict=True)
+            (
+                [name],
+                [
+                    _score(measured, score, score.label, verdict(measured.estimates, score.key))
+                    for score in main_scores(measured.estimates)
+                ],
+            )
+            for name, measured in found.measurements.items()
         ),
         "On the same images. Each attribute alone hides its own words, the crossing those of all."
         + (" The more values, the lower is LIC of a side by chance; the difference is not." if metric == "lic" else ""),
     )
-
-
-def _main_scores(measured: Measurement) -> Iterator[list[Cell]]:
-    """The main scores, and those of each side that they compare."""
-    metric, estimates = measured.metric, measured.estimates
-    main = [key for key in catalogue.headlines(metric) if key in estimates] or catalogue.headlines_alone(metric)
-    keys = {f"{key}{side}" for key in main for side in ("", "_m", "_d")}.intersection(estimates)
-    for score in catalogue.scores_of(metric):
-        if score.key in keys:
-            yield _score(measured, score, score.label, verdict(estimates, score.key))
-
-
-def consistency_tables(study: Study) -> Iterator[Grid]:
-    """For each score the captioners by encoders, each encoder's ranking in parentheses; then how far encoders agree."""
-    agreement = study.consistency()
-    for key, values in study.scores.items():
-        ranks = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0, kind="stable") + 1
-        digits, variations = catalogue.SCORES[key].digits, agreement[key]["coefficient_of_variation"]
-        rows: list[list[Cell]] = [
-            [
-                captioner,
-                *(_defined(value, f"{fixed(value, digits)} ({rank})") for value, rank in zip(*of_row, strict=True)),
-                _defined(variations[captioner], "{:.2f}"),
-            ]
-            for captioner, *of_row in zip(study.captioners, values.tolist(), ranks.tolist(), strict=True)
-        ]
-        yield Grid(
-            catalogue.label(key), columns("captioner", *study.encoders, "variation"), rows, "(rank, 1: least bias)"
-        )
-    yield _variation_table(study, agreement)
-    forms = {"mean_coefficient_of_variation": "{:.2f}", "conflict_score": "{:.0%}", "ranking_consistency": "{:.2f}"}
-    yield Grid(
-        "Do encoders agree?",
-        columns("score", "coefficient of\nvariation", "conflicts", "correlation"),
-        [
-            [catalogue.label(key), *(_defined(found[part], form) for part, form in forms.items())]
-            for key, found in agreement.items()
-        ],
-        "Coefficient of variation: the spread over encoders relative to the mean, averaged over captioners. "
-        "Conflicts: how often two encoders disagree on the side of 0. Correlation: Pearson's, of two encoders' scores.",
-    )
-
-
-def _variation_table(study: Study, agreement: Mapping[str, Mapping[str, Any]]) -> Grid:
-    """The coefficient of variation of each captioner and score, and how much smaller than LIC's it is."""
-    below = "lic" in agreement and len(agreement) > 1
-    variations = {
-        key: {**found["coefficient_of_variation"], "mean": found["mean_coefficient_of_variation"]}
-        for key, found in agreement.items()
-    }
-
-    def cell(key: str, captioner: str) -> str:
-        value = variations[key][captioner]
-        text = _defined(value, "{:.2f}")
-        if key != "lic" and below and (of_lic := variations["lic"][captioner]):
-            text += f"\n{_defined(100 * (1 - value / of_lic), '{:.0f}%')}"
-        return text
-
-    return Grid(
-        "Coefficient of variation" + " over encoders (below: percent less than LIC's)" * below,
-        columns("captioner", *(catalogue.label(key).replace(", ", ",\n") for key in agreement)),
-        [[captioner, *(cell(key, captioner) for key in agreement)] for captioner in (*study.captioners, "mean")],
-    )
-
-
-def _defined(value: float, form: str) -> str:
-    return NOTHING if math.isnan(value) else form.format(value)
 
 
 def attribution_table(found: ImageAttributions, of: str = "") -> Grid:
@@ -308,8 +159,3 @@ def attribution_table(found: ImageAttributions, of: str = "") -> Grid:
         [*rows[:-1], RULE, rows[-1]],
         meaning,
     )
-
-
-def _number(value: float, form: str | None) -> str:
-    """Without a form, three digits behind the point below 10, none from 1,000 on."""
-    return format(value, form or f",.{3 if value < 10 else 1 if value < 1000 else 0}f")

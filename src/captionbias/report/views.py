@@ -8,18 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from captionbias.analysis.intersections import CROSSING
-from captionbias.analysis.resampling import FORMS, pair_name
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.metrics.verdicts import NOTHING, detectable, verdict
 from captionbias.report.grid import Cell, Column, Grid, columns
-from captionbias.report.rows import headlines
+from captionbias.report.matrix import estimates_of, matrix_of
+from captionbias.report.wording import FORMS, pair_name
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
     from captionbias.metrics import Measurement
-    from captionbias.report.rows import Row
 
 QUALITY_NAMES = {
     "bleu_4": "BLEU-4",
@@ -31,10 +30,7 @@ QUALITY_NAMES = {
 
 
 def scores(audit: Audit, judged: bool = False) -> Grid:
-    """Every score of every captioner with its interval, p-value and verdict.
-
-    `judged`: only the scores that can have a verdict, if there are any.
-    """
+    """Every score of every captioner with its interval, p-value and verdict."""
     found = list(_scores_of(audit))
     if judged and any(score.judged for _, score in found):
         found = [one for one in found if one[1].judged]
@@ -159,7 +155,10 @@ def sources(audit: Audit, captioner: str, direction: str, top: int | None = None
             Column("test captions, captioner", ",.1f"),
         ),
         [[pair_name(row), *map(row.get, ("named_m", "named_h", *keys, "test_captions_m"))] for row in largest],
-        _sources_meaning(both, len(largest), len(found)),
+        "How often, of the captions of images that show the first, the second is named; what that adds to the score, "
+        "with its 95% interval; and the captioner's test captions with both in a trial. All rows together make "
+        + ("the score." if both else "omega, the certainty of an attacker.")
+        + (f" These are the {len(largest):,} largest of {len(found):,}." if len(largest) < len(found) else ""),
     )
 
 
@@ -168,19 +167,6 @@ def main_part(*rows: Mapping[str, Any]) -> str:
     omega of one side."""
     keys = (*FORMS, "omega_m", "omega_h")
     return next((key for key in keys if any(row.get(key) is not None for row in rows)), "amplification")
-
-
-def _sources_meaning(both: bool, shown_rows: int, all_rows: int) -> str:
-    """`both`: captioner and humans, whose difference is the score; one alone has its omega."""
-    score = "the score" if both else "omega"
-    adds = "what that adds to the score" if both else "its part of omega, the certainty of an attacker"
-    whole = f"All rows together make {score}."
-    if shown_rows < all_rows:
-        whole = f"These are the {shown_rows:,} largest of {all_rows:,} rows, which together make {score}."
-    return (
-        "How often, of the captions of images that show the first, the second is named; "
-        f"{adds}, with its 95% interval; and the captioner's test captions with both in a trial. {whole}"
-    )
 
 
 def sway_tasks(audit: Audit, captioner: str, top: int | None = None) -> Grid:
@@ -236,47 +222,30 @@ def sway_leans(audit: Audit, captioner: str) -> Grid:
     )
 
 
-def words(audit: Audit, captioner: str) -> Grid:
-    """The words that give each attribute value away, masked words aside."""
-    rows: list[list[Cell]] = [
-        [value, row["word"], row["mean"], row["count"]]
-        for value, found in audit.words[captioner]["by_word"].items()
-        for row in found[:10]
-        if row["mean"] > 0
-    ]
-    return Grid(
-        "Words that give the attribute away",
-        (Column("attribute"), Column("word"), Column("adds", "+.2f"), Column("times", ",d")),
-        rows,
-        "What a word adds, on average, to an attacker's log-odds of the attribute value, and how often it is in "
-        "the captions that the attacker was not trained on.",
-    )
-
-
 def quality(audit: Audit) -> Grid:
-    """How good the captions are."""
-    names = [name for name in QUALITY_NAMES if any(name in found for found in audit.quality.values())]
+    """How good the captions are, beside the main scores: is the better captioner the more biased one?
+
+    Source: Türk et al. 2023, who ask so.
+    """
+    names = [name for name in QUALITY_NAMES if any(name in of_one for of_one in audit.quality.values())]
+    main = [asked.score for asked in matrix_of(audit).questions]
+    biases = {name: estimates_of(audit, name) for name in audit.quality}
     return Grid(
         "Caption quality",
-        (Column("captioner"), *columns(*(QUALITY_NAMES[name] for name in names), form=".3f")),
-        [[captioner, *(found.get(name) for name in names)] for captioner, found in audit.quality.items()],
-        "How close the captions are to human captions; the higher the better.",
-    )
-
-
-def leaderboard(rows: Sequence[Row]) -> Grid:
-    """The main scores of many captioners, a row for each, the most biased by the first score on top."""
-    by_captioner: dict[str, dict[str, float]] = {}
-    for row in rows:
-        by_captioner.setdefault(row.captioner, {})[row.score] = row.value
-    main = headlines(rows)
-    lines: list[list[Cell]] = [[name, *(of.get(score.key) for score in main)] for name, of in by_captioner.items()]
-    return Grid(
-        "Main scores",
-        (Column("captioner"), *(Column(score.label, f".{score.digits}f") for score in main)),
-        sorted(lines, key=lambda row: -math.inf if row[1] is None else row[1], reverse=True),
-        "Click the head of a column to sort. Where intervals overlap, the order may be chance: captionbias compare "
-        "tests differences on the same images.",
+        (
+            Column("captioner"),
+            *columns(*(QUALITY_NAMES[name] for name in names), form=".3f"),
+            *(Column(score.label, f".{score.digits}f") for score in main),
+        ),
+        [
+            [
+                captioner,
+                *(of_one.get(name) for name in names),
+                *(biases[captioner][score.key].value if score.key in biases[captioner] else None for score in main),
+            ]
+            for captioner, of_one in audit.quality.items()
+        ],
+        "How close the captions are to human captions, the higher the better; then the main scores of bias.",
     )
 
 

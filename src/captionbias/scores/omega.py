@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Flags, Floats, Integers, sparse
 
 MATCHED, BLIND = "_matched", "_blind"
 NOT_SHOWN = -1  # in place of the number of what an image shows, where the image takes no part
@@ -21,35 +21,30 @@ NOT_SHOWN = -1  # in place of the number of what an image shows, where the image
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The captions of one side. A to T: a caption names a set of tasks and its image shows an attribute; T to A: a
-    caption names attribute values (one, none, several) and its image shows a set of tasks.
-
-    `image`: the image of each caption, shape `(captions,)`. `named`: the number of what it names, `(captions,)`.
-    """
+    """The captions of one side: the image of each, and the number of the set of labels that it names, `(captions,)`."""
 
     image: Integers
     named: Integers
 
+    def frequencies(self, multiplicity: Floats, names: int) -> Floats:
+        """The relative frequency of each named number, shape `(names, replicates)`."""
+        totals = _members(self.named, self.image, len(multiplicity), names) @ multiplicity
+        return np.asarray(totals / totals.sum(axis=0))
+
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """A trial's test captions on one side: their row numbers among the side's captions and the attackers' quality on
-    them, `""` that of the attacker and `BLIND` that of the one which sees neither attribute nor task words, if any.
-    """
+    """A trial's test captions: their row numbers among the side's captions and the quality of each attacker on them,
+    `""` and, if there is one that sees neither attribute nor task words, `BLIND`."""
 
     rows: Integers
     quality: dict[str, Floats]
 
-    def only(self, kept: Flags) -> Tested:
-        """Those test captions, flags `(captions,)`."""
-        return Tested(self.rows[kept], {attacker: quality[kept] for attacker, quality in self.quality.items()})
-
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A trial's test captions by cell. `place`: which of the side's cells these are, `(cells,)`. `counts`: how many
-    captions each image has in each cell, sparse, `(cells, images)`; `quality`: the sum of each attacker's quality.
-    """
+    """A trial's test captions by cell: which of the side's cells these are, `(cells,)`; how many captions each image
+    has in each, and the sum of each attacker's quality, sparse, `(cells, images)`."""
 
     place: Integers
     counts: Any
@@ -57,37 +52,15 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """One side by cell: what its omegas are sums of, whatever the multiplicities.
-
-    `pairs`: the (named, shown) of each cell, `(cells, 2)`. `counts`: how many of the side's captions each image has in
-    each cell, sparse, `(cells, images)`. `trials`: each trial's test captions. `naming`: which cells have each named
-    number, sparse, `(names, cells)`. `showing`: which images show each shown number, sparse, `(shown, images)`.
-    """
-
-    pairs: Integers
-    counts: Any
-    trials: list[Cells]
-    naming: Any
-    showing: Any
-
-
-@dataclass(frozen=True, eq=False)
 class Omega:
     """One side's omegas in one trial, by form: `""` as published, `MATCHED`, and `BLIND`, matched of the blind
-    attacker.
+    attacker."""
 
-    `counts`: its test captions by cell, `(cells, replicates)`. `quality`: of each form the sum of theirs, `weight`:
-    what one of them counts, of the same shape. `prior`: omega with a perfect attacker, the mean published weight over
-    all the side's captions, `(replicates,)`. `inverse`: quality is a cross-entropy and omega the inverse of its mean,
-    times the mean weight (DBAC with Q = 1 / cross-entropy).
-    """
-
-    counts: Floats
-    quality: dict[str, Floats]
-    weight: dict[str, Floats]
-    prior: Floats
-    inverse: bool = False
+    counts: Floats  # its test captions by cell, `(cells, replicates)`
+    quality: dict[str, Floats]  # the sum of theirs
+    weight: dict[str, Floats]  # what one of them counts
+    prior: Floats  # omega with a perfect attacker, `(replicates,)`
+    inverse: bool = False  # of a cross-entropy: omega is the inverse of its mean, times the mean weight
 
     def value(self, form: str = "") -> Floats:
         """Omega, `(replicates,)`; nan where no test caption was drawn."""
@@ -97,13 +70,12 @@ class Omega:
         return _mean(1.0, mean) if self.inverse else mean
 
     def parts(self, form: str, shares: Any) -> Floats:
-        """What pairs of labels add to it, `(pairs, replicates)`; `shares` as of `pair_shares`."""
+        """What pairs of labels add to it, `(pairs, replicates)`; `shares` as of `Table.shares`."""
         return _mean(shares @ self._weighted(form), self._total(form))
 
     def facts(self) -> dict[str, Floats]:
-        """What it is made of: the means whose product it is but for their covariance, and `effective_sample`,
-        `(sum w)^2 / sum w^2`, in captions. `coverage`: the share of test captions that name something named on both
-        sides."""
+        """What it is made of; `effective_sample`: `(sum w)^2 / sum w^2`, in captions; `coverage`: the share of test
+        captions that name something named on both sides."""
         facts = {
             "mean_quality": self._mean_quality,
             "mean_weight": self._mean_weight,
@@ -134,6 +106,92 @@ class Omega:
         return np.asarray((self.counts * self.weight[form] if form else self.counts).sum(axis=0))
 
 
+@dataclass(frozen=True, eq=False)
+class Table:
+    """One side by cell: what its omegas are sums of, whatever the multiplicities; tables are sparse."""
+
+    pairs: Integers  # the (named, shown) of each cell, `(cells, 2)`
+    counts: Any  # how many of the side's captions each image has in each cell, `(cells, images)`
+    trials: list[Cells]
+    naming: Any  # which cells have each named number, `(names, cells)`
+    showing: Any  # which images show each shown number, `(shown, images)`
+
+    @classmethod
+    def of(cls, side: Side, shown: Integers, trials: Sequence[Tested], names: int) -> Table:
+        """A side's captions by cell. `shown`: the number of what each image shows, `(images,)`, or `NOT_SHOWN`, of
+        images without captions here. `names`: how many named numbers there are."""
+        width = int(shown.max(initial=0)) + 1
+        keys, cell = np.unique(side.named * width + shown[side.image], return_inverse=True)
+        pairs, cell = np.stack(np.divmod(keys, width), axis=1), cell.reshape(-1)
+        images, known = len(shown), np.flatnonzero(shown != NOT_SHOWN)
+
+        def cells_of(trial: Tested) -> Cells:
+            place, within = np.unique(cell[trial.rows], return_inverse=True)
+
+            def by_cell(values: Floats) -> Any:
+                return sparse(values, (within.reshape(-1), side.image[trial.rows]), (len(place), images))
+
+            quality = {attacker: by_cell(values) for attacker, values in trial.quality.items()}
+            return Cells(place, by_cell(np.ones(len(trial.rows))), quality)
+
+        return cls(
+            pairs,
+            _members(cell, side.image, images, len(pairs)),
+            [cells_of(trial) for trial in trials],
+            _members(pairs[:, 0], np.arange(len(pairs)), len(pairs), names),
+            _members(shown[known], known, images, int(shown.max(initial=-1)) + 1),
+        )
+
+    def omegas(
+        self,
+        multiplicity: Floats,
+        target: Floats | None = None,
+        common: Flags | None = None,
+        *,
+        inverse: bool = False,
+        bayes: bool = True,
+    ) -> Iterator[Omega]:
+        """The omegas of each of a side's trials, one after the other: they hold large arrays.
+
+        `multiplicity`: how often each image counts, `(images, replicates)`. `target`: `pi(k)`, the frequency of each
+        named number that matched DBAC weighs the side to, `(names, replicates)`; None for the published form alone.
+        `common`: which named numbers occur on both sides, `(names,)`. `bayes`: False leaves the published weight out.
+
+        Source: DBAC Eq. 5, 6 and 8 for the published form; the matched one is this project's own.
+        """
+        named, shown = self.pairs.T
+        counts = np.asarray(self.counts @ multiplicity)
+        named_share = (self.naming @ counts) / counts.sum(axis=0)
+        showing = self.showing @ multiplicity
+        per_shown = _ratio(1.0, showing / showing.sum(axis=0))[shown]
+        weight = named_share[named] * per_shown
+        prior = _mean((counts * weight).sum(axis=0), counts.sum(axis=0))
+        weights = {"": weight if bayes else np.ones_like(weight)}
+        if target is not None and common is not None:
+            weights[MATCHED] = (_ratio(target, named_share) * common[:, None])[named] * per_shown
+        for cells in self.trials:
+            quality = {attacker: np.asarray(values @ multiplicity) for attacker, values in cells.quality.items()}
+            of_cells = {form: weight[cells.place] for form, weight in weights.items()}
+            if MATCHED in weights:
+                quality[MATCHED] = quality[""]
+                of_cells |= {BLIND: of_cells[MATCHED]} if BLIND in quality else {}
+            yield Omega(np.asarray(cells.counts @ multiplicity), quality, of_cells, prior, inverse)
+
+    def shares(self, pairs: Integers, shown_sets: Flags, named_sets: Flags) -> list[Any]:
+        """How the captions in each of a trial's cells are shared among pairs of labels: sparse, `(pairs, cells)` a
+        trial.
+
+        A caption goes to the pairs of a label that its image shows with a label that it names, in equal shares. What
+        has no label has one more, "nothing", the last of either kind.
+
+        `pairs`: as numbers `shown label * (named labels + 1) + named label`. `shown_sets`, `named_sets`: which labels
+        each shown and each named number stands for, `(numbers, labels)`.
+        """
+        named, shown = self.pairs.T
+        shares = _products(_shares(shown_sets)[shown], _shares(named_sets)[named])[:, pairs]
+        return [shares[cells.place].T.tocsr() for cells in self.trials]
+
+
 def number_sets(flags: Flags) -> tuple[Integers, Flags]:
     """A number for each set given as a row of flags `(n, labels)`, and the set of each number, `(numbers, labels)`.
 
@@ -147,186 +205,64 @@ def number_sets(flags: Flags) -> tuple[Integers, Flags]:
     return numbers.reshape(-1).astype(np.int64), flags[first]
 
 
-def tabulate(side: Side, shown: Integers, trials: Sequence[Tested], names: int) -> Table:
-    """A side's captions by cell.
-
-    Args:
-        side: the side's captions.
-        shown: the number of what each image shows, shape `(images,)`, or `NOT_SHOWN`, of images without captions here.
-        trials: test captions and quality of each trial.
-        names: how many named numbers there are.
-    """
-    from scipy.sparse import csr_array
-
-    pairs, cell = _cells(side.named, shown[side.image])
-    images, known = len(shown), np.flatnonzero(shown != NOT_SHOWN)
-
-    def cells_of(trial: Tested) -> Cells:
-        place, within = np.unique(cell[trial.rows], return_inverse=True)
-
-        def by_cell(values: Floats) -> Any:
-            return csr_array((values, (within.reshape(-1), side.image[trial.rows])), shape=(len(place), images))
-
-        quality = {attacker: by_cell(values) for attacker, values in trial.quality.items()}
-        return Cells(place, by_cell(np.ones(len(trial.rows))), quality)
-
-    return Table(
-        pairs,
-        _members(cell, side.image, images, len(pairs)),
-        [cells_of(trial) for trial in trials],
-        _members(pairs[:, 0], np.arange(len(pairs)), len(pairs), names),
-        _members(shown[known], known, images, int(shown.max(initial=-1)) + 1),
-    )
-
-
-def omegas(
-    table: Table,
-    multiplicity: Floats,
-    target: Floats | None = None,
-    common: Flags | None = None,
-    *,
-    inverse: bool = False,
-    bayes: bool = True,
-) -> Iterator[Omega]:
-    """The omegas of each of a side's trials, one after the other: they hold large arrays.
-
-    Args:
-        multiplicity: how often each image counts, shape `(images, replicates)`: a column of ones for the estimate
-            itself, multinomial counts for a bootstrap.
-        target: `pi(k)`, the frequency of each named number that matched DBAC weighs the side to, `(names, replicates)`;
-            None for the published form alone.
-        common: which named numbers occur on both sides, `(names,)`.
-        inverse: the quality of the trials is a cross-entropy.
-        bayes: False leaves the published weight out.
-
-    Source: DBAC Eq. 5, 6 and 8 for the published form; the matched one is this project's own.
-    """
-    named, shown = table.pairs.T
-    counts = np.asarray(table.counts @ multiplicity)
-    named_share = (table.naming @ counts) / counts.sum(axis=0)
-    showing = table.showing @ multiplicity
-    per_shown = _ratio(1.0, showing / showing.sum(axis=0))[shown]
-    weight = named_share[named] * per_shown
-    prior = _mean((counts * weight).sum(axis=0), counts.sum(axis=0))
-    weights = {"": weight if bayes else np.ones_like(weight)}
-    if target is not None and common is not None:
-        weights[MATCHED] = (_ratio(target, named_share) * common[:, None])[named] * per_shown
-    for cells in table.trials:
-        quality = {attacker: np.asarray(values @ multiplicity) for attacker, values in cells.quality.items()}
-        of_cells = {form: weight[cells.place] for form, weight in weights.items()}
-        if MATCHED in weights:
-            quality[MATCHED] = quality[""]
-            of_cells |= {BLIND: of_cells[MATCHED]} if BLIND in quality else {}
-        yield Omega(np.asarray(cells.counts @ multiplicity), quality, of_cells, prior, inverse)
-
-
-def pair_shares(table: Table, pairs: Integers, shown_sets: Flags, named_sets: Flags) -> list[Any]:
-    """How the captions in each of a trial's cells are shared among pairs of labels: sparse, `(pairs, cells)` a trial.
-
-    A caption goes to the pairs of a label that its image shows with a label that it names, in equal shares. What has
-    no label has one more, "nothing".
-
-    Args:
-        pairs: the pairs wanted, as numbers `shown label * (named labels + 1) + named label`; the last label of either
-            kind, one more than there are, is "nothing".
-        shown_sets: which labels each shown number stands for, `(shown, labels)`.
-        named_sets: which labels each named number stands for, `(names, labels)`.
-    """
-    named, shown = table.pairs.T
-    shares = _products(_shares(shown_sets)[shown], _shares(named_sets)[named])[:, pairs]
-    return [shares[cells.place].T.tocsr() for cells in table.trials]
-
-
 def occurrences(
     side: Side, shown: Integers, rows: Integers, shown_sets: Flags, named_sets: Flags
 ) -> tuple[Floats, Floats]:
     """How many of the captions `rows` have each pair of labels, and how many are of images that show its shown label.
 
-    Both of shape `(pairs,)` over all pairs, numbered as in `pair_shares`. A caption with several pairs counts in each.
+    Both of shape `(pairs,)` over all pairs, numbered as in `Table.shares`. A caption with several pairs counts in each.
 
     >>> side = Side(image=np.array([0, 1, 1]), named=np.array([0, 0, 1]))
     >>> sets = np.array([[True], [False]])
     >>> [counts.tolist() for counts in occurrences(side, np.array([0, 1]), np.arange(3), sets, sets)]
     [[1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 2.0, 2.0]]
     """
-    from scipy.sparse import csr_array
-
-    has_shown, has_named = _shares(shown_sets) > 0, _shares(named_sets) > 0
-    cells = (shown[side.image[rows]], side.named[rows])
-    captions = csr_array((np.ones(len(rows)), cells), shape=(len(shown_sets), len(named_sets)))
-    both = (has_shown.T.astype(np.float64) @ captions @ has_named.astype(np.float64)).toarray()
-    base = has_shown.T.astype(np.float64) @ captions.sum(axis=1)
+    has_shown, has_named = ((_shares(sets) > 0).astype(np.float64) for sets in (shown_sets, named_sets))
+    captions = _members(shown[side.image[rows]], side.named[rows], len(named_sets), len(shown_sets))
+    both = (has_shown.T @ captions @ has_named).toarray()
+    base = has_shown.T @ captions.sum(axis=1)
     return both.reshape(-1), np.repeat(base, both.shape[1])
 
 
-def named_frequencies(side: Side, multiplicity: Floats, names: int) -> Floats:
-    """The relative frequency of each named number among the side's captions, shape `(names, replicates)`."""
-    totals = _members(side.named, side.image, len(multiplicity), names) @ multiplicity
-    return np.asarray(totals / totals.sum(axis=0))
-
-
 def normalized_difference(model: Any, human: Any) -> Any:
-    """DBAC (Eq. 7 and 8): `(omega_M - omega_H) / (omega_M + omega_H)`, in (-1, 1); 0 where both are 0.
-
-    >>> float(normalized_difference(0.75, 0.25))
-    0.5
-    """
-    return _ratio(np.asarray(model) - np.asarray(human), np.asarray(model) + np.asarray(human))
+    """DBAC (Eq. 7 and 8): `(omega_M - omega_H) / (omega_M + omega_H)`, in (-1, 1); 0 where both are 0."""
+    return amplification_part(model, human, model, human)
 
 
 def amplification_part(model: Any, human: Any, omega_model: Any, omega_human: Any) -> Any:
-    """What parts of either omega add to DBAC: over all pairs they sum to the normalized difference of the omegas.
-
-    >>> amplification_part([0.5, 0.25], [0.125, 0.125], 0.75, 0.25).tolist()
-    [0.375, 0.125]
-    """
+    """What parts of either omega add to DBAC: over all pairs they sum to the normalized difference of the omegas."""
     return _ratio(np.asarray(model) - np.asarray(human), np.asarray(omega_model) + np.asarray(omega_human))
 
 
 def _shares(sets: Flags) -> Any:
     """Each set shared equally among its labels, sparse, `(sets, labels + 1)`: the last column is of no label."""
-    from scipy.sparse import csr_array
-
     flags = np.column_stack([sets, ~sets.any(axis=1)])
     row, label = np.nonzero(flags)
-    return csr_array((1 / flags.sum(axis=1)[row], (row, label)), shape=flags.shape)
+    return sparse(1 / flags.sum(axis=1)[row], (row, label), flags.shape)
 
 
 def _products(left: Any, right: Any) -> Any:
     """The products of all entries of a row of `left` with all of that row of `right`: `(rows, columns * columns)`."""
-    from scipy.sparse import csr_array
-
     outer = left.tocoo()
     inner = right[outer.coords[0]].tocoo()
     entry, column = inner.coords
     values = outer.data[entry] * inner.data
     place = (outer.coords[0][entry], outer.coords[1][entry] * right.shape[1] + column)
-    return csr_array((values, place), shape=(left.shape[0], left.shape[1] * right.shape[1]))
-
-
-def _mean(total: Any, count: Any) -> Floats:
-    """The quotient, and nan where nothing was counted."""
-    shape = np.broadcast_shapes(np.shape(total), np.shape(count))
-    quotient: Floats = np.divide(total, count, out=np.full(shape, np.nan), where=np.asarray(count) != 0)
-    return quotient
-
-
-def _cells(named: Integers, shown: Integers) -> tuple[Integers, Integers]:
-    """The distinct pairs, shape `(cells, 2)`, and the cell of each caption."""
-    width = int(shown.max(initial=0)) + 1
-    keys, cell = np.unique(named * width + shown, return_inverse=True)
-    return np.stack(np.divmod(keys, width), axis=1), cell.reshape(-1)
+    return sparse(values, place, (left.shape[0], left.shape[1] * right.shape[1]))
 
 
 def _members(group: Integers, member: Integers, members: int, groups: int) -> Any:
     """How often each group has each member, from one group and one member a row: sparse, `(groups, members)`."""
-    from scipy.sparse import csr_array
-
-    return csr_array((np.ones(len(group)), (group, member)), shape=(groups, members))
+    return sparse(np.ones(len(group)), (group, member), (groups, members))
 
 
-def _ratio(numerator: Any, denominator: Any) -> Floats:
-    """The quotient, and 0 where the denominator is 0."""
+def _mean(total: Any, count: Any) -> Floats:
+    """The quotient, and nan where nothing was counted."""
+    return _ratio(total, count, np.nan)
+
+
+def _ratio(numerator: Any, denominator: Any, otherwise: float = 0.0) -> Floats:
+    """The quotient, and something else where the denominator is 0."""
     top, bottom = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
-    quotient: Floats = np.divide(top, bottom, out=np.zeros_like(bottom), where=bottom != 0)
+    quotient: Floats = np.divide(top, bottom, out=np.full_like(bottom, otherwise), where=bottom != 0)
     return quotient

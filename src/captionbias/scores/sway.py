@@ -15,29 +15,16 @@ FOLDS, PENALTY = 5, 10.0  # of the ridge regression
 
 
 class Leans(NamedTuple):
-    """Which tasks go with which attribute values, all of shape `(tasks, values)`.
+    """Which tasks go with which attribute values, all of shape `(tasks, values)`."""
 
-    `lean`: how much more often than overall images that show the task have the value. `goes_with`: whether that is
-    more than chance would bring. `log_odds`: log odds of the value where the task is shown, less those overall; 0 for
-    tasks that too few images show.
-    """
-
-    lean: Floats
-    goes_with: Flags
-    log_odds: Floats
+    lean: Floats  # how much more often than overall images that show the task have the value
+    goes_with: Flags  # whether that is more than chance would bring
+    log_odds: Floats  # of the value where the task is shown, less those overall; 0 for tasks that too few images show
 
 
 def leans_of(both: Floats, shares: Floats) -> Leans:
-    """The leans of tasks, from counts of images.
-
-    Args:
-        both: images that show the task and have the value, `(tasks, values)`.
-        shares: the share of all images with each value, `(values,)`.
-
-    >>> leans = leans_of(np.array([[30.0, 10.0], [21.0, 19.0]]), np.array([0.5, 0.5]))
-    >>> leans.lean.round(2).tolist(), leans.goes_with.tolist()
-    ([[0.24, -0.24], [0.02, -0.02]], [[True, False], [False, False]])
-    """
+    """The leans of tasks. `both`: images that show the task and have the value, `(tasks, values)`; `shares`: the share
+    of all images with each value, `(values,)`."""
     shown = both.sum(axis=1, keepdims=True)
     share = (both + shares) / (shown + 1)
     lean = share - shares
@@ -50,12 +37,7 @@ def leans_of(both: Floats, shares: Floats) -> Leans:
 
 def suggested_values(shown: Flags, leans: Leans) -> Integers:
     """The value that the tasks an image shows suggest, `(images,)`: that of the largest sum of log odds; -1 if none of
-    them goes with any value. `shown`: `(images, tasks)`.
-
-    >>> leans = leans_of(np.array([[30.0, 10.0], [21.0, 19.0]]), np.array([0.5, 0.5]))
-    >>> suggested_values(np.array([[True, False], [True, True], [False, True]]), leans).tolist()
-    [0, 0, -1]
-    """
+    them goes with any value. `shown`: `(images, tasks)`."""
     return _likeliest(shown.astype(np.float64) @ leans.log_odds, shown, leans)
 
 
@@ -82,27 +64,26 @@ def error_difference(captions: Floats, errors: Floats) -> Floats:
     do: shape `(...)`, nan where no stratum has both.
 
     Source: Greenland and Robins 1985, the Mantel-Haenszel risk difference.
-
-    >>> error_difference(np.array([[10.0, 20.0], [5.0, 0.0]]), np.array([[4.0, 2.0], [5.0, 0.0]])).round(3).item()
-    0.3
     """
     against, along = captions[:, 0], captions[:, 1]
     total = _filled(against + along)
     numerator = (errors[:, 0] * along - errors[:, 1] * against) / total
-    return _ratio(numerator.sum(axis=0), (against * along / total).sum(axis=0))
+    weight = (against * along / total).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(weight > 0, numerator.sum(axis=0) / weight, np.nan))
 
 
 def error_ratio(captions: Floats, errors: Floats) -> Floats:
-    """How many times as large it is, 0.5 added to either sum: shape `(...)`.
-
-    >>> error_ratio(np.array([[10.0, 20.0]]), np.array([[4.0, 2.0]])).round(2).item()
-    2.71
-    """
+    """How many times as large it is, 0.5 added to either sum: shape `(...)`."""
     total = _filled(captions[:, 0] + captions[:, 1])
     against, along = (
         (errors[:, side] * captions[:, other] / total).sum(axis=0) + 0.5 for side, other in ((0, 1), (1, 0))
     )
     return np.asarray(against / along)
+
+
+def _filled(counts: Floats) -> Floats:
+    return np.where(counts > 0, counts, 1.0)
 
 
 # Attribute to task
@@ -114,10 +95,6 @@ def residuals(features: Floats, outcomes: Floats, seed: int, pictures: Integers 
     `pictures`: the number of each image's picture, where there are copies: none is predicted from its copy.
 
     Source: Robinson 1988; cross-fitting as in Chernozhukov et al. 2018.
-
-    >>> features = np.random.default_rng(0).normal(size=(500, 1))
-    >>> bool(abs(residuals(features, 3 * features, seed=0)).max() < 0.3)
-    True
     """
     from sklearn.model_selection import KFold
 
@@ -139,48 +116,6 @@ def residuals(features: Floats, outcomes: Floats, seed: int, pictures: Integers 
     return left
 
 
-class Naming(NamedTuple):
-    """How tasks that go with a value are named, of shape `(pairs, ...)`, a pair being a task and such a value.
-
-    `captioner`, `person_shown`, `person_other`: how much more often the task is named for the value, the contents of
-    the picture being the same, by the captioner, and by the person where the image is known to show it and elsewhere.
-    `rate_shown`, `rate_other`: how often the captioner names the task for each time that the person does, there and
-    elsewhere.
-    """
-
-    captioner: Floats
-    person_shown: Floats
-    person_other: Floats
-    rate_shown: Floats
-    rate_other: Floats
-
-    def swayed(self) -> Floats:
-        """Each pair's part of the score: how much more often the captioner names the task for the value than a person
-        who names it as often."""
-        return self.captioner - self.rate_shown * (self.person_shown + self.person_other)
-
-    def made_up(self) -> Floats:
-        """The same if whatever the captioner names beyond what the image is known to show is made up."""
-        return self.captioner - self.rate_shown * self.person_shown
-
-    def all_there(self) -> Floats:
-        """The same if all of that is there, and people did not mention it."""
-        return self.made_up() - self.rate_other * self.person_other
-
-
 def naming_rates(captioner: Floats, person: Floats) -> Floats:
-    """How often the captioner names a task for each time that the person does; 0 where the person never does.
-
-    >>> naming_rates(np.array([30.0, 9.0]), np.array([20.0, 0.0])).tolist()
-    [1.5, 0.0]
-    """
+    """How often the captioner names a task for each time that the person does; 0 where the person never does."""
     return np.divide(captioner, person, out=np.zeros_like(captioner), where=person > 0)
-
-
-def _filled(counts: Floats) -> Floats:
-    return np.where(counts > 0, counts, 1.0)
-
-
-def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(denominator > 0, numerator / denominator, np.nan))

@@ -1,4 +1,4 @@
-"""Intervals over trials and over images: pure functions on arrays."""
+"""Intervals over trials and over images, and how far attackers agree: pure functions on arrays."""
 
 from __future__ import annotations
 
@@ -17,12 +17,7 @@ _LEAST_BLOCK = 32
 
 
 def trial_interval(values: Floats) -> tuple[float, float]:
-    """Student's 95% interval of the mean over trials, shape `(trials,)`: what another seed would change.
-
-    >>> low, high = trial_interval(np.array([1.0, 2.0, 3.0]))
-    >>> round(low, 3), round(high, 3)
-    (-0.484, 4.484)
-    """
+    """Student's 95% interval of the mean over trials, shape `(trials,)`: what another seed would change."""
     if len(values) < 2:
         return float("nan"), float("nan")
     from scipy.stats import t
@@ -37,12 +32,7 @@ def standard_deviation(values: Floats) -> float:
 
 
 def multiplicities(images: int, replicates: int, seed: int) -> Iterator[Floats]:
-    """How often each image is drawn in each bootstrap replicate, in blocks of shape `(images, some replicates)`.
-
-    >>> blocks = list(multiplicities(4, 3, seed=0))
-    >>> blocks[0].sum(axis=0).tolist()
-    [4.0, 4.0, 4.0]
-    """
+    """How often each image is drawn in each bootstrap replicate, in blocks of shape `(images, some replicates)`."""
     generator = np.random.default_rng([seed, 3])
     block = max(_LEAST_BLOCK, _NUMBERS_AT_ONCE // images)
     for start in range(0, replicates, block):
@@ -61,10 +51,6 @@ def trial_weights(trials: int, replicates: int, seed: int, overlap: float = 0.0)
     the variance of their mean is (1 / trials + overlap) times that of a trial.
 
     Source: Nadeau and Bengio 2003, Inference for the generalization error, Eq. 5.
-
-    >>> weights = trial_weights(10, 1000, seed=0, overlap=0.25)
-    >>> round(float(weights[weights > 0].min()), 3)
-    0.333
     """
     generator = np.random.default_rng([seed, 4])
     draws = max(1, round(1 / (1 / trials + overlap)))
@@ -90,10 +76,6 @@ def bootstrap_interval(estimate: float, replicates: Floats, bounds: tuple[float,
 
     Resampling repeats images, so rare sets look more frequent in a replicate than they are: a shift that both sides of
     a comparison share with no meaning. Moving the replicates back takes it out and keeps their spread.
-
-    >>> low, high = bootstrap_interval(0.0, np.array([0.9, 1.0, 1.1]), bounds=(-1.0, 1.0))
-    >>> round(low, 3), round(high, 3)
-    (-0.095, 0.095)
     """
     drawn = replicates[~np.isnan(replicates)]
     if not len(drawn):
@@ -104,11 +86,7 @@ def bootstrap_interval(estimate: float, replicates: Floats, bounds: tuple[float,
 
 
 def rounded(value: float) -> float:
-    """A score without its rounding error, of sums that were added in another order: 0 if it is not more than that.
-
-    >>> rounded(-7e-18), rounded(0.25)
-    (0.0, 0.25)
-    """
+    """A score without its rounding error, of sums that were added in another order: -7e-18 is 0."""
     return round(value, RESOLUTION) + 0.0
 
 
@@ -116,14 +94,10 @@ def rounded(value: float) -> float:
 
 
 def coefficient_of_variation(scores: Floats) -> Floats:
-    """The spread of each captioner's scores over attackers, relative to their mean: `(captioners,)`, 0 is best.
+    """The spread of each captioner's scores over attackers (n - 1) relative to the size of their mean: `(captioners,)`,
+    0 is best, nan where the mean is 0.
 
-    The standard deviation (n - 1) over the size of the mean; nan where the mean is 0.
-
-    Source: Nair et al. 2026, section 5.3; the row is Att2In's of its Table 10.
-
-    >>> coefficient_of_variation(np.array([[0.0590, 0.0778, 0.0540, 0.0620, 0.1109, 0.2669]])).round(2).tolist()
-    [0.78]
+    Source: Nair et al. 2026, section 5.3.
     """
     mean = np.abs(scores.mean(axis=1))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -134,9 +108,6 @@ def conflict_score(scores: Floats) -> float:
     """On what share of captioners two attackers disagree about amplification (scores above 0); the mean over pairs.
 
     Source: ImageCaptioner2, "Conflict score" and "Ranking consistency", for two attackers.
-
-    >>> conflict_score(np.array([[3.7, -0.8], [2.0, 1.0]]))
-    0.5
     """
     return float(np.mean([(scores[:, i] > 0) != (scores[:, j] > 0) for i, j in _pairs(scores)]))
 
@@ -148,9 +119,6 @@ def ranking_consistency(scores: Floats) -> float:
     1 or -1.
 
     Source: as `conflict_score`.
-
-    >>> round(ranking_consistency(np.array([[1.0, 2.0], [2.0, 4.5], [3.0, 6.0]])), 3)
-    0.99
     """
     if len(scores) < 3:
         return float("nan")

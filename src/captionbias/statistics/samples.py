@@ -10,13 +10,7 @@ import numpy as np
 
 from captionbias.arrays import Floats, Integers
 from captionbias.progress import told_if_long
-from captionbias.statistics.intervals import (
-    bootstrap_interval,
-    resamples,
-    rounded,
-    standard_deviation,
-    trial_interval,
-)
+from captionbias.statistics.intervals import bootstrap_interval, resamples, rounded, standard_deviation, trial_interval
 
 LEAST_IMAGES = 20  # for intervals
 RULE_OF_THREE = 3  # images that can all be otherwise with a chance of 5%
@@ -40,11 +34,7 @@ class Estimate(NamedTuple):
     noise: float | None = None
 
     def flat(self, key: str) -> dict[str, float]:
-        """The entries of a flat result: what is undefined is left out, never 0 and never nan.
-
-        >>> Estimate(1.5, 1.0, 2.0).flat("lic")
-        {'lic': 1.5, 'lic_ci_low': 1.0, 'lic_ci_high': 2.0}
-        """
+        """The entries of a flat result: what is undefined is left out, never 0 and never nan."""
         return {f"{key}{end}": number for end, number in zip(ENDINGS, self, strict=True) if number is not None}
 
 
@@ -56,17 +46,12 @@ ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high",
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One quantity: what its mean and its intervals are made of.
+    """One quantity: what its mean and its intervals are made of."""
 
-    `values`: in each trial, `(trials,)`, nan where it is undefined; `(1,)` without trials. `per_trial`: in each trial
-    with the images of each bootstrap replicate, `(trials, replicates)`. `replicates`: the mean over each replicate's
-    trials, `(replicates,)`. `images`: how many a replicate draws, 0 where that is not known.
-    """
-
-    values: Floats
-    per_trial: Floats
-    replicates: Floats
-    images: int = 0
+    values: Floats  # in each trial, `(trials,)`, nan where it is undefined; `(1,)` without trials
+    per_trial: Floats  # in each trial with the images of each bootstrap replicate, `(trials, replicates)`
+    replicates: Floats  # the mean over each replicate's trials, `(replicates,)`
+    images: int = 0  # how many a replicate draws, 0 where that is not known
 
     def __sub__(self, other: Sample) -> Sample:
         """The difference of two quantities of the same images, trials and replicates."""
@@ -79,11 +64,6 @@ class Sample:
 
         Where every replicate is alike, what is one image in so many has not been seen to be 0: the interval is then of
         three images of all (Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?").
-
-        >>> Sample(np.array([1.0]), np.zeros((1, 0)), np.zeros(0)).estimate()[:3]
-        (1.0, None, None)
-        >>> Sample(np.zeros(1), np.zeros((1, 40)), np.zeros(40), images=100).estimate((-100, 100))[:3]
-        (0.0, -3.0, 3.0)
         """
         known, drawn = self.values[~np.isnan(self.values)], self.replicates[~np.isnan(self.replicates)]
         if not len(known):
@@ -107,10 +87,6 @@ class Extreme(Sample):
     """The least or the largest of several quantities of the same images: its interval is from the least (largest) of
     their lower ends to that of their upper ends, so that it is above 0 only if all of theirs are (below, for `max`).
     Undefined where one of them is.
-
-    >>> one, two = (Sample(np.array([value]), np.zeros((1, 0)), np.zeros(0)) for value in (1.0, 2.0))
-    >>> Extreme.of(min, [one, two]).estimate().value
-    1.0
     """
 
     pick: Callable[[Iterable[float]], float] = min
@@ -121,21 +97,19 @@ class Extreme(Sample):
         """The extreme of samples, `pick` being `min` or `max`."""
         among = tuple(samples)
         best = np.minimum if pick is min else np.maximum
-
-        def of_all(arrays: Iterable[Floats]) -> Floats:
-            return np.asarray(best.reduce(list(arrays)))
-
-        values, per_trial, replicates = (of_all(getattr(one, name) for one in among) for name in ARRAYS)
-        return cls(values, per_trial, replicates, min((one.images for one in among), default=0), pick, among)
+        values, per_trial, replicates = (
+            np.asarray(best.reduce([getattr(one, name) for one in among])) for name in ARRAYS
+        )
+        return cls(values, per_trial, replicates, min(one.images for one in among), pick, among)
 
     def estimate(self, bounds: tuple[float, float] = UNBOUNDED) -> Estimate | None:
-        known = [found for one in self.among if (found := one.estimate(bounds))]
+        known = [estimate for one in self.among if (estimate := one.estimate(bounds))]
         if len(known) < len(self.among):
             return None
         value, low, high = (
-            None if None in ends else self.pick(ends) for ends in zip(*(found[:3] for found in known), strict=True)
+            None if None in ends else self.pick(ends) for ends in zip(*(one[:3] for one in known), strict=True)
         )
-        detectable = [found.detectable for found in known if found.detectable is not None]
+        detectable = [one.detectable for one in known if one.detectable is not None]
         return Estimate(value, low, high, detectable=max(detectable, default=None))  # type: ignore[arg-type]
 
 
@@ -195,21 +169,13 @@ def mean_over_trials(values: Floats, weights: Floats) -> Floats:
 
 
 def known_means(values: Mapping[str, Floats]) -> dict[str, float]:
-    """The mean over those trials in which each quantity, `(trials,)`, is defined; none where it is in no trial.
-
-    >>> known_means({"lic_m": np.array([1.0, np.nan, 2.0]), "lic_d": np.array([np.nan])})
-    {'lic_m': 1.5}
-    """
+    """The mean over those trials in which each quantity, `(trials,)`, is defined; none where it is in no trial."""
     known = {name: of_trials[~np.isnan(of_trials)] for name, of_trials in values.items()}
     return {name: rounded(float(of_trials.mean())) for name, of_trials in known.items() if len(of_trials)}
 
 
 def trial_rows(seeds: Iterable[int], columns: Mapping[str, Floats]) -> list[dict[str, float]]:
-    """One row a trial: its seed, and each quantity, `(trials,)`, that is defined in it.
-
-    >>> trial_rows([3], {"lic": np.array([1.0]), "leakage": np.array([np.nan])})
-    [{'seed': 3, 'lic': 1.0}]
-    """
+    """One row a trial: its seed, and each quantity, `(trials,)`, that is defined in it."""
     return [
         {"seed": seed} | {name: float(of[number]) for name, of in columns.items() if not np.isnan(of[number])}
         for number, seed in enumerate(seeds)

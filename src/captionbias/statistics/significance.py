@@ -22,18 +22,13 @@ Z = 1.959963984540054  # the 0.975 quantile of the normal distribution: interval
 class VarianceParts:
     """Where the variance of a score comes from, in squared units of the score; nan where it is unknown.
 
-    Attributes:
-        trials: how many were measured; 0 where the score is undefined in all of them.
-        trial: the variance of one trial's score around the mean of all possible trials, on these very images: `split`,
-            because a trial scores some images and not others, and `training`, the rest.
-        images: the variance of the mean of all possible trials if other images were drawn to be scored, which more
-            trials do not lessen. Attackers stay as they were trained: other images to learn from would move all trials
-            together, and nothing here shows how far.
-        images_at_fixed_trials: the variance of the reported mean when images are resampled and trials, with their
-            splits, stay: `images`, and also `split / trials`.
-        bootstrap: the variance of the replicates that the reported interval is made of, which resample images and
-            trials. It counts `split / trials` up to three times, which about makes up for the images to learn from:
-            `benchmarks/significance.py` finds it close to the true variance, and `standard_error`**2 a lower bound.
+    `trials`: how many were measured. `trial`: the variance of one trial's score around the mean of all possible trials,
+    on these very images: `split`, because a trial scores some images and not others, and `training`, the rest.
+    `images`: that of the mean of all possible trials if other images were drawn to be scored. Attackers stay as they
+    were trained: other images to learn from would move all trials together, and nothing here shows how far.
+    `bootstrap`: that of the replicates that the reported interval is made of. It counts `split / trials` up to three
+    times, which about makes up for the images to learn from: `benchmarks/significance.py` finds it close to the true
+    variance, and `standard_error`**2 a lower bound.
     """
 
     trials: int
@@ -41,7 +36,6 @@ class VarianceParts:
     split: float
     training: float
     images: float
-    images_at_fixed_trials: float
     bootstrap: float
 
     @property
@@ -61,24 +55,11 @@ class VarianceParts:
 
 
 def variance_parts(values: Floats, per_trial: Floats, replicates: Floats) -> VarianceParts:
-    """The parts of the variance of a mean over trials.
+    """The parts of the variance of a mean over trials, from the arrays of a `Sample`; nan with fewer than two trials or
+    two replicates. An estimate below 0, by chance, is 0.
 
     With `v` the mean variance of one trial over replicates and `c` the mean covariance of two, `images` is `c` and
     `split` is `v - c`: two trials have only the images in common.
-
-    Args:
-        values: the score in each trial, shape `(trials,)`; trials where it is nan are left out.
-        per_trial: the score in each trial with the images of each bootstrap replicate, `(trials, replicates)`; the
-            images of a replicate are the same for all trials.
-        replicates: the mean over trials in each replicate of images and trials, `(replicates,)`.
-
-    Returns:
-        The parts; nan with fewer than two trials or two replicates. An estimate below 0, by chance, is 0.
-
-    >>> drawn = np.random.default_rng(0).normal(size=(4, 1)) + np.random.default_rng(1).normal(size=2000)
-    >>> parts = variance_parts(np.array([0.0, 1.0, 2.0, 3.0]), drawn, drawn.mean(axis=0))
-    >>> round(parts.images, 1), round(parts.split, 6), round(parts.trial, 2)
-    (1.0, 0.0, 1.67)
     """
     known = ~np.isnan(values)
     drawn = per_trial[known]
@@ -88,34 +69,21 @@ def variance_parts(values: Floats, per_trial: Floats, replicates: Floats) -> Var
     nan = float("nan")
     trial = float(values[known].var(ddof=1)) if trials > 1 else nan
     bootstrap = float(whole.var(ddof=1)) if len(whole) > 1 else nan
-    if trials == 0 or drawn.shape[1] < 2:
-        return VarianceParts(trials, trial, nan, nan, nan, nan, bootstrap)
+    if trials < 2 or drawn.shape[1] < 2:
+        return VarianceParts(trials, trial, nan, nan, nan, bootstrap)
     fixed = float(drawn.mean(axis=0).var(ddof=1))
-    if trials == 1:
-        return VarianceParts(trials, trial, nan, nan, nan, fixed, bootstrap)
     single = float(drawn.var(axis=1, ddof=1).mean())
     shared = max(0.0, (fixed - single / trials) / (1 - 1 / trials))
     split = max(0.0, single - shared)
-    return VarianceParts(trials, trial, split, max(0.0, trial - split), shared, fixed, bootstrap)
+    return VarianceParts(trials, trial, split, max(0.0, trial - split), shared, bootstrap)
 
 
 def p_value(estimate: float, replicates: Floats) -> float:
-    """The two-sided p-value against 0, by the replicates and the construction of `bootstrap_interval`.
+    """The two-sided p-value against 0, by the replicates and the construction of `bootstrap_interval`; nan with fewer
+    than two.
 
     The smallest share that can be left out of that interval, half on each side, so that it excludes 0, 1 for an
     estimate of 0. So p is below 0.05 exactly when the 95% interval excludes 0 (with 40 replicates or more).
-
-    Args:
-        estimate: the score.
-        replicates: shape `(replicates,)`; nan is left out.
-
-    Returns:
-        From `least_p_value` to 1; nan with fewer than two replicates.
-
-    >>> p_value(1.0, np.linspace(0.5, 1.5, 999))
-    0.002
-    >>> round(p_value(0.0, np.linspace(0.5, 1.5, 999)), 6)
-    1.0
     """
     drawn = np.sort(replicates[~np.isnan(replicates)])
     if len(drawn) < 2 or math.isnan(estimate):
@@ -139,11 +107,7 @@ def _level(drawn: Floats, before: int, value: float) -> float:
 
 
 def least_p_value(replicates: int) -> float:
-    """The smallest two-sided p-value that so many replicates can tell: one in each direction more than there are.
-
-    >>> least_p_value(999)
-    0.002
-    """
+    """The smallest two-sided p-value that so many replicates can tell: one in each direction more than there are."""
     return 2 / (1 + replicates)
 
 
@@ -154,9 +118,6 @@ def holm(p_values: npt.ArrayLike) -> Floats:
     stays nan and does not count.
 
     Source: Holm 1979, "A simple sequentially rejective multiple test procedure".
-
-    >>> holm([0.01, 0.04, 0.03, 0.005]).round(3).tolist()
-    [0.03, 0.06, 0.06, 0.02]
     """
     values = np.asarray(p_values, np.float64)
     known = np.flatnonzero(~np.isnan(values))
@@ -167,23 +128,11 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
 
 def images_needed(parts: VarianceParts, images: int, width: float) -> int:
-    """How many images it takes, with as many trials, until a score's reported 95% interval is this wide.
+    """How many images it takes, with as many trials, until a score's reported 95% interval is this wide; `images`: on
+    how many the parts were measured.
 
     Everything but `parts.training` is taken to fall with the number of images, as 1 / n. Training is taken not to fall
     at all: with more images it often does, so the answer is rather too many than too few.
-
-    Args:
-        parts: as measured.
-        images: on how many.
-        width: from the lower to the upper end, in units of the score, above 0.
-
-    Raises:
-        ValueError: the parts are undefined, or the attackers' training alone spreads further, which images do not mend
-            and trials do.
-
-    >>> parts = VarianceParts(10, 2.0, 2.0, 0.0, 0.3, 0.5, 0.8)
-    >>> images_needed(parts, images=1000, width=2 * Z * math.sqrt(0.2))
-    4000
     """
     if math.isnan(parts.bootstrap) or math.isnan(parts.training):
         raise ValueError("parts: the variance's parts are unknown; measure with two trials and two replicates or more")

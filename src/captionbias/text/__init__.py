@@ -1,33 +1,18 @@
 """Tokens, lexicons and masking."""
 
-from captionbias.text.lexicon import Lexicon, LexiconSource, builtin_lexicons, load_lexicon
-from captionbias.text.masking import (
-    Mentions,
-    find_mentions,
-    mask_both,
-    mask_mentions,
-    named_by_words,
-    named_labels,
-    named_values,
-)
-from captionbias.text.tokens import TOKENIZERS, UNKNOWN, Tokens, split_whitespace, split_words, tokenize
-
-__all__ = [
-    "TOKENIZERS",
-    "UNKNOWN",
-    "Lexicon",
-    "LexiconSource",
-    "Mentions",
-    "Tokens",
-    "builtin_lexicons",
-    "find_mentions",
-    "load_lexicon",
-    "mask_both",
-    "mask_mentions",
-    "named_by_words",
-    "named_labels",
-    "named_values",
-    "split_whitespace",
-    "split_words",
-    "tokenize",
-]
+from captionbias.text.lexicon import Lexicon as Lexicon
+from captionbias.text.lexicon import LexiconSource as LexiconSource
+from captionbias.text.lexicon import builtin_lexicons as builtin_lexicons
+from captionbias.text.lexicon import load_lexicon as load_lexicon
+from captionbias.text.masking import Mentions as Mentions
+from captionbias.text.masking import find_mentions as find_mentions
+from captionbias.text.masking import mask_both as mask_both
+from captionbias.text.masking import mask_mentions as mask_mentions
+from captionbias.text.masking import named_by_words as named_by_words
+from captionbias.text.masking import named_labels as named_labels
+from captionbias.text.masking import named_values as named_values
+from captionbias.text.tokens import TOKENIZERS as TOKENIZERS
+from captionbias.text.tokens import UNKNOWN as UNKNOWN
+from captionbias.text.tokens import Tokens as Tokens
+from captionbias.text.tokens import split_words as split_words
+from captionbias.text.tokens import tokenize as tokenize

@@ -19,9 +19,5 @@ def escaped(text: str) -> str:
 
 
 def code(text: str) -> str:
-    r"""Somebody's words as code, where they cannot end it.
-
-    >>> code("trials:10|seed:0"), code("a`b")
-    ('`trials:10|seed:0`', 'a\\`b')
-    """
+    """Somebody's words as code, where they cannot end it."""
     return escaped(text) if {"`", "<"} & set(text) else f"`{one_line(text)}`"

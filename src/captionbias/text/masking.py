@@ -50,12 +50,7 @@ def find_mentions(tokens: Tokens, lexicon: Lexicon, split: str = "words") -> Men
 
 
 def named_by_words(words: Sequence[str], *lexicons: Lexicon) -> Integers:
-    """The number of what each word alone names, by any of the lexicons, from 1; 0 for nothing: shape `(words,)`.
-
-    >>> from captionbias.text import load_lexicon
-    >>> named_by_words(["a", "woman", "lady", "man"], load_lexicon("gender")).tolist()
-    [0, 1, 1, 2]
-    """
+    """The number of what each word alone names, by any of the lexicons, from 1; 0 for nothing: shape `(words,)`."""
     parts = (part for lexicon in lexicons for part in lexicon.parts or (lexicon,))
     groups = (group for part in parts for group in (*part.groups.values(), part.masked_only))
     numbers = {word: number for number, group in enumerate(groups, start=1) for word in group}
@@ -130,12 +125,6 @@ def mask_both(tokens: Tokens, words: Mentions, mask: str, phrases: Mentions, phr
 
     Where they overlap, phrases of several words are masked whole, then `words`, or what is left of them, then phrases
     of one word.
-
-    >>> from captionbias.text import load_lexicon, tokenize
-    >>> tokens = tokenize(["a baby with a baby doll"])
-    >>> babies, toys = (find_mentions(tokens, load_lexicon({"x": [word]})) for word in ("baby", "baby doll"))
-    >>> mask_both(tokens, babies, "<age>", toys, "<task>").texts()
-    ['a <age> with a <task>']
     """
     singles, several = (
         Mentions(phrases.starts[chosen], phrases.lengths[chosen], phrases.labels[chosen])
@@ -176,12 +165,6 @@ def named_values(tokens: Tokens, mentions: Mentions, lexicon: Lexicon, split: st
     name the same if, and only if, they name the same of every attribute.
 
     `mentions`: the lexicon's, see `find_mentions`; those of a crossing's parts are found here.
-
-    >>> from captionbias.text import load_lexicon, tokenize
-    >>> tokens, lexicon = tokenize(["a woman and a black man"]), load_lexicon(["gender", "race"])
-    >>> (named,) = named_values(tokens, find_mentions(tokens, lexicon), lexicon)
-    >>> [label for label, flag in zip(lexicon.labels, named) if flag]
-    ['female, dark', 'male, dark']
     """
     if not lexicon.parts:
         return named_labels(tokens, mentions, len(lexicon.labels))

@@ -34,9 +34,7 @@ class BiasCallback(TrainerCallback):
         references, attributes, tasks: of these images, in their order; see `bias_scores`.
         processor: see `caption_images`; the Trainer's `processing_class` when None.
         tokenizer: likewise; the processor, when None.
-        every: measure at every so many-th evaluation. With several evaluation datasets, as many as those are.
         batch_size, max_new_tokens, num_beams, generation: see `caption_images`.
-        prefix: what the keys begin with, before an underscore.
         **settings: see `captionbias.training.scores.Settings`; `seed` is also that of captions that are drawn.
 
     Raises:
@@ -58,12 +56,10 @@ class BiasCallback(TrainerCallback):
         tasks: Collection[Any] | None = None,
         processor: Any = None,
         tokenizer: Any = None,
-        every: int = 1,
         batch_size: int = 32,
         max_new_tokens: int = 30,
         num_beams: int = 1,
         generation: Mapping[str, Any] | None = None,
-        prefix: str = "eval",
         **settings: Unpack[Settings],
     ) -> None:
         _check_whole(trainer)
@@ -75,9 +71,6 @@ class BiasCallback(TrainerCallback):
                 "entry i of each belongs to image i, so give as many of one as of the other"
             )
         self.trainer = trainer
-        self.every = whole_number("every", every, least=1)
-        self.evaluations = 0
-        self.prefix = prefix
         self._caption = partial(
             caption_images,
             processor=trainer.processing_class if processor is None else processor,
@@ -93,17 +86,15 @@ class BiasCallback(TrainerCallback):
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Caption, measure and log; `metrics`, what `Trainer.evaluate` returns, gets the scores too."""
         metrics = kwargs["metrics"]
-        self.evaluations += 1
-        if self.evaluations % self.every == 0:
-            captions = self._caption(self.trainer.model)
-            measured = on_rank_0(partial(self.bias.measure, captions))
-            scores = {f"{self.prefix}_{name}": value for name, value in measured.items()}
-            metrics.update(scores)
-            self.trainer.log(scores)
+        captions = self._caption(self.trainer.model)
+        measured = on_rank_0(partial(self.bias.measure, captions))
+        scores = {f"eval_{name}": value for name, value in measured.items()}
+        metrics.update(scores)
+        self.trainer.log(scores)
         # The Trainer ends a training whose metric_for_best_model is missing. No number is better than nan, nor worse.
-        best = f"eval_{str(args.metric_for_best_model).removeprefix('eval_')}"
-        if best in {f"{self.prefix}_{name}" for name in self.bias.names}:
-            metrics.setdefault(best, math.nan)
+        best = str(args.metric_for_best_model).removeprefix("eval_")
+        if best in self.bias.names:
+            metrics.setdefault(f"eval_{best}", math.nan)
 
 
 def _check_whole(trainer: Any) -> None:

@@ -69,12 +69,7 @@ def caption_images(
     if not hasattr(decoder, "batch_decode"):
         raise ValueError(f"tokenizer: {type(decoder).__name__} has no batch_decode; give the captioner's tokenizer")
     rank, size = (PartialState().process_index, PartialState().num_processes) if distributed else (0, 1)
-    arguments = {
-        "max_new_tokens": max_new_tokens,
-        "num_beams": num_beams,
-        "do_sample": False,
-        **(generation or {}),
-    }
+    arguments = {"max_new_tokens": max_new_tokens, "num_beams": num_beams, "do_sample": False, **(generation or {})}
     captioner = extract_model_from_parallel(model)
     weights = next(captioner.parameters())
     done = []

@@ -14,11 +14,10 @@ import torch
 from captionbias.attackers import registry as attackers
 from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.neural import finetuned
-from captionbias.attackers.neural.finetuned import Classifier, FittedEncoder
+from captionbias.attackers.neural.finetuned import Classifier
 from captionbias.attackers.pretrained import encoding
 from captionbias.attackers.recipes import BERT_FINETUNED
 from captionbias.attackers.registry import find_attacker
-from captionbias.explain.contributions import contributions
 from captionbias.text import tokenize
 from tests.attackers.scored import bits
 
@@ -35,15 +34,9 @@ def quick(monkeypatch) -> None:
     monkeypatch.setattr(encoding, "cores", lambda: 1)
 
 
-def fitted(
-    trials: list[Trial], model: Path, folder: Path | None = None, precision: str = "fp32"
-) -> list[FittedEncoder]:
-    attacker = find_attacker("bert-finetuned", precision, str(model), cache=folder or False)
-    return [attacker.fit(trial) for trial in trials]
-
-
 def trained(trials: list[Trial], model: Path, folder: Path | None = None, precision: str = "fp32") -> list[TrialScores]:
-    return [one.test_scores for one in fitted(trials, model, folder, precision)]
+    attacker = find_attacker("bert-finetuned", precision, str(model), cache=folder or False)
+    return [attacker.fit(trial).test_scores for trial in trials]
 
 
 def quality(scores: TrialScores) -> float:
@@ -66,32 +59,21 @@ def passes(monkeypatch) -> list[torch.Size]:
 # --- what it learns ---
 
 
-def test_it_learns_two_classes_and_scores_any_captions_in_any_order(tiny_bert, class_trial):
-    trial = class_trial(n=300)
-    (attacker,) = fitted([trial], tiny_bert, precision="bf16")
-    scores = attacker.test_scores
+def test_it_learns_two_classes(tiny_bert, class_trial):
+    (scores,) = trained([class_trial(n=300)], tiny_bert, precision="bf16")
     assert scores.correct.mean() > 0.95
     assert quality(scores) > 0.9
-    again = attacker.scores(trial.test[::-1])
-    np.testing.assert_allclose(again.log_probability[::-1], scores.log_probability, atol=0.02)
-    truth, logits = trial.examples.targets[trial.test], attacker.logits(trial.test)[:, 0]
-    wanted = -np.logaddexp(0, np.where(truth, -logits, logits))
-    np.testing.assert_allclose(scores.log_probability, wanted, atol=1e-5)
-    with pytest.raises(ValueError, match="a FittedEncoder cannot be explained; explain an attacker of another kind"):
-        contributions(attacker, trial.test)
 
 
 def test_it_learns_three_classes_and_tasks_beside_each_other(tiny_bert, class_trial, task_trial, capfd):
     trial = task_trial(n=400)
-    classes, tasks = fitted([class_trial(n=400, classes=3), trial], tiny_bert)
+    classes, tasks = trained([class_trial(n=400, classes=3), trial], tiny_bert)
     assert capfd.readouterr() == ("", "")
-    assert classes.test_scores.correct.mean() > 0.9, "1/3 is chance"
-    np.testing.assert_allclose(classes.logits(np.arange(9)).sum(axis=1), 0, atol=1e-5)
-    assert tasks.logits(np.arange(9)).shape == (9, 4)
+    assert classes.correct.mean() > 0.9, "1/3 is chance"
     shares = np.clip(trial.examples.targets[trial.train].mean(axis=0), 0.01, 0.99)
     truth = trial.examples.targets[trial.test]
     without_captions = np.exp(np.log(np.where(truth, shares, 1 - shares)).sum(axis=1)).mean()
-    assert quality(tasks.test_scores) > 1.5 * without_captions
+    assert quality(tasks) > 1.5 * without_captions
 
 
 # --- what the encoder is given ---
@@ -102,24 +84,6 @@ def test_a_caption_that_is_too_long_is_cut_off(tiny_bert, class_trial, passes):
     texts = [" ".join(["w1"] * 100) if row % 2 else text for row, text in enumerate(trial.examples.tokens.texts())]
     trained([replace(trial, examples=replace(trial.examples, tokens=tokenize(texts)))], tiny_bert)
     assert max(shape[1] for shape in passes) == 64
-
-
-def test_weights_are_trained_in_32_bits_however_they_are_stored(own_bert, class_trial):
-    from transformers import AutoModel
-
-    AutoModel.from_pretrained(own_bert, dtype=torch.bfloat16).save_pretrained(own_bert)
-    (attacker,) = fitted([class_trial(n=60, test=20)], own_bert, precision="bf16")
-    assert {parameter.dtype for parameter in attacker.learner.network.parameters()} == {torch.float32}
-
-
-def test_weights_that_are_not_there_are_no_random_ones(own_bert, class_trial):
-    from safetensors.torch import load_file, save_file
-
-    weights = load_file(own_bert / "model.safetensors")
-    kept = {name: value for name, value in weights.items() if "layer.1.output" not in name}
-    save_file(kept, own_bert / "model.safetensors", {"format": "pt"})
-    with pytest.raises(ValueError, match=r"the weights lack encoder\.layer\.1\.output.* and 3 others"):
-        trained([class_trial(n=60, test=20)], own_bert)
 
 
 # --- what the scores depend on ---
@@ -159,12 +123,6 @@ def stopped_in_step(monkeypatch, number: int) -> Iterator[None]:
             yield
 
 
-def test_checkpoints_are_not_written_a_short_while_after_the_start(tiny_bert, class_trial, tmp_path, monkeypatch):
-    with stopped_in_step(monkeypatch, 7):
-        trained([class_trial(n=110, test=20)], tiny_bert, tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.usefixtures("kept_at_every_step")
 @pytest.mark.parametrize("stop", [2, 7, 9])
 def test_a_training_that_was_stopped_goes_on_where_it_was(tiny_bert, class_trial, tmp_path, monkeypatch, passes, stop):
@@ -177,12 +135,3 @@ def test_a_training_that_was_stopped_goes_on_where_it_was(tiny_bert, class_trial
     assert bits(*trained([trial], tiny_bert, tmp_path)) == undisturbed
     assert len(passes) == 9 - (stop - 1) + 1, "the steps that are left, and the test captions"
     assert not list(tmp_path.iterdir()), "it goes with its training"
-
-
-# --- by name ---
-
-
-def test_it_signs_with_its_model_and_trains_one_after_the_other(tiny_bert):
-    found = find_attacker("bert-finetuned", "fp32", str(tiny_bert))
-    assert found.name.startswith("bert-finetuned,tiny-bert-")
-    assert (found.placement, found.reads_words) == ("plain", True)

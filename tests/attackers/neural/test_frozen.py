@@ -12,7 +12,6 @@ import pytest
 from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
-from captionbias.io.store import open_store
 from captionbias.text import tokenize
 
 pytest.importorskip("sentence_transformers")
@@ -45,13 +44,12 @@ def trained(
 
 
 @pytest.mark.parametrize("encoder", ["sentences", "bert-frozen"])
-def test_a_trial_gives_the_same_alone_and_among_others_and_so_does_its_head(tiny_bert, class_trial, encoder):
+def test_a_trial_gives_the_same_alone_and_among_others(tiny_bert, class_trial, encoder):
     trials = [class_trial(n=size, test=40, seed=size) for size in (120, 169)]  # the last step of one has one caption
-    together = trained(trials, encoder, tiny_bert, cache=False, keep=trials)
+    together = trained(trials, encoder, tiny_bert, cache=False)
     for trial, scores in zip(trials, together, strict=True):
         [alone] = trained([trial], encoder, tiny_bert, cache=False)
-        for found in (scores, scores.fitted.scores(trial.test)):
-            assert found.log_probability.tolist() == alone.log_probability.tolist()
+        assert scores.log_probability.tolist() == alone.log_probability.tolist()
 
 
 def written(random: np.random.Generator, things: list[str]) -> str:
@@ -112,12 +110,3 @@ def test_poolings_precisions_and_weights_are_kept_apart(tiny_bert, own_bert, cla
         scores.add(found.log_probability.tobytes())
     assert kept == [1, 2, 3, 4]
     assert len(scores) == 4
-
-
-def test_another_spelling_is_another_caption_to_those_that_read(tiny_bert, class_trial):
-    trial = class_trial(n=60, test=20)
-    tokens = trial.examples.tokens
-    other = replace(tokens, words=tuple(f"{word}s" for word in tokens.words))
-    one, two = trained([trial, replace(trial, examples=replace(trial.examples, tokens=other))], "sentences", tiny_bert)
-    assert one.log_probability.tolist() != two.log_probability.tolist()
-    assert len(open_store(True).keys("trial")) == 2

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import random
-from threading import Lock
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -50,10 +47,10 @@ def train(trial: Trial, module: type[nn.Module], precision: str = "fp32") -> Tri
 # --- known by its source: `find_attacker` is tested with the rest ---
 
 
-def test_networks_that_one_function_makes_are_told_apart_or_refused():
+def test_networks_that_one_function_makes_are_told_apart():
     """Under one name, a cache would give the scores of one for the other."""
 
-    def wide(width: object) -> type[nn.Module]:
+    def wide(width: int) -> type[nn.Module]:
         class Wide(nn.Module):
             def __init__(self, words, outputs):
                 super().__init__()
@@ -62,8 +59,6 @@ def test_networks_that_one_function_makes_are_told_apart_or_refused():
         return Wide
 
     assert len({user_module.name(wide(width)) for width in (4, 4, 64)}) == 2
-    with pytest.raises(ValueError, match=r"Wide takes 'width' from the function around it, which cannot be written"):
-        user_module.name(wide(Lock()))
 
 
 # --- trained as it asks ---
@@ -149,23 +144,6 @@ def test_logits_that_are_no_numbers_are_refused(class_trial, value):
 
 
 # --- the same again ---
-
-
-def test_the_user_s_generators_and_threads_are_left_as_they_were_even_by_an_error(class_trial):
-    torch.set_num_threads(2)
-    states = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()
-    train(class_trial(), Mean)
-
-    def forward(self: nn.Module, tokens: Tensor, lengths: Tensor) -> Tensor:
-        torch.rand(1)
-        raise KeyError("in the user's own code")
-
-    with pytest.raises(KeyError, match="in the user's own code"):
-        train(class_trial(), type("Broken", (Mean,), {"forward": forward}))
-    assert torch.get_num_threads() == 2
-    assert torch.equal(torch.get_rng_state(), states[0])
-    assert np.random.get_state()[1].tolist() == states[1]
-    assert random.getstate() == states[2]
 
 
 def test_torch_s_own_recurrent_layers_work_in_it(class_trial):

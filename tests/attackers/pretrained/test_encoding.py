@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -131,16 +130,6 @@ def test_a_sentence_encoder_gives_what_its_makers_meant(minilm):
     assert same > other + 0.3
 
 
-def test_weights_kept_in_16_bits_compute_in_32(own_bert):
-    texts = drawn(3, 40)
-    rewrite(own_bert, lambda weights: {name: value.half().float() for name, value in weights.items()})
-    wanted = encoded(texts, own_bert)
-    rewrite(own_bert, lambda weights: {name: value.half() for name, value in weights.items()})
-    config = json.loads((own_bert / "config.json").read_text())
-    (own_bert / "config.json").write_text(json.dumps(config | {"dtype": "float16"}))
-    assert encoded(texts, own_bert).tolist() == wanted.tolist()
-
-
 # --- what is refused ---
 
 
@@ -163,19 +152,6 @@ def test_weights_that_would_be_drawn_anew_are_refused(own_bert):
         encoded(["w1"], own_bert)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        renamed("bert."),  # of a model for a task
-        lambda weights: {name: value for name, value in weights.items() if "pooler" not in name},  # nothing uses it
-    ],
-)
-def test_weights_that_are_all_there_under_other_names_or_but_for_the_pooler_are_read(own_bert, change):
-    wanted = encoded(["w1 w2"], own_bert)
-    rewrite(own_bert, change)
-    assert encoded(["w1 w2"], own_bert).tolist() == wanted.tolist()
-
-
 def test_damaged_files_are_refused(own_bert):
     weights = own_bert / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1000])
@@ -193,7 +169,7 @@ def test_embeddings_that_are_no_numbers_are_refused(own_bert, value):
         return weights
 
     rewrite(own_bert, spoilt)
-    with pytest.raises(ValueError, match=r"encoder 'mine-\w+': the embedding of 'w1' is not finite in 16 bits"):
+    with pytest.raises(ValueError, match=r"encoder 'mine-\w+' computes what is not finite in 16 bits"):
         encoded(["w1"], own_bert)
 
 

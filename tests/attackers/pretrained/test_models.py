@@ -88,13 +88,6 @@ def test_pickled_weights_are_refused_unless_there_are_others(own_bert):
         find_model(str(own_bert))
 
 
-def test_a_folder_called_like_an_attacker_does_not_take_its_place(own_bert, monkeypatch):
-    monkeypatch.chdir(own_bert.parent)
-    own_bert.rename("lstm-dbac")
-    assert find_attacker("lstm-dbac").name == "lstm-dbac"
-    assert find_attacker("./lstm-dbac").name.startswith("lstm-dbac-")
-
-
 # --- names ---
 
 
@@ -139,7 +132,7 @@ def test_bert_stands_on_the_model_that_is_named(downloads, tiny_bert):
     assert usual.identity == named.identity
 
 
-@pytest.mark.parametrize("name", ["me/mine", "all-MiniLM-L6-v2", "models/of/mine", "~no.such.user/mine", "../mine"])
+@pytest.mark.parametrize("name", ["me/mine", "all-MiniLM-L6-v2", "models/of/mine", "../mine"])
 def test_a_name_that_is_nowhere_is_refused_with_where_it_was_looked_for(downloads, tmp_path, monkeypatch, name):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -152,15 +145,6 @@ def test_a_name_that_is_nowhere_is_refused_with_where_it_was_looked_for(download
         "give the path of its folder as encoder=",
     ):
         assert told in str(refused.value)
-
-
-def test_the_message_names_the_argument_that_it_is_about(downloads):
-    with pytest.raises(ValueError, match=r"model 'me/mine' is neither a folder .* its folder as model="):
-        find_attacker("bert-frozen", model="me/mine")
-    with pytest.raises(
-        ValueError, match="model 'me/mine' is only for encoder bert-frozen and bert-finetuned; leave it out"
-    ):
-        find_attacker("lstm-dbac", model="me/mine")
 
 
 def test_without_sentence_transformers_the_message_names_the_way_out(tiny_bert, monkeypatch):

@@ -18,7 +18,7 @@ import captionbias
 from captionbias.attackers.ranks import LAUNCHED
 from captionbias.captions import read_captions
 from captionbias.images import captioning
-from tests.cli.conftest import invoke, ran, refused
+from tests.cli.conftest import invoke, refused
 from tests.images.conftest import all_pictures, pictures, tiny_blip, tiny_chat_model, tiny_encoder_decoder  # noqa: F401
 from tests.patience import PATIENCE
 
@@ -135,26 +135,6 @@ def test_a_killed_run_goes_on_and_a_finished_one_is_not_made_again(
     monkeypatch.setattr(captioning, "load_captioner", no_model)
     invoke(*command)
     assert output.read_bytes() == before
-
-
-def test_images_that_cannot_be_read_are_noted_or_an_error(tiny_blip, pictures, tmp_path):
-    (pictures / "broken.jpg").write_bytes(b"\xff\xd8\xff no picture")
-    output = tmp_path / "blip.parquet"
-    command = ["caption", tiny_blip, "--images", pictures, "--output", output, *SHORT]
-    assert "note: 1 of 13 images cannot be read and are left out: image broken" in ran(*command)[1]
-    output.unlink()
-    assert refused(*command, "--strict").startswith("image broken (")
-    assert not output.exists()
-
-
-def test_what_cannot_be_written_or_read_is_refused_before_the_work(tiny_blip, pictures, tmp_path, monkeypatch):
-    monkeypatch.setattr(captioning, "load_captioner", no_model)
-    usual = ["caption", tiny_blip, "--images", pictures]
-    assert "ends in neither .csv nor .parquet" in refused(*usual, "--output", tmp_path / "all.json")
-    assert "cannot be written" in refused(*usual, "--output", tmp_path / "no" / "all.csv")
-    output = ["--output", tmp_path / "all.csv"]
-    assert "does not exist" in refused("caption", tiny_blip, "--images", tmp_path / "none", *output)
-    assert "lacks config.json" in refused("caption", pictures, "--images", pictures, *output)
 
 
 def test_an_audit_is_captions_and_then_their_report(tiny_blip, pictures, people, tmp_path):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any
 
@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from captionbias.arrays import Floats, Integers
+from captionbias.arrays import Integers
 from captionbias.attackers import batches
-from captionbias.attackers.base import Examples, Fitted, Trial, TrialScores
+from captionbias.attackers.base import Examples, Fitted, Trial
 from captionbias.attackers.neural.fitting import Learner, own_random_numbers
 from captionbias.attackers.neural.networks import normalized_mlp
 from captionbias.attackers.pretrained.encoding import (
@@ -31,8 +31,7 @@ from captionbias.attackers.pretrained.encoding import (
     word_pieces,
 )
 from captionbias.attackers.pretrained.models import Model
-from captionbias.attackers.reader import centred
-from captionbias.attackers.recipes import FineTuned
+from captionbias.attackers.recipes import FineTuned, Schedule
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.io.store import Arrays, Store
 
@@ -47,53 +46,33 @@ def fit(
     device: torch.device,
     store: Store | None,
     identity: str,
-) -> FittedEncoder:
-    """Train an encoder and its head on a trial, and score it on the trial's test captions.
-
-    With a `store`, a training that is killed goes on from its last checkpoint there, and ends as if it had not been.
-    `identity`: the attacker's, by which its trials and checkpoints are known in the store.
-    """
+) -> Fitted:
+    """Train an encoder and its head on a trial, and score it on the trial's test captions. With a `store`, a training
+    that is killed goes on from its last checkpoint there, under the attacker's `identity`, as if it had not been."""
     pieces = replace(trial, examples=_in_pieces(trial.examples, model))
-    checkpoint = Checkpoint(store, trial_key(trial, identity, reads_words=True))
     with all_cores(), own_random_numbers(trial.seed, device):
         network = Classifier(_encoder(model), recipe, trial.examples).to(device)
         words = np.arange(network.encoder.config.vocab_size, dtype=np.int32)
         optimizer = _optimizer(network, recipe)
+        checkpoint = Checkpoint(store, trial_key(trial, identity, reads_words=True), network, optimizer)
         learner = Learner(pieces, words, network, precision)
-        learner.train(optimizer, _steps(pieces, recipe, checkpoint, network, optimizer))
+        learner.train(optimizer, _steps(pieces, recipe.schedule, checkpoint))
         scores = learner.scores(trial.test)
-    checkpoint.remove()
-    return FittedEncoder(trial, scores, learner)
+    if store:
+        store.remove("checkpoint", checkpoint.key)
+    return Fitted(trial, scores)
 
 
-def _steps(
-    trial: Trial, recipe: FineTuned, checkpoint: Checkpoint, network: nn.Module, optimizer: torch.optim.Optimizer
-) -> Iterator[Integers]:
+def _steps(trial: Trial, schedule: Schedule, checkpoint: Checkpoint) -> Iterator[Integers]:
     """The captions of each step that is left; epochs and steps have their own random numbers, wherever one goes on."""
     every = chain.from_iterable(
-        batches.epoch(trial, recipe.schedule, np.random.default_rng([trial.seed, 2, number]))
-        for number in range(recipe.schedule.epochs)
+        batches.epoch(trial, schedule, np.random.default_rng([trial.seed, 2, number]))
+        for number in range(schedule.epochs)
     )
-    done = checkpoint.restore(network, optimizer)
-    for number, rows in islice(enumerate(every), done, None):
+    for number, rows in islice(enumerate(every), checkpoint.restore(), None):
         torch.manual_seed(int(np.random.SeedSequence([trial.seed, 3, number]).generate_state(1, np.uint64)[0]))
         yield rows
-        checkpoint.keep_if_due(number + 1, network, optimizer)
-
-
-@dataclass(frozen=True, eq=False)
-class FittedEncoder(Fitted):
-    """A trained encoder with its head, which reads the trial's captions as word pieces."""
-
-    learner: Learner
-
-    def scores(self, rows: Integers) -> TrialScores:
-        with all_cores():
-            return self.learner.scores(rows)
-
-    def logits(self, rows: Integers) -> Floats:
-        with all_cores():
-            return centred(self.trial, self.learner.logits(rows)).numpy()
+        checkpoint.keep_if_due(number + 1)
 
 
 def _in_pieces(examples: Examples, model: Model) -> Examples:
@@ -147,34 +126,31 @@ def _optimizer(network: Classifier, recipe: FineTuned) -> torch.optim.Optimizer:
 
 @dataclass
 class Checkpoint:
-    """The steps of one training that are done, and what they made of its model and optimizer; no `store` keeps none."""
+    """The steps of a training that are done, and what they made of its network and optimizer; no `store` keeps none."""
 
     store: Store | None
     key: str
-    last: float = 0.0
+    network: nn.Module
+    optimizer: torch.optim.Optimizer
+    last: float = field(default_factory=time.monotonic)
 
-    def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
-        """How many steps are done; the model and the optimizer are then as they were after these."""
-        self.last = time.monotonic()
+    def restore(self) -> int:
+        """How many steps are done; the network and the optimizer are then as they were after these."""
         state = self.store.load("checkpoint", self.key, _unpacked) if self.store else None
         if state is None:
             return 0
-        model.load_state_dict(state["model"])
-        optimizer.load_state_dict(state["optimizer"])
+        self.network.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
         return int(state["done"])
 
-    def keep_if_due(self, done: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """Keep the training after `done` steps, unless that was done a short while ago."""
+    def keep_if_due(self, done: int) -> None:
         if self.store is None or time.monotonic() - self.last < SECONDS_BETWEEN:
             return
         packed = io.BytesIO()
-        torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "done": done}, packed)
+        state = {"model": self.network.state_dict(), "optimizer": self.optimizer.state_dict(), "done": done}
+        torch.save(state, packed)
         self.store.save("checkpoint", self.key, {"packed": np.frombuffer(packed.getbuffer(), np.uint8)})
         self.last = time.monotonic()
-
-    def remove(self) -> None:
-        if self.store:
-            self.store.remove("checkpoint", self.key)
 
 
 def _unpacked(arrays: Arrays) -> Any:

@@ -172,10 +172,6 @@ class FittedNetwork(Reader):
     def network(self) -> nn.Module:
         return self.learner.network
 
-    def scores(self, rows: Integers) -> TrialScores:
-        with one_thread():
-            return self.learner.scores(rows)
-
     def embedded(self, rows: Integers) -> Tensor:
         return self._embed(self.learner.tokens(rows)[0])
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from captionbias.arrays import Integers
-from captionbias.attackers.base import Examples, Trial, TrialScores
+from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.batches import epochs
 from captionbias.attackers.neural.fitting import (
     Learner,
@@ -72,7 +72,7 @@ class FrozenEncoder:
             learner = Learner(numbered, np.arange(len(captions.table), dtype=np.int32), network, "fp32")
             learner.train(adam(network, self.recipe.schedule), epochs(numbered, self.recipe.schedule))
             scores = learner.scores(trial.test)
-        return FittedHead(trial, scores, learner, network, captions)
+        return FittedHead(trial, scores, network, captions)
 
     def _embedded(self, examples: Examples) -> Embedded:
         mask, unknown = special_tokens(self.model)
@@ -106,9 +106,7 @@ class OnTable(nn.Module):
 
     def __init__(self, table: Tensor, head: nn.Module) -> None:
         super().__init__()
-        self.table: Tensor
-        self.register_buffer("table", table, persistent=False)
-        self.head = head
+        self.table, self.head = table, head
 
     def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """Logits `(captions, outputs)` of `tokens` `(captions, 1)`."""
@@ -119,11 +117,11 @@ class OnTable(nn.Module):
 @dataclass(frozen=True, eq=False)
 class Pieces:
     """Distinct texts as word pieces. `ids`: their numbers in the encoder's vocabulary. `words`: the position of each
-    one's word in its caption, or `NO_WORD`. `blank`: the number of the token that says nothing."""
+    one's word in its caption, or `NO_WORD`. `mask`: the number of the mask token."""
 
     ids: Tokens
     words: Tokens
-    blank: int
+    mask: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,11 +139,8 @@ class Embedded:
     def pieces(self) -> Pieces:
         """As the encoder's own tokenizer has them, cut off where the encoder ends."""
         tokenizer = self.encoder.transformer.tokenizer
-        blanks = (tokenizer.mask_token_id, tokenizer.unk_token_id, tokenizer.pad_token_id)
-        blank = next((number for number in blanks if number is not None), None)
-        if blank is None or not tokenizer.is_fast:
-            lacking = "a token for nothing" if blank is None else "the places of its tokens in a text"
-            raise self.refusal(f"its tokenizer does not give {lacking}")
+        if tokenizer.mask_token_id is None or not tokenizer.is_fast:
+            raise self.refusal("its tokenizer has no mask token, or does not say where words are in a text")
         ids, places = word_pieces(tokenizer, self.texts, self.encoder.transformer.max_seq_length)
         # Words are joined by blanks: the number of blanks before a piece's last character is the number of its word.
         words = [
@@ -153,7 +148,7 @@ class Embedded:
             for text, of_text in zip(whole_characters(self.texts), places, strict=True)
             for start, end in of_text
         ]
-        return Pieces(ids, replace(ids, ids=np.array(words, np.int32)), blank)
+        return Pieces(ids, replace(ids, ids=np.array(words, np.int32)), tokenizer.mask_token_id)
 
     def embed(self, ids: Integers) -> Tensor:
         """The embeddings `(captions, pieces, width)` of word pieces `(captions, pieces)`."""
@@ -176,18 +171,13 @@ class Embedded:
 
 @dataclass(frozen=True, eq=False)
 class FittedHead(Reader):
-    """A head of one trial on an encoder; the `learner` reads each caption as one word, its text's number."""
+    """A head of one trial on an encoder."""
 
-    learner: Learner
     network: OnTable
     captions: Embedded
 
     internal_batch_size: ClassVar[int] = 64  # a large encoder needs some gigabytes for more
     n_steps: ClassVar[int] = 16  # with MiniLM enough for nine captions in ten, 8 for less than half
-
-    def scores(self, rows: Integers) -> TrialScores:
-        with one_thread():
-            return self.learner.scores(rows)
 
     def pieces(self, rows: Integers) -> Integers:
         return self.captions.pieces.ids.lengths[self._texts(rows)]
@@ -199,9 +189,9 @@ class FittedHead(Reader):
         return self.captions.embed(self._chosen(self.captions.pieces.ids, rows))
 
     def baselines(self, rows: Integers) -> Tensor:
-        """The captions with the mask token for each word piece, or what the encoder has in its place."""
+        """The captions with the mask token for each word piece."""
         ids = self._chosen(self.captions.pieces.ids, rows)
-        return self.captions.embed(np.where(self.word_of_piece(rows) == NO_WORD, ids, self.captions.pieces.blank))
+        return self.captions.embed(np.where(self.word_of_piece(rows) == NO_WORD, ids, self.captions.pieces.mask))
 
     def read(self, embedded: Tensor) -> Tensor:
         return centred(self.trial, self.network.head(self.captions.features(embedded)))

@@ -38,12 +38,13 @@ def find(encoder: str | type[nn.Module]) -> type[nn.Module]:
 
 def name(module: type[nn.Module]) -> str:
     """The class's name and a digest of what makes it, by which signatures and caches know it: the file or notebook cell
-    that defines it, and what its methods take from the function around it. ValueError if these cannot be read."""
+    that defines it, and what its methods take from the function around it."""
     digest = hashlib.sha256(_source(module))
     for method in filter(inspect.isfunction, vars(module).values()):
         taken = inspect.getclosurevars(method).nonlocals
         for variable in sorted(taken.keys() - {"__class__"}):
-            digest.update(f"{method.__name__} {variable} ".encode() + _content(module, variable, taken[variable]))
+            value = getattr(taken[variable], "__qualname__", taken[variable])  # the file has a function's source
+            digest.update(f"{method.__name__} {variable} ".encode() + pickle.dumps(value))
     return f"{module.__qualname__}-{digest.hexdigest()[:8]}"
 
 
@@ -51,25 +52,7 @@ def _source(module: type[nn.Module]) -> bytes:
     try:
         return Path(inspect.getsourcefile(module) or "").read_bytes()
     except (OSError, TypeError):
-        pass
-    try:
         return inspect.getsource(module).encode()
-    except (OSError, TypeError) as error:
-        raise ValueError(
-            f"encoder {module.__qualname__} has no source to be known by: define it in a file or a notebook cell"
-        ) from error
-
-
-def _content(module: type[nn.Module], variable: str, value: object) -> bytes:
-    if hasattr(value, "__qualname__"):  # a function or class, whose source the file has
-        return str(value.__qualname__).encode()
-    try:
-        return pickle.dumps(value)
-    except Exception as error:  # objects raise anything when they are pickled
-        raise ValueError(
-            f"encoder {module.__qualname__} takes {variable!r} from the function around it, which cannot be written "
-            "down to know the encoder by: make it in the file of the class"
-        ) from error
 
 
 def schedule(module: type[nn.Module]) -> Schedule:

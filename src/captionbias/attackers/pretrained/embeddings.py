@@ -52,20 +52,14 @@ def embed(texts: Sequence[str], encode: Encode, store: Store | None, identity: s
     return rows
 
 
-def in_16_bits(
-    features: Floats32,
-    model: Model,
-    row_named: Callable[[int], str],
-    argument: str = "encoder",
-    kind: str = "an encoder",
-) -> Embeddings:
+def in_16_bits(features: Floats32, model: Model, argument: str = "encoder") -> Embeddings:
     """What a model computes, coarser than what the order of a sum changes in 32 bits; ValueError unless finite."""
     with np.errstate(over="ignore"):
         embeddings = np.asarray(features, np.float16)
-    if not (finite := np.isfinite(embeddings).all(axis=1)).all():
+    if not np.isfinite(embeddings).all():
         raise ValueError(
-            f"{argument} {model.name!r}: {row_named(int(finite.argmin()))} not finite in 16 bits; its weights in "
-            f"{model.folder} are damaged, or not those of {kind}"
+            f"{argument} {model.name!r} computes what is not finite in 16 bits: its weights in {model.folder} are "
+            "damaged, or those of another kind of model"
         )
     return embeddings
 

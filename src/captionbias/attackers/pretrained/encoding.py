@@ -47,9 +47,8 @@ def as_texts(examples: Examples, mask: str, unknown: str) -> tuple[list[str], Ex
 
 
 def encoder(model: Model, pooling: str | None, precision: str, device: torch.device) -> Encode:
-    """A function from `n` texts to 16-bit embeddings `(n, width)`: coarser than what the order of a sum changes in 32.
-    The model is loaded when it is first called. `pooling`: `cls` for the first token's last state, None for the model's
-    own."""
+    """A function from `n` texts to 16-bit embeddings `(n, width)`; the model is loaded when it is first called.
+    `pooling`: `cls` for the first token's last state, None for the model's own."""
     load = cache(lambda: load_encoder(model, pooling, device))
 
     def encode(texts: list[str]) -> Embeddings:
@@ -63,7 +62,7 @@ def encoder(model: Model, pooling: str | None, precision: str, device: torch.dev
             features = load().encode(
                 whole_characters(texts), batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False
             )
-        return in_16_bits(features, model, lambda row: f"the embedding of {texts[row]!r} is")
+        return in_16_bits(features, model)
 
     return encode
 

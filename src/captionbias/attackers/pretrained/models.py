@@ -53,13 +53,7 @@ def find_model(
     revision: str | None = None,
 ) -> Model:
     """The pretrained model in a folder, or of that name on the Hub, fetched if it is not on this machine yet.
-
-    Args:
-        argument: the user's argument that names it, for messages.
-        libraries: those that read and run it.
-        companions: the files, of which one must be there, that say how its input is prepared.
-        revision: branch, tag or commit on the Hub.
-    """
+    `argument`: the user's, for messages. `companions`: files, of which one must be there, that prepare its input."""
     folder = find_folder(name, argument, revision)
     if lacking := _lacking(folder, companions):
         raise ValueError(
@@ -72,7 +66,7 @@ def find_model(
 
 def find_folder(name: str, argument: str = "encoder", revision: str | None = None) -> Path:
     """The folder of that path, or the one into which what the Hub has under that name is fetched."""
-    folder = _path(name)
+    folder = Path(name).expanduser()
     if not folder.is_dir():
         return _fetched(name, argument, revision)
     if revision is not None:
@@ -82,7 +76,7 @@ def find_folder(name: str, argument: str = "encoder", revision: str | None = Non
 
 def signed_name(name: str, folder: Path) -> str:
     """A model's name in signatures: the Hub's, or the folder's with a digest of its files."""
-    return f"{folder.name}-{digest(folder)[:8]}" if _path(name).is_dir() else name
+    return f"{folder.name}-{digest(folder)[:8]}" if Path(name).expanduser().is_dir() else name
 
 
 def digest(folder: Path) -> str:
@@ -92,11 +86,7 @@ def digest(folder: Path) -> str:
 
 def is_model(name: str) -> bool:
     """Whether an encoder's name can only be a pretrained model's."""
-    return name in KNOWN or "/" in name or os.sep in name or _path(name).is_dir()
-
-
-def _path(name: str) -> Path:
-    return Path(os.path.expanduser(name))  # pathlib's own raises for the home of a user who is not there
+    return name in KNOWN or "/" in name or os.sep in name or Path(name).expanduser().is_dir()
 
 
 def _fetched(name: str, argument: str, revision: str | None) -> Path:
@@ -106,7 +96,7 @@ def _fetched(name: str, argument: str, revision: str | None) -> Path:
         return Path(snapshot_download(KNOWN.get(name, name), revision=revision, allow_patterns=FILES))
     except Exception as error:  # the Hub's client raises of its own, of requests' and of the system's kinds
         raise ValueError(
-            f"{argument} {name!r} is neither a folder here ({_path(name).absolute()}) nor among downloaded models "
+            f"{argument} {name!r} is neither a folder here ({Path(name).absolute()}) nor among downloaded models "
             f"({constants.HF_HUB_CACHE}), and cannot be downloaded ({first_line(error)}): download it where there is a "
             f"network, and give the path of its folder as {argument}="
         ) from error

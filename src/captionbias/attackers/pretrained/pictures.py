@@ -30,7 +30,6 @@ PIECE = 256
 
 
 def find_image_encoder(name: str) -> Model:
-    """The pretrained image model in a folder, or of that name on the Hub; see `find_model`."""
     if not all(map(find_spec, ("torch", "accelerate", "transformers", "PIL"))):
         raise ValueError(f"{ARGUMENT} {name!r} needs torch, transformers and Pillow: pip install 'captionbias[images]'")
     return find_model(name, ARGUMENT, IMAGE_LIBRARIES, PROCESSORS)
@@ -90,9 +89,7 @@ def _encoder(model: Model, place: torch.device) -> Callable[[list[Floats32]], Em
             for start in range(0, len(pictures), BATCH):
                 batch = torch.from_numpy(np.stack(pictures[start : start + BATCH])).to(place)
                 parts.append(_features(network, batch, pooled).float().cpu().numpy())
-        return in_16_bits(
-            np.concatenate(parts), model, lambda _: "the features of a picture are", ARGUMENT, "an image model"
-        )
+        return in_16_bits(np.concatenate(parts), model, ARGUMENT)
 
     return encode
 

@@ -16,8 +16,8 @@ OPTIONS: Options = {
     ),
     "scores": option(
         Path | None,
-        "Metrics' scores of the captioners: a file with the column captioner and a column for each metric, or JSON "
-        'such as {"nic": {"lic": 3.7}}. Leave out for the human scores alone.',
+        "Metrics' scores of the captioners: a file with the column captioner and a column for each metric. Leave out "
+        "for the human scores alone.",
         panel=INPUT,
     ),
     "bootstrap": result(int, "Bootstrap replicates over images and annotators; 0 for none.", default=1000, min=0),
@@ -63,8 +63,6 @@ def anonymousbench(answers: Path, scores: Path | None, bootstrap: int, seed: int
                 cells = [interval(over_images, 2), interval(over_captioners, 2)]
             correlations.rows.append([metric, *cells])
         console.print(correlations, markup=False)
-    agreement = "" if bench.agreement is None else f"; two of them agree on {bench.agreement:.0%} of captions"
-    alpha = "" if bench.alpha is None else f" (Krippendorff's alpha {bench.alpha:.2f})"
     annotators = "1 annotator" if bench.annotators == 1 else f"{bench.annotators:,} annotators"
-    say(f"\n{bench.images:,} images, {annotators}{agreement}{alpha}")
+    say(f"\n{bench.images:,} images, {annotators}")
     write_result(bench.as_dict(), output)

@@ -14,7 +14,8 @@ import typer
 
 from captionbias.cli import report
 from captionbias.cli.options import CAPTIONERS, COLUMNS, INPUT, RESULT, Options, option
-from captionbias.cli.terminal import console, say, steps
+from captionbias.cli.terminal import complaints, console, needs, say, steps
+from captionbias.io.files import replacing
 
 if TYPE_CHECKING:
     from captionbias.images.reading import Images
@@ -32,8 +33,8 @@ MODEL: Options = {
 IMAGES: Options = {
     "images": required(
         str,
-        "The images: a folder, of webdataset's .tar files too, a table with a column of paths, addresses or images, a "
-        ".txt file with a path a line, or owner/dataset:configuration:split.",
+        "The images: a folder, of webdataset's .tar files too, a table with a column of paths, addresses or images, or "
+        "owner/dataset:configuration:split.",
         metavar="<folder|file|dataset>",
     ),
     "image_column": option(str | None, "Images, or their paths, in a table or dataset.", panel=COLUMNS),
@@ -62,6 +63,13 @@ ANNOTATIONS: Options = {
     ),
 }
 GENERATION: Options = {
+    "endpoint": captioning_option(
+        str | None,
+        "A server that has the model and speaks OpenAI's protocol, such as http://localhost:8000/v1. Its token is read "
+        "from OPENAI_API_KEY.",
+        metavar="<url>",
+        show_default="the model is loaded here",
+    ),
     "prompt": captioning_option(
         str | None,
         "What a chat model is asked; of another model, how its captions begin, which they then leave out.",
@@ -73,7 +81,9 @@ GENERATION: Options = {
         "--template-argument",
         metavar="<name=value>",
     ),
-    "batch_size": captioning_option(int, "Images a batch, on each process.", default=16, min=1),
+    "batch_size": captioning_option(
+        int, "Images a batch, on each process; of a server as many at once.", default=16, min=1
+    ),
     "max_new_tokens": captioning_option(int, "Longest caption, in tokens.", default=30, min=1),
     "num_beams": captioning_option(int, "Beams of the search; 1 is greedy.", default=1, min=1),
     "temperature": captioning_option(float | None, "Draw captions, at this temperature."),
@@ -94,7 +104,7 @@ AUDIT_OPTIONS = CAPTIONING | {"captions": CAPTIONS} | REPORTED
 
 
 def caption(model: str, output: Path, **values: Any) -> None:
-    """Caption images with any image-to-text model of transformers: BLIP, Florence-2, chat models such as Qwen-VL.
+    """Caption images with any image-to-text model, of transformers or behind a server such as vLLM.
 
     Captions are kept as they are made: a run that was killed goes on where it stopped, and no image is captioned twice.
     The output is what captionbias measure --predictions takes. accelerate launch -m captionbias caption ... shares the
@@ -105,33 +115,48 @@ def caption(model: str, output: Path, **values: Any) -> None:
     captionbias caption Salesforce/blip-image-captioning-base --images val2014 --output blip.parquet
 
     captionbias caption HuggingFaceTB/SmolVLM-Instruct --images val2014 --prompt "Describe this image in one sentence."
+
+    captionbias caption Qwen/Qwen3-VL-8B-Instruct --images val2014 --endpoint http://localhost:8000/v1
     """
     from captionbias.attackers.ranks import on_rank_0
     from captionbias.images import captioning
 
-    captioning.check_ending(output)
+    if output.suffix not in (".csv", ".parquet"):
+        raise ValueError(f"{output} ends in neither .csv nor .parquet: name a file of one of these kinds")
     images = take_images(values)
     with steps() as watch:
         captions = captioning.caption(model, images, watch=watch, **as_generation(values))
-    on_rank_0(partial(captioning.write_captions, captions, output))  # another process may read it next
+    on_rank_0(partial(_write, captions, output))  # another process may read it next
     if not console.quiet:
         say(f"{len(captions):,} captions are in {output}")
 
 
+def _write(captions: Mapping[str, str], path: Path) -> None:
+    import pandas as pd
+
+    table = pd.DataFrame({"image_id": list(captions), "caption": list(captions.values())}, dtype=str)
+    with replacing(path) as part:
+        if path.suffix == ".csv":
+            table.to_csv(part, index=False, lineterminator="\n", encoding="utf-8")
+        else:
+            table.to_parquet(part, index=False)
+
+
 def take_images(values: dict[str, Any]) -> Images:
     """The images that the options `IMAGES` name, which are taken out of the values."""
-    from captionbias.images.reading import read_images
+    with needs("images"):
+        from datasets import disable_progress_bars
 
+        from captionbias.images.reading import read_images
+
+    if not complaints.is_terminal or console.quiet:
+        disable_progress_bars()
     images, image_column, id_column = (values.pop(name) for name in IMAGES)
     return read_images(images, image_column=image_column, id_column=id_column)
 
 
 def as_generation(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of the command line as those of `captionbias.images.captioning.caption`.
-
-    >>> as_generation({"template_arguments": ["enable_thinking=false", "style=plain"]})
-    {'template_arguments': {'enable_thinking': False, 'style': 'plain'}}
-    """
+    """Options of the command line as those of `captionbias.images.captioning.caption`."""
     arguments = {}
     for argument in values["template_arguments"] or []:
         name, equals, value = argument.partition("=")

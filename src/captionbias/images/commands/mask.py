@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.cli.options import INPUT, Options, metric_options, option
-from captionbias.cli.terminal import complaints, console, needs, note, say, steps
+from captionbias.cli.terminal import console, note, say, steps
 from captionbias.images.commands.caption import IMAGES, result, take_images
 
 masking_option = partial(option, panel="Masking")
@@ -34,7 +34,6 @@ OPTIONS: Options = {
         "--strict",
         default=False,
     ),
-    "kind": result(str, "jpg (quality 95) or png (exact, but large).", "--format", default="jpg", metavar="<jpg|png>"),
     "output": result(
         Path,
         "The folder of the copies. Those of unchanged images and regions are not made again.",
@@ -63,17 +62,10 @@ def mask(
     """
     if (annotations is None) == (detector is None):
         raise ValueError("give either --annotations or --detector")
-    with needs("images"):
-        import PIL  # noqa: F401
-        import pycocotools  # noqa: F401
-        from datasets import disable_progress_bars
+    from captionbias.images.detectors import load_detector
+    from captionbias.images.masked_copies import SETTINGS, Find, write_masked
+    from captionbias.images.masks import LISTED, Regions, read_regions
 
-        from captionbias.images.detectors import load_detector, regions_of
-        from captionbias.images.masked_copies import SETTINGS, Find, write_masked
-        from captionbias.images.masks import LISTED, Regions, read_regions
-
-    if not complaints.is_terminal or console.quiet:
-        disable_progress_bars()
     images = take_images(values)
     settings: dict[str, Any] = {"labels": label, "form": form}
     find: Find | Regions
@@ -82,8 +74,7 @@ def mask(
         settings["annotations"] = annotations.name
     else:
         assert detector is not None
-        detect = load_detector(detector, label, form=form, threshold=threshold, batch=batch_size)
-        find = partial(regions_of, detect=detect, form=form)
+        find = load_detector(detector, label, form=form, threshold=threshold, batch=batch_size)
         settings |= {"detector": detector, "threshold": threshold}
     with steps() as progress:
         copies = write_masked(images, find, output, settings=settings, batch=batch_size, progress=progress, **values)

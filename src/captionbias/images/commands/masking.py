@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.cli.options import FILES, METRICS, Options, metric_options, split_options
-from captionbias.cli.terminal import complaints, console, needs, say, steps, write_result
+from captionbias.cli.terminal import console, say, steps, write_result
 from captionbias.images.commands.caption import (
     ANNOTATIONS,
     GENERATION,
@@ -67,20 +67,12 @@ def masking(
     Example: captionbias masking Salesforce/blip-image-captioning-base --images val2014
     --annotations instances_val2014.json --references people.parquet --plot masking.html
     """
-    from captionbias.report.terminal import attribution_table, comparison_tables
-
-    with needs("images"):
-        from datasets import disable_progress_bars
-
-        from captionbias.images.masking_study import VERSIONS, masking_experiment
+    from captionbias.images.masking_study import VERSIONS, masking_experiment
     from captionbias.metrics import catalogue
     from captionbias.report.charts import masking_chart
-    from captionbias.report.html import check_chart, write_chart
+    from captionbias.report.html import write_chart
+    from captionbias.report.terminal import attribution_table, comparison_tables
 
-    if plot:
-        check_chart(plot)
-    if not complaints.is_terminal or console.quiet:
-        disable_progress_bars()
     images = take_images(values)
     generation = as_generation({name: values.pop(name) for name in GENERATION})
     files, chosen = split_options(values)

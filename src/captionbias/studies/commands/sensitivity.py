@@ -72,7 +72,7 @@ def sensitivity(inject: bool, grid: bool, output: Path | None, plot: Path | None
     from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
     from captionbias.report.charts import specification_chart
     from captionbias.report.html import write_chart
-    from captionbias.report.sensitivity import sensitivity_tables
+    from captionbias.report.sensitivity import moves, specifications
 
     if inject:
         _inject(output, **values, grid=grid, plot=plot)
@@ -81,7 +81,7 @@ def sensitivity(inject: bool, grid: bool, output: Path | None, plot: Path | None
     chosen |= {name: values[name] for name in CHOICES if values[name] is not None}
     captioners = read_captioners(**files)
     study = sensitivity_of(captioners, grid=grid, watch=step_lines(), progress=complaints.is_terminal or None, **chosen)
-    for table in sensitivity_tables(study):
+    for table in (*(specifications(study, name) for name in study.captioners), moves(study)):
         console.print(table, markup=False)
     images = len(next(iter(captioners.values())))
     say(f"\n{images:,} images")
@@ -93,9 +93,9 @@ def sensitivity(inject: bool, grid: bool, output: Path | None, plot: Path | None
 
 
 def _inject(output: Path | None, **values: Any) -> None:
-    from captionbias.analysis.power import power
     from captionbias.metrics import sway
-    from captionbias.report.sensitivity import power_table
+    from captionbias.studies.power import power
+    from captionbias.studies.tables import power_table
 
     for name, (_, default) in (CHOICES | OTHERS | WRITTEN).items():
         if name not in sway.options() and values.get(name, default) != default:

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionbias.analysis.audit import audit
-from captionbias.analysis.resampling import in_words, resampling_weights
 from captionbias.io.formats import write_json
+from captionbias.studies.resampling import in_words, resampling_weights
 from captionbias.synthetic import plant
 from tests.cli.conftest import invoke, refused
 
@@ -134,10 +134,10 @@ def dbac_file(*rows):
         ([1, 2], "does not say where a DBAC comes from"),
         ({"metric": "lic", "details": {}}, "does not say where a DBAC comes from (KeyError: 'sources')"),
         ({"comparisons": {"lic": {"results": {"nic": {}}}}}, "give what captionbias measure dbac --output or"),
-        (dbac_file(), "the quality inverse_cross_entropy has no pairs"),
-        (dbac_file(ROW), "is of one side alone"),
-        (dbac_file(ADDS | {"amplification": -0.1}, ADDS | {"task": None}), "adds to the score (as published)"),
-        (dbac_file(ADDS | {"amplification_matched": -0.1}), "adds to the score (matched)"),
+        (dbac_file(), "no pair of an attribute value and a task clearly adds to the score"),
+        (dbac_file(ROW), "no pair of an attribute value and a task"),
+        (dbac_file(ADDS | {"amplification": -0.1}, ADDS | {"task": None}), "no pair of an attribute value and a task"),
+        (dbac_file(ADDS | {"amplification_matched": -0.1}), "no pair of an attribute value and a task"),
         (dbac_file(ADDS, ADDS | {"task": "Kuchen"}), "rows name task 'Kuchen', which no image has;"),
     ],
 )

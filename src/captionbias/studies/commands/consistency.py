@@ -42,10 +42,10 @@ def consistency(
 
     Example: captionbias consistency --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
-    from captionbias.analysis.consistency import consistency as study_of
     from captionbias.report.charts import consistency_chart
     from captionbias.report.html import write_chart
-    from captionbias.report.terminal import consistency_tables
+    from captionbias.studies.consistency import consistency as study_of
+    from captionbias.studies.tables import consistency_tables
 
     files, chosen = split_options(values)
     study = study_of(

@@ -8,15 +8,7 @@ from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from captionbias.cli.options import (
-    FILES,
-    DirectionName,
-    Options,
-    argument,
-    column_option,
-    file_option,
-    result_option,
-)
+from captionbias.cli.options import FILES, DirectionName, Options, argument, column_option, file_option, result_option
 from captionbias.cli.terminal import console, say
 
 if TYPE_CHECKING:
@@ -70,16 +62,26 @@ def weights(
 
     Example: captionbias weights dbac.json --attributes train.parquet --tasks train.parquet
     """
-    from captionbias.analysis.resampling import in_words, predicted_effect, resampling_weights, write_weights
     from captionbias.captions.reader import read_labels
+    from captionbias.report.wording import FORMS
+    from captionbias.studies.resampling import (
+        added,
+        adding,
+        in_words,
+        predicted_effect,
+        resampling_weights,
+        write_weights,
+    )
 
-    taken = _taken(_read_rows(results, captioner, direction), top, unclear, results)
+    rows = adding(_read_rows(results, captioner, direction), unclear)
+    taken = sorted(rows, key=lambda row: (added(row) or ("", 0.0))[1], reverse=True)[:top]
     images = read_labels(attributes, tasks, attribute="gender", **columns)
-    image_weights = resampling_weights(images.attributes, images.tasks, taken, top=len(taken), unclear=True)
+    image_weights = resampling_weights(images.attributes, images.tasks, taken, top=top, unclear=unclear)
     effect = predicted_effect(images.attributes, images.tasks, image_weights)
     write_weights(output, images.image_ids, image_weights)
 
-    say(f"Pairs that add most to the score ({_forms(taken)}):")
+    forms = dict.fromkeys(FORMS[part[0]] for part in map(added, taken) if part)
+    say(f"Pairs that add most to the score ({' or '.join(forms)}):")
     for row in taken:
         say(in_words(row))
     console.print()
@@ -96,12 +98,9 @@ def _read_rows(file: Path, captioner: str | None, direction: DirectionName | Non
         content = json.loads(file.read_text(encoding="utf-8"))
         if "comparisons" in content:
             results = content["comparisons"]["dbac"]["results"]
-        elif "results" in content:
-            results = {
-                name: result.get("metrics", {"dbac": result})["dbac"] for name, result in content["results"].items()
-            }
         else:
-            results = {"": content["metrics"]["dbac"] if "metrics" in content else content}
+            each = content.get("results", {"": content})
+            results = {name: result.get("metrics", {"dbac": result})["dbac"] for name, result in each.items()}
         sources = {name: of_captioner["details"]["sources"] for name, of_captioner in results.items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(
@@ -113,38 +112,7 @@ def _read_rows(file: Path, captioner: str | None, direction: DirectionName | Non
     if captioner is not None and captioner not in sources:
         raise ValueError(f"--captioner {captioner} is not in {file}: it has {', '.join(filter(None, sources))}")
     rows = sources[captioner or next(iter(sources))]
-    pairs = [row for name in rows if direction in (None, name) for row in rows[name]]
-    if not pairs:
-        raise ValueError(
-            f"{file} has no pairs{f' of {direction.value}' if direction else ''}: it has {', '.join(rows)}, and the "
-            "quality inverse_cross_entropy has no pairs"
-        )
-    return pairs
-
-
-def _taken(rows: Sequence[Row], top: int, unclear: bool, file: Path) -> list[Row]:
-    """The pairs that add most, first the one that adds most of all."""
-    from captionbias.analysis.resampling import added, adding
-
-    if not _forms(rows):
-        raise ValueError(
-            f"{file} is of one side alone, so no pair is amplified: measure with --predictions and --references"
-        )
-    pairs = adding(rows, unclear)
-    if not pairs:
-        also = "" if unclear else "; --unclear takes pairs whose interval holds 0 as well"
-        raise ValueError(
-            f"{file}: no pair of an attribute value and a task clearly adds to the score ({_forms(rows)}), so no image "
-            f"needs a weight{also}"
-        )
-    return sorted(pairs, key=lambda row: (added(row) or ("", 0.0))[1], reverse=True)[:top]
-
-
-def _forms(rows: Sequence[Row]) -> str:
-    """Of which score the parts are that `added` reads."""
-    from captionbias.analysis.resampling import FORMS, added
-
-    return " or ".join(dict.fromkeys(FORMS[part[0]] for part in map(added, rows) if part))
+    return [row for name in rows if direction in (None, name) for row in rows[name]]
 
 
 def _effect_table(effect: Sequence[Row], taken: Sequence[Row]) -> Grid:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,27 +18,19 @@ from captionbias.progress import Watch
 from captionbias.statistics.intervals import coefficient_of_variation, conflict_score, ranking_consistency
 
 
-class Cell(NamedTuple):
-    """One measurement of a study."""
-
-    captioner: str
-    encoder: str
-    metric: str
-
-
 @dataclass(frozen=True, eq=False)
 class Study:
-    """`scores`: each score's values, `(captioners, encoders)`, nan where undefined. `measurements`: by cell."""
+    """`scores`: each score's values, `(captioners, encoders)`, nan where undefined; `measurements`: by captioner,
+    encoder and metric."""
 
     captioners: list[str]
     encoders: list[str]
     scores: dict[str, Floats]
-    measurements: dict[Cell, Measurement]
+    measurements: dict[tuple[str, str, str], Measurement]
 
     def consistency(self) -> dict[str, dict[str, Any]]:
-        """The coefficient of variation of each captioner and their mean, conflicts, and correlation, by score.
-
-        Captioners without a score from every encoder are left out.
+        """The coefficient of variation of each captioner and their mean, conflicts, and correlation, by score, of
+        captioners with a score from every encoder.
         """
         return {name: self._consistency(values) for name, values in self.scores.items()}
 
@@ -66,7 +60,10 @@ class Study:
                 for name, values in self.scores.items()
             },
             "consistency": self.consistency(),
-            "results": [{**cell._asdict(), "scores": found.flat()} for cell, found in self.measurements.items()],
+            "results": [
+                {"captioner": captioner, "encoder": encoder, "metric": metric, "scores": measured.flat()}
+                for (captioner, encoder, metric), measured in self.measurements.items()
+            ],
         }
 
 
@@ -107,31 +104,29 @@ def consistency(
     if len(named) < 2 or not captioners:
         raise ValueError("encoders and captioners: give two encoders or more, and at least one captioner")
     chosen = {name: find_metric(name) for name in metrics}
-    if not chosen:
-        raise ValueError("metrics is empty: name at least one")
     for name, metric in chosen.items():
         if "encoder" not in metric.options():
             raise ValueError(f"metrics: {name} does not train attackers, so encoders do not affect it")
     for encoder in named.values():
         find_attacker(encoder)  # an unknown one is refused before hours of training
     checked = {name: one if isinstance(one, Captions) else check_captions(**one) for name, one in captioners.items()}
-    cells = [Cell(captioner, encoder, metric) for captioner in captioners for encoder in named for metric in metrics]
-    keys = [
-        key
-        for metric in metrics
-        for key in catalogue.headlines(metric)
-        if catalogue.SCORES[key].direction in (None, *directions)
-    ]
-    scores = {key: np.full((len(captioners), len(named)), np.nan) for key in keys}
-    measurements: dict[Cell, Measurement] = {}
+    cells = list(itertools.product(captioners, named, chosen))
+    measurements: dict[tuple[str, str, str], Measurement] = {}
     for number, cell in enumerate(cells):
+        captioner, encoder, name = cell
         if watch:
-            watch(f"{cell.metric} of {cell.captioner} by {cell.encoder}", number / len(cells))
-        metric = chosen[cell.metric]
-        accepted = metric.accepted({**options, "directions": list(directions), "encoder": named[cell.encoder]})
-        measurements[cell] = metric.measure(checked[cell.captioner], **accepted)
-        place = list(captioners).index(cell.captioner), list(named).index(cell.encoder)
-        for key, estimate in measurements[cell].estimates.items():
-            if key in scores:
-                scores[key][place] = estimate.value
+            watch(f"{name} of {captioner} by {encoder}", number / len(cells))
+        accepted = chosen[name].accepted({**options, "directions": list(directions), "encoder": named[encoder]})
+        measurements[cell] = chosen[name].measure(checked[captioner], **accepted)
+
+    def value(key: str, captioner: str, encoder: str) -> float:
+        estimate = measurements[captioner, encoder, catalogue.SCORES[key].metric].estimates.get(key)
+        return estimate.value if estimate else math.nan
+
+    scores = {
+        key: np.array([[value(key, captioner, encoder) for encoder in named] for captioner in captioners])
+        for name in chosen
+        for key in catalogue.headlines(name)
+        if catalogue.SCORES[key].direction in (None, *directions)
+    }
     return Study(list(captioners), list(named), scores, measurements)

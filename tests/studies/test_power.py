@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from captionbias.analysis.injections import BIASES, describe, inject
-from captionbias.analysis.power import SHARES, power
 from captionbias.captions import check_captions
 from captionbias.io.formats import json_text
 from captionbias.metrics import sway
 from captionbias.metrics.person import captioner_and_person
 from captionbias.metrics.verdicts import LESS, MORE, verdict
+from captionbias.studies.injections import BIASES, describe, inject
+from captionbias.studies.power import SHARES, power
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # people do not name all

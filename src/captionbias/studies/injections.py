@@ -117,14 +117,7 @@ def describe(
 
 
 def inject(described: Described, injection: Injection, share: float = 1.0, seed: int = 0) -> list[str]:
-    """The captions, this share of them changed, or as many as can be; a larger share changes the same ones and more.
-
-    >>> from captionbias.captions import check_captions
-    >>> from captionbias.synthetic import plant
-    >>> people = describe(check_captions(**vars(plant(400))))
-    >>> people.changed(inject(people, value_follows_tasks, share=0.05))
-    0.05
-    """
+    """The captions, this share of them changed, or as many as can be; a larger share changes the same ones and more."""
     generator = np.random.default_rng([seed, 40])
     changed = injection(described, generator)
     rows = [row for row, text in enumerate(described.texts) if changed[row] != text]

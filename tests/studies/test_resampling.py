@@ -8,9 +8,9 @@ import os
 import numpy as np
 import pytest
 
-from captionbias.analysis.resampling import in_words, predicted_effect, resampling_weights, write_weights
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac
+from captionbias.studies.resampling import in_words, predicted_effect, resampling_weights, write_weights
 from captionbias.synthetic import LEAN, TASKS, plant
 
 FAST = {"preset": "fast", "trials": 3, "alignment": "constant", "cache": False, "details": True}
@@ -186,7 +186,6 @@ def test_csv_and_parquet_hold_the_same(tmp_path):
         ("w.csv", ["a", "b"], [1.0], r"weights has shape \(1,\), and there are 2 images"),
         ("w.csv", ["a", "b"], [1.0, -1.0], r"weights\[1\] is -1.0"),
         ("w.csv", ["a", "b"], [float("nan"), 1.0], r"weights\[0\] is nan"),
-        ("w.csv", ["a", "b"], [0.0, 0.0], "weights are all 0"),
         ("none/w.csv", ["a"], [1.0], "cannot be written"),
     ],
 )

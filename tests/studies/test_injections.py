@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from captionbias.analysis.injections import (
+from captionbias.captions import check_captions
+from captionbias.studies.injections import (
     BIASES,
     HARMLESS,
     describe,
@@ -22,7 +23,6 @@ from captionbias.analysis.injections import (
     value_follows_tasks,
     wrong_value,
 )
-from captionbias.captions import check_captions
 from captionbias.synthetic import plant
 
 IMAGES = 600

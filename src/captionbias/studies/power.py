@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from captionbias.analysis.injections import BIASES, describe, inject
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics import sway
 from captionbias.metrics.measurement import Measurement
@@ -15,6 +14,7 @@ from captionbias.metrics.person import captioner_and_person
 from captionbias.metrics.verdicts import LESS, MORE, verdict
 from captionbias.progress import Watch
 from captionbias.statistics.samples import Estimate
+from captionbias.studies.injections import BIASES, describe, inject
 from captionbias.text import LexiconSource
 
 # The scores that are about each bias.
@@ -33,7 +33,7 @@ class Seen:
 
     `share`: the smallest share of captions changed, of those tried, that has a verdict; None if none has, 0 if the
     unchanged captions have one. `possible`: how many can be changed. `estimate`: what is read at `share`, else at
-    `possible`; None where it is undefined.
+    `possible`.
     """
 
     bias: str
@@ -100,11 +100,8 @@ def power(
     ('sway_t_to_a', 0.05)
     """
     captions = as_captions(captions, None, references, attributes, tasks)
-    words: dict[str, Any] = {
-        "attribute_lexicon": attribute_lexicon,
-        "task_lexicon": task_lexicon,
-        "tokenizer": tokenizer,
-    }
+    words: dict[str, Any] = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
+    words["tokenizer"] = tokenizer
     person = _person(captions, seed)
     described = describe(person, **words)
     unchanged = sway.measure(person, **words, seed=seed, **options)
@@ -116,7 +113,7 @@ def power(
         changed = inject(described, BIASES[bias], share, seed)
         return sway.measure(person.with_predictions(changed), **words, seed=seed, **options)
 
-    found = []
+    seen = []
     for number, (bias, injection) in enumerate(BIASES.items()):
         if watch:
             watch(bias, number / len(BIASES))
@@ -130,8 +127,8 @@ def power(
             place = bisect_left(shares, True, key=has_verdict)
             share = shares[place] if place < len(shares) else None
             estimate = measured(bias, possible if share is None else share).estimates.get(score)
-            found.append(Seen(bias, score, share, possible, estimate))
-    return Power(found, len(person), unchanged.signature)
+            seen.append(Seen(bias, score, share, possible, estimate))
+    return Power(seen, len(person), unchanged.signature)
 
 
 def _person(captions: Captions, seed: int) -> Captions:

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from captionbias.analysis.power import power
 from captionbias.analysis.sensitivity import sensitivity
+from captionbias.studies.power import power
 from tests.cli.conftest import IMAGES, of_ids, ran
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
@@ -49,10 +49,10 @@ def test_the_files_give_the_library_s_numbers_as_tables_json_and_plot(files, pla
         **json.loads(of_ids(json.dumps(expected.as_dict()))),
     }
     for text in (
-        "Scores by choices [95% interval]",
+        "Scores by choices",
         "nic[/v2] ",
-        "  task words coco_names",
-        "  quality confidence",
+        " task words coco_names",
+        " quality confidence",
         "How far each choice moves DBAC",
     ):
         assert text in shown

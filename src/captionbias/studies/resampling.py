@@ -15,10 +15,9 @@ from captionbias.captions.values import as_list, image_keys
 from captionbias.io.files import replacing
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.protocol import whole_number
+from captionbias.report.wording import FORMS, pair_name
 from captionbias.scores import number_sets
 
-# What a row of the sources may add to, by the keys of its parts; the first that it has is the one that counts.
-FORMS = {"amplification_net": "net", "amplification_matched": "matched", "amplification": "as published"}
 TOLERANCE, MOST_ROUNDS = 1e-6, 2000
 SMALL_SHARE = 0.2
 
@@ -39,17 +38,6 @@ def in_words(row: Mapping[str, Any]) -> str:
     """
     parts = "; ".join(filter(None, (_how_often(row), _how_much(row))))
     return f"{pair_name(row, '->')} ({DIRECTIONS[row['direction']]})" + (f": {parts}" if parts else "")
-
-
-def pair_name(row: Mapping[str, Any], arrow: str = "→") -> str:
-    """A row of the sources as the pair, with an arrow from what shapes to what is named.
-
-    >>> pair_name({"direction": "t_to_a", "attribute": "woman", "task": "knife"})
-    'knife → woman'
-    """
-    attribute = "nobody named" if row["attribute"] is None else row["attribute"]
-    task = "no task" if row["task"] is None else row["task"]
-    return f"{attribute} {arrow} {task}" if row["direction"] == "a_to_t" else f"{task} {arrow} {attribute}"
 
 
 def _how_often(row: Mapping[str, Any]) -> str:
@@ -73,12 +61,8 @@ def _how_much(row: Mapping[str, Any]) -> str:
 
 
 def added(row: Mapping[str, Any]) -> tuple[str, float] | None:
-    """What a row adds to the net score, and the key of that; to the matched score without net, else to the published.
-
-    None without any, as where one side alone was measured.
-
-    >>> added({"amplification": -0.016, "amplification_matched": 0.026}), added({})
-    (('amplification_matched', 0.026), None)
+    """What a row adds to the net score, and the key of that; to the matched score without net, else to the
+    published.
     """
     return next(((key, row[key]) for key in FORMS if row.get(key) is not None), None)
 
@@ -88,14 +72,12 @@ def adding(rows: Sequence[Mapping[str, Any]], unclear: bool = False) -> list[Map
 
     Only those whose interval lies above 0, unless `unclear`.
     """
-    chosen = []
-    for row in rows:
-        part = added(row)
-        if part and row["attribute"] is not None and row["task"] is not None:
-            key, value = part
-            if value > 0 and (unclear or row.get(f"{key}_ci_low", 0.0) > 0):
-                chosen.append(row)
-    return chosen
+
+    def adds(row: Mapping[str, Any]) -> bool:
+        key, value = added(row) or ("", 0.0)
+        return value > 0 and (unclear or row.get(f"{key}_ci_low", 0.0) > 0)
+
+    return [row for row in rows if None not in (row["attribute"], row["task"]) and adds(row)]
 
 
 def resampling_weights(
@@ -170,15 +152,10 @@ def predicted_effect(attributes: Any, tasks: Any, weights: Any) -> list[dict[str
     attribute, task = _checked(attributes, tasks)
     drawn = _checked_weights(weights, len(attribute))
     images, before = _together(attribute.flags, task.flags, np.ones(len(attribute)))
-    _, after = _together(attribute.flags, task.flags, drawn)
+    after = _together(attribute.flags, task.flags, drawn)[1]
+    tables = {"images": images.astype(int), "before": before, "after": after}
     rows = [
-        {
-            "attribute": attribute.names[a],
-            "task": task.names[t],
-            "images": int(images[a, t]),
-            "before": float(before[a, t]),
-            "after": float(after[a, t]),
-        }
+        {"attribute": attribute.names[a], "task": task.names[t]} | {key: of[a, t].item() for key, of in tables.items()}
         for a, t in np.argwhere(images > 0)
     ]
     return sorted(rows, key=lambda row: -abs(row["before"] - 1))
@@ -209,8 +186,7 @@ def write_weights(path: str | Path, image_ids: Any, weights: Any) -> None:
     if path.suffix not in (".csv", ".parquet"):
         raise ValueError(f"path {str(path)!r} ends in neither .csv nor .parquet: name a file of one of these kinds")
     ids = image_keys("image_ids", as_list("image_ids", image_ids))
-    checked = _checked_weights(weights, len(ids))
-    table = pd.DataFrame({"image_id": list(ids), "weight": checked})
+    table = pd.DataFrame({"image_id": ids, "weight": _checked_weights(weights, len(ids))})
     for row in np.flatnonzero(table["image_id"].duplicated())[:1]:
         raise ValueError(f"image_ids[{row}] repeats {ids[row]}: give each image one row")
     with replacing(path) as part:
@@ -242,8 +218,6 @@ def _checked_weights(weights: Any, images: int) -> Floats:
         )
     for row in np.flatnonzero(~np.isfinite(checked) | (checked < 0))[:1]:
         raise ValueError(f"weights[{row}] is {checked[row]}: a weight is a number of 0 or more")
-    if not checked.any():
-        raise ValueError("weights are all 0: give at least one image a weight above 0")
     return checked
 
 

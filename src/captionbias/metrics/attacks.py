@@ -1,19 +1,20 @@
-"""What attackers say of test captions, summed by image, so that a bootstrap draws sums instead of captions."""
+"""What a metric's attackers are trained on, and what they say of test captions, summed by image, so that a bootstrap
+draws sums instead of captions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
-from captionbias.attackers.base import Trial, TrialScores
+from captionbias.arrays import Flags, Floats, Integers, sparse
+from captionbias.attackers.base import Fitted, Trial, TrialScores
+from captionbias.attackers.registry import Attacker
 from captionbias.metrics.catalogue import PERCENT, SIDES, Score
 from captionbias.metrics.notes import note
-
-Quality = Callable[[Floats, Flags], Floats]
+from captionbias.scores.captions import Quality
 
 
 def with_sides(score: Score, data: str, meaning: str, alone: bool = False, **also: Any) -> Iterator[Score]:
@@ -34,11 +35,42 @@ def with_sides(score: Score, data: str, meaning: str, alone: bool = False, **als
 
 
 @dataclass(frozen=True, eq=False)
-class AttackScores:
-    """One side's scores by trial and unit: matrices of shape `(trials x columns, units)`.
+class AttackPlan:
+    """One question that attackers answer from captions: `lic`, or a direction of DBAC."""
 
-    A unit is an image, or a group of them. `sums`: of each score. `counts`: scored captions.
-    """
+    name: str
+    classes: tuple[str, ...]  # what the attacker's outputs are called: attribute values, or tasks
+    trials: dict[str, list[list[Trial]]]  # of each side (`m` the captioner, `h` people) and column, one a seed
+    fitted: list[Fitted] = field(default_factory=list)  # the first of the captioner's captions, if they were kept
+
+    def __iter__(self) -> Iterator[Trial]:
+        """Every trial, in the order in which they are trained."""
+        return (trial for columns in self.trials.values() for column in columns for trial in column)
+
+    def first(self, side: str, count: int) -> list[Trial]:
+        """The first trials of a side's first column."""
+        return self.trials[side][0][:count] if side in self.trials else []
+
+    def keep(self, answers: Mapping[Trial, TrialScores]) -> AttackPlan:
+        """The plan with those attackers of the captioner's captions that the answers came with."""
+        trials = self.first("m", len(answers))
+        return replace(self, fitted=[fitted for trial in trials if (fitted := answers[trial].fitted)])
+
+
+@dataclass(frozen=True, eq=False)
+class Attacks:
+    """What trained attackers leave to a metric's views: what those of `lic`, or of each direction of `dbac`, were
+    trained on, how, and of each direction what its trials compare, a `Direction`."""
+
+    plans: dict[str, AttackPlan]
+    attacker: Attacker
+    questions: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class AttackScores:
+    """One side's scores by trial and unit (an image, or a group of them): the sum of each, and how many captions are
+    scored, sparse, `(trials x columns, units)`."""
 
     sums: dict[str, Any]
     counts: Any
@@ -55,27 +87,22 @@ class AttackScores:
     ) -> AttackScores:
         """Score captions by each of the `qualities`.
 
-        Args:
-            columns: trials of each column of captions, one a seed.
-            units: of each row of a trial's captions, `(rows,)`.
-            kept: which test captions of a trial count; all when None.
+        `columns`: trials of each column of captions, one a seed. `units`: of each row of a trial's captions, `(rows,)`.
+        `kept`: which test captions of a trial count; all when None.
         """
-        from scipy.sparse import csr_array
-
         trials = [trial for of_one_seed in zip(*columns, strict=True) for trial in of_one_seed]
         flags = [kept[trial] if kept else np.ones(len(trial.test), bool) for trial in trials]
         rows = np.concatenate([np.full(of_trial.sum(), number) for number, of_trial in enumerate(flags)])
         unit = np.concatenate([units[trial.test[of_trial]] for trial, of_trial in zip(trials, flags, strict=True)])
-        shape = len(trials), int(units.max()) + 1
+        said = [(answers[trial].log_probability, answers[trial].correct) for trial in trials]
 
         def matrix(values: Floats) -> Any:
-            return csr_array((values, (rows, unit)), shape=shape)
+            return sparse(values, (rows, unit), (len(trials), int(units.max()) + 1))
 
-        def scores(quality: Quality) -> Floats:
-            said = [(answers[trial].log_probability, answers[trial].correct) for trial in trials]
-            return np.concatenate([quality(*of)[flag] for of, flag in zip(said, flags, strict=True)])
-
-        sums = {name: matrix(scores(quality)) for name, quality in qualities.items()}
+        sums = {
+            name: matrix(np.concatenate([quality(*of)[flag] for of, flag in zip(said, flags, strict=True)]))
+            for name, quality in qualities.items()
+        }
         return cls(sums, matrix(np.ones(len(rows))), len(columns))
 
     def means(self, name: str, multiplicity: Floats) -> Floats:
@@ -113,20 +140,13 @@ def seen_in_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:
         examples: np.unique(examples.tokens.fingerprints(), return_inverse=True)[1].reshape(-1)
         for examples in {trial.examples for trial in trials}
     }
-    seen = {}
-    for trial in trials:
-        number = numbers[trial.examples]
-        trained = np.zeros(len(number), bool)
-        trained[number[trial.train]] = True
-        seen[trial] = trained[number[trial.test]]
-    return seen
+    sides = ((trial, numbers[trial.examples]) for trial in trials)
+    return {trial: np.isin(number[trial.test], number[trial.train]) for trial, number in sides}
 
 
 def note_without_unseen(side: str, lacking: Flags, notes: list[str], net: bool = False) -> None:
-    """Note in how many of a side's trials, flags `(trials,)`, there is nothing unseen to score.
-
-    `net`: nothing that is unseen by the blind attacker too.
-    """
+    """Note in how many of a side's trials, flags `(trials,)`, there is nothing unseen to score; `net`: nothing that is
+    unseen by the blind attacker too."""
     if lacking.any():
         rest = "have no value" if lacking.all() else "are those of the other trials"
         whose, of = (

@@ -1,14 +1,16 @@
-"""The words that the preview marks are those that metrics mask, and nothing else in a caption changes."""
+"""A typed list of words is the lexicon it says, and the preview marks what metrics mask and nothing else."""
 
 from __future__ import annotations
+
+from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.app.preview import mark_masked, preview
+from captionbias.app.words import custom_lexicon, mark_masked, preview
 from captionbias.captions import check_captions
-from captionbias.text import find_mentions, load_lexicon, mask_mentions, tokenize
+from captionbias.text import Lexicon, find_mentions, load_lexicon, mask_mentions, tokenize
 
 GENDER = load_lexicon("gender")
 OBJECTS = load_lexicon("coco_objects")
@@ -69,3 +71,47 @@ def test_the_preview_has_the_first_images_with_both_sides_or_the_one_there_is():
     assert preview(check_captions(**people), GENDER)[:5] == [("row 0 (male)\n", None), *human, ("\n", None)]
     alone = preview(check_captions(predictions=["a man"] * 6, attributes=people["attributes"]), GENDER)
     assert alone[:6] == [("row 0 (male)\n", None), *captioner, ("\n", None)]
+
+
+def lexicon(text: str) -> Lexicon:
+    return custom_lexicon(text, "mine")
+
+
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        (
+            "female: woman, Lady ,  young   girl\nmale: man",
+            {"female": ("woman", "lady", "young girl"), "male": ("man",)},
+        ),
+        ("\n a : x,,y, \r\n\r\na: z\n", {"a": ("x", "y", "z")}),
+        ("time: 10:30, noon", {"time": ("10:30", "noon")}),
+        ("<b>: <script>alert(1)</script>", {"<b>": ("<script>alert(1)</script>",)}),
+    ],
+)
+def test_lines_give_the_words_of_each_value(text, groups):
+    assert lexicon(text).groups == groups
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: x\n\nfemale woman", "line 3 has no colon: write one line for each value, such as 'female: woman, lady"),
+        ("a: x\n: y", "line 2 has no value before the colon: write one line"),
+        ("a: x\nb: ,", "lexicon 'custom', label 'b': no word names it"),
+        ("a: x\nb: y\nb: X", "lexicon 'custom': 'x' is listed under 'a' and 'b'; keep one"),
+        ("\n".join(f"a{n}: x{n}" for n in range(101)), "the list has 101 values; the limit is 100: leave some out"),
+        ("x" * 1_000_001, "the list has 1,000,001 characters, and none may have more than 1,000,000: shorten it"),
+        (" \n\t", "the list has no words"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(text, message):
+    with pytest.raises(ValueError, match=r".") as raised:
+        lexicon(text)
+    assert str(raised.value).startswith(message)
+
+
+@given(st.text())
+def test_any_text_is_a_lexicon_or_a_value_error(text):
+    with suppress(ValueError):
+        assert any(lexicon(text).groups.values())

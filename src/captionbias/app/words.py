@@ -1,0 +1,67 @@
+"""The words that a user typed, and captions with the words marked that a metric will mask."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from heapq import nsmallest
+from typing import TypeAlias
+
+from captionbias.captions import Captions
+from captionbias.text import Lexicon, load_lexicon
+from captionbias.text.marks import find_marks
+
+MAX_TEXT = 1_000_000  # characters of the whole list
+MAX_VALUES = 100
+_LINE = "write one line for each value, such as 'female: woman, lady, girl'"
+IMAGES = 4
+
+Spans: TypeAlias = list[tuple[str, str | None]]
+
+
+def custom_lexicon(text: str, name: str) -> Lexicon:
+    """The lexicon of lines, `female: woman, lady`, of which two of one value add up."""
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"the list has {len(text):,} characters, and none may have more than {MAX_TEXT:,}: shorten it")
+    groups: dict[str, list[str]] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        value, colon, words = (part.strip() for part in line.partition(":"))
+        if line.strip() and not (value and colon):
+            raise ValueError(f"line {number} has no {'value before the colon' if colon else 'colon'}: {_LINE}")
+        if value:
+            groups.setdefault(value, []).extend(filter(None, map(str.strip, words.split(","))))
+    if not groups:
+        raise ValueError(f"the list has no words: {_LINE}")
+    if len(groups) > MAX_VALUES:
+        raise ValueError(f"the list has {len(groups):,} values; the limit is {MAX_VALUES}: leave some out")
+    return replace(load_lexicon({"groups": groups}), name=name, mask="<attribute>")
+
+
+def preview(captions: Captions, lexicon: Lexicon) -> Spans:
+    """Some images of each label with a caption of each side, mentions marked that a metric with this lexicon masks."""
+    spans: Spans = []
+    seen: Counter[str] = Counter()
+    turns: list[tuple[int, int, str]] = []  # the first image of every label, then the second
+    for row, label in enumerate(captions.attributes):
+        turns.append((seen[label], row, label))
+        seen[label] += 1
+    for _, row, attribute in nsmallest(IMAGES, turns):
+        image = captions.image_ids[row] if captions.image_ids is not None else f"row {row}"
+        spans.append((f"{image} ({attribute})\n", None))
+        if captions.predictions is not None:
+            spans += [("captioner: ", None), *mark_masked(captions.predictions[row], lexicon), ("\n", None)]
+        if captions.references is not None:
+            spans += [("human: ", None), *mark_masked(captions.references[row][0], lexicon), ("\n", None)]
+        spans.append(("\n", None))
+    return spans
+
+
+def mark_masked(caption: str, lexicon: Lexicon) -> Spans:
+    """The caption as spans `(text, label)`, whose texts join to it; the label of what is not masked is None,
+    of what is masked and names no value the mask."""
+    spans: Spans = []
+    done = 0
+    for start, end, label in find_marks([caption], lexicon)[0]:
+        spans += [(caption[done:start], None), (caption[max(start, done) : end], label or lexicon.mask)]
+        done = max(done, end)
+    return [span for span in (*spans, (caption[done:], None)) if span[0]]

@@ -1,0 +1,107 @@
+"""Captioners behind a server that speaks OpenAI's protocol: vLLM, TGI, Ollama, `transformers serve`, or a paid one."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from captionbias.attackers.pretrained.models import first_line
+from captionbias.images.captioners import plain
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+TOKEN = "OPENAI_API_KEY"
+FILTERED = ("content_filter", "content_policy_violation")  # error codes of images that are refused
+RETRIES = 6  # with waits that double from half a second, or as long as the server asks for
+
+
+@dataclass(frozen=True)
+class Served:
+    """A model behind a server, and what it is asked of every image; `draw`: temperature, top p and seed."""
+
+    name: str
+    endpoint: str
+    prompt: str
+    max_new_tokens: int
+    draw: tuple[float, float, int] | None
+    template_arguments: dict[str, Any]
+
+    @property
+    def settings(self) -> list[Any]:
+        """All that its captions depend on, as far as is known here."""
+        return list(vars(self).values())
+
+    def ask(self, pictures: Mapping[str, Image]) -> list[tuple[str, bool]]:
+        """The answer to each picture, and whether the limit cut it off; all are asked at once.
+
+        Raises:
+            ValueError: the server does not answer, after some time, or does not take what it is sent.
+        """
+        try:
+            from openai import APIConnectionError, APIStatusError, AuthenticationError, OpenAI, RateLimitError
+        except ModuleNotFoundError as error:
+            raise ValueError("endpoint needs openai: pip install 'captionbias[served]' first") from error
+        with OpenAI(base_url=self.endpoint, api_key=os.environ.get(TOKEN) or "none", max_retries=RETRIES) as client:
+            try:
+                with ThreadPoolExecutor(len(pictures)) as pool:
+                    return list(pool.map(lambda picture: self._answer(client, picture), pictures.values()))
+            except AuthenticationError as error:
+                raise ValueError(f"endpoint {self.endpoint} takes no such token: put yours into {TOKEN}") from error
+            except APIConnectionError as error:
+                raise ValueError(
+                    f"endpoint {self.endpoint} does not answer ({first_line(error)}): start the server, or correct the "
+                    "address, which usually ends in /v1; captions so far are kept"
+                ) from error
+            except RateLimitError as error:
+                raise ValueError(
+                    f"endpoint {self.endpoint} has had enough ({first_line(error)}): lower batch_size, or run again "
+                    "later; captions so far are kept"
+                ) from error
+            except APIStatusError as error:
+                raise ValueError(
+                    f"endpoint {self.endpoint}: model {self.name!r} did not answer ({first_line(error)}): correct what "
+                    "it is asked for, or its server; captions so far are kept"
+                ) from error
+
+    def _answer(self, client: Any, picture: Image, limit: str = "max_tokens") -> tuple[str, bool]:
+        from openai import BadRequestError
+
+        content = [
+            {"type": "image_url", "image_url": {"url": data_url(picture)}},
+            {"type": "text", "text": self.prompt},
+        ]
+        search = dict(zip(("temperature", "top_p", "seed"), self.draw or (0.0,), strict=False))
+        arguments = {"chat_template_kwargs": self.template_arguments} if self.template_arguments else None
+        try:
+            [choice] = client.chat.completions.create(
+                model=self.name,
+                messages=[{"role": "user", "content": content}],
+                extra_body=arguments,
+                **{limit: self.max_new_tokens},
+                **search,
+            ).choices
+        except BadRequestError as error:
+            if error.code in FILTERED:
+                return "", False
+            if limit == "max_tokens" and "max_completion_tokens" in str(error):  # its name of newer models
+                return self._answer(client, picture, "max_completion_tokens")
+            raise
+        return plain(choice.message.content or choice.message.refusal or ""), choice.finish_reason == "length"
+
+
+def data_url(picture: Image) -> str:
+    """A picture as an address that holds its pixels.
+
+    >>> from PIL import Image
+    >>> data_url(Image.new("RGB", (1, 1)))[:29]
+    'data:image/png;base64,iVBORw0'
+    """
+    png = io.BytesIO()
+    picture.save(png, "PNG")
+    return f"data:image/png;base64,{base64.b64encode(png.getvalue()).decode()}"

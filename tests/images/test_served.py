@@ -1,0 +1,153 @@
+"""Captions from a server are those of the model that it has; what it refuses and where it fails is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from captionbias import CaptionBiasWarning
+from captionbias.images.captioning import caption
+
+FEW = {"max_new_tokens": 8, "prompt": "describe this picture"}
+NO_TEXT = {"message": {"role": "assistant", "content": None, "refusal": "I can't describe people."}}
+
+
+@pytest.fixture(scope="module")
+def endpoint(tiny_chat_model, tmp_path_factory):
+    """`transformers serve`, as its users start it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("server") / "log"
+    program = Path(sys.executable).with_name("transformers")
+    command = [program, "serve", tiny_chat_model, "--port", str(port), "--device", "cpu"]
+    with log.open("w") as written:
+        server = subprocess.Popen(
+            command, stdout=written, stderr=written, env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+        )
+    for _ in range(600):
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/health").close()
+            break
+        except OSError:
+            assert server.poll() is None, log.read_text()
+            time.sleep(0.2)
+    yield f"http://127.0.0.1:{port}/v1"
+    server.kill()
+    server.wait()
+
+
+@pytest.fixture
+def answering():
+    """A server of these answers, a status and a body each, the last again and again; it notes what it is asked."""
+    servers = []
+
+    def serve(*answers):
+        asked = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+                status, body = answers[min(len(asked), len(answers)) - 1]
+                self.send_response(status)
+                self.send_header("content-type", "application/json")
+                self.send_header("retry-after-ms", "1")
+                self.end_headers()
+                self.wfile.write(json.dumps(body).encode())
+
+            def log_message(self, *_):
+                pass
+
+        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
+        Thread(target=servers[-1].serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{servers[-1].server_port}/v1", asked
+
+    yield serve
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def chosen(text, **choice):
+    message = {"role": "assistant", "content": text}
+    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [
+        {"index": 0, "finish_reason": "stop", "message": message, **choice}
+    ]}  # fmt: skip
+
+
+def test_a_served_model_captions_as_the_same_model_here_and_no_image_twice(endpoint, tiny_chat_model, pictures):
+    served = caption(str(tiny_chat_model), pictures, endpoint=endpoint, batch_size=4, **FEW)
+    assert served == caption(tiny_chat_model, pictures, **FEW)
+    assert len(set(served.values())) > 4
+    gone = "http://127.0.0.1:9/v1"
+    with pytest.raises(ValueError, match=r"endpoint http://127.0.0.1:9/v1 does not answer .*: start the server"):
+        caption(str(tiny_chat_model), pictures, endpoint=gone, **FEW)
+    again = caption(str(tiny_chat_model), pictures, endpoint=endpoint, batch_size=3, **FEW)
+    assert again == served
+
+
+def test_a_server_that_fails_for_a_while_is_asked_again(answering, pictures, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    endpoint, asked = answering((503, {}), (429, {}), (200, chosen("a dog")))
+    assert set(caption("m", pictures, endpoint=endpoint, batch_size=2).values()) == {"a dog"}
+    assert len(asked) == 12 + 2
+    [text] = [part["text"] for part in asked[0]["messages"][0]["content"] if part["type"] == "text"]
+    assert text == "Describe the image in one short sentence."
+    assert (asked[0]["temperature"], asked[0]["max_tokens"]) == (0.0, 30)
+
+
+def test_newer_models_are_given_the_limit_by_the_name_that_they_take(answering, pictures):
+    other_name = {"error": {"message": "Unsupported parameter: use 'max_completion_tokens' instead"}}
+    endpoint, asked = answering((400, other_name), (200, chosen("a dog", finish_reason="length")))
+    with pytest.warns(CaptionBiasWarning, match="12 of 12 images have a caption cut off"):
+        caption("m", pictures, endpoint=endpoint, batch_size=1, temperature=0.7, sampling_seed=3)
+    assert {"max_completion_tokens", "temperature", "top_p", "seed"} <= asked[1].keys()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (200, chosen(None, **NO_TEXT)),
+        (200, chosen("I'm sorry, I can't help with that.")),
+        (400, {"error": {"message": "filtered", "code": "content_filter"}}),
+    ],
+)
+def test_what_is_refused_has_an_empty_caption(answering, pictures, answer):
+    endpoint, _ = answering((200, chosen("a dog")), answer)
+    with pytest.warns(CaptionBiasWarning, match="11 of 12 images (are refused, and )?have an empty caption"):
+        captions = caption("m", pictures, endpoint=endpoint, batch_size=1)
+    assert list(captions.values()) == ["a dog"] + [""] * 11
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (401, "takes no such token: put yours into OPENAI_API_KEY"),
+        (404, "model 'm' did not answer"),
+        (429, "had enough"),
+    ],
+)
+def test_what_stops_a_run_is_named_and_what_was_answered_is_not_asked_again(answering, pictures, status, message):
+    working, asked = answering(*[(200, chosen("a dog"))] * 4, (status, {"error": {"message": "no"}}))
+    with pytest.raises(ValueError, match=message):
+        caption("m", pictures, endpoint=working, batch_size=2)
+    before = len(asked)
+    with pytest.raises(ValueError, match=message):
+        caption("m", pictures, endpoint=working, batch_size=12)
+    urls = [part["image_url"]["url"] for one in asked for part in one["messages"][0]["content"] if "image_url" in part]
+    assert not {*urls[:4]} & {*urls[before:]}
+
+
+def test_what_the_server_chooses_cannot_be_chosen_here(pictures):
+    with pytest.raises(ValueError, match="num_beams, dtype, device_map and revision are the server's"):
+        caption("m", pictures, endpoint="http://127.0.0.1:9/v1", num_beams=3)
