@@ -123,10 +123,10 @@ def lexicon_of_language(name: str) -> dict[str, Any] | None:
     return load_language(language).lexicons.get(kind) if language in {*languages()} - {ENGLISH} else None
 
 
-def plain_name(lexicon: str) -> str:
+def english_name(lexicon: str) -> str:
     """What a lexicon is called in English.
 
-    >>> plain_name("gender-de"), plain_name("my-words")
+    >>> english_name("gender-de"), english_name("my-words")
     ('gender', 'my-words')
     """
     kind, _, language = lexicon.rpartition("-")
