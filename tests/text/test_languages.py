@@ -295,6 +295,7 @@ def test_a_language_of_ones_own_is_a_file(italian: Path) -> None:
     for change, message in (
         ({"splitter": "mecab"}, "splitter 'mecab' is none of simplemma, sudachipy, jieba"),
         ({"lexicons": None}, "has no 'lexicons'"),
+        ({"lexicons": {"gender": {"female": []}}}, "is not built as docs/extend.md says: KeyError\\('groups'"),
     ):
         changed = {key: value for key, value in {**data, **change}.items() if value is not None}
         italian.write_text(json.dumps(changed), encoding="utf-8")

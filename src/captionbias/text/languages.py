@@ -10,6 +10,7 @@ from functools import cache, partial
 from hashlib import sha256
 from importlib import resources
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def _own(path: Path) -> str:
         data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=json_object)
     except (OSError, ValueError) as error:
         raise ValueError(f"language {path} cannot be read as JSON: {error}") from error
-    if missing := [key for key in REQUIRED if key not in data]:
+    if missing := [key for key in REQUIRED if not isinstance(data, dict) or key not in data]:
         raise ValueError(f"language {path} has no {missing[0]!r}; see docs/extend.md")
     if data["splitter"] not in SPLITTERS:
         raise ValueError(f"language {path}: splitter {data['splitter']!r} is none of {', '.join(SPLITTERS)}")
@@ -88,6 +89,10 @@ def _own(path: Path) -> str:
         _OWN[name] = data
         load_language.cache_clear()
         _add_tokenizer(name)
+    try:
+        load_language(name)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"language {path} is not built as docs/extend.md says: {error!r}") from error
     return name
 
 
@@ -99,15 +104,10 @@ def load_language(name: str) -> Language:
     (['ein', 'lächelnd', 'frau', 'und', 'ihr', 'hund', '.'], ['ein', 'lächelnd', 'mann'])
     """
     data = _data(name)
-    lists = [
-        words
-        for lexicon in data["lexicons"].values()
-        for words in (*lexicon["groups"].values(), lexicon.get("masked_only", []))
-    ]
-    listed = [word for words in lists for phrase in words for word in phrase.split()]
-    forms = {f"{word}{plural}": word for word in listed for plural in data.get("plurals", [])} | {
-        word: word for word in listed
-    }
+    groups = [[*one["groups"].values(), one.get("masked_only", [])] for one in data["lexicons"].values()]
+    listed = [word for words in chain(*groups) for phrase in words for word in phrase.split()]
+    forms = {f"{word}{plural}": word for word in listed for plural in data.get("plurals", [])}
+    forms |= {word: word for word in listed}
     forms |= {form: word for word, alike in data.get("forms", {}).items() for form in (word, *alike)}
     try:
         split = SPLITTERS[data["splitter"]](name, data.get("endings", []), listed)
