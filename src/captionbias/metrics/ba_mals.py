@@ -153,6 +153,8 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
 
     Source: Hirota et al. 2022, supplement: 1,000 and 100.
     """
+    if captions.language:
+        raise ValueError("words: which words are no function words is known of English only; give task_lexicon instead")
     tokens = captions.words(tokenizer).human
     frequency = np.bincount(tokens.ids, minlength=len(tokens.words))
     named = named_in(tokens, check_whole(lexicon), tokenizer)
