@@ -19,6 +19,7 @@ import yaml
 from captionbias import metrics
 from captionbias.datasets import build
 from captionbias.datasets.build import CONTENTS, DATASETS, build_dataset
+from captionbias.metrics.catalogue import TASKS
 from captionbias.synthetic import plant
 from tests.datasets.conftest import ALL, CARDS, coco, state, verbs, write
 
@@ -121,7 +122,7 @@ def test_the_card_has_configurations_sizes_and_what_was_left_out(folder, tmp_pat
     benchmark = yaml.safe_load((tmp_path / "to" / "eval.yaml").read_text(encoding="utf-8"))
     assert benchmark["name"] == "COCO captions with labels of gender, skin tone and age"
     assert benchmark["description"].startswith("Human captions, objects and people of COCO val2014")
-    assert {"dbac_a_to_t_matched", "dbac_t_to_a", "lic"} <= {task["id"] for task in benchmark["tasks"]}
+    assert {task["id"] for task in benchmark["tasks"]} == set(TASKS)
     assert {(task["config"], task["split"]) for task in benchmark["tasks"]} == {("gender", "validation")}
 
 

@@ -13,10 +13,9 @@ import pytest
 
 from benchmarks import families
 from captionbias.captions import CaptionBiasWarning
-from captionbias.images.attributions import _View, attribute_images
+from captionbias.images.attributions import Named, _View, attribute_images
 from captionbias.images.captioning import open_captioner
 from captionbias.images.class_activation import _as_map, _log_probability
-from captionbias.images.named_words import Named
 from captionbias.images.occlusion import log_probabilities
 from tests.cli.conftest import ran, refused
 from tests.images.coco_pictures import annotation, write_annotations

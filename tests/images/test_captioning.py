@@ -226,19 +226,29 @@ def test_options_that_make_no_sense_are_refused(tiny_blip, all_pictures, options
         caption(tiny_blip, all_pictures, **options)
 
 
-def with_template(folder, source, template):
-    """A copy of a chat model with another template."""
+def with_template(folder, source, template, *, of_tokenizer=False):
+    """A copy of a chat model with another template, kept in its processor or in its tokenizer."""
     from transformers import AutoProcessor
 
     shutil.copytree(source, folder)
     processor = AutoProcessor.from_pretrained(source)
     (folder / "chat_template.jinja").unlink()
-    processor.chat_template = template
+    processor.chat_template = None if of_tokenizer else template
+    processor.tokenizer.chat_template = template if of_tokenizer else None
     processor.save_pretrained(folder)
     return folder
 
 
 TYPED = families.template().replace("{{ message.role }}", "{{ message.role }} {% if loud %}red dog {% endif %}")
+
+JOINED = "{% for message in messages %}{{ message.role + ' ' + message.content }} {% endfor %}assistant "
+
+
+@pytest.mark.parametrize("template", [TYPED, JOINED], ids=["typed", "text"])
+def test_a_template_in_the_tokenizer_is_used(tiny_chat_model, all_pictures, tmp_path, template):
+    model = with_template(tmp_path / "model", tiny_chat_model, template, of_tokenizer=True)
+    expected = caption(tiny_chat_model, all_pictures, prompt="describe this picture", **SHORT)
+    assert caption(model, all_pictures, prompt="describe this picture", **SHORT) == expected
 
 
 def test_arguments_of_the_template_change_captions(tiny_chat_model, all_pictures, tmp_path):

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import struct
-import subprocess
-import sys
 import tarfile
-import zlib
 
 import datasets
 import fsspec
@@ -20,7 +16,6 @@ import pytest
 from PIL import Image, ImageOps
 
 from captionbias.images.reading import Images, open_image, read_images, read_source, stored_size, turned
-from tests.patience import PATIENCE
 
 SIZE = (6, 4)  # width, height
 
@@ -45,20 +40,6 @@ def encoded(image, kind="PNG", **options):
     file = io.BytesIO()
     image.save(file, kind, **options)
     return file.getvalue()
-
-
-def bomb(path, side):
-    """A PNG of side x side black pixels, small as a file."""
-
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-    row = packer.compress(bytes(3 * side + 1)) + packer.flush(zlib.Z_FULL_FLUSH)
-    checksum = side * (3 * side + 1) % 65521 << 16 | 1  # Adler-32 of so many zeros
-    body = b"\x78\x01" + side * row + b"\x03\x00" + struct.pack(">I", checksum)
-    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b""))
 
 
 # One image
@@ -140,30 +121,12 @@ def test_what_is_no_image_is_named_with_the_way_out(tmp_path, pixels):
             open_image(source, "image 7")
 
 
-def test_a_bomb_is_refused_at_once_and_in_little_memory(tmp_path):
-    bomb(tmp_path / "bomb.png", side=10_500)  # which Pillow opens with a warning
-    code = """
-import resource, sys, time
-from captionbias.images.reading import open_image, stored_size
-from PIL import PngImagePlugin
-open_image(sys.argv[2])
-before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
-for look in (open_image, stored_size):
-    try:
-        look(sys.argv[1])
-        sys.exit("opened")
-    except ValueError as error:
-        print(error)
-print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-"""
-    Image.new("RGB", SIZE).save(tmp_path / "small.png")
-    command = [sys.executable, "-c", code, str(tmp_path / "bomb.png"), str(tmp_path / "small.png")]
-    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
-    *messages, cost = run.stdout.splitlines()
-    assert all("10,500 x 10,500 pixels are more than 100,000,000" in m for m in messages)
-    seconds, kilobytes = map(float, cost.split())
-    assert seconds < 5
-    assert kilobytes < 20_000
+def test_a_bomb_is_refused_before_it_is_decoded(tmp_path, monkeypatch):
+    Image.new("1", (10_500, 10_500)).save(tmp_path / "bomb.png")  # which Pillow opens with a warning
+    monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", None)
+    for look in (open_image, stored_size):
+        with pytest.raises(ValueError, match="10,500 x 10,500 pixels are more than 100,000,000"):
+            look(tmp_path / "bomb.png")
 
 
 # Many images
@@ -238,14 +201,7 @@ def test_members_of_shards_are_images(folder, pixels, tmp_path_factory):
     assert images.ids == ("street 1", "7")
     np.testing.assert_array_equal(images[1], pixels[::-1])
     assert read_images(shards / "0.tar").ids == ("street 1",)
-    (shards / "t.csv").write_text("id,file_name\n5,1.tar/more/000000000007.PNG\n")
-    table = read_images(shards / "t.csv")
-    assert table.ids == ("5",)
-    np.testing.assert_array_equal(table[0], pixels[::-1])
-    assert read_source(table.sources[0])[1] == read_source(folder / "more" / "000000000007.PNG")[1]
-    (shards / "t.csv").write_text("id,file_name\n5,1.tar/gone.png\n")
-    with pytest.raises(ValueError, match=r"row 0: .*1.tar has no 'gone.png': correct the row"):
-        read_images(shards / "t.csv")
+    assert read_source(images.sources[1])[1] == read_source(folder / "more" / "000000000007.PNG")[1]
     (shards / "0.tar").write_bytes(b"no archive" * 100)
     with pytest.raises(ValueError, match=r"0.tar cannot be read as a tar archive \(.*\): unpack it"):
         read_images(shards)

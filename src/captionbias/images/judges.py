@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from captionbias.arrays import Array, Floats, Integers
-from captionbias.attackers.base import Trial
+from captionbias.attackers.base import Fitted, Trial, TrialScores, score_classes
 from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.models import Model, find_model, first_line
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.registry import Attacker, computes_bf16
+from captionbias.attackers.splits import stratified_split
 from captionbias.images import needs_images
 from captionbias.images.captioners import read_processor
-from captionbias.images.judging import Judged, in_memory, judged, train
 from captionbias.images.reading import Made, decode_all
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor
+    from torch import Tensor, nn
 
 SAT = "sat"
 PROMPTS = {attribute: f"Therefore, the {attribute} is" for attribute in ("gender", "race", "age", "emotion")}
@@ -37,6 +37,7 @@ PROMPTS = {attribute: f"Therefore, the {attribute} is" for attribute in ("gender
 FROM_SCRATCH = Schedule(2e-3, batch=128, epochs=40)
 FINE_TUNED = Schedule(1e-5, batch=128, epochs=5)
 SIDE, SMALL = 64, 32  # pixels on a side of what the small judge sees; the latter of images that are no larger
+VALIDATION_SHARE = 1 / 8  # of the training images: 10% of all
 AT_ONCE = 16  # images in a model of transformers
 ROOM = 2_000_000_000  # bytes of images in memory
 REQUEST = "Describe this image in one sentence."  # what a chat model is asked before it "says" caption and prompt
@@ -74,6 +75,60 @@ def answers_for(values: Sequence[str], answers: Mapping[str, str] | None = None)
     if not all(answer.strip() for answer in all_answers) or len(set(all_answers)) < len(all_answers):
         raise ValueError(f"answers are {', '.join(map(repr, all_answers))}: give each value words of its own")
     return all_answers
+
+
+@dataclass(frozen=True, eq=False)
+class Judged(Fitted):
+    """A judge of one trial. `answer`: the log-probability of each answer, `(rows, answers)`, before normalisation."""
+
+    answer: Callable[[Integers], Floats]
+
+
+def judged(trial: Trial, answer: Callable[[Integers], Floats]) -> Judged:
+    """A trained judge with its scores of the trial's test rows."""
+    return Judged(trial, scores_of(answer(trial.test), trial.examples.targets[trial.test]), answer)
+
+
+def scores_of(answered: Floats, classes: Integers) -> TrialScores:
+    """Scores of the true answers, with probabilities that add up to 1 over the answers; as they were in `raw`."""
+    normalised = answered - np.logaddexp.reduce(answered, axis=1, keepdims=True)
+    raw = np.take_along_axis(answered, classes[:, None], axis=1)[:, 0]
+    return replace(score_classes(normalised, classes), raw=raw)
+
+
+def train(
+    trial: Trial,
+    network: nn.Module,
+    backward: Callable[[Integers], None],
+    answer: Callable[[Integers], Floats],
+    schedule: Schedule,
+) -> None:
+    """Train with Adam, and keep the weights after the epoch that answers best on the validation images.
+
+    `backward` makes the gradients of the loss on rows; `answer` is that of `Judged`.
+    """
+    import torch
+
+    classes = trial.examples.targets
+    train, valid = (trial.train[rows] for rows in stratified_split(classes[trial.train], VALIDATION_SHARE, trial.seed))
+    generator = np.random.default_rng([trial.seed, 2])
+    optimizer = torch.optim.Adam(network.parameters(), lr=schedule.learning_rate, fused=True)
+    least, best = np.inf, {}
+    for _ in range(schedule.epochs):
+        network.train()
+        order = generator.permutation(train)
+        for start in range(0, len(order), schedule.batch):
+            optimizer.zero_grad()
+            backward(order[start : start + schedule.batch])
+            optimizer.step()
+        network.eval()
+        loss = -float(scores_of(answer(valid), classes[valid]).log_probability.mean())
+        if loss < least:
+            least = loss
+            best = {name: value.cpu().clone() for name, value in network.state_dict().items()}
+    network.load_state_dict(best)
+    network.zero_grad()
+    network.requires_grad_(False).eval()
 
 
 def find_judge(judge: str, question: Question, *, as_is: bool = False, epochs: int | None = None) -> Attacker:
@@ -187,6 +242,7 @@ class ModelJudge:
     schedule: Schedule | None
     precision: str
     device: torch.device
+    _answers: dict[tuple[int, str], Floats] = field(default_factory=dict)
 
     def fit(self, trial: Trial) -> Judged:
         """Fine-tune the model, or take it as it is, and score the test captions."""
@@ -203,10 +259,6 @@ class ModelJudge:
                 step = partial(self._backward, scorer, texts, trial.examples.targets)
                 train(trial, scorer.network, step, answer, self.schedule)
             return judged(trial, answer)
-
-    @cached_property
-    def _answers(self) -> dict[tuple[int, str], Floats]:
-        return {}
 
     @cached_property
     def _unchanged(self) -> Scorer:
@@ -252,19 +304,22 @@ class ModelJudge:
         self._in_parts(scorer, rows, backward)
 
     def _in_parts(self, scorer: Scorer, rows: Integers, compute: Callable[[Integers], Result]) -> list[Result]:
-        """What is computed of as many rows at once as there is memory for."""
+        """What is computed of as many rows at once as there is memory for: half as many each time that it is short."""
+        from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 
-        def parts(most: int) -> list[Result]:
+        most = AT_ONCE
+        while True:
             scorer.network.zero_grad()  # that what did not fit has left
-            return [compute(rows[start : start + most]) for start in range(0, len(rows), most)]
-
-        try:
-            return in_memory(parts, AT_ONCE)
-        except Exception as error:  # families raise almost anything at what they cannot do
-            raise ValueError(
-                f"judge {self.model.name!r} cannot go on after an image and a text ({first_line(error)}): give another "
-                "model, or sat; docs/models.md lists families that can"
-            ) from error
+            try:
+                return [compute(rows[start : start + most]) for start in range(0, len(rows), most)]
+            except Exception as error:  # families raise almost anything at what they cannot do
+                if most == 1 or not should_reduce_batch_size(error):
+                    raise ValueError(
+                        f"judge {self.model.name!r} cannot go on after an image and a text ({first_line(error)}): give "
+                        "another model, or sat; docs/models.md lists families that can"
+                    ) from error
+            most //= 2
+            clear_device_cache(garbage_collection=True)  # only now: the error held on to what did not fit
 
 
 @dataclass(frozen=True, eq=False)

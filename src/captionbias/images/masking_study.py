@@ -84,7 +84,6 @@ def masking_experiment(
         people: `references`, `attributes`, `tasks` and columns, as `captionbias.captions.read_captioners` takes them.
         versions: some of `VERSIONS`; the original is always one.
         objects: the categories to mask as objects; all but "person" when None.
-        metrics: any of `captionbias.metrics`.
         fill: see `captionbias.images.masks.mask_image`.
         attributions: also how much of what makes the captioner name the attribute lies outside the person.
         generation: options of `caption`, such as `num_beams`.

@@ -286,10 +286,9 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
 
     Args:
         source: a folder (with its subfolders) of images or of webdataset's shards (.tar), an image file, a shard, a
-            table (.csv, .tsv, .json, .jsonl, .parquet) with a column of paths relative to the file, of addresses, of
-            members of shards (`00001.tar/42.jpg`) or of images, `owner/dataset`, `owner/dataset:configuration:split`, a
-            folder that datasets wrote, a `datasets.Dataset`, a DataFrame or mapping with a column of what `open_image`
-            takes, or a sequence of that.
+            table (.csv, .tsv, .json, .jsonl, .parquet) with a column of paths relative to the file, of addresses or of
+            images, `owner/dataset`, `owner/dataset:configuration:split`, a folder that datasets wrote, a
+            `datasets.Dataset`, a DataFrame or mapping with a column of what `open_image` takes, or a sequence of that.
         image_column: of a table or dataset; default: its column of images, else the first of `IMAGE_COLUMNS`.
         id_column: of a table or dataset; default: the first of `ID_COLUMNS`.
 
@@ -353,29 +352,12 @@ def _members(shard: Path) -> list[Member]:
         raise ValueError(f"{shard} cannot be read as a tar archive ({error}): unpack it, or fetch it again") from error
 
 
-def _beside(folder: Path, entries: Sequence[Any], where: str) -> list[Any]:
-    """The images of a column; its texts are addresses, or paths and members of shards beside the folder's files."""
-    shards: dict[Path, dict[str, Member]] = {}
-
-    def located(row: int, entry: Any) -> Any:
-        if not isinstance(entry, str) or is_url(entry):
-            return entry
-        before, ending, name = entry.partition(f"{SHARD}/")
-        shard = folder / Path(before + SHARD).expanduser()
-        if not ending or not shard.is_file():
-            return folder / Path(entry).expanduser()
-        if shard not in shards:
-            shards[shard] = {member.name.removeprefix("./"): member for member in _members(shard)}
-        if name not in shards[shard]:
-            raise ValueError(f"{where}: row {row}: {shard} has no {name!r}: correct the row, or drop it")
-        return shards[shard][name]
-
-    return [located(row, entry) for row, entry in enumerate(entries)]
-
-
 def _from_columns(table: Table, folder: Path, image_column: str | None, id_column: str | None) -> Images:
     column = _column(table, image_column, IMAGE_COLUMNS)
-    sources = _beside(folder, table.column(column), f"'{column}' of {table.name}")
+    sources = [
+        folder / Path(entry).expanduser() if isinstance(entry, str) and not is_url(entry) else entry
+        for entry in table.column(column)
+    ]
     return _images(table.name, sources, _ids(table, id_column))
 
 

@@ -21,7 +21,7 @@ from captionbias.attackers import batches
 from captionbias.attackers.base import Trial
 from captionbias.attackers.neural.fitting import one_thread, own_random_numbers
 from captionbias.attackers.recipes import Schedule
-from captionbias.images.judging import Judged, judged, train
+from captionbias.images.judges import Judged, judged, train
 
 Pixels = npt.NDArray[np.uint8]
 State = tuple[Tensor, Tensor, Tensor]  # hidden, cell, the largest hidden values so far
