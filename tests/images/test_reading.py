@@ -108,8 +108,8 @@ def test_what_is_no_image_is_named_with_the_way_out(tmp_path, pixels):
     cases = [
         (tmp_path / "gone.jpg", r"image 7 \(.*gone.jpg\) cannot be read as an image \(.*No such file"),
         (tmp_path / "cut.jpg", r"image 7 \(.*cut.jpg\) cannot be read as an image \(.*truncated.*: replace it"),
-        (tmp_path / "text.jpg", r"image 7 \(.*text.jpg\) cannot be read .*none of the formats AVIF, "),
-        (tmp_path / "drawing.eps", "none of the formats"),  # Pillow would start Ghostscript
+        (tmp_path / "text.jpg", r"image 7 \(.*text.jpg\) cannot be read .*cannot identify"),
+        (tmp_path / "drawing.eps", "cannot identify"),  # Pillow would start Ghostscript
         (b"", "image 7 cannot be read as an image"),
         ({"bytes": None, "path": None}, "image 7 cannot be read"),
         (np.zeros((3, 4, 4, 3), np.uint8), "image 7 cannot be read"),

@@ -132,8 +132,9 @@ def caption(
         ask = partial(_ask, name, load, draw, search)
     identity = hashlib.blake2b(json.dumps([FORMAT, *settings]).encode(), digest_size=16).hexdigest()
     store, stored = open_store(cache), dict[str, tuple[str, bool]]()
-    for key in store.keys("captions", identity) if store else ():
-        stored |= store.load("captions", key, lambda arrays: json.loads(arrays["captions"].tobytes())) or {}
+    if store:
+        for key in store.keys("captions", identity):
+            stored |= store.load("captions", key, lambda arrays: json.loads(arrays["captions"].tobytes())) or {}
     batches = [range(start, min(start + batch_size, len(pictures))) for start in range(0, len(pictures), batch_size)]
 
     def run(positions: Sequence[int]) -> Generator[tuple[int, list[tuple[str, bool, str]]], None, None]:

@@ -196,15 +196,12 @@ def turned(pixels: Array, orientation: int) -> Array:
 def _readable(source: Any, name: str) -> Iterator[None]:
     """Whatever decoders and file systems raise is a ValueError that names the image."""
     with needs_images():
-        from PIL import UnidentifiedImageError
+        import PIL  # noqa: F401
     try:
         yield
     except Exception as error:
-        formats = f"it is in none of the formats {', '.join(sorted(FORMATS))}"
-        reason = formats if isinstance(error, UnidentifiedImageError) else error
-        raise ValueError(
-            f"{_where(source, name)} cannot be read as an image ({reason}): replace it, or leave it out"
-        ) from error
+        message = f"{_where(source, name)} cannot be read as an image ({error}): replace it, or leave it out"
+        raise ValueError(message) from error
 
 
 def _opened(source: Any) -> Image:
