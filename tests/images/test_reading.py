@@ -184,11 +184,6 @@ def test_datasets_are_read_from_memory_folders_and_parquet_without_decoding(fold
     named = read_images(dataset.select([1, 0]).remove_columns("image_id"))
     assert named.ids == ("7", "42")
     np.testing.assert_array_equal(named[1], pixels)
-    both = datasets.DatasetDict(train=dataset, test=dataset)
-    both.save_to_disk(tmp_path / "both")
-    assert len(read_images(f"{tmp_path / 'both'}::test")) == 2
-    with pytest.raises(ValueError, match=r"has the splits train, test: name one, as in .*:NAME"):
-        read_images(tmp_path / "both")
 
 
 def test_members_of_shards_are_images(folder, pixels, tmp_path_factory):
@@ -246,12 +241,3 @@ def test_what_has_no_images_or_one_id_twice_is_refused(folder, tmp_path_factory)
         with pytest.raises(ValueError, match=message):
             read_images(source)
     assert isinstance(read_images(folder), Images)
-
-
-def test_a_dataset_that_is_nowhere_is_named(monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-    with pytest.raises(
-        ValueError, match=r"owner/name does not exist here and cannot be loaded as a dataset \(.*: check"
-    ):
-        read_images("owner/name:default:test")

@@ -12,7 +12,7 @@ import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Floats32
 from captionbias.captions.values import is_missing
-from captionbias.images import class_activation, needs_images, occlusion
+from captionbias.images import class_activation, need_images, occlusion
 from captionbias.images.masks import check_fill
 from captionbias.images.reading import read_images
 from captionbias.statistics.intervals import LEVEL, bootstrap_interval, multiplicities
@@ -165,9 +165,7 @@ def attribute_images(
     Shapley 1953; Draelos and Carin 2020 (HiResCAM, the map with gradients in their places); Selvaraju et al. 2017
     (Grad-CAM).
     """
-    with needs_images():
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
+    need_images("torch", "transformers")
     if method not in METHODS:
         raise ValueError(f"method {method!r} is unknown: choose from {', '.join(METHODS)}")
     if method == "occlusion" and (layer is not None or averaged):

@@ -12,7 +12,7 @@ from functools import cache as memoised
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.encoding import silenced
 from captionbias.attackers.pretrained.models import first_line
 from captionbias.attackers.ranks import share
-from captionbias.images import needs_images
+from captionbias.images import need_images
 from captionbias.images.captioners import PROMPT, Captioner, Hearing, find_captioner, load_captioner
 from captionbias.images.masks import first_of
 from captionbias.images.reading import Images, open_image, read_ahead, read_images, read_source
@@ -120,9 +120,7 @@ def caption(
         served = Served(str(model), endpoint, prompt or PROMPT, max_new_tokens, draw, arguments)
         name, settings, ask = served.name, [*vars(served).values()], served.ask
     else:
-        with needs_images():
-            import torch  # noqa: F401
-            import transformers  # noqa: F401
+        need_images("torch", "transformers")
         from captionbias.training.captioning import GPUS
 
         files, place = find_captioner(str(model), revision), device()
@@ -144,15 +142,15 @@ def caption(
         with closing(read_ahead(read, (batches[position] for position in positions))) as coming:
             for number, (position, batch) in enumerate(zip(positions, coming, strict=True)):
                 report(number, len(positions))
-                if strict and (faults := [one.fault for one in batch if one.fault]):
+                if strict and (faults := [fault for _, _, fault in batch if fault]):
                     raise ValueError(faults[0])
-                if new := {one.digest: one.picture for one in batch if one.picture is not None}:
+                if new := {digest: picture for digest, picture, _ in batch if picture is not None}:
                     made = dict(zip(new, ask(new), strict=True))
                     stored.update(made)
                     if store:
                         content = np.frombuffer(json.dumps(made).encode(), np.uint8)
                         store.save("captions", f"{identity}-{token_hex(8)}", {"captions": content})
-                yield position, [(*stored.get(one.digest, ("", False)), one.fault) for one in batch]
+                yield position, [(*stored.get(digest, ("", False)), fault) for digest, _, fault in batch]
             if store:
                 store.trim()
 
@@ -211,30 +209,20 @@ def open_captioner(
     """A captioner, what makes its input of images, and its tokenizer; the arguments are those of `caption`, but the
     weights are float32 on every device where `dtype` is None.
     """
-    with needs_images():
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-
+    need_images("torch", "transformers")
     files = find_captioner(str(model), revision)
     captioner = load_captioner(files, prompt, template_arguments or {}, dtype or "float32", device(), device_map)
     return captioner.model, captioner.processor, captioner.tokenizer
 
 
-class _Read(NamedTuple):
+def _read(images: Images, stored: Mapping[str, Any], row: int) -> tuple[str, Image | None, str]:
     """An image's digest, and the picture if it has no caption yet; or why it cannot be read."""
-
-    digest: str = ""
-    picture: Image | None = None
-    fault: str = ""
-
-
-def _read(images: Images, stored: Mapping[str, Any], row: int) -> _Read:
     try:
         name = f"image {images.ids[row]}"
         source, digest = read_source(images.sources[row], name)
-        return _Read(digest, None if digest in stored else open_image(source, name))
+        return digest, None if digest in stored else open_image(source, name), ""
     except ValueError as error:
-        return _Read(fault=str(error))
+        return "", None, str(error)
 
 
 class Draws:

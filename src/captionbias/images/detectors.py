@@ -9,7 +9,7 @@ import numpy as np
 
 from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.models import PROCESSORS, find_model
-from captionbias.images import needs_images
+from captionbias.images import need_images
 from captionbias.images.masks import Regions, Thing, check_labels, read_form
 from captionbias.images.reading import Images
 
@@ -23,9 +23,9 @@ def load_detector(
     model: str, labels: Sequence[str] = ("person",), *, form: str = "segment", threshold: float = 0.5, batch: int = 16
 ) -> Callable[[Sequence[Image]], Regions]:
     """A function that gives the regions of the things with these labels in upright RGB images."""
-    with needs_images():
-        import pycocotools  # noqa: F401
-        import transformers
+    need_images("pycocotools", "transformers")
+    import transformers
+
     from captionbias.attackers.pretrained.encoding import reading, refuse_missing, silenced
 
     chosen, untyped = read_form(form), cast(Any, transformers)  # its types know tasks by literal names only

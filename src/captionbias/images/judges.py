@@ -23,7 +23,7 @@ from captionbias.attackers.pretrained.models import Model, find_model, first_lin
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.registry import Attacker, computes_bf16
 from captionbias.attackers.splits import stratified_split
-from captionbias.images import needs_images
+from captionbias.images import need_images
 from captionbias.images.captioners import read_processor
 from captionbias.images.reading import Made, decode_all
 
@@ -169,9 +169,7 @@ def _from_scratch(question: Question, schedule: Schedule, place: torch.device) -
 
 
 def _of_transformers(model: Model, question: Question, schedule: Schedule | None, place: torch.device) -> Attacker:
-    with needs_images():
-        import transformers  # noqa: F401
-
+    need_images("transformers")
     precision = "bf16" if place.type == "cuda" and computes_bf16(place) else "fp32"
     question = replace(question, images=_cached(question.images))  # each trial and epoch looks at them again
     identity = _identity(question, schedule, _digest(map(np.asarray, decode_all(question.images))), place)

@@ -15,7 +15,7 @@ import numpy as np
 from captionbias.arrays import Array, Flags
 from captionbias.datasets.coco_files import checked_run_lengths, read_categories, read_images
 from captionbias.datasets.json_records import read_records
-from captionbias.images import needs_images
+from captionbias.images import need_images
 from captionbias.images.reading import Images, Lazy, Made, coco_name, selected, stored_size, turned
 
 if TYPE_CHECKING:
@@ -152,9 +152,7 @@ def read_regions(
         ValueError: the file is damaged or has none of the images or not all categories, a segment or box is not one, or
             a package is missing. The message names the first bad record.
     """
-    with needs_images():
-        import ijson  # noqa: F401
-        import pycocotools  # noqa: F401
+    need_images("ijson", "pycocotools")
     path, chosen = Path(annotations).expanduser(), read_form(form)
     if not path.is_file():
         raise ValueError(f"{path} does not exist: give COCO's annotations, such as instances_val2014.json")

@@ -22,7 +22,7 @@ from captionbias.attackers.workers import cores
 from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset
 from captionbias.captions.tables import Table, no_column, table_from_file, table_from_memory
 from captionbias.captions.values import coco_number, image_keys, is_column
-from captionbias.images import needs_images
+from captionbias.images import need_images
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -195,8 +195,7 @@ def turned(pixels: Array, orientation: int) -> Array:
 @contextmanager
 def _readable(source: Any, name: str) -> Iterator[None]:
     """Whatever decoders and file systems raise is a ValueError that names the image."""
-    with needs_images():
-        import PIL  # noqa: F401
+    need_images("PIL")
     try:
         yield
     except Exception as error:
@@ -334,8 +333,8 @@ def _from_folder(path: Path, image_column: str | None, id_column: str | None) ->
 
 def _of_images(files: Iterable[Any]) -> list[Any]:
     """Those whose names end as images' do."""
-    with needs_images():
-        from PIL import Image
+    need_images("PIL")
+    from PIL import Image
 
     suffixes = {suffix for suffix, kind in Image.registered_extensions().items() if kind in FORMATS}
     return [file for file in files if Path(str(file)).suffix.lower() in suffixes]
@@ -359,8 +358,8 @@ def _from_columns(table: Table, folder: Path, image_column: str | None, id_colum
 
 
 def _from_dataset(dataset: Any, where: str, image_column: str | None, id_column: str | None) -> Images:
-    with needs_images():
-        from datasets import Dataset, Image
+    need_images("datasets")
+    from datasets import Dataset, Image
 
     if not isinstance(dataset, Dataset):
         raise ValueError(f"{where} is a {type(dataset).__name__}: give one split of it, and not streamed")
