@@ -96,7 +96,7 @@ def test_chosen_configurations_are_written_the_first_is_the_default(folder, tmp_
     built = build_dataset("coco_caption_bias", write(folder, coco()), tmp_path / "to", ["race", "gender", "race"])
     assert built.rows == {"race": 3, "gender": 3}
     assert list(built.left_out) == ["race", "gender"]
-    assert beside(built.folder) == ["README.md", "gender", "race"]
+    assert beside(built.folder) == ["README.md", "eval.yaml", "gender", "race"]
     assert datasets.load_dataset(str(built.folder))["validation"].info.config_name == "race"
 
 
@@ -124,9 +124,13 @@ def test_the_card_has_configurations_sizes_and_what_was_left_out(folder, tmp_pat
     assert {(task["config"], task["split"]) for task in benchmark["tasks"]} == {("gender", "validation")}
 
 
-def checked(*, predictions=None, references=None, attributes=None, tasks=None, **_):
+SAT = "bias_data/Show-Attend-Tell/gender_val_sat_cap_mw_entries.pkl"
+
+
+def checked(**columns):
     """A metric that only reads its input."""
-    return MagicMock(of=check_captions(predictions, references, attributes, tasks))
+    names = ("predictions", "references", "attributes", "tasks")
+    return MagicMock(of=check_captions(**{name: columns[name] for name in names if name in columns}))
 
 
 @pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images
@@ -136,16 +140,17 @@ def test_the_example_of_a_card_and_of_the_guide_fits_what_is_built(name, folder,
     name = "coco_caption_bias" if name == "guide" else name
     [lines] = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
     [(place, configuration)] = re.findall(r'load_dataset\("([\w-]+)", "(\w+)"', lines)
-    files = ALL[name]()
-    if name == "lic_captions":
-        files["bias_data/Show-Attend-Tell/gender_val_sat_cap_mw_entries.pkl"] = files[
-            "bias_data/Show-Tell/gender_val_st10_cap_mw_entries.pkl"
-        ]
-    build_dataset(name, write(folder, files), tmp_path / place, [configuration])
+    captioners = {
+        "lic_captions": {SAT: [{"img_id": image, "pred": "a man"} for image in (5, 7, 9)]},
+        "coco_caption_bias": {"results/nic.json": [{"image_id": image, "caption": "a man"} for image in (5, 9, 11)]},
+    }
+    write(folder, ALL[name]() | captioners.get(name, {}))
+    build_dataset(name, folder, tmp_path / place, [configuration])
     monkeypatch.setattr("evaluate.load", lambda _: SimpleNamespace(compute=checked))
     for metric in ("captionbias.metrics.lic", "captionbias.metrics.dbac"):
         monkeypatch.setattr(metric, checked)
-    monkeypatch.setattr("captionbias.compare", MagicMock())
+    for comparing in ("captionbias.by_sentence", "captionbias.compare"):
+        monkeypatch.setattr(comparing, MagicMock())
     monkeypatch.chdir(tmp_path)
     exec(lines, {})
 

@@ -61,7 +61,6 @@ def caption(
     revision: str | None = None,
     strict: bool = False,
     cache: bool | str | Path = True,
-    distributed: bool = True,
     watch: Watch | None = None,
 ) -> dict[str, str]:
     """Caption images with a model of transformers, and keep each caption: no image is captioned twice.
@@ -94,7 +93,6 @@ def caption(
         revision: branch, tag or commit of a model on the Hub.
         strict: make an image that cannot be read an error.
         cache: keep captions in the usual folder (True), in this one, or not (False).
-        distributed: False when one process captions alone.
         watch: called with what is being done and the share of the work that is done, in [0, 1]; without it a bar, or
             log lines without a terminal or notebook, if it takes long.
 
@@ -159,7 +157,7 @@ def caption(
     with (
         nullcontext(lambda number, total: watch(doing, number / total)) if watch else told_if_long(doing, "batches")
     ) as report:
-        answers = [one for batch in share(keys, run, distributed=distributed) for one in batch]
+        answers = [one for batch in share(keys, run) for one in batch]
     return _captions(dict(zip(pictures.ids, answers, strict=True)), max_new_tokens)
 
 
