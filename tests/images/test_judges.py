@@ -10,7 +10,7 @@ from PIL import Image
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.pretrained import encoding
-from captionbias.images import judges
+from captionbias.images import judges, judging
 from captionbias.images.judges import PROMPTS, Question, answers_for, find_judge, prompt_for
 from captionbias.images.reading import read_images
 from captionbias.text import tokenize
@@ -84,7 +84,7 @@ def test_a_model_says_what_a_plain_loop_says(kind, folder, answers):
         expected = [plain(folder, kind, asked.images[row], text, answer) for answer in answers]
         assert found[row] == pytest.approx(expected, abs=2e-4)
     truth = found[np.arange(5), np.arange(5) % 2]
-    scores = judges.scores_of(found, np.arange(5) % 2)
+    scores = judging.scores_of(found, np.arange(5) % 2)
     assert scores.raw == pytest.approx(truth)
     assert np.exp(scores.log_probability) == pytest.approx(np.exp(truth) / np.exp(found).sum(axis=1))
     assert (scores.correct == (found.argmax(axis=1) == np.arange(5) % 2)).all()

@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from captionbias.arrays import Array, Floats, Integers
-from captionbias.attackers.base import Fitted, Trial, TrialScores, score_classes
+from captionbias.attackers.base import Trial
 from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.models import Model, find_model, first_line
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.registry import Attacker, computes_bf16
-from captionbias.attackers.splits import stratified_split
 from captionbias.images import need_images
 from captionbias.images.captioners import read_processor
+from captionbias.images.judging import Judged, judged, train
 from captionbias.images.reading import Made, decode_all
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor, nn
+    from torch import Tensor
 
 SAT = "sat"
 PROMPTS = {attribute: f"Therefore, the {attribute} is" for attribute in ("gender", "race", "age", "emotion")}
@@ -37,7 +37,6 @@ PROMPTS = {attribute: f"Therefore, the {attribute} is" for attribute in ("gender
 FROM_SCRATCH = Schedule(2e-3, batch=128, epochs=40)
 FINE_TUNED = Schedule(1e-5, batch=128, epochs=5)
 SIDE, SMALL = 64, 32  # pixels on a side of what the small judge sees; the latter of images that are no larger
-VALIDATION_SHARE = 1 / 8  # of the training images: 10% of all
 AT_ONCE = 16  # images in a model of transformers
 ROOM = 2_000_000_000  # bytes of images in memory
 REQUEST = "Describe this image in one sentence."  # what a chat model is asked before it "says" caption and prompt
@@ -75,60 +74,6 @@ def answers_for(values: Sequence[str], answers: Mapping[str, str] | None = None)
     if not all(answer.strip() for answer in all_answers) or len(set(all_answers)) < len(all_answers):
         raise ValueError(f"answers are {', '.join(map(repr, all_answers))}: give each value words of its own")
     return all_answers
-
-
-@dataclass(frozen=True, eq=False)
-class Judged(Fitted):
-    """A judge of one trial. `answer`: the log-probability of each answer, `(rows, answers)`, before normalisation."""
-
-    answer: Callable[[Integers], Floats]
-
-
-def judged(trial: Trial, answer: Callable[[Integers], Floats]) -> Judged:
-    """A trained judge with its scores of the trial's test rows."""
-    return Judged(trial, scores_of(answer(trial.test), trial.examples.targets[trial.test]), answer)
-
-
-def scores_of(answered: Floats, classes: Integers) -> TrialScores:
-    """Scores of the true answers, with probabilities that add up to 1 over the answers; as they were in `raw`."""
-    normalised = answered - np.logaddexp.reduce(answered, axis=1, keepdims=True)
-    raw = np.take_along_axis(answered, classes[:, None], axis=1)[:, 0]
-    return replace(score_classes(normalised, classes), raw=raw)
-
-
-def train(
-    trial: Trial,
-    network: nn.Module,
-    backward: Callable[[Integers], None],
-    answer: Callable[[Integers], Floats],
-    schedule: Schedule,
-) -> None:
-    """Train with Adam, and keep the weights after the epoch that answers best on the validation images.
-
-    `backward` makes the gradients of the loss on rows; `answer` is that of `Judged`.
-    """
-    import torch
-
-    classes = trial.examples.targets
-    train, valid = (trial.train[rows] for rows in stratified_split(classes[trial.train], VALIDATION_SHARE, trial.seed))
-    generator = np.random.default_rng([trial.seed, 2])
-    optimizer = torch.optim.Adam(network.parameters(), lr=schedule.learning_rate, fused=True)
-    least, best = np.inf, {}
-    for _ in range(schedule.epochs):
-        network.train()
-        order = generator.permutation(train)
-        for start in range(0, len(order), schedule.batch):
-            optimizer.zero_grad()
-            backward(order[start : start + schedule.batch])
-            optimizer.step()
-        network.eval()
-        loss = -float(scores_of(answer(valid), classes[valid]).log_probability.mean())
-        if loss < least:
-            least = loss
-            best = {name: value.cpu().clone() for name, value in network.state_dict().items()}
-    network.load_state_dict(best)
-    network.zero_grad()
-    network.requires_grad_(False).eval()
 
 
 def find_judge(judge: str, question: Question, *, as_is: bool = False, epochs: int | None = None) -> Attacker:

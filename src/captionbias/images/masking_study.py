@@ -50,7 +50,7 @@ class MaskingStudy:
     def as_dict(self) -> dict[str, Any]:
         """For a file: everything that was measured."""
         return {
-            "captions": self.captions,
+            **vars(self),
             "comparisons": {metric: comparison.as_dict() for metric, comparison in self.comparisons.items()},
             "attributions": {version: shares.as_dict() for version, shares in self.attributions.items()},
         }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,10 +29,7 @@ def prepare(
     images, names, left_out = _images(files)
     regions, notes = None, []
     if annotations and images.ids:
-        with warnings.catch_warnings(record=True) as heard:
-            warnings.simplefilter("always")
-            regions = read_regions(annotations, images)
-        notes = [str(one.message) for one in heard]
+        regions = read_regions(annotations, images)
         notes.append(f"persons are masked by {regions.source}: their segments, in the mean colour of the rest")
     ids: list[str] = []
     previews: list[tuple[str, str]] = []
