@@ -140,9 +140,6 @@ def test_images_are_found_by_file_name_or_by_id(tmp_path):
     ("changed", "message"),
     [
         ({"segmentation": [[1, 2, 3]]}, r'annotations\[0\], of image 42: "segmentation" must be polygons'),
-        ({"segmentation": {"size": [5, 5], "counts": [25]}}, "run lengths of the size of the image"),
-        ({"segmentation": {"size": list(SIZE), "counts": "0i"}}, "run lengths of the size of the image"),
-        ({"segmentation": {"size": list(SIZE), "counts": "~" * 400}}, "run lengths of the size of the image"),
         ({"bbox": [1, 2, 3]}, r'annotations\[0\], of image 42: "bbox" is \[1, 2, 3\]: correct it'),
         ({"bbox": [1, 2, "3", 4]}, '"bbox" is'),
         ({"bbox": None}, r'annotations\[0\]: "bbox" is None'),
