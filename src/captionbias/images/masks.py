@@ -235,7 +235,7 @@ def mask_image(image: Image, region: Flags, fill: str = "mean", name: str = "ima
     Raises:
         ValueError: the region has another size or type, or the fill is unknown.
 
-    >>> image = open_image(np.array([[0, 0, 255]], np.uint8))
+    >>> image = Images(("a",), [np.array([[0, 0, 255]], np.uint8)])[0]
     >>> np.asarray(mask_image(image, np.array([[False, True, True]]), "#ff8000"))[0].tolist()
     [[0, 0, 0], [255, 128, 0], [255, 128, 0]]
     """
