@@ -61,14 +61,13 @@ _FRUGAL = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_M
 
 @dataclass(frozen=True, eq=False)
 class Pictures:
-    """Images as the small judge sees them, `side` pixels on a side; notes, previews with their captions, and the name
-    of the annotations. The folder, with pixels and previews, is deleted with this."""
+    """Images as the small judge sees them, `side` pixels on a side; notes, and previews with their captions. The
+    folder, with pixels and previews, is deleted with this."""
 
     ids: tuple[str, ...]
     side: int
     notes: tuple[str, ...]
     previews: tuple[tuple[str, str], ...]
-    annotations: str | None
     folder: TemporaryDirectory[str]
 
     def pixels(self) -> Array:
@@ -85,7 +84,7 @@ def open_table(path: Path) -> Table:
     name = shown_name(path.name)
     first, *lines = _in_child(name, SECONDS, table=str(path.absolute())).splitlines()
     texts = dict(zip(json.loads(first), lines, strict=True))
-    return Table(name, tuple(texts), lambda column: list(json.loads(texts[column])), sum(map(len, lines)))
+    return Table(name, tuple(texts), lambda column: list(json.loads(texts[column])))
 
 
 @cache
@@ -113,7 +112,6 @@ def open_pictures(paths: Sequence[Path], annotations: Path | None) -> Pictures:
         answer["side"],
         tuple(answer["notes"]),
         tuple((str(Path(folder.name, file)), caption) for file, caption in answer["previews"]),
-        shown_name(annotations.name) if annotations else None,
         folder,
     )
 

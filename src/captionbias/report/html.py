@@ -22,7 +22,7 @@ from captionbias.metrics.verdicts import CANNOT_TELL
 from captionbias.report import charts, matrix, people, sensitivity, views
 from captionbias.report.grid import cell_text
 from captionbias.report.svg import STYLE, tone
-from captionbias.report.wording import FORMS, grouped_notes, named_things, pair_name, percent
+from captionbias.report.wording import FORMS, group, grouped_notes, named_things, pair_name, percent
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from captionbias.report.picture import Picture
 
 TOP = 30  # rows of the sources on the page; all of them are in its data
-FEW_TASKS = 6  # before one asks for more
 WORDS = 12  # of an attribute value, before one asks for more
 ARTICLES = ("a", "an", "the")
-NUMBER = re.compile(r"\d[\d.,]*")
 
 
 def write_report(audit: Audit, path: str | Path, *, title: str | None = None, command: str | None = None) -> None:
@@ -65,8 +63,9 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         cannot_tell=CANNOT_TELL,
         opened=next(iter(answers.rows)),
         people=people,
+        group=group,
         doubts=people.doubts(audit),
-        notes_of=_alike(grouped_notes(audit)),
+        notes_of=grouped_notes(audit),
         views=views,
         charts=charts,
         sensitivity=sensitivity,
@@ -87,7 +86,6 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         tasks=tasks,
         top=TOP,
         shown_pairs=PAIRS,
-        few_tasks=FEW_TASKS,
         shown_words=WORDS,
         data=b64encode(data).decode(),
         scores_csv=json.dumps(csv_text([column.name for column in scores.columns], scores.rows)),
@@ -137,14 +135,6 @@ def _rendered(name: str, **content: Any) -> str:
     return pages.get_template(name).render(
         version=__version__, style=style, script=script, cell_text=cell_text, **content
     )
-
-
-def _alike(notes: Mapping[str, tuple[str, ...]]) -> list[list[tuple[str, tuple[str, ...]]]]:
-    """Notes and the captioners that each is about, those together that differ in their numbers alone."""
-    alike: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
-    for note, captioners in notes.items():
-        alike.setdefault(NUMBER.sub("", note), []).append((note, captioners))
-    return list(alike.values())
 
 
 def _telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

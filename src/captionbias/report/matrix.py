@@ -34,8 +34,6 @@ ASKED = {
     ),
 }
 SAID = {MORE: "yes", LESS: "less than people", LIKE: "like people", CANNOT_TELL: "we cannot tell"}
-SURE = 0.05  # of p-values after correction
-NAMED_PAIRS = 2  # of captioners, where so few differ
 WIDTH, HEIGHT, AXIS = 220.0, 26.0, 18.0
 
 
@@ -72,12 +70,11 @@ class Answer(NamedTuple):
 
 class Matrix(NamedTuple):
     """`rows`: of each captioner its answers, the highest of the first question first; `person`: the same of one more
-    person, None where that was not measured; `notes`: of each question which captioners differ."""
+    person, None where that was not measured."""
 
     questions: list[Question]
     rows: dict[str, list[Answer | None]]
     person: list[Answer | None]
-    notes: list[str]
 
     def answers(self, column: int) -> dict[str, str]:
         """The verdict of each captioner that has one."""
@@ -107,7 +104,6 @@ def matrix_of(audit: Audit) -> Matrix:
         ],
         rows,
         of_person,
-        [_differing(audit, one) for one in scores],
     )
 
 
@@ -214,21 +210,6 @@ def _open(
         if score.direction == "a_to_t"
         else f"not clear for each {words['value']} alone"
     )
-
-
-def _differing(audit: Audit, score: Score) -> str:
-    """Which captioners differ from which, beyond chance."""
-    tested = [one for one in audit.comparisons[score.metric].differences if one.score == score.key]
-    apart = [one for one in tested if one.p_holm < SURE]
-    if not tested:
-        return ""
-    if not apart:
-        return "They cannot be told apart on this question."
-    if len(apart) == len(tested):
-        return "Each differs from every other." if len(tested) > 1 else "They differ."
-    if len(apart) <= NAMED_PAIRS:
-        return f"Only {'; '.join(f'{one.first} and {one.second}' for one in apart)} differ."
-    return f"{len(apart)} of {len(tested)} pairs differ."
 
 
 # In words
