@@ -13,7 +13,7 @@ from typing import Any
 from captionbias.analysis.audit import Audit
 from captionbias.app.data import Data
 from captionbias.io.files import write_text
-from captionbias.io.formats import csv_text, json_text
+from captionbias.io.formats import json_text
 from captionbias.metrics import Measurement
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.report import views
@@ -79,7 +79,7 @@ def files(run: Run) -> list[str]:
     texts |= {"again.py": run.python} if run.python else {}
     for name, grid in _tables(run.audit):
         if grid.rows:
-            texts[f"{name}.csv"] = csv_text([column.name for column in grid.columns], grid.rows)
+            texts[f"{name}.csv"] = grid.csv()
     for lexicon in run.custom:
         texts[f"{lexicon.name}.json"] = json_text({"groups": lexicon.groups, "mask": lexicon.mask}, indent=2)
     for name, text in texts.items():
@@ -91,7 +91,7 @@ def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
     yield "scores", views.scores(audit)
     yield "alone", views.alone(audit)
     yield "intersections", views.cells(audit)
-    yield "differences", views.differences(audit)
+    yield "differences", views.differences(audit.comparisons.values())
     for direction in DIRECTIONS if "dbac" in audit.comparisons else ():
         grids = [views.sources(audit, name, direction) for name in audit.captioners]
         rows = [[name, *row] for name, grid in zip(audit.captioners, grids, strict=True) for row in grid.rows]

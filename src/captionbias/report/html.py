@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from captionbias._version import __version__
 from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
-from captionbias.io.formats import csv_text, json_text
+from captionbias.io.formats import json_text
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.verdicts import CANNOT_TELL
 from captionbias.report import charts, matrix, people, sensitivity, views
@@ -46,7 +46,6 @@ def write_report(audit: Audit, path: str | Path, *, title: str | None = None, co
 
 def html_report(audit: Audit, *, title: str | None = None, command: str | None = None) -> str:
     """An audit as one HTML page that loads nothing; its data, JSON by gzip in base64, are in `#audit-data`."""
-    scores = views.scores(audit)
     attribute, tasks = (named_things(audit)[one] for one in ("attribute", "tasks"))
     answers = matrix.matrix_of(audit)
     data = gzip.compress(json_text(audit.as_dict()).encode(), 6, mtime=0)
@@ -88,7 +87,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         shown_pairs=PAIRS,
         shown_words=WORDS,
         data=b64encode(data).decode(),
-        scores_csv=json.dumps(csv_text([column.name for column in scores.columns], scores.rows)),
+        scores_csv=json.dumps(views.scores(audit).csv()),
     )
 
 

@@ -34,7 +34,7 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
     yield from _folded(views.scores(audit, judged=True))
     yield from _folded(views.alone(audit))
     yield from _folded(views.cells(audit))
-    yield from _folded(views.differences(audit))
+    yield from _folded(views.differences(audit.comparisons.values()))
     for captioner in audit.captioners if "dbac" in audit.comparisons else ():
         for direction in DIRECTIONS:
             found = views.sources(audit, captioner, direction, TOP)

@@ -14,9 +14,8 @@ from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import Score
 from captionbias.metrics.measurement import Result
 from captionbias.metrics.verdicts import NOTHING, verdict
-from captionbias.report.grid import Cell, Column, Grid, columns
+from captionbias.report.grid import Cell, Column, Grid, Scored, columns
 from captionbias.report.matrix import main_scores_by_metric
-from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
 from captionbias.text.markdown import code
 
@@ -150,7 +149,7 @@ def rows_markdown(rows: Sequence[Row]) -> str:
     )
     for row in rows:
         score = catalogue.SCORES[row.score]
-        value = interval(Estimate(row.value, row.low, row.high), score.digits)
+        value = Scored(Estimate(row.value, row.low, row.high), score.digits)
         grid.rows.append([*[row.captioner] * named, score.label, value, row.verdict])
     return "\n".join(
         [*grid.markdown(), *(f"- {code(text)}" for text in dict.fromkeys(row.signature for row in rows)), ""]

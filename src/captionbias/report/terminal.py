@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import Score
 from captionbias.metrics.verdicts import CANNOT_TELL, detectable, verdict
-from captionbias.report.grid import RULE, Cell, Grid, Strong, columns, grouped
+from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
 from captionbias.report.matrix import main_scores
-from captionbias.report.wording import fixed, interval, p_text, percent
+from captionbias.report.views import ALONE, differences, scored
+from captionbias.report.wording import fixed, interval, percent
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
-    from captionbias.analysis.compare import Comparison, Difference
+    from captionbias.analysis.compare import Comparison
     from captionbias.analysis.intersections import Intersections
     from captionbias.images.attributions import ImageAttributions
     from captionbias.metrics import Measurement
@@ -88,33 +88,22 @@ def said_of(measured: Measurement, key: str) -> str:
 
 def comparison_tables(comparison: Comparison) -> Iterator[Grid]:
     """The captioners' scores with their intervals and p-values; then every difference, likewise."""
-    scores = [catalogue.SCORES[key] for key in comparison.scores]
-    rows: dict[str, list[list[Cell]]] = {name: [] for name in comparison.measurements}
-    for name, measured in comparison.measurements.items():
-        for score in scores:
-            p = p_text(comparison.p_values[name].get(score.key, math.nan))
-            rows[name].append([score.label, interval(measured.estimates.get(score.key), score.digits), p])
     yield Grid(
         "Scores [95% interval]",
-        columns("captioner", "score", "", "p"),
-        grouped(([name], of_captioner) for name, of_captioner in rows.items()),
+        columns("captioner", "score", "value") + columns("p", form="p"),
+        [
+            [
+                name,
+                score.label,
+                scored(measured.estimates, score.key),
+                comparison.p_values[name].get(score.key, math.nan),
+            ]
+            for name, measured in comparison.measurements.items()
+            for score in map(catalogue.SCORES.__getitem__, comparison.scores)
+        ],
         "p: how often chance alone would bring a score this far from 0.",
     )
-    count = len(comparison.differences)
-    pairs = groupby(comparison.differences, lambda one: f"{one.first} - {one.second}")
-    yield Grid(
-        "Differences [95% interval]",
-        columns("", "score", "difference", "p", "p, corrected"),
-        grouped(([pair], map(_difference, differences)) for pair, differences in pairs),
-        "The first captioner less the second, on the same images, splits and replicates. Corrected: by Holm's "
-        f"procedure for {'the one difference' if count == 1 else f'all {count:,} differences'}. In bold: below 0.05.",
-    )
-
-
-def _difference(one: Difference) -> list[Cell]:
-    score = catalogue.SCORES[one.score]
-    kind = Strong if one.p_holm < 0.05 else list
-    return kind([score.label, interval(one.estimate, score.digits), p_text(one.p), p_text(one.p_holm)])
+    yield differences([comparison])
 
 
 def intersection_tables(found: Intersections) -> Iterator[Grid]:
@@ -122,23 +111,12 @@ def intersection_tables(found: Intersections) -> Iterator[Grid]:
     images: list[list[Cell]] = [[*labels, f"{count:,}"] for labels, count in found.cells.items()]
     yield Grid("Images", columns(*found.alone, "images"), images)
     yield measurement_table(found.crossed)
-    metric = found.crossed.metric
-    yield Grid(
-        "Each attribute alone, and crossed [95% interval]",
-        columns("attribute", "score", "", "verdict"),
-        grouped(
-            (
-                [name],
-                [
-                    _score(measured, score, score.label, verdict(measured.estimates, score.key))
-                    for score in main_scores(measured.estimates)
-                ],
-            )
-            for name, measured in found.measurements.items()
-        ),
-        "On the same images. Each attribute alone hides its own words, the crossing those of all."
-        + (" The more values, the lower is LIC of a side by chance; the difference is not." if metric == "lic" else ""),
-    )
+    rows = [
+        _score(measured, score, f"{name}: {score.label}", verdict(measured.estimates, score.key))
+        for name, measured in found.measurements.items()
+        for score in main_scores(measured.estimates)
+    ]
+    yield Grid("Each attribute alone, and crossed [95% interval]", columns("", "score", "verdict"), rows, ALONE)
 
 
 def attribution_table(found: ImageAttributions, of: str = "") -> Grid:
