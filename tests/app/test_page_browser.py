@@ -345,7 +345,7 @@ def test_what_is_missing_or_not_a_table_is_told_in_plain_words(opened, write, tm
         login = tmp_path / "people.csv"
         login.write_text("<!DOCTYPE html><title>Sign in</title>")
         page.locator("#upload input[type=file]").first.set_input_files(login)
-        told = "people.csv is a web page (HTML): download the file itself, not the page that shows it"
+        told = "people.csv has no rows of text or numbers: give a table of image ids and captions"
         page.locator("#read [role=alert]").get_by_text(told).wait_for()
         # Nothing is left that could be measured in its place.
         assert page.locator("#next").is_disabled()

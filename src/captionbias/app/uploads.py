@@ -6,7 +6,6 @@ memory and of time bounds both for every format, so the process that serves the 
 
 from __future__ import annotations
 
-import codecs
 import json
 import os
 import re
@@ -46,12 +45,6 @@ SECONDS, PICTURE_SECONDS = 60, 600
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 ARCHIVES = (".zip",)
 PIXELS = "pixels"
-_STARTS = {
-    b"PK\x03\x04": "an Excel workbook or a zip archive: in Excel, save it as 'CSV UTF-8'; unpack an archive first",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook: in Excel, save it as 'CSV UTF-8'",
-    b"\x1f\x8b": "a packed file (gzip): unpack it first",
-}
-_HTML = re.compile(rb"<\s*[!?/a-z]", re.IGNORECASE)
 _SCALARS = {str, int, float, bool, type(None)}
 _children: set[subprocess.Popen[bytes]] = set()
 _REFUSED = 3  # the child's exit status with a message; Python itself exits with 1 or 2
@@ -166,13 +159,6 @@ def _fault(path: Path, endings: Sequence[str]) -> str | None:
         return f"has {size / 1e6:,.0f} MB, and no file may have more than {MAX_BYTES / 1e6:,.0f} MB: give fewer images"
     if size == 0:
         return "is empty: write it again, or give another"
-    with path.open("rb") as file:
-        start = file.read(65536)
-    for signature, kind in _STARTS.items():
-        if ending in TABLES and start.startswith(signature):
-            return f"is {kind}"
-    if ending in TABLES and _HTML.match(start.removeprefix(codecs.BOM_UTF8).lstrip()):
-        return "is a web page (HTML): download the file itself, not the page that shows it"
     return None
 
 

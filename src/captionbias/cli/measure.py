@@ -25,7 +25,7 @@ from captionbias.cli.options import (
     scores_of,
     split_options,
 )
-from captionbias.cli.terminal import complaints, console, named, results_to, say
+from captionbias.cli.terminal import complaints, named, results_to, say, show
 from captionbias.metrics import catalogue, find_metric
 from captionbias.metrics.protocol import preset_settings
 from captionbias.warnings import CaptionBiasWarning
@@ -97,7 +97,7 @@ def _show_one(metric: str, captions: Any, chosen: dict[str, Any]) -> dict[str, A
     from captionbias.report.terminal import measurement_table
 
     measured = measured_by(metric, captions, chosen)
-    console.print(measurement_table(measured))
+    show([measurement_table(measured)])
     details = measured.details or {}
     counts = ", ".join(f"{count:,} {value}" for value, count in details["attribute_counts"].items())
     say(f"\n{details['images']:,} images: {counts}")
@@ -117,8 +117,7 @@ def _show_crossed(attributes: list[str], metric: str, captions: Any, chosen: dic
     margins = chosen["margins"].get(metric, {})
     by_attribute = {name: measured.with_margins(margins) for name, measured in crossing.alone.items()}
     crossing = replace(crossing, crossed=crossing.crossed.with_margins(margins), alone=by_attribute)
-    for table in intersection_tables(crossing):
-        console.print(table, markup=False)
+    show(intersection_tables(crossing))
     say(f"\n{len(captions):,} images")
     say(f"signature {crossing.crossed.signature}")
     alone = {name: _content(measured) for name, measured in by_attribute.items()}
@@ -155,7 +154,7 @@ def _show_all(captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
                     refused["dbac T to A"] = refused.pop(metric).replace(", or directions=['a_to_t']", "")
     if not measurements:
         raise ValueError(refused["lic"])  # which needs least
-    console.print(score_table(list(measurements.values())))
+    show([score_table(measurements.values())])
     for metric, reason in refused.items():
         warnings.warn(f"no {metric}: {reason}", CaptionBiasWarning, stacklevel=2)
     for measured in measurements.values():

@@ -272,6 +272,7 @@ MARGINS: Options = {
     )
 }
 OUTPUT: Options = {"output": result_option(Path | None, "Write everything to this JSON file, trials included.")}
+PLOT: Options = {"plot": result_option(Path | None, "Write the scores as a plot, as .svg or .html.")}
 RESULTS: Options = {
     "output": result_option(
         Path | None,

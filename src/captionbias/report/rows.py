@@ -42,7 +42,7 @@ def rows_of(content: Mapping[str, Any], name: str = "") -> list[Row]:
     """The rows of a result; `name`: of the captioner, where the result is of one and does not say."""
     rows = []
     image_set = content.get("image_set", "")
-    for captioner, metric, flat in _results(content, name):
+    for captioner, metric, flat in results_in(content, name):
         estimates = Result(flat).estimates
         for score in catalogue.scores_of(metric):
             if flat.get(score.key) is not None:
@@ -156,20 +156,20 @@ def rows_markdown(rows: Sequence[Row]) -> str:
     )
 
 
-def _results(content: Mapping[str, Any], name: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Each captioner, metric and flat result."""
+def results_in(content: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Each captioner, metric and flat result with its details."""
     if "comparisons" in content:
         for comparison in content["comparisons"].values():
-            yield from _results(comparison, name)
+            yield from results_in(comparison, name)
     elif "results" in content:
         for captioner, found in content["results"].items():
             measured = found if {"scores", "metrics"} & found.keys() else {"scores": found}
-            yield from _results({"metric": content.get("metric")} | measured, captioner)
+            yield from results_in({"metric": content.get("metric")} | measured, captioner)
     elif "metrics" in content:
         for metric, found in content["metrics"].items():
-            yield name, metric, found["scores"]
+            yield from results_in({"metric": metric, **found}, name)
     else:
-        yield name, content["metric"], content["scores"]
+        yield name, content["metric"], {"details": content.get("details"), **content["scores"]}
 
 
 def _some(names: list[str]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias.cli.options import FILES, DirectionName, Options, argument, column_option, file_option, result_option
-from captionbias.cli.terminal import console, say
+from captionbias.cli.terminal import say, show
 
 if TYPE_CHECKING:
     from captionbias.report.grid import Grid
@@ -84,8 +84,8 @@ def weights(
     say(f"Pairs that add most to the score ({' or '.join(forms)}):")
     for row in taken:
         say(in_words(row))
-    console.print()
-    console.print(_effect_table(effect, taken), markup=False)
+    say("")
+    show([_effect_table(effect, taken)])
     span = f"weights from {image_weights.min():.2f} to {image_weights.max():.2f}, 1 on average"
     say(f"\n{len(images):,} images, {span}, are in {output}")
     for line in _uses(output):
@@ -94,19 +94,15 @@ def weights(
 
 def _read_rows(file: Path, captioner: str | None, direction: DirectionName | None) -> list[Row]:
     """The rows of the captioner's sources, of one direction or of all that were measured."""
+    from captionbias.report.rows import results_in
+
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        if "comparisons" in content:
-            results = content["comparisons"]["dbac"]["results"]
-        else:
-            each = content.get("results", {"": content})
-            results = {name: result.get("metrics", {"dbac": result})["dbac"] for name, result in each.items()}
-        sources = {name: of_captioner["details"]["sources"] for name, of_captioner in results.items()}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ValueError(
-            f"{file} does not say where a DBAC comes from ({type(error).__name__}: {error}): give what {WRITTEN_BY} "
-            "wrote"
-        ) from error
+        found = results_in(json.loads(file.read_text(encoding="utf-8")))
+        sources = {name: scores["details"]["sources"] for name, metric, scores in found if metric == "dbac"}
+    except (KeyError, TypeError, ValueError, AttributeError):
+        sources = {}
+    if not sources:
+        raise ValueError(f"{file} does not say where a DBAC comes from: give what {WRITTEN_BY} wrote")
     if captioner is None and len(sources) > 1:
         raise ValueError(f"{file} has several captioners: name one of {', '.join(sources)} with --captioner")
     if captioner is not None and captioner not in sources:
