@@ -14,7 +14,6 @@ from captionbias.analysis.audit import Audit
 from captionbias.app.data import Data
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
-from captionbias.metrics import Measurement
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.report import views
 from captionbias.report.grid import Column, Grid
@@ -57,16 +56,17 @@ def overview(run: Run) -> dict[str, Any]:
             for name in run.audit.captioners
         },
         "scores": {
-            name: {key: value for one in comparisons for key, value in _scores(one.measurements[name]).items()}
+            name: {
+                key: value
+                for one in comparisons
+                for key, value in one.measurements[name].flat().items()
+                if isinstance(value, float)
+            }
             for name in run.audit.captioners
         },
         "notes": list(dict.fromkeys([*run.notes, *of_metrics, *missing])),
         "signatures": run.audit.signatures,
     }
-
-
-def _scores(measured: Measurement) -> dict[str, float]:
-    return {key: value for key, value in measured.flat().items() if isinstance(value, float)}
 
 
 def files(run: Run) -> list[str]:

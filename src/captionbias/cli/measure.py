@@ -94,10 +94,10 @@ def read_files(predictions: list[str] | None, prediction_column: list[str] | Non
 
 
 def _show_one(metric: str, captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
-    from captionbias.report.terminal import measurement_table
+    from captionbias.report.terminal import measurement_tables
 
     measured = measured_by(metric, captions, chosen)
-    show([measurement_table(measured)])
+    show(measurement_tables(measured))
     details = measured.details or {}
     counts = ", ".join(f"{count:,} {value}" for value, count in details["attribute_counts"].items())
     say(f"\n{details['images']:,} images: {counts}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import itertools
 import json
 import re
 from base64 import b64encode
@@ -19,10 +18,10 @@ from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.verdicts import CANNOT_TELL
-from captionbias.report import charts, matrix, people, sensitivity, views
+from captionbias.report import charts, matrix, people, sensitivity, views, wording
 from captionbias.report.grid import cell_text
 from captionbias.report.svg import STYLE, tone
-from captionbias.report.wording import FORMS, group, grouped_notes, named_things, pair_name, percent
+from captionbias.report.wording import FORMS, percent
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
@@ -46,43 +45,31 @@ def write_report(audit: Audit, path: str | Path, *, title: str | None = None, co
 
 def html_report(audit: Audit, *, title: str | None = None, command: str | None = None) -> str:
     """An audit as one HTML page that loads nothing; its data, JSON by gzip in base64, are in `#audit-data`."""
-    attribute, tasks = (named_things(audit)[one] for one in ("attribute", "tasks"))
+    things = wording.named_things(audit)
     answers = matrix.matrix_of(audit)
     data = gzip.compress(json_text(audit.as_dict()).encode(), 6, mtime=0)
     return _rendered(
         "report.html.jinja",
         audit=audit,
         title=title or matrix.title_of(audit),
-        about=matrix.about(audit),
         command=command,
+        matrix=matrix,
         answers=answers,
-        answer=matrix.in_a_sentence(answers),
-        correction=matrix.correction(audit),
-        cell_svg=matrix.cell_svg,
         cannot_tell=CANNOT_TELL,
         opened=next(iter(answers.rows)),
         people=people,
-        group=group,
-        doubts=people.doubts(audit),
-        notes_of=grouped_notes(audit),
+        wording=wording,
         views=views,
         charts=charts,
         sensitivity=sensitivity,
         directions=DIRECTIONS,
-        ways={
-            direction: " → ".join(sides)
-            for direction, sides in zip(DIRECTIONS, itertools.permutations((attribute, tasks)), strict=True)
-        },
         tone=tone,
-        pair_name=pair_name,
-        pair_bar=charts.pair_bar,
         word_bar=lambda mean, largest: charts.bar(Estimate(mean), largest, positive=True),
         part_of=_part_of,
-        added_by=lambda row: row.get(views.main_part(row)),
         reach_of=_reach_of,
         telling=_telling,
-        attribute=attribute,
-        tasks=tasks,
+        attribute=things["attribute"],
+        tasks=things["tasks"],
         top=TOP,
         shown_pairs=PAIRS,
         shown_words=WORDS,

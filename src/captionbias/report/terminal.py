@@ -11,9 +11,8 @@ from captionbias.metrics.catalogue import Score
 from captionbias.metrics.verdicts import CANNOT_TELL, detectable, verdict
 from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
 from captionbias.report.matrix import main_scores
-from captionbias.report.views import ALONE, differences, scored
+from captionbias.report.views import ALONE, differences, scored, sway_cells, sway_tasks
 from captionbias.report.wording import fixed, interval, percent
-from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.compare import Comparison
@@ -24,33 +23,11 @@ if TYPE_CHECKING:
 TASKS = 5  # of sway
 
 
-def measurement_table(measured: Measurement) -> Grid:
-    """The scores of one metric; of sway with details also who is named wrong beside what, and the tasks named most
-    unequally."""
-    table, details = score_table([measured]), measured.details or {}
-    if measured.metric != "sway":
-        return table
-    cells = [cell for cell in details.get("cells", ()) if cell["suggested"]]
-    tasks = [row for row in details.get("tasks", ())[:TASKS] if "beta" in row]
-    rows = table.rows
-    if cells:
-        rows += [RULE, ["named wrong, of those that name a value", "", ""]]
-    for cell in cells:
-        wrong, person = (fixed(cell.get(f"{who}_wrong_of_named", math.nan), 0) for who in ("captioner", "person"))
-        rows.append([f"  {cell['attribute']}, tasks go with {cell['suggested']}", f"{wrong} (people: {person})", ""])
-    if tasks:
-        rows += [RULE, ["named more than by people", "", ""]]
-    for row in tasks:
-        estimate = Estimate(row["beta"], row.get("beta_ci_low"), row.get("beta_ci_high"))
-        rows.append([f"  {row['task']}, with {row['attribute']}", interval(estimate, 1), ""])
-    return Grid(
-        "Sway, captions of 100 [95% interval]",
-        columns("", "score", "verdict"),
-        rows,
-        "Beyond one more person, who reads 0: T to A, how many more captions name a wrong value beside tasks that "
-        "suggest another; A to T, how many more mentions of tasks go with the value, what the images show being the "
-        "same. Errors that do not follow the tasks read 0.",
-    )
+def measurement_tables(measured: Measurement) -> Iterator[Grid]:
+    """The scores of one metric; of sway also who is named wrong beside what, and the tasks named most unequally."""
+    yield score_table([measured])
+    details = measured.details if measured.metric == "sway" else None
+    yield from (grid for grid in (sway_cells(details or {}), sway_tasks(details or {}, top=TASKS)) if grid.rows)
 
 
 def score_table(measurements: Iterable[Measurement]) -> Grid:
@@ -110,7 +87,7 @@ def intersection_tables(found: Intersections) -> Iterator[Grid]:
     """How many images each intersection has; the crossing's result; its main scores beside each attribute's alone."""
     images: list[list[Cell]] = [[*labels, f"{count:,}"] for labels, count in found.cells.items()]
     yield Grid("Images", columns(*found.alone, "images"), images)
-    yield measurement_table(found.crossed)
+    yield score_table([found.crossed])
     rows = [
         _score(measured, score, f"{name}: {score.label}", verdict(measured.estimates, score.key))
         for name, measured in found.measurements.items()

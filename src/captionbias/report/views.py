@@ -177,20 +177,19 @@ def main_part(*rows: Mapping[str, Any]) -> str:
     return next((key for key in keys if any(row.get(key) is not None for row in rows)), "amplification")
 
 
-def sway_tasks(audit: Audit, captioner: str, top: int | None = None) -> Grid:
+def sway_tasks(details: Mapping[str, Any], captioner: str = "captioner", top: int | None = None) -> Grid:
     """The tasks whose naming differs most by value, the contents of the picture being the same."""
-    found = audit.details("sway", captioner)["tasks"][:top]
+    found = details.get("tasks", ())[:top]
     values = list(found[0]["named_captioner"]) if found else []
-    keys = ("beta", "beta_ci_low", "beta_ci_high")
-    rows: list[list[Cell]] = [
-        [row["task"], row["attribute"], *map(row.get, keys)]
-        + [row[f"named_{side}"].get(value) for value in values for side in ("captioner", "person")]
-        for row in found
-    ]
-    shares = [f"of {value}: {who}" for value in values for who in (captioner, "people")]
+    rows: list[list[Cell]] = []
+    for row in found:
+        estimate = Estimate(row["beta"], row.get("beta_ci_low"), row.get("beta_ci_high")) if "beta" in row else None
+        shares = [row[f"named_{side}"].get(value) for value in values for side in ("captioner", "person")]
+        rows.append([row["task"], row["attribute"], estimate and Scored(estimate, 1), *shares])
+    shown = [f"of {value}: {who}" for value in values for who in (captioner, "people")]
     return Grid(
-        "Tasks that are named more for one value",
-        columns("task", "goes with") + columns("named more", "low", "high", form="+.1f") + columns(*shares, form=".1f"),
+        "Tasks that are named more for one value [95% interval]",
+        columns("task", "goes with") + columns("named more", *shown, form=".1f"),
         rows,
         "Named more: how many more mentions in 100 captions where the image has the value, than by a person who names "
         "it as often, what the image shows being the same. Then, of 100 captions of each value's images, those that "
@@ -198,23 +197,20 @@ def sway_tasks(audit: Audit, captioner: str, top: int | None = None) -> Grid:
     )
 
 
-def sway_cells(audit: Audit, captioner: str) -> Grid:
+def sway_cells(details: Mapping[str, Any]) -> Grid:
     """How each value is named beside tasks that suggest each value, captioner beside person."""
-    kinds = ("right", "wrong", "none")
+    kinds = [(kind, who) for kind in ("wrong", "none") for who in ("captioner", "person")]
     rows: list[list[Cell]] = [
         [cell["attribute"], cell["suggested"] or "neither", cell["images"]]
-        + [cell.get(f"{who}_{kind}") for kind in kinds for who in ("captioner", "person")]
-        for cell in audit.details("sway", captioner)["cells"]
+        + [cell.get(f"{who}_{kind}") for kind, who in kinds]
+        for cell in details.get("cells", ())
     ]
+    shown = [f"{kind}, {who}" for kind, who in kinds]
     return Grid(
         "True value by what the tasks suggest",
-        (
-            *columns("images of", "tasks suggest"),
-            Column("images", ",.0f"),
-            *columns(*(f"{kind}, {who}" for kind in kinds for who in (captioner, "people")), form=".1f"),
-        ),
+        columns("images of", "tasks suggest") + columns("images", form=",.0f") + columns(*shown, form=".1f"),
         rows,
-        "Of 100 captions. None: no value is named, or several are.",
+        "Of 100 captions. None: no value is named, or several are; the rest are right.",
     )
 
 
