@@ -30,10 +30,11 @@ def collect(results: list[Path], output: Path, plot: Path | None) -> None:
 
     Example: captionbias collect results --output table.parquet --plot leaderboard.html
     """
+    from captionbias.io.files import check_ending
     from captionbias.report.charts import leaderboard_chart
-    from captionbias.report.rows import check_table, leaderboard, mixtures, read_rows, write_table
+    from captionbias.report.rows import TABLES, leaderboard, mixtures, read_rows, write_table
 
-    check_table(output)
+    check_ending(output, *TABLES)
     rows = read_rows(chain.from_iterable(map(_files, results)))
     mixed = mixtures(rows)
     if plot and mixed:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from captionbias._version import __version__
 from captionbias.explain.evidence import PAIRS
-from captionbias.io.files import write_text
+from captionbias.io.files import check_ending, write_text
 from captionbias.io.formats import json_text
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.verdicts import CANNOT_TELL
@@ -89,8 +89,7 @@ def write_chart(chart: Picture, path: Path, title: str, signatures: Iterable[str
 
 def check_chart(path: Path) -> None:
     """Raise a ValueError for a name that `write_chart` does not write, or if jinja2 is missing for a page."""
-    if path.suffix.lower() not in (".svg", ".html"):
-        raise ValueError(f"{path} ends in neither .svg nor .html: name a file of one of these kinds")
+    check_ending(path, ".svg", ".html")
     if path.suffix.lower() == ".html":
         check_installed()
 

@@ -11,7 +11,7 @@ from captionbias.metrics.catalogue import Score
 from captionbias.metrics.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, a_little, margin_of, noise, verdict
 from captionbias.report.grid import Cell, Grid, columns
 from captionbias.report.svg import Place, box, line, mark, scale, text, ticks, tone, whisker
-from captionbias.report.wording import fixed, images_of, in_words, listed, named_things
+from captionbias.report.wording import fixed, images_of, listed, named_things
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
@@ -244,19 +244,19 @@ def in_a_sentence(matrix: Matrix) -> str:
 
 
 def _clause(answers: Mapping[str, str], captioners: int) -> str:
-    """One question's answer of all captioners: `yes for all six`, `yes for nic; for the other five we cannot tell`."""
+    """One question's answer of all captioners: `yes for all 6`, `yes for nic; for the other 5 we cannot tell`."""
     by_word = {word: [name for name, one in answers.items() if one == word] for word in SAID}
     by_word = {word: names for word, names in by_word.items() if names}
     if not by_word:
         return ""
     if len(by_word) == 1:
         (word,) = by_word
-        everyone = f" for {'both' if captioners == 2 else f'all {in_words(captioners)}'}" if captioners > 1 else ""
+        everyone = f" for {'both' if captioners == 2 else f'all {captioners}'}" if captioners > 1 else ""
         return SAID[word] + ("" if word == CANNOT_TELL else everyone)
     parts: list[str] = []
     for word, names in by_word.items():
         rest = parts and word == list(by_word)[-1] and len(names) > 2
-        who = f"the other {in_words(len(names))}" if rest else listed(names)
+        who = f"the other {len(names)}" if rest else listed(names)
         parts.append(f"for {who} we cannot tell" if word == CANNOT_TELL else f"{SAID[word]} for {who}")
     return "; ".join(parts)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from captionbias.io.files import replacing, write_text
+from captionbias.io.files import check_ending, replacing, write_text
 from captionbias.io.formats import csv_text
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import Score
@@ -20,7 +20,7 @@ from captionbias.statistics.samples import Estimate
 from captionbias.text.markdown import code
 
 WRITTEN_BY = "captionbias measure --output, compare --output or report --json"
-SHOWN_NAMES = 3
+SHOWN_NAMES, TABLES = 3, (".parquet", ".csv")
 
 
 class Row(NamedTuple):
@@ -114,15 +114,9 @@ def leaderboard(rows: Sequence[Row]) -> Grid:
     )
 
 
-def check_table(path: Path) -> None:
-    """Raise a ValueError for a name that `write_table` does not write."""
-    if path.suffix.lower() not in (".parquet", ".csv"):
-        raise ValueError(f"{path} ends in neither .parquet nor .csv: name a file of one of these kinds")
-
-
 def write_table(rows: Iterable[Row], path: Path) -> None:
     """Write rows as Parquet or CSV, by the ending of the name, whole or not at all."""
-    check_table(path)
+    check_ending(path, *TABLES)
     if path.suffix.lower() == ".csv":
         write_text(rows_csv(rows), path)
         return

@@ -8,7 +8,7 @@ from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from captionbias.cli.options import FILES, DirectionName, Options, argument, column_option, file_option, result_option
+from captionbias.cli.options import FILES, Options, argument, column_option, file_option, result_option
 from captionbias.cli.terminal import say, show
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ OPTIONS: Options = {
         show_default="gender",
     ),
     "task_column": FILES["task_column"],
-    "direction": result_option(DirectionName | None, "Pairs of one direction only.", metavar="<a_to_t|t_to_a>"),
+    "direction": result_option(str | None, "Pairs of one direction only.", metavar="<a_to_t|t_to_a>"),
     "top": result_option(int, "Pairs to take: those that add most to net DBAC.", default=10, min=1),
     "unclear": result_option(bool, "Take pairs too whose interval holds 0.", default=False),
     "output": result_option(Path, "The weights, as .csv or .parquet.", default=Path("weights.csv")),
@@ -49,7 +49,7 @@ def weights(
     attributes: str,
     tasks: str | None,
     captioner: str | None,
-    direction: DirectionName | None,
+    direction: str | None,
     top: int,
     unclear: bool,
     output: Path,
@@ -92,7 +92,7 @@ def weights(
         say(line)
 
 
-def _read_rows(file: Path, captioner: str | None, direction: DirectionName | None) -> list[Row]:
+def _read_rows(file: Path, captioner: str | None, direction: str | None) -> list[Row]:
     """The rows of the captioner's sources, of one direction or of all that were measured."""
     from captionbias.report.rows import results_in
 
