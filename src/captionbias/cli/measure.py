@@ -53,16 +53,24 @@ NEXT = "\n\n"  # before a captioner that is not the first
 EXAMPLE = "Example: captionbias measure {} --predictions nic.parquet --references people.parquet"
 
 
-def _measure_one(metric: str, margins: list[str] | None, output: Path | None, json: bool, **values: Any) -> None:
+def _measure(metric: str | None, margins: list[str] | None, output: Path | None, json: bool, **values: Any) -> None:
+    """Measure this metric, or all."""
     from captionbias.analysis.compare import margins_by_metric
 
-    _check_masking(values)
+    if "masked" in values and values["images"] and bool(values["masks"]) == values["masked"]:
+        raise ValueError("--images: give either --annotations, to mask the persons, or --masked if they are")
+    if not metric and values["preset"] not in ("fast", "papers"):
+        raise ValueError(f"preset {values['preset']!r} is unknown; choose fast or papers")
     with results_to(output, json) as write:
         files, chosen = split_options(values)
-        chosen["margins"] = margins_by_metric(dict(scores_of("--margin", margins)), [metric])
+        margin_of = dict(scores_of("--margin", margins))
+        chosen["margins"] = margins_by_metric(margin_of, [metric] if metric else list(catalogue.METRICS))
+        if not metric:
+            write(_of_each(files, lambda captions: _show_all(captions, chosen)))
+            return
         crossed = len(files["attribute"]) > 1 and metric in catalogue.REPORTED
-        show = partial(_show_crossed, files["attribute"]) if crossed else _show_one
-        write({"metric": metric, **_of_each(files, lambda captions: show(metric, captions, chosen))})
+        show_it = partial(_show_crossed, files["attribute"]) if crossed else _show_one
+        write({"metric": metric, **_of_each(files, lambda captions: show_it(metric, captions, chosen))})
 
 
 def _of_each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -124,18 +132,6 @@ def _show_crossed(attributes: list[str], metric: str, captions: Any, chosen: dic
     return {**_content(crossing.crossed), "cells": crossing.cell_rows(), "alone": alone}
 
 
-def _measure_all(margins: list[str] | None, output: Path | None, json: bool, preset: str, **values: Any) -> None:
-    if preset not in ("fast", "papers"):
-        raise ValueError(f"preset {preset!r} is unknown; choose fast or papers")
-    from captionbias.analysis.compare import margins_by_metric
-
-    _check_masking(values)
-    with results_to(output, json) as write:
-        files, chosen = split_options(values)
-        chosen["margins"] = margins_by_metric(dict(scores_of("--margin", margins)), list(catalogue.METRICS))
-        write(_of_each(files, lambda captions: _show_all(captions, {**chosen, "preset": preset})))
-
-
 def _show_all(captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
     from captionbias.report.terminal import score_table
 
@@ -160,12 +156,6 @@ def _show_all(captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
     for measured in measurements.values():
         say(f"signature {measured.signature}")
     return {"metrics": {metric: _content(measured) for metric, measured in measurements.items()}}
-
-
-def _check_masking(values: dict[str, Any]) -> None:
-    """Images in which the persons can be seen would give any attribute away."""
-    if "masked" in values and values["images"] and bool(values["masks"]) == values["masked"]:
-        raise ValueError("--images: give either --annotations, to mask the persons, or --masked if they are")
 
 
 def measured_by(metric: str, captions: Any, chosen: dict[str, Any]) -> Measurement:
@@ -209,13 +199,13 @@ for _entry in catalogue.METRICS.values():
         measure,
         _entry.name,
         PREDICTIONS | FILES | (IMAGES if _entry.of_images else {}) | metric_options(*_taken) | MARGINS | RESULTS,
-        partial(_measure_one, _entry.name),
+        partial(_measure, _entry.name),
         f"{_entry.title}: {_entry.question}\n\n{EXAMPLE.format(_entry.name)}{_images}",
     )
 command(
     measure,
     "all",
     PREDICTIONS | FILES | IMAGES | metric_options(*COMMON, preset="fast") | MARGINS | RESULTS,
-    _measure_all,
+    partial(_measure, None),
     f"Every metric that these captions allow, in one table.\n\n{EXAMPLE.format('all')}",
 )
