@@ -140,7 +140,7 @@ def differences(comparisons: Iterable[Comparison]) -> Grid:
         + columns("p", "p, corrected", form="p"),
         rows,
         "On the same images, splits and bootstrap replicates. Corrected: by Holm's procedure, within each "
-        f"metric, for the number of differences. In bold: below {SURE}.",
+        f"metric, for the number of differences. On a terminal in bold: below {SURE}.",
     )
 
 
@@ -205,7 +205,7 @@ def sway_cells(details: Mapping[str, Any]) -> Grid:
         + [cell.get(f"{who}_{kind}") for kind, who in kinds]
         for cell in details.get("cells", ())
     ]
-    shown = [f"{kind}, {who}" for kind, who in kinds]
+    shown = [f"{kind}, {who}".replace("person", "people") for kind, who in kinds]
     return Grid(
         "True value by what the tasks suggest",
         columns("images of", "tasks suggest") + columns("images", form=",.0f") + columns(*shown, form=".1f"),
