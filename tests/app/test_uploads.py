@@ -91,7 +91,9 @@ HEAD = "id,caption\n"
     ids=lambda text: text[:20],  # an environment variable holds them
 )
 def test_a_file_that_is_not_a_table_of_captions_is_refused_by_name(refused, content, ending, reason):
-    assert refused(content, ending).startswith(f"mine{ending} {reason}")
+    message = refused(content, ending)
+    assert message.startswith(f"mine{ending}")
+    assert reason in message
 
 
 def test_a_missing_file_a_folder_and_a_link_are_not_files(refused, tmp_path):

@@ -97,7 +97,7 @@ def test_chosen_configurations_are_written_the_first_is_the_default(folder, tmp_
     built = build_dataset("coco_caption_bias", write(folder, coco()), tmp_path / "to", ["race", "gender", "race"])
     assert built.rows == {"race": 3, "gender": 3}
     assert list(built.left_out) == ["race", "gender"]
-    assert beside(built.folder) == ["README.md", "gender", "race"]
+    assert beside(built.folder) == ["README.md", "eval.yaml", "gender", "race"]
     assert datasets.load_dataset(str(built.folder))["validation"].info.config_name == "race"
 
 

@@ -228,7 +228,7 @@ def test_the_command_and_the_module_give_the_score_of_the_library(planted, as_it
     assert written.pop("signature") == of_ids(expected.pop("signature"))
     assert written == pytest.approx(expected)
     assert "either --annotations, to mask the persons, or --masked" in refused(*command, *judge)
-    assert "--answer woman: give a label and what it is called" in refused(*command, "--masked", "--answer", "woman")
+    assert "--answer woman: write it as in female=woman" in refused(*command, "--masked", "--answer", "woman")
 
 
 def test_a_single_trial_gives_no_interval_and_no_verdict(planted, as_it_is):
