@@ -117,7 +117,7 @@ def test_a_score_that_no_trial_has_is_missing_with_its_reason_and_a_dash():
     reason = "in no trial do captioner and human test captions name the same, so there is nothing to match"
     assert found.missing == (f"DBAC A to T, matched and net, of x: {reason}",)
     rows = {row[1]: texts[2:] for row, texts in zip(views.scores(found).rows, views.scores(found).texts(), strict=True)}
-    assert rows["DBAC A to T, matched"] == ["-"] * 6
+    assert rows["DBAC A to T, matched"] == ["-"] * 4
     assert rows["DBAC T to A, matched"][0] != "-"
     certainty = {row[1]: row[2:] for row in views.certainty(found).rows}
     assert certainty["DBAC A to T, matched"] == [None, None, None]

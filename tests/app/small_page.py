@@ -25,7 +25,7 @@ def build(found: Sessions) -> Any:
         return session.token
 
     def finish(report: str, request: gr.Request) -> str:
-        run: Any = SimpleNamespace(report=report, size=0)
+        run: Any = SimpleNamespace(report=report)
         return found.finish(found.of(request), run)
 
     def work(name: str, seconds: float, request: gr.Request) -> str:

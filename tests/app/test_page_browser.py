@@ -188,31 +188,13 @@ def test_the_first_picture_needs_no_attacker_and_the_page_stays_where_it_was_scr
         assert page.evaluate("scrollY") == 600
 
 
-def test_the_result_has_a_link_of_its_own_that_others_cannot_guess(measured, chromium, served):
-    link = measured.get_by_role("link", name="Open the result on a page of its own").get_attribute("href")
-    assert re.fullmatch(r"result/[\w-]{20,}", link)
-    page = new_page(chromium)
-    asked, wrong = watched(page)
-    page.goto(served.url + link)
-    page.locator("h1", has_text="Do these captioners exaggerate gender?").wait_for()
-    assert (wrong, [url for url in asked if not url.startswith((served.url, "data:", "blob:"))]) == ([], [])
-    page.context.close()
-
-
 def test_every_download_holds_what_was_found(measured):
     names = measured.locator("#downloads a").evaluate_all("links => links.map((link) => link.download)")
     saved = {name: download(measured, name) for name in names if name}
-    everything = json.loads(saved["everything.json"].read_text())
-    assert (everything["captioners"], everything["images"]) == (["nic", "sat"], 240)
-    assert "captionbias report --predictions nic.csv" in saved["report.md"].read_text()
-    compile(saved["again.py"].read_text(), "again.py", "exec")
     for name in ("scores.csv", "differences.csv", "sources-a-to-t.csv", "sources-t-to-a.csv"):
         header, *rows = cells(saved[name])
         assert rows
         assert {len(row) for row in rows} == {len(header)}
-    value = next(row[2] for row in cells(saved["scores.csv"]) if row[:2] == ["sat", "DBAC A to T, matched"])
-    matched = everything["comparisons"]["dbac"]["results"]["sat"]["dbac_a_to_t_matched"]
-    assert float(value) == pytest.approx(matched)
     assert "default-src 'none'" in saved["report.html"].read_text()
 
 
@@ -345,7 +327,7 @@ def test_what_is_missing_or_not_a_table_is_told_in_plain_words(opened, write, tm
         login = tmp_path / "people.csv"
         login.write_text("<!DOCTYPE html><title>Sign in</title>")
         page.locator("#upload input[type=file]").first.set_input_files(login)
-        told = "people.csv is a web page (HTML): download the file itself, not the page that shows it"
+        told = "people.csv has no rows of text or numbers: give a table of image ids and captions"
         page.locator("#read [role=alert]").get_by_text(told).wait_for()
         # Nothing is left that could be measured in its place.
         assert page.locator("#next").is_disabled()

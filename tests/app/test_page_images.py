@@ -1,4 +1,4 @@
-"""What the page makes of images: scores that the Python on the user's machine gives too, and plain refusals."""
+"""What the page makes of images: scores, and plain refusals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from gradio_client.exceptions import AppError
 
 import captionbias
 from captionbias.app.uploads import image_wing
-from captionbias.attackers import placement
 from captionbias.synthetic import draw, plant
 from tests.app.conftest import annotated, packed, picture, write_csv
 from tests.patience import PATIENCE
@@ -69,7 +67,7 @@ def show(client: Client, images: Path, annotations: Path | None, masked: bool = 
     return client.predict([handle_file(images)], file, masked, api_name="/images")
 
 
-def test_images_become_scores_and_their_python_gives_the_same(client, uploads, tmp_path, monkeypatch):
+def test_images_become_scores(client, uploads):
     read(client, uploads)
     told, previews = show(client, uploads["images"], uploads["annotations"])
     assert told.startswith("59 images, of which the judge sees 32 x 32 pixels.")
@@ -83,21 +81,7 @@ def test_images_become_scores_and_their_python_gives_the_same(client, uploads, t
     value = scores["imagecaptioner2"]
     assert scores["imagecaptioner2_ci_low"] < value < scores["imagecaptioner2_ci_high"]
     paths = {Path(path).name: Path(path) for path in client.predict(api_name="/files")}
-    assert {"captions.json", "report.html", "everything.json"} < set(paths)
-    measured = json.loads(paths["everything.json"].read_text())["comparisons"]["imagecaptioner2"]["results"]["nic"]
-    monkeypatch.chdir(paths["captions.json"].parent)
-    with zipfile.ZipFile(uploads["images"]) as archive:
-        for member in archive.infolist():
-            Path("images").mkdir(exist_ok=True)
-            Path("images", Path(member.filename).name).write_bytes(archive.read(member))
-    Path("instances.json").write_bytes(uploads["annotations"].read_bytes())
-    monkeypatch.setenv("CAPTIONBIAS_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(placement, "cores", lambda: 1)  # processes take longer to start than these judges to train
-    exec(paths["again.py"].read_text().replace("print(", "print(again := "), variables := {})
-    again = variables["again"]
-    keys = [key for key in again if key.startswith("imagecaptioner2")]
-    assert {key: measured[key] for key in keys} == pytest.approx({key: again[key] for key in keys})
-    assert value == pytest.approx(again["imagecaptioner2"], abs=1e-3)
+    assert {"report.html", "everything.json", "scores.csv"} < set(paths)
 
 
 def test_what_is_missing_is_told_plainly(client, uploads, tmp_path):

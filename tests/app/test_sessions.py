@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from captionbias.app import sessions as module
-from captionbias.app.data import Data, read_uploads
-from captionbias.app.sessions import EXPIRES, CancelledError, Session, Sessions
+from captionbias.app.data import Columns, Data
+from captionbias.app.sessions import EXPIRES, MAX_HELD, CancelledError, Session, Sessions
 from captionbias.captions.tables import Table
-
-MB = 1_000_000
 
 
 @pytest.fixture
@@ -27,12 +26,12 @@ def asked(key):
     return SimpleNamespace(session_hash=key)
 
 
-def data(size=1, name="nic"):
-    return Data({name: Table(name, ("caption",), lambda column: [], size)})
+def data():
+    return Data({"nic": Table("nic", ("caption",), lambda column: [])})
 
 
-def run(size=0, report="report"):
-    return SimpleNamespace(size=size, report=report)
+def run():
+    return SimpleNamespace(report="report")
 
 
 def ignore(share: float, desc: str) -> None:
@@ -67,7 +66,8 @@ def test_a_page_that_is_loaded_again_gets_its_session_back_by_the_token_alone():
 def test_data_can_be_undone_step_by_step_and_take_the_result_of_others_away():
     found = Sessions()
     session = found.of(asked("a"))
-    first, second = data(), data()
+    first = data()
+    second = replace(first, columns=Columns("image"))
     found.keep(session, first)
     name = found.finish(session, run())
     assert found.result(name) is session.run
@@ -78,37 +78,22 @@ def test_data_can_be_undone_step_by_step_and_take_the_result_of_others_away():
     with pytest.raises(ValueError, match="nothing to undo"):
         found.undo(session)
     assert found.result("") is None
-
-
-def test_memory_counts_the_tables_once_and_the_result(write):
-    path = write("nic.csv", {"id": range(1000), "caption": ["a man rides"] * 1000})
-    read = read_uploads([str(path)])
-    (table,) = read.predictions.values()
-    held = sum(len(str(table.read(column))) for column in table.columns)
-    assert held * 0.9 < table.size < held * 1.1
-    found = Sessions()
-    session = found.of(asked("a"))
-    found.keep(session, read)
-    found.keep(session, Data(read.predictions, references=data(5).predictions["nic"]))
-    assert session.size == table.size + 5
-    found.finish(session, run(7))
-    assert session.size == table.size + 12
+    found.keep(session, second)
+    found.keep(session, data())  # other files, of which nothing is kept
+    assert not session.past
 
 
 def test_room_is_made_by_who_was_unused_longest_and_whoever_comes_back_is_told(clock):
-    found = Sessions(most=100 * MB, each=90 * MB)
-    for name in "abc":
+    found = Sessions()
+    names = [f"page {number}" for number in range(MAX_HELD)]
+    for name in names:
         clock[0] += 1
-        found.keep(found.of(asked(name)), data(40 * MB))
-        clock[0] += 1
-        found.of(asked("a"))  # is used again and again
-    gone = found.of(asked("b"))
-    assert [bool(found.of(asked(name)).data) for name in "abc"] == [True, False, True]
+        found.keep(found.of(asked(name)), data())
+    found.of(asked(names[0]))  # is used again
+    found.keep(found.of(asked("new")), data())
+    assert [name for name in names if not found.of(asked(name)).data] == [names[1]]
+    gone = found.of(asked(names[1]))
     assert "your data are not here any more" in gone.gone
-    for size in (91, 101):
-        with pytest.raises(ValueError, match="no room for them now: wait"):
-            found.keep(gone, data(size * MB))
-    assert [bool(found.of(asked(name)).data) for name in "abc"] == [True, False, True]
     found.keep(gone, data())
     assert gone.gone == ""
 

@@ -71,7 +71,7 @@ def test_files_of_comparisons_and_reports_give_the_same_scores(of, written, tmp_
 def test_the_leaderboard_is_one_page_of_captioners_by_their_scores(written, tmp_path):
     written_table = tmp_path / "table.parquet"
     shown = invoke(*("collect", written / "both.json", "--output", written_table, "--plot", tmp_path / "board.html"))
-    assert "the leaderboard is in" in shown
+    assert "the plot is in" in shown
     page = (tmp_path / "board.html").read_text()
     assert all(text in page for text in ("nic", "sat", catalogue.label("lic"), rows(written_table)[0]["signature"]))
     assert "<svg" in page

@@ -53,7 +53,8 @@ def test_the_files_give_the_library_s_comparison_of_any_metric(metric, files, pl
     assert written["signature"] == of_ids(expected.signature)
     labels = map(catalogue.label, expected.scores)
     assert all(
-        text in shown for text in ("nic - sat", f"signature {of_ids(expected.signature)}", "p, corrected", *labels)
+        text in shown
+        for text in ("first less second", f"signature {of_ids(expected.signature)}", "p, corrected", *labels)
     )
 
 

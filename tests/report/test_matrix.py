@@ -1,4 +1,4 @@
-"""Captioners by questions: the four words, what stands behind them, who differs, and the whole in a sentence."""
+"""Captioners by questions: the four words, what stands behind them, and the whole in a sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from captionbias.analysis.audit import audit
 from captionbias.metrics import catalogue
 from captionbias.metrics.verdicts import CANNOT_TELL, LESS, LIKE, MORE
 from captionbias.report.matrix import answer, correction, in_a_sentence, matrix_of, title_of
-from captionbias.report.people import cells, doubts
+from captionbias.report.people import cells, doubts, dumbbells
 from captionbias.report.wording import words_of
 from captionbias.synthetic import plant
 from tests.report.conftest import QUICK, measured
@@ -32,7 +32,6 @@ def test_planted_bias_is_more_than_people_and_a_faithful_captioner_is_not(swayed
     assert matrix.answers(0)["biased"] == MORE
     assert matrix.answers(0)["faithful"] in (LIKE, CANNOT_TELL)
     assert matrix.person[0].verdict == "-"
-    assert matrix.notes[0] == "They differ."
     assert in_a_sentence(matrix).startswith("Question 1: yes for biased; ")
     assert title_of(swayed) == "Do these captioners exaggerate gender?"
     assert f"All {len(swayed.verdicts)} verdicts" in correction(swayed)
@@ -49,6 +48,19 @@ def test_each_cell_of_sway_has_its_numbers_and_captions_that_are_wrong(swayed):
     }
     assert {one.captioner for one in shown} == wrong
     assert all(one.quotes for one in shown if one.captioner > 5)
+
+
+def test_the_most_unequal_tasks_have_both_groups_of_captioner_and_people(swayed):
+    found = dumbbells(swayed, "biased")
+    assert 0 < len(found) <= 6
+    row = swayed.details("sway", "biased")["tasks"][0]
+    person, own = (
+        [f"{row[f'named_{who}'][value]:.1f}" for value in ("female", "male")] for who in ("person", "captioner")
+    )
+    text, drawn = found[0]
+    people = f"{row['task']}: people {person[0]} of 100 women, {person[1]} of 100 men"
+    assert text.startswith(f"{people}; biased {own[0]} and {own[1]} (named of about")
+    assert drawn.count("<circle") == 4
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from captionbias.metrics import catalogue
 from captionbias.report.grid import Strong
-from captionbias.report.terminal import measurement_table, said_of
+from captionbias.report.terminal import measurement_tables, said_of
 from captionbias.report.wording import interval
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 80 images are few
@@ -24,7 +24,7 @@ def rendered(grid, width=80):
 @pytest.mark.parametrize("metric", catalogue.of_captions())
 def test_every_metric_has_a_row_for_each_score_and_a_verdict_in_bold_where_it_is_judged(metric, every_metric):
     measured = every_metric.measurement(metric, "sat")
-    grid = measurement_table(measured)
+    grid, *_ = measurement_tables(measured)
     rows = grid.rows
     for score in catalogue.scores_of(metric):
         if score.in_tables and score.key in measured.estimates:

@@ -26,18 +26,19 @@ def test_scores_of_every_metric_have_their_intervals_p_values_and_verdicts(every
                 p = every_metric.comparisons[score.metric].p_values[captioner].get(score.key)
                 judged = [p, every_metric.verdicts.get((captioner, score.key), "-")] if score.judged else [None, None]
                 seen = detectable(measured.estimates, score.key) if score.judged else None
-                expected.append([captioner, score.label, *measured.estimates[score.key][:3], seen, *judged])
+                value = (measured.estimates[score.key], score.digits)
+                expected.append([captioner, score.label, value, seen, *judged])
     assert sorted(views.scores(every_metric).rows, key=str) == sorted(expected, key=str)
     assert {BY_LABEL[row[1]].metric for row in expected} == set(catalogue.of_captions())
 
 
 def test_differences_are_those_of_the_comparisons_of_every_metric(every_metric):
     pairs = [one for comparison in every_metric.comparisons.values() for one in comparison.differences]
-    rows = views.differences(every_metric).rows
+    rows = views.differences(every_metric.comparisons.values()).rows
     assert {catalogue.SCORES[one.score].metric for one in pairs} == set(catalogue.of_captions())
     for one, row in zip(pairs, rows, strict=True):
         assert row[:3] == ["nic", "sat", catalogue.label(one.score)]
-        assert row[3:] == [one.difference, one.ci_low, one.ci_high, one.p, one.p_holm]
+        assert row[3:] == [(one.estimate, catalogue.SCORES[one.score].digits), one.p, one.p_holm]
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

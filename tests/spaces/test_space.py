@@ -12,7 +12,7 @@ from huggingface_hub import SpaceCard
 
 from captionbias.app import uploads
 from captionbias.app.data import MAX_CAPTIONERS
-from captionbias.app.sessions import MAX_BYTES, MAX_OF_SESSION, Sessions
+from captionbias.app.sessions import MAX_HELD, Sessions
 from captionbias.metrics.catalogue import METRICS
 
 ROOT = Path(__file__).parents[2]
@@ -51,10 +51,7 @@ def test_the_limits_that_the_card_names_are_those_of_the_page() -> None:
         "images": f"{uploads.MAX_IMAGES:,}",
         "captioners": f"{MAX_CAPTIONERS}",
         "runs at once": "1; others wait",
-        "data of a session in memory": (
-            f"{MAX_OF_SESSION // 10**6:,} MB, of all {MAX_BYTES // 10**6:,} MB; what was unused longest goes first, "
-            "and who comes back is told"
-        ),
+        "sessions with data": f"{MAX_HELD}; what was unused longest goes first, and who comes back is told",
     }
     for of, limit in limits.items():
         assert f"| {of} | {limit} |" in text

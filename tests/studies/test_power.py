@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from captionbias.captions import check_captions
-from captionbias.io.formats import json_text
 from captionbias.metrics import sway
 from captionbias.metrics.person import captioner_and_person
 from captionbias.metrics.verdicts import LESS, MORE, verdict
@@ -43,14 +40,6 @@ def test_a_share_is_the_smallest_that_was_tried_with_a_verdict(found, people):
             measured = sway.measure(changed, **QUICK, seed=3)
             assert (verdict(measured.estimates, one.score) in (MORE, LESS)) == (share == one.share)
         assert one.estimate == measured.estimates[one.score]
-
-
-def test_everything_goes_into_a_file(found):
-    written = json.loads(json_text(found.as_dict()))
-    assert (written["images"], written["signature"]) == (200, found.signature)
-    first = found.seen[0]
-    assert written["seen"][0]["share"] == first.share
-    assert written["seen"][0]["estimate"]["sway_t_to_a_ci_low"] == first.estimate.low
 
 
 @pytest.mark.parametrize(

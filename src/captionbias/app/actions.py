@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,12 +35,12 @@ from captionbias.app.data import (
     read_uploads,
 )
 from captionbias.app.example import example
-from captionbias.app.results import DATA, Run
+from captionbias.app.results import Run
 from captionbias.app.sessions import Session
 from captionbias.app.uploads import Pictures, image_wing, open_pictures
 from captionbias.app.words import custom_lexicon, preview
 from captionbias.attackers.splits import SMALLEST_CLASS
-from captionbias.captions import CaptionBiasWarning, Captions, uncross
+from captionbias.captions import CaptionBiasWarning, Captions
 from captionbias.captions.captioners import captioner_columns
 from captionbias.metrics.inputs import other_labels
 from captionbias.progress import Watch
@@ -52,10 +51,6 @@ SHOWN_LABELS = 5
 FIRST = "sway"  # which trains nothing, so that its picture can be shown at once
 FIRST_SHARE = 0.1  # of the work
 JUDGED, JUDGED_PRESET = "imagecaptioner2", "fast"
-AGAIN = (
-    f"to measure the same on your machine, take {DATA} from the downloads and put the images into a folder called "
-    f"{results.IMAGES}"
-)
 _heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
 
 
@@ -309,31 +304,14 @@ def measure_pictures(
     with heard() as warned:
         of_images = {**judging, "images": images}
         measured = audit(captioners, metrics=[JUDGED], image_options=of_images, watch=watch, **lexicons, **options)
-    labels = list(data.columns.attribute_column)
-    reading = {"predictions": DATA, "id_column": "image_id", "attribute_column": labels}
-    reading |= {"references": DATA} if next(iter(captioners.values())).references else {}
-    measuring = {"images": results.IMAGES, **({"masks": pictures.annotations} if pictures.annotations else {})}
-    measuring |= {"attribute_lexicon": results.written(lexicons["attribute_lexicon"]), **options, **judging}
     yield Run(
         measured,
-        (*pictures.notes, *notes, *_not_in(measured, warned), AGAIN),
+        (*pictures.notes, *notes, *_not_in(measured, warned)),
         None,
-        results.image_python(captioners, reading, measuring),
+        None,
         _custom(lexicons),
         TemporaryDirectory(prefix="captionbias-app-"),
-        _as_json(captioners, labels),
     )
-
-
-def _as_json(captioners: Mapping[str, Captions], labels: Sequence[str]) -> str:
-    """What was measured: a row for each image, with a column for each captioner and column of labels."""
-    first = next(iter(captioners.values()))
-    columns: dict[str, Any] = {"image_id": first.image_ids, "references": first.references}
-    columns |= dict(zip(labels, uncross(first.attributes, len(labels)), strict=True))
-    columns |= {results.column_of(name): captions.predictions for name, captions in captioners.items()}
-    known = {name: values for name, values in columns.items() if values is not None}
-    rows = [dict(zip(known, row, strict=True)) for row in zip(*known.values(), strict=True)]
-    return json.dumps(rows, ensure_ascii=False, indent=1)
 
 
 # Warnings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +13,7 @@ from typing import Any
 from captionbias.analysis.audit import Audit
 from captionbias.app.data import Data
 from captionbias.io.files import write_text
-from captionbias.io.formats import csv_text, json_text
-from captionbias.metrics import Measurement
+from captionbias.io.formats import json_text
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.report import views
 from captionbias.report.grid import Column, Grid
@@ -22,17 +21,13 @@ from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
 from captionbias.text import Lexicon
 
-DATA = "captions.json"
-IMAGES = "images"  # the folder that commands read
 OPTIONS = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where the command line has another name
-SIZE = 6_000_000  # bytes of an audit and its report, which has at most half of them
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
     """What was measured, warnings of its input, how to repeat it, and custom words. `folder` is deleted with it;
-    `data`: what was measured, as JSON, if the uploaded files are not it; `whole`: whether all that was asked for is in
-    it."""
+    `whole`: whether all that was asked for is in it."""
 
     audit: Audit
     notes: tuple[str, ...]
@@ -40,18 +35,12 @@ class Run:
     python: str | None
     custom: tuple[Lexicon, ...]
     folder: TemporaryDirectory[str]
-    data: str | None = None
     whole: bool = True
 
     @cached_property
     def report(self) -> str:
         """The self-contained page."""
         return html_report(self.audit, command=self.command)
-
-    @property
-    def size(self) -> int:
-        """Bytes of memory, about."""
-        return SIZE + len(self.data or "")
 
 
 def overview(run: Run) -> dict[str, Any]:
@@ -67,16 +56,17 @@ def overview(run: Run) -> dict[str, Any]:
             for name in run.audit.captioners
         },
         "scores": {
-            name: {key: value for one in comparisons for key, value in _scores(one.measurements[name]).items()}
+            name: {
+                key: value
+                for one in comparisons
+                for key, value in one.measurements[name].flat().items()
+                if isinstance(value, float)
+            }
             for name in run.audit.captioners
         },
         "notes": list(dict.fromkeys([*run.notes, *of_metrics, *missing])),
         "signatures": run.audit.signatures,
     }
-
-
-def _scores(measured: Measurement) -> dict[str, float]:
-    return {key: value for key, value in measured.flat().items() if isinstance(value, float)}
 
 
 def files(run: Run) -> list[str]:
@@ -89,11 +79,9 @@ def files(run: Run) -> list[str]:
     texts |= {"again.py": run.python} if run.python else {}
     for name, grid in _tables(run.audit):
         if grid.rows:
-            texts[f"{name}.csv"] = csv_text([column.name for column in grid.columns], grid.rows)
+            texts[f"{name}.csv"] = grid.csv()
     for lexicon in run.custom:
         texts[f"{lexicon.name}.json"] = json_text({"groups": lexicon.groups, "mask": lexicon.mask}, indent=2)
-    if run.data:
-        texts[DATA] = run.data
     for name, text in texts.items():
         write_text(text, Path(run.folder.name, name))
     return [str(Path(run.folder.name, name)) for name in texts]
@@ -103,7 +91,7 @@ def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
     yield "scores", views.scores(audit)
     yield "alone", views.alone(audit)
     yield "intersections", views.cells(audit)
-    yield "differences", views.differences(audit)
+    yield "differences", views.differences(audit.comparisons.values())
     for direction in DIRECTIONS if "dbac" in audit.comparisons else ():
         grids = [views.sources(audit, name, direction) for name in audit.captioners]
         rows = [[name, *row] for name, grid in zip(audit.captioners, grids, strict=True) for row in grid.rows]
@@ -135,21 +123,6 @@ def again(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> tup
     )
 
 
-def image_python(captioners: Iterable[str], reading: dict[str, Any], measuring: dict[str, Any]) -> str:
-    """Python that measures captioners of the file `captions.json` on uploaded images."""
-    return (
-        "from captionbias import imagecaptioner2\nfrom captionbias.captions import read_captions\n\n"
-        f"for column in {[*map(column_of, captioners)]!r}:\n"
-        f"    captions = read_captions(\n        prediction_column=column,\n{_lines(reading, 8)}"
-        f"    )\n    print(imagecaptioner2(\n        captions,\n{_lines(measuring, 8)}    ))\n"
-    )
-
-
-def column_of(captioner: str) -> str:
-    """The column of a captioner's captions in the file `captions.json`."""
-    return f"captions of {captioner}"
-
-
 def _flags(options: dict[str, Any]) -> Iterator[str]:
     """Options as the command line has them, several values one by one."""
     for name, value in options.items():
@@ -161,15 +134,15 @@ def _chosen(settings: dict[str, Any], lexicons: dict[str, Any]) -> dict[str, Any
     """The settings that are not defaults, with custom words as files."""
     names = ("metrics", "preset", "trials", "seed")
     chosen = {name: settings[name] for name in names if settings[name] is not None}
-    return chosen | {name: written(lexicon) for name, lexicon in lexicons.items()}
+    return chosen | {name: _written(lexicon) for name, lexicon in lexicons.items()}
 
 
-def written(lexicon: Any) -> Any:
+def _written(lexicon: Any) -> Any:
     """The words as settings name them, custom ones by their file."""
     if isinstance(lexicon, list):
-        return list(map(written, lexicon))
+        return list(map(_written, lexicon))
     return f"{lexicon.name}.json" if isinstance(lexicon, Lexicon) else lexicon
 
 
-def _lines(arguments: dict[str, Any], indent: int = 4) -> str:
-    return "".join(f"{' ' * indent}{name}={value!r},\n" for name, value in arguments.items())
+def _lines(arguments: dict[str, Any]) -> str:
+    return "".join(f"    {name}={value!r},\n" for name, value in arguments.items())

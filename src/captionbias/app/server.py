@@ -43,6 +43,11 @@ RESULT_POLICY = (
     "style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'self'"
 )
 EXAMPLE = Path(__file__).parent / "example.html"
+_HEADERS = {
+    b"content-security-policy": (PAGE_POLICY + EMBEDDED).encode(),
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+}
 _GONE = "This result is not here any more: results are deleted an hour after their last use, and by a new measurement."
 HERE = ["localhost", "127.0.0.1"]
 # What gradio serves beside pages; these write files that nobody counts, or ask other servers.
@@ -173,7 +178,9 @@ class Guard:
 
         async def answer(message: Any) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", []), *_headers(message)]
+                given = message.get("headers", [])
+                names = {name.lower() for name, _ in given}
+                message["headers"] = [*given, *(one for one in _HEADERS.items() if one[0] not in names)]
             await send(message)
 
         uploads = scope["path"].rstrip("/").endswith("/upload")
@@ -184,16 +191,6 @@ def _refusal(request: Any) -> tuple[str, int] | None:
     if request.method == "POST" and _foreign(request.headers):
         return "Another site's page may not send anything to this one.", 403
     return ("This page has no such thing.", 404) if _UNUSED.search(request.url.path) else None
-
-
-def _headers(message: Any) -> list[tuple[bytes, bytes]]:
-    wanted = {
-        "content-security-policy": PAGE_POLICY + EMBEDDED,
-        "x-content-type-options": "nosniff",
-        "referrer-policy": "no-referrer",
-    }
-    given = {name.lower() for name, _ in message.get("headers", [])}
-    return [(name.encode(), text.encode()) for name, text in wanted.items() if name.encode() not in given]
 
 
 def _foreign(headers: Any) -> bool:

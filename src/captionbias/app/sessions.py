@@ -1,4 +1,4 @@
-"""What each user of the page has, within the memory that all of them share, and their runs, of which one works."""
+"""What each user of the page has, and their runs, of which one works."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from captionbias.app.results import Run
 
 NOTHING = Data({})
-# A free Space has 16 GB; a run may need 4, and each of the few readings at a time up to 2.
-MAX_BYTES = 4_000_000_000  # of all sessions' tables and results
-MAX_OF_SESSION = 1_000_000_000  # three times what one can upload
+# A free Space has 16 GB: the tables of a session are 0.3 at most, a run may need 4, each of two readings 2.
+MAX_HELD = 20  # sessions with data
 MAX_SESSIONS = 2000  # with data or without: an empty one is a kilobyte
 EXPIRES = 3600  # seconds after its last use
 STEPS_BACK = 10
@@ -40,7 +39,7 @@ class Session:
 
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))  # who has it gets the session back
     data: Data = NOTHING
-    past: list[Data] = field(default_factory=list)  # the data before, latest last
+    past: list[Data] = field(default_factory=list)  # the same tables before they were corrected, latest last
     pictures: Any = None
     run: Run | None = None  # what was measured last
     result: str = ""  # the secret name of the link to it; each run has another
@@ -50,12 +49,6 @@ class Session:
     stop: Event | None = None  # is set to end the run that was asked for
     page: str | None = None  # gradio's name of the page that asked for it
     working: int = 0  # how many of its runs work, or wait until a cancelled one has ended
-
-    @property
-    def size(self) -> int:
-        """Bytes of its tables and its result; a table that several data share counts once."""
-        tables = {id(table): table.size for data in (self.data, *self.past) for _, table in data.tables()}
-        return sum(tables.values()) + (self.run.size if self.run else 0)
 
     @property
     def empty(self) -> bool:
@@ -83,8 +76,7 @@ class Session:
 class Sessions:
     """The sessions of a page. When room is needed, those longest unused are cleared."""
 
-    def __init__(self, most: int = MAX_BYTES, each: int = MAX_OF_SESSION) -> None:
-        self._most, self._most_of_one = most, each
+    def __init__(self) -> None:
         self._sessions: dict[str, Session] = {}  # by token
         self._pages: OrderedDict[str, Session] = OrderedDict()  # by gradio's names, the last used last
         self._lock, self._working = RLock(), Lock()
@@ -105,14 +97,16 @@ class Sessions:
             return session is not None
 
     def keep(self, session: Session, data: Data) -> None:
-        """Take data in place of the session's, which can be undone; ValueError if there is no room for them."""
+        """Take data in place of the session's; undone can be what is of the same tables. Who was unused longest makes
+        room."""
         with self._lock:
-            later = Session(data=data, past=[one for one in [*session.past, session.data][-STEPS_BACK:] if one])
-            while later.past and later.size > self._most_of_one // 2:
-                later.past.pop(0)
-            self._make_room(session, later.size)
-            session.data, session.past, session.run, session.result = data, later.past, None, ""
-            session.gone = ""
+            before, after = ({id(table) for _, table in one.tables()} for one in (session.data, data))
+            session.past = [*session.past, session.data][-STEPS_BACK:] if before == after else []
+            session.data, session.run, session.result, session.gone = data, None, "", ""
+            held = [one for one in self._sessions.values() if not (one is session or one.empty)]
+            idle = sorted((one for one in held if not one.working), key=lambda one: one.used)
+            for one in idle[: max(0, len(held) + 1 - MAX_HELD)]:
+                one.clear()
 
     def undo(self, session: Session) -> Data:
         """The data before the last change, which are the session's again; ValueError if there are none."""
@@ -125,7 +119,6 @@ class Sessions:
     def finish(self, session: Session, run: Run) -> str:
         """Take a finished run, and give the secret name of its result."""
         with self._lock:
-            self._make_room(session, session.size + run.size)
             session.run, session.result, session.used = run, secrets.token_urlsafe(24), time.monotonic()
             return session.result
 
@@ -206,19 +199,3 @@ class Sessions:
                 others = (one for one in self._sessions.values() if one is not session)
                 del self._sessions[min(others, key=lambda one: (one.working, not one.empty, one.used)).token]
         return session
-
-    def _make_room(self, session: Session, needed: int) -> None:
-        """Clear others until a session can have so many bytes."""
-        sizes = {one: one.size for one in self._sessions.values() if one is not session}
-        idle = sorted((one for one in sizes if sizes[one] and not one.working), key=lambda one: one.used)
-        excess = sum(sizes.values()) + needed - self._most
-        if needed > self._most_of_one or excess > sum(sizes[one] for one in idle):
-            raise ValueError(
-                f"these data take {needed / 1e6:,.0f} MB, and there is no room for them now: wait until other runs "
-                "have ended, give fewer captioners or images, or measure on your machine"
-            )
-        for one in idle:
-            if excess <= 0:
-                break
-            excess -= sizes[one]
-            one.clear()

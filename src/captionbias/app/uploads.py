@@ -6,7 +6,6 @@ memory and of time bounds both for every format, so the process that serves the 
 
 from __future__ import annotations
 
-import codecs
 import json
 import os
 import re
@@ -46,12 +45,6 @@ SECONDS, PICTURE_SECONDS = 60, 600
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 ARCHIVES = (".zip",)
 PIXELS = "pixels"
-_STARTS = {
-    b"PK\x03\x04": "an Excel workbook or a zip archive: in Excel, save it as 'CSV UTF-8'; unpack an archive first",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook: in Excel, save it as 'CSV UTF-8'",
-    b"\x1f\x8b": "a packed file (gzip): unpack it first",
-}
-_HTML = re.compile(rb"<\s*[!?/a-z]", re.IGNORECASE)
 _SCALARS = {str, int, float, bool, type(None)}
 _children: set[subprocess.Popen[bytes]] = set()
 _REFUSED = 3  # the child's exit status with a message; Python itself exits with 1 or 2
@@ -61,14 +54,13 @@ _FRUGAL = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_M
 
 @dataclass(frozen=True, eq=False)
 class Pictures:
-    """Images as the small judge sees them, `side` pixels on a side; notes, previews with their captions, and the name
-    of the annotations. The folder, with pixels and previews, is deleted with this."""
+    """Images as the small judge sees them, `side` pixels on a side; notes, and previews with their captions. The
+    folder, with pixels and previews, is deleted with this."""
 
     ids: tuple[str, ...]
     side: int
     notes: tuple[str, ...]
     previews: tuple[tuple[str, str], ...]
-    annotations: str | None
     folder: TemporaryDirectory[str]
 
     def pixels(self) -> Array:
@@ -85,7 +77,7 @@ def open_table(path: Path) -> Table:
     name = shown_name(path.name)
     first, *lines = _in_child(name, SECONDS, table=str(path.absolute())).splitlines()
     texts = dict(zip(json.loads(first), lines, strict=True))
-    return Table(name, tuple(texts), lambda column: list(json.loads(texts[column])), sum(map(len, lines)))
+    return Table(name, tuple(texts), lambda column: list(json.loads(texts[column])))
 
 
 @cache
@@ -113,7 +105,6 @@ def open_pictures(paths: Sequence[Path], annotations: Path | None) -> Pictures:
         answer["side"],
         tuple(answer["notes"]),
         tuple((str(Path(folder.name, file)), caption) for file, caption in answer["previews"]),
-        shown_name(annotations.name) if annotations else None,
         folder,
     )
 
@@ -168,13 +159,6 @@ def _fault(path: Path, endings: Sequence[str]) -> str | None:
         return f"has {size / 1e6:,.0f} MB, and no file may have more than {MAX_BYTES / 1e6:,.0f} MB: give fewer images"
     if size == 0:
         return "is empty: write it again, or give another"
-    with path.open("rb") as file:
-        start = file.read(65536)
-    for signature, kind in _STARTS.items():
-        if ending in TABLES and start.startswith(signature):
-            return f"is {kind}"
-    if ending in TABLES and _HTML.match(start.removeprefix(codecs.BOM_UTF8).lstrip()):
-        return "is a web page (HTML): download the file itself, not the page that shows it"
     return None
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
-from heapq import nsmallest
 from typing import TypeAlias
+
+import pandas as pd
 
 from captionbias.captions import Captions
 from captionbias.text import Lexicon, load_lexicon
 from captionbias.text.marks import find_marks
 
-MAX_TEXT = 1_000_000  # characters of the whole list
-MAX_VALUES = 100
 _LINE = "write one line for each value, such as 'female: woman, lady, girl'"
 IMAGES = 4
 
@@ -21,8 +19,6 @@ Spans: TypeAlias = list[tuple[str, str | None]]
 
 def custom_lexicon(text: str, name: str) -> Lexicon:
     """The lexicon of lines, `female: woman, lady`, of which two of one value add up."""
-    if len(text) > MAX_TEXT:
-        raise ValueError(f"the list has {len(text):,} characters, and none may have more than {MAX_TEXT:,}: shorten it")
     groups: dict[str, list[str]] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         value, colon, words = (part.strip() for part in line.partition(":"))
@@ -32,22 +28,17 @@ def custom_lexicon(text: str, name: str) -> Lexicon:
             groups.setdefault(value, []).extend(filter(None, map(str.strip, words.split(","))))
     if not groups:
         raise ValueError(f"the list has no words: {_LINE}")
-    if len(groups) > MAX_VALUES:
-        raise ValueError(f"the list has {len(groups):,} values; the limit is {MAX_VALUES}: leave some out")
     return replace(load_lexicon({"groups": groups}), name=name, mask="<attribute>")
 
 
 def preview(captions: Captions, lexicon: Lexicon) -> Spans:
     """Some images of each label with a caption of each side, mentions marked that a metric with this lexicon masks."""
     spans: Spans = []
-    seen: Counter[str] = Counter()
-    turns: list[tuple[int, int, str]] = []  # the first image of every label, then the second
-    for row, label in enumerate(captions.attributes):
-        turns.append((seen[label], row, label))
-        seen[label] += 1
-    for _, row, attribute in nsmallest(IMAGES, turns):
+    labels = pd.Series(captions.attributes)
+    turns = labels.groupby(labels).cumcount()  # 0 for the first image of every label, 1 for the second
+    for row in turns.sort_values(kind="stable").index[:IMAGES].tolist():
         image = captions.image_ids[row] if captions.image_ids is not None else f"row {row}"
-        spans.append((f"{image} ({attribute})\n", None))
+        spans.append((f"{image} ({captions.attributes[row]})\n", None))
         if captions.predictions is not None:
             spans += [("captioner: ", None), *mark_masked(captions.predictions[row], lexicon), ("\n", None)]
         if captions.references is not None:

@@ -36,7 +36,6 @@ class Table(NamedTuple):
     name: str
     columns: tuple[str, ...]
     read: Callable[[str], list[Any]]
-    size: int = 0
 
     def has(self, column: str) -> bool:
         """Whether there is such a column, or one of objects that `column`, as in output.text, reaches into."""

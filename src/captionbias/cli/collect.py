@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from captionbias.cli.options import Options, argument, result_option
-from captionbias.cli.terminal import console, note, say
+from captionbias.cli.terminal import note, say, show, write_plot
 
 OPTIONS: Options = {
     "results": argument(
@@ -30,11 +30,11 @@ def collect(results: list[Path], output: Path, plot: Path | None) -> None:
 
     Example: captionbias collect results --output table.parquet --plot leaderboard.html
     """
+    from captionbias.io.files import check_ending
     from captionbias.report.charts import leaderboard_chart
-    from captionbias.report.html import write_chart
-    from captionbias.report.rows import check_table, leaderboard, mixtures, read_rows, write_table
+    from captionbias.report.rows import TABLES, leaderboard, mixtures, read_rows, write_table
 
-    check_table(output)
+    check_ending(output, *TABLES)
     rows = read_rows(chain.from_iterable(map(_files, results)))
     mixed = mixtures(rows)
     if plot and mixed:
@@ -48,11 +48,8 @@ def collect(results: list[Path], output: Path, plot: Path | None) -> None:
     captioners = len({row.captioner for row in rows})
     say(f"{len(rows):,} scores of {captioners:,} captioners are in {output}")
     if not mixed:
-        console.print(leaderboard(rows), markup=False)
-    if plot and not console.quiet:
-        signatures = dict.fromkeys(row.signature for row in rows)
-        write_chart(leaderboard_chart(rows), plot, "Leaderboard", signatures)
-        say(f"the leaderboard is in {plot}")
+        show([leaderboard(rows)])
+        write_plot(leaderboard_chart(rows), plot, "Leaderboard", dict.fromkeys(row.signature for row in rows))
 
 
 def _files(path: Path) -> list[Path]:

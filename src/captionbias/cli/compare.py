@@ -20,7 +20,7 @@ from captionbias.cli.options import (
     split_options,
     switch,
 )
-from captionbias.cli.terminal import complaints, console, read_captioners, results_to, say, step_lines
+from captionbias.cli.terminal import complaints, read_captioners, results_to, say, show, step_lines
 
 COMPARED: Options = {
     "metric": option(str, "Any metric of captionbias measure.", default="sway"),
@@ -86,8 +86,7 @@ def compare(
             watch=step_lines(),
             **options,
         )
-        for table in comparison_tables(comparison):
-            console.print(table, markup=False)
+        show(comparison_tables(comparison))
         first = next(iter(captioners.values()))
         say(f"\n{len(first):,} images")
         say(f"signature {comparison.signature}")

@@ -25,7 +25,7 @@ from captionbias.cli.options import (
     scores_of,
     split_options,
 )
-from captionbias.cli.terminal import complaints, console, named, results_to, say
+from captionbias.cli.terminal import complaints, named, results_to, say, show
 from captionbias.metrics import catalogue, find_metric
 from captionbias.metrics.protocol import preset_settings
 from captionbias.warnings import CaptionBiasWarning
@@ -53,16 +53,24 @@ NEXT = "\n\n"  # before a captioner that is not the first
 EXAMPLE = "Example: captionbias measure {} --predictions nic.parquet --references people.parquet"
 
 
-def _measure_one(metric: str, margins: list[str] | None, output: Path | None, json: bool, **values: Any) -> None:
+def _measure(metric: str | None, margins: list[str] | None, output: Path | None, json: bool, **values: Any) -> None:
+    """Measure this metric, or all."""
     from captionbias.analysis.compare import margins_by_metric
 
-    _check_masking(values)
+    if "masked" in values and values["images"] and bool(values["masks"]) == values["masked"]:
+        raise ValueError("--images: give either --annotations, to mask the persons, or --masked if they are")
+    if not metric and values["preset"] not in ("fast", "papers"):
+        raise ValueError(f"preset {values['preset']!r} is unknown; choose fast or papers")
     with results_to(output, json) as write:
         files, chosen = split_options(values)
-        chosen["margins"] = margins_by_metric(dict(scores_of("--margin", margins)), [metric])
+        margin_of = dict(scores_of("--margin", margins))
+        chosen["margins"] = margins_by_metric(margin_of, [metric] if metric else list(catalogue.METRICS))
+        if not metric:
+            write(_of_each(files, lambda captions: _show_all(captions, chosen)))
+            return
         crossed = len(files["attribute"]) > 1 and metric in catalogue.REPORTED
-        show = partial(_show_crossed, files["attribute"]) if crossed else _show_one
-        write({"metric": metric, **_of_each(files, lambda captions: show(metric, captions, chosen))})
+        show_it = partial(_show_crossed, files["attribute"]) if crossed else _show_one
+        write({"metric": metric, **_of_each(files, lambda captions: show_it(metric, captions, chosen))})
 
 
 def _of_each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -94,10 +102,10 @@ def read_files(predictions: list[str] | None, prediction_column: list[str] | Non
 
 
 def _show_one(metric: str, captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
-    from captionbias.report.terminal import measurement_table
+    from captionbias.report.terminal import measurement_tables
 
     measured = measured_by(metric, captions, chosen)
-    console.print(measurement_table(measured))
+    show(measurement_tables(measured))
     details = measured.details or {}
     counts = ", ".join(f"{count:,} {value}" for value, count in details["attribute_counts"].items())
     say(f"\n{details['images']:,} images: {counts}")
@@ -117,24 +125,11 @@ def _show_crossed(attributes: list[str], metric: str, captions: Any, chosen: dic
     margins = chosen["margins"].get(metric, {})
     by_attribute = {name: measured.with_margins(margins) for name, measured in crossing.alone.items()}
     crossing = replace(crossing, crossed=crossing.crossed.with_margins(margins), alone=by_attribute)
-    for table in intersection_tables(crossing):
-        console.print(table, markup=False)
+    show(intersection_tables(crossing))
     say(f"\n{len(captions):,} images")
     say(f"signature {crossing.crossed.signature}")
     alone = {name: _content(measured) for name, measured in by_attribute.items()}
     return {**_content(crossing.crossed), "cells": crossing.cell_rows(), "alone": alone}
-
-
-def _measure_all(margins: list[str] | None, output: Path | None, json: bool, preset: str, **values: Any) -> None:
-    if preset not in ("fast", "papers"):
-        raise ValueError(f"preset {preset!r} is unknown; choose fast or papers")
-    from captionbias.analysis.compare import margins_by_metric
-
-    _check_masking(values)
-    with results_to(output, json) as write:
-        files, chosen = split_options(values)
-        chosen["margins"] = margins_by_metric(dict(scores_of("--margin", margins)), list(catalogue.METRICS))
-        write(_of_each(files, lambda captions: _show_all(captions, {**chosen, "preset": preset})))
 
 
 def _show_all(captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -155,18 +150,12 @@ def _show_all(captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
                     refused["dbac T to A"] = refused.pop(metric).replace(", or directions=['a_to_t']", "")
     if not measurements:
         raise ValueError(refused["lic"])  # which needs least
-    console.print(score_table(list(measurements.values())))
+    show([score_table(measurements.values())])
     for metric, reason in refused.items():
         warnings.warn(f"no {metric}: {reason}", CaptionBiasWarning, stacklevel=2)
     for measured in measurements.values():
         say(f"signature {measured.signature}")
     return {"metrics": {metric: _content(measured) for metric, measured in measurements.items()}}
-
-
-def _check_masking(values: dict[str, Any]) -> None:
-    """Images in which the persons can be seen would give any attribute away."""
-    if "masked" in values and values["images"] and bool(values["masks"]) == values["masked"]:
-        raise ValueError("--images: give either --annotations, to mask the persons, or --masked if they are")
 
 
 def measured_by(metric: str, captions: Any, chosen: dict[str, Any]) -> Measurement:
@@ -210,13 +199,13 @@ for _entry in catalogue.METRICS.values():
         measure,
         _entry.name,
         PREDICTIONS | FILES | (IMAGES if _entry.of_images else {}) | metric_options(*_taken) | MARGINS | RESULTS,
-        partial(_measure_one, _entry.name),
+        partial(_measure, _entry.name),
         f"{_entry.title}: {_entry.question}\n\n{EXAMPLE.format(_entry.name)}{_images}",
     )
 command(
     measure,
     "all",
     PREDICTIONS | FILES | IMAGES | metric_options(*COMMON, preset="fast") | MARGINS | RESULTS,
-    _measure_all,
+    partial(_measure, None),
     f"Every metric that these captions allow, in one table.\n\n{EXAMPLE.format('all')}",
 )

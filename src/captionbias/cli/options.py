@@ -6,7 +6,6 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from enum import Enum
 from functools import partial
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -27,11 +26,6 @@ ENCODER = (
     f"{', '.join(KNOWN)}, any other owner/name on the Hub, or a folder (frozen, under an MLP); on labels "
     f"{' or '.join(OF_LABELS)}; or your own torch module as module:Class."
 )
-
-
-class DirectionName(str, Enum):
-    a_to_t = "a_to_t"
-    t_to_a = "t_to_a"
 
 
 Options = dict[str, tuple[Any, Any]]  # each option's annotation and default
@@ -147,9 +141,7 @@ METRIC: Options = {
         "tables only.",
         default="papers",
     ),
-    "directions": option(
-        list[DirectionName] | None, "One direction of DBAC.", "--direction", metavar="<a_to_t|t_to_a>"
-    ),
+    "directions": option(list[str] | None, "One direction of DBAC.", "--direction", metavar="<a_to_t|t_to_a>"),
     "encoder": option(str | None, ENCODER, show_default=OF_PRESET),
     "model": option(
         str | None,
@@ -276,6 +268,7 @@ MARGINS: Options = {
     )
 }
 OUTPUT: Options = {"output": result_option(Path | None, "Write everything to this JSON file, trials included.")}
+PLOT: Options = {"plot": result_option(Path | None, "Write the scores as a plot, as .svg or .html.")}
 RESULTS: Options = {
     "output": result_option(
         Path | None,
@@ -373,8 +366,6 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     words = {column: name for name, columns in SYNONYMS.items() for column in columns}
     lexicons = [words.get(attribute, attribute) for attribute in values["attribute_lexicon"]]
     chosen["attribute_lexicon"] = lexicons if len(lexicons) > 1 else lexicons[0]
-    if "directions" in chosen:
-        chosen["directions"] = [direction.value for direction in chosen["directions"]]
     if "answers" in chosen:
         chosen["answers"] = dict(_pair("answer", "female=woman", pair) for pair in chosen["answers"])
     return files, chosen

@@ -6,17 +6,21 @@ import os
 import signal
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 
 from captionbias._version import __version__
 from captionbias.progress import Watch, duration, steps_shown
+
+if TYPE_CHECKING:
+    from captionbias.report.grid import Grid
+    from captionbias.report.picture import Picture
 
 STANDARD_OUTPUT = Path("-")
 RESULT_FILES = (".json", ".csv", ".md")
@@ -55,6 +59,21 @@ def named(values: Sequence[str], option: str) -> dict[str, str]:
 def say(text: str) -> None:
     """A line on standard output, as it is."""
     console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def show(tables: Iterable[Grid]) -> None:
+    """Tables on standard output; what is in brackets is text."""
+    for table in tables:
+        console.print(table, markup=False)
+
+
+def write_plot(chart: Picture, plot: Path | None, title: str, signatures: Iterable[str] = ()) -> None:
+    """Write a chart to the file with --plot."""
+    from captionbias.report.html import write_chart
+
+    if plot and not console.quiet:
+        write_chart(chart, plot, title, signatures)
+        say(f"the plot is in {plot}")
 
 
 def note(text: str) -> None:

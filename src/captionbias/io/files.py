@@ -11,6 +11,12 @@ from pathlib import Path
 from uuid import uuid4
 
 
+def check_ending(path: Path, *endings: str) -> None:
+    """Raise a ValueError for a name with another ending than these."""
+    if path.suffix.lower() not in endings:
+        raise ValueError(f"{path} ends in neither {' nor '.join(endings)}: name a file of one of these kinds")
+
+
 def check_writable(path: Path) -> None:
     """Raise before the work what `replacing` would raise after it."""
     with _explained(path):

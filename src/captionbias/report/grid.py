@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from captionbias.io.formats import csv_text
+from captionbias.report.wording import interval, p_text
+from captionbias.statistics.samples import Estimate
 from captionbias.text.markdown import escaped
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-Cell = str | float | int | None
+
+class Scored(NamedTuple):
+    """An estimate with so many digits: one cell of text, and three numbers of CSV."""
+
+    estimate: Estimate
+    digits: int
+
+
+Cell = str | float | int | Scored | None
 
 
 class Strong(list[Cell]):
@@ -21,7 +32,7 @@ RULE: list[Cell] = []  # between two rows
 
 
 class Column(NamedTuple):
-    """`form`: how its numbers are written, as in `format(number, form)`; empty for text."""
+    """`form`: how its numbers are written, as in `format(number, form)`; "p" for p-values; empty for text."""
 
     name: str
     form: str = ""
@@ -54,6 +65,23 @@ class Grid(NamedTuple):
         if self.meaning:
             yield from (self.meaning, "")
 
+    def csv(self) -> str:
+        """As CSV: of a column of scores the values, with the ends of their intervals beside them."""
+        wide = [any(isinstance(row[i], Scored) for row in self.rows if row) for i in range(len(self.columns))]
+        names = [
+            name
+            for column, scored in zip(self.columns, wide, strict=True)
+            for name in (column.name, *["low", "high"] * scored)
+        ]
+
+        def numbers(cell: Cell, scored: bool) -> tuple[str | float | None, ...]:
+            if isinstance(cell, Scored):
+                return cell.estimate[:3]
+            return (cell, None, None) if scored else (cell,)
+
+        rows = ([one for cell in zip(row, wide, strict=True) for one in numbers(*cell)] for row in self.rows if row)
+        return csv_text(names, rows)
+
     def __rich__(self) -> Table:
         """As rich prints it, on 80 columns, where frames would fold its intervals."""
         from rich import box
@@ -84,26 +112,15 @@ def columns(*names: str, form: str = "") -> tuple[Column, ...]:
     return tuple(Column(name, form) for name in names)
 
 
-def grouped(groups: Iterable[tuple[Sequence[str], Iterable[list[Cell]]]]) -> list[list[Cell]]:
-    """The rows of each group below a rule, with the group's first cells in the first of them alone.
-
-    >>> grouped([(["nic"], [["lic", 1], ["sway", 2]])])
-    [[], ['nic', 'lic', 1], ['', 'sway', 2]]
-    """
-    rows = []
-    for head, members in groups:
-        rows.append(RULE)
-        for row in members:
-            rows.append(type(row)([*head, *row]))
-            head = [""] * len(head)
-    return rows
-
-
 def cell_text(cell: Cell, form: str) -> str:
     """A cell as text."""
     if cell is None:
         return "-"
     if isinstance(cell, str):
         return cell
+    if isinstance(cell, Scored):
+        return interval(cell.estimate, cell.digits)
+    if form == "p":
+        return p_text(cell)
     text = format(cell, form)
     return text[1:] if text.startswith("-") and not any(digit in text for digit in "123456789") else text

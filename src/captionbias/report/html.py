@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import itertools
 import json
 import re
 from base64 import b64encode
@@ -15,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from captionbias._version import __version__
 from captionbias.explain.evidence import PAIRS
-from captionbias.io.files import write_text
-from captionbias.io.formats import csv_text, json_text
+from captionbias.io.files import check_ending, write_text
+from captionbias.io.formats import json_text
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.verdicts import CANNOT_TELL
-from captionbias.report import charts, matrix, people, sensitivity, views
+from captionbias.report import charts, matrix, people, sensitivity, views, wording
 from captionbias.report.grid import cell_text
 from captionbias.report.svg import STYLE, tone
-from captionbias.report.wording import FORMS, grouped_notes, named_things, pair_name, percent
+from captionbias.report.wording import FORMS, percent
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
@@ -31,10 +30,8 @@ if TYPE_CHECKING:
     from captionbias.report.picture import Picture
 
 TOP = 30  # rows of the sources on the page; all of them are in its data
-FEW_TASKS = 6  # before one asks for more
 WORDS = 12  # of an attribute value, before one asks for more
 ARTICLES = ("a", "an", "the")
-NUMBER = re.compile(r"\d[\d.,]*")
 
 
 def write_report(audit: Audit, path: str | Path, *, title: str | None = None, command: str | None = None) -> None:
@@ -48,49 +45,36 @@ def write_report(audit: Audit, path: str | Path, *, title: str | None = None, co
 
 def html_report(audit: Audit, *, title: str | None = None, command: str | None = None) -> str:
     """An audit as one HTML page that loads nothing; its data, JSON by gzip in base64, are in `#audit-data`."""
-    scores = views.scores(audit)
-    attribute, tasks = (named_things(audit)[one] for one in ("attribute", "tasks"))
+    things = wording.named_things(audit)
     answers = matrix.matrix_of(audit)
     data = gzip.compress(json_text(audit.as_dict()).encode(), 6, mtime=0)
     return _rendered(
         "report.html.jinja",
         audit=audit,
         title=title or matrix.title_of(audit),
-        about=matrix.about(audit),
         command=command,
+        matrix=matrix,
         answers=answers,
-        answer=matrix.in_a_sentence(answers),
-        correction=matrix.correction(audit),
-        cell_svg=matrix.cell_svg,
         cannot_tell=CANNOT_TELL,
         opened=next(iter(answers.rows)),
         people=people,
-        doubts=people.doubts(audit),
-        notes_of=_alike(grouped_notes(audit)),
+        wording=wording,
         views=views,
         charts=charts,
         sensitivity=sensitivity,
         directions=DIRECTIONS,
-        ways={
-            direction: " → ".join(sides)
-            for direction, sides in zip(DIRECTIONS, itertools.permutations((attribute, tasks)), strict=True)
-        },
         tone=tone,
-        pair_name=pair_name,
-        pair_bar=charts.pair_bar,
         word_bar=lambda mean, largest: charts.bar(Estimate(mean), largest, positive=True),
         part_of=_part_of,
-        added_by=lambda row: row.get(views.main_part(row)),
         reach_of=_reach_of,
         telling=_telling,
-        attribute=attribute,
-        tasks=tasks,
+        attribute=things["attribute"],
+        tasks=things["tasks"],
         top=TOP,
         shown_pairs=PAIRS,
-        few_tasks=FEW_TASKS,
         shown_words=WORDS,
         data=b64encode(data).decode(),
-        scores_csv=json.dumps(csv_text([column.name for column in scores.columns], scores.rows)),
+        scores_csv=json.dumps(views.scores(audit).csv()),
     )
 
 
@@ -105,8 +89,7 @@ def write_chart(chart: Picture, path: Path, title: str, signatures: Iterable[str
 
 def check_chart(path: Path) -> None:
     """Raise a ValueError for a name that `write_chart` does not write, or if jinja2 is missing for a page."""
-    if path.suffix.lower() not in (".svg", ".html"):
-        raise ValueError(f"{path} ends in neither .svg nor .html: name a file of one of these kinds")
+    check_ending(path, ".svg", ".html")
     if path.suffix.lower() == ".html":
         check_installed()
 
@@ -137,14 +120,6 @@ def _rendered(name: str, **content: Any) -> str:
     return pages.get_template(name).render(
         version=__version__, style=style, script=script, cell_text=cell_text, **content
     )
-
-
-def _alike(notes: Mapping[str, tuple[str, ...]]) -> list[list[tuple[str, tuple[str, ...]]]]:
-    """Notes and the captioners that each is about, those together that differ in their numbers alone."""
-    alike: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
-    for note, captioners in notes.items():
-        alike.setdefault(NUMBER.sub("", note), []).append((note, captioners))
-    return list(alike.values())
 
 
 def _telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

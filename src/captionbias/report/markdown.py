@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.report import sensitivity, views
-from captionbias.report.grid import Grid
 from captionbias.report.matrix import about, in_a_sentence, matrix_grid, matrix_of, title_of
 from captionbias.report.people import doubts
 from captionbias.report.wording import grouped_notes
@@ -31,28 +30,22 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
     yield from matrix_grid(audit).markdown()
     yield from (f"- {escaped(line)}" for line in doubts(audit))
     yield ""
-    yield from _folded(views.scores(audit, judged=True))
-    yield from _folded(views.alone(audit))
-    yield from _folded(views.cells(audit))
-    yield from _folded(views.differences(audit))
-    for captioner in audit.captioners if "dbac" in audit.comparisons else ():
-        for direction in DIRECTIONS:
-            found = views.sources(audit, captioner, direction, TOP)
-            yield from _folded(found._replace(title=f"{captioner}: {found.title}"))
-    yield from _folded(views.quality(audit))
-    yield from _folded(views.leaks(audit))
-    if audit.sensitivity:
-        yield from _folded(sensitivity.moves(audit.sensitivity))
+    sources = [
+        grid._replace(title=f"{captioner}: {grid.title}")
+        for captioner in (audit.captioners if "dbac" in audit.comparisons else ())
+        for grid in (views.sources(audit, captioner, direction, TOP) for direction in DIRECTIONS)
+    ]
+    grids = [views.scores(audit, judged=True), views.alone(audit), views.cells(audit)]
+    grids += [views.differences(audit.comparisons.values()), *sources, views.quality(audit), views.leaks(audit)]
+    grids += [sensitivity.moves(audit.sensitivity)] if audit.sensitivity else []
+    for grid in grids:
+        if grid.rows:
+            yield from _details(grid.title, grid.markdown())
     notes = [f"{', '.join(captioners)}: {note}" for note, captioners in grouped_notes(audit).items()]
     missing = [f"Not included: {line}" for line in audit.missing]
     yield from _details("Notes", [f"- {escaped(note)}" for note in (*notes, *missing)])
     again = [f"- {metric}: {code(signature)}" for metric, signature in audit.signatures.items()]
     yield from _details("Measured with", [*again, *([f"- {code(command)}"] if command else [])])
-
-
-def _folded(grid: Grid) -> Iterator[str]:
-    if grid.rows:
-        yield from _details(grid.title, list(grid.markdown()))
 
 
 def _details(title: str, lines: Iterable[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from captionbias.metrics.catalogue import Score
 from captionbias.metrics.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, a_little, margin_of, noise, verdict
 from captionbias.report.grid import Cell, Grid, columns
 from captionbias.report.svg import Place, box, line, mark, scale, text, ticks, tone, whisker
-from captionbias.report.wording import fixed, images_of, in_words, listed, named_things
+from captionbias.report.wording import fixed, images_of, listed, named_things
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ ASKED = {
     ),
 }
 SAID = {MORE: "yes", LESS: "less than people", LIKE: "like people", CANNOT_TELL: "we cannot tell"}
-SURE = 0.05  # of p-values after correction
-NAMED_PAIRS = 2  # of captioners, where so few differ
 WIDTH, HEIGHT, AXIS = 220.0, 26.0, 18.0
 
 
@@ -72,12 +70,11 @@ class Answer(NamedTuple):
 
 class Matrix(NamedTuple):
     """`rows`: of each captioner its answers, the highest of the first question first; `person`: the same of one more
-    person, None where that was not measured; `notes`: of each question which captioners differ."""
+    person, None where that was not measured."""
 
     questions: list[Question]
     rows: dict[str, list[Answer | None]]
     person: list[Answer | None]
-    notes: list[str]
 
     def answers(self, column: int) -> dict[str, str]:
         """The verdict of each captioner that has one."""
@@ -107,7 +104,6 @@ def matrix_of(audit: Audit) -> Matrix:
         ],
         rows,
         of_person,
-        [_differing(audit, one) for one in scores],
     )
 
 
@@ -216,21 +212,6 @@ def _open(
     )
 
 
-def _differing(audit: Audit, score: Score) -> str:
-    """Which captioners differ from which, beyond chance."""
-    tested = [one for one in audit.comparisons[score.metric].differences if one.score == score.key]
-    apart = [one for one in tested if one.p_holm < SURE]
-    if not tested:
-        return ""
-    if not apart:
-        return "They cannot be told apart on this question."
-    if len(apart) == len(tested):
-        return "Each differs from every other." if len(tested) > 1 else "They differ."
-    if len(apart) <= NAMED_PAIRS:
-        return f"Only {'; '.join(f'{one.first} and {one.second}' for one in apart)} differ."
-    return f"{len(apart)} of {len(tested)} pairs differ."
-
-
 # In words
 
 
@@ -263,19 +244,19 @@ def in_a_sentence(matrix: Matrix) -> str:
 
 
 def _clause(answers: Mapping[str, str], captioners: int) -> str:
-    """One question's answer of all captioners: `yes for all six`, `yes for nic; for the other five we cannot tell`."""
+    """One question's answer of all captioners: `yes for all 6`, `yes for nic; for the other 5 we cannot tell`."""
     by_word = {word: [name for name, one in answers.items() if one == word] for word in SAID}
     by_word = {word: names for word, names in by_word.items() if names}
     if not by_word:
         return ""
     if len(by_word) == 1:
         (word,) = by_word
-        everyone = f" for {'both' if captioners == 2 else f'all {in_words(captioners)}'}" if captioners > 1 else ""
+        everyone = f" for {'both' if captioners == 2 else f'all {captioners}'}" if captioners > 1 else ""
         return SAID[word] + ("" if word == CANNOT_TELL else everyone)
     parts: list[str] = []
     for word, names in by_word.items():
         rest = parts and word == list(by_word)[-1] and len(names) > 2
-        who = f"the other {in_words(len(names))}" if rest else listed(names)
+        who = f"the other {len(names)}" if rest else listed(names)
         parts.append(f"for {who} we cannot tell" if word == CANNOT_TELL else f"{SAID[word]} for {who}")
     return "; ".join(parts)
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from captionbias.metrics.verdicts import CANNOT_TELL, NOTHING
 from captionbias.report.grid import Column, Grid
 from captionbias.report.matrix import Matrix
+from captionbias.report.svg import line, mark, scale
 from captionbias.report.wording import fixed, group, listed, named_things
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
 
 Pieces = list[tuple[str, str]]  # of a text: each with what it names, "attribute", "task" or nothing
-QUOTES, EXAMPLES = 2, 4
+QUOTES, EXAMPLES, UNEQUAL = 2, 4, 6
 REPEATED = 30  # percent of a captioner's captions
 ENOUGH = 20  # images of a cell, or captions that name a task, for its shares to be shown
 
@@ -87,6 +89,35 @@ def cells_of_all(audit: Audit, matrix: Matrix) -> Grid:
         (Column("captioner"), *(Column(one.title, ".0f") for one in first)),
         rows,
     )
+
+
+def dumbbells(audit: Audit, captioner: str) -> list[tuple[str, str]]:
+    """Of the tasks whose naming differs most between two values, and that enough captions name, how often each is
+    named, in words and as SVG: the captioner above people, the first value hollow."""
+    details = audit.details("sway", captioner)
+    counts = details["attribute_counts"]
+    often = [row for row in details["tasks"] if _captions(row, counts) >= ENOUGH]
+    rows = often[:UNEQUAL] if len(counts) == 2 else []
+    sides = [[list(map(row[f"named_{who}"].get, counts)) for who in ("captioner", "person")] for row in rows]
+    most = max((share for of_row in sides for of_side in of_row for share in of_side), default=0.0)
+    place = scale(0.0, most, 6.0, 214.0)
+    first, second = map(group, counts) if rows else ("", "")
+    found = []
+    for row, of_row in zip(rows, sides, strict=True):
+        (own, other), (one, another) = [[fixed(share, 1) for share in of_side] for of_side in of_row]
+        text = (
+            f"{row['task']}: people {one} of 100 {first}, {another} of 100 {second}; {captioner} {own} and {other} "
+            f"(named of about {_captions(row, counts):,} images)"
+        )
+        parts: list[str] = []
+        for (a, b), y, kind in zip(of_row, (8.0, 24.0), ("zero", "person"), strict=True):
+            parts += [
+                line(place(a), y, place(b), y, kind, 3),
+                mark(place(a), y, CANNOT_TELL),
+                mark(place(b), y, NOTHING),
+            ]
+        found.append((text, f'<svg class="captionbias" viewBox="0 0 220 32" aria-hidden="true">{"".join(parts)}</svg>'))
+    return found
 
 
 def doubts(audit: Audit) -> list[str]:

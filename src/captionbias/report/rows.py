@@ -8,20 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from captionbias.io.files import replacing, write_text
+from captionbias.io.files import check_ending, replacing, write_text
 from captionbias.io.formats import csv_text
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import Score
 from captionbias.metrics.measurement import Result
 from captionbias.metrics.verdicts import NOTHING, verdict
-from captionbias.report.grid import Cell, Column, Grid, columns
+from captionbias.report.grid import Cell, Column, Grid, Scored, columns
 from captionbias.report.matrix import main_scores_by_metric
-from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
 from captionbias.text.markdown import code
 
 WRITTEN_BY = "captionbias measure --output, compare --output or report --json"
-SHOWN_NAMES = 3
+SHOWN_NAMES, TABLES = 3, (".parquet", ".csv")
 
 
 class Row(NamedTuple):
@@ -43,7 +42,7 @@ def rows_of(content: Mapping[str, Any], name: str = "") -> list[Row]:
     """The rows of a result; `name`: of the captioner, where the result is of one and does not say."""
     rows = []
     image_set = content.get("image_set", "")
-    for captioner, metric, flat in _results(content, name):
+    for captioner, metric, flat in results_in(content, name):
         estimates = Result(flat).estimates
         for score in catalogue.scores_of(metric):
             if flat.get(score.key) is not None:
@@ -115,15 +114,9 @@ def leaderboard(rows: Sequence[Row]) -> Grid:
     )
 
 
-def check_table(path: Path) -> None:
-    """Raise a ValueError for a name that `write_table` does not write."""
-    if path.suffix.lower() not in (".parquet", ".csv"):
-        raise ValueError(f"{path} ends in neither .parquet nor .csv: name a file of one of these kinds")
-
-
 def write_table(rows: Iterable[Row], path: Path) -> None:
     """Write rows as Parquet or CSV, by the ending of the name, whole or not at all."""
-    check_table(path)
+    check_ending(path, *TABLES)
     if path.suffix.lower() == ".csv":
         write_text(rows_csv(rows), path)
         return
@@ -150,27 +143,27 @@ def rows_markdown(rows: Sequence[Row]) -> str:
     )
     for row in rows:
         score = catalogue.SCORES[row.score]
-        value = interval(Estimate(row.value, row.low, row.high), score.digits)
+        value = Scored(Estimate(row.value, row.low, row.high), score.digits)
         grid.rows.append([*[row.captioner] * named, score.label, value, row.verdict])
     return "\n".join(
         [*grid.markdown(), *(f"- {code(text)}" for text in dict.fromkeys(row.signature for row in rows)), ""]
     )
 
 
-def _results(content: Mapping[str, Any], name: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Each captioner, metric and flat result."""
+def results_in(content: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Each captioner, metric and flat result with its details."""
     if "comparisons" in content:
         for comparison in content["comparisons"].values():
-            yield from _results(comparison, name)
+            yield from results_in(comparison, name)
     elif "results" in content:
         for captioner, found in content["results"].items():
             measured = found if {"scores", "metrics"} & found.keys() else {"scores": found}
-            yield from _results({"metric": content.get("metric")} | measured, captioner)
+            yield from results_in({"metric": content.get("metric")} | measured, captioner)
     elif "metrics" in content:
         for metric, found in content["metrics"].items():
-            yield name, metric, found["scores"]
+            yield from results_in({"metric": metric, **found}, name)
     else:
-        yield name, content["metric"], content["scores"]
+        yield name, content["metric"], {"details": content.get("details"), **content["scores"]}
 
 
 def _some(names: list[str]) -> str:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import Score
 from captionbias.metrics.verdicts import CANNOT_TELL, detectable, verdict
-from captionbias.report.grid import RULE, Cell, Grid, Strong, columns, grouped
+from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
 from captionbias.report.matrix import main_scores
-from captionbias.report.wording import fixed, interval, p_text, percent
-from captionbias.statistics.samples import Estimate
+from captionbias.report.views import ALONE, differences, scored, sway_cells, sway_tasks
+from captionbias.report.wording import fixed, interval, percent
 
 if TYPE_CHECKING:
-    from captionbias.analysis.compare import Comparison, Difference
+    from captionbias.analysis.compare import Comparison
     from captionbias.analysis.intersections import Intersections
     from captionbias.images.attributions import ImageAttributions
     from captionbias.metrics import Measurement
@@ -24,33 +23,11 @@ if TYPE_CHECKING:
 TASKS = 5  # of sway
 
 
-def measurement_table(measured: Measurement) -> Grid:
-    """The scores of one metric; of sway with details also who is named wrong beside what, and the tasks named most
-    unequally."""
-    table, details = score_table([measured]), measured.details or {}
-    if measured.metric != "sway":
-        return table
-    cells = [cell for cell in details.get("cells", ()) if cell["suggested"]]
-    tasks = [row for row in details.get("tasks", ())[:TASKS] if "beta" in row]
-    rows = table.rows
-    if cells:
-        rows += [RULE, ["named wrong, of those that name a value", "", ""]]
-    for cell in cells:
-        wrong, person = (fixed(cell.get(f"{who}_wrong_of_named", math.nan), 0) for who in ("captioner", "person"))
-        rows.append([f"  {cell['attribute']}, tasks go with {cell['suggested']}", f"{wrong} (people: {person})", ""])
-    if tasks:
-        rows += [RULE, ["named more than by people", "", ""]]
-    for row in tasks:
-        estimate = Estimate(row["beta"], row.get("beta_ci_low"), row.get("beta_ci_high"))
-        rows.append([f"  {row['task']}, with {row['attribute']}", interval(estimate, 1), ""])
-    return Grid(
-        "Sway, captions of 100 [95% interval]",
-        columns("", "score", "verdict"),
-        rows,
-        "Beyond one more person, who reads 0: T to A, how many more captions name a wrong value beside tasks that "
-        "suggest another; A to T, how many more mentions of tasks go with the value, what the images show being the "
-        "same. Errors that do not follow the tasks read 0.",
-    )
+def measurement_tables(measured: Measurement) -> Iterator[Grid]:
+    """The scores of one metric; of sway also who is named wrong beside what, and the tasks named most unequally."""
+    yield score_table([measured])
+    details = measured.details if measured.metric == "sway" else None
+    yield from (grid for grid in (sway_cells(details or {}), sway_tasks(details or {}, top=TASKS)) if grid.rows)
 
 
 def score_table(measurements: Iterable[Measurement]) -> Grid:
@@ -88,57 +65,35 @@ def said_of(measured: Measurement, key: str) -> str:
 
 def comparison_tables(comparison: Comparison) -> Iterator[Grid]:
     """The captioners' scores with their intervals and p-values; then every difference, likewise."""
-    scores = [catalogue.SCORES[key] for key in comparison.scores]
-    rows: dict[str, list[list[Cell]]] = {name: [] for name in comparison.measurements}
-    for name, measured in comparison.measurements.items():
-        for score in scores:
-            p = p_text(comparison.p_values[name].get(score.key, math.nan))
-            rows[name].append([score.label, interval(measured.estimates.get(score.key), score.digits), p])
     yield Grid(
         "Scores [95% interval]",
-        columns("captioner", "score", "", "p"),
-        grouped(([name], of_captioner) for name, of_captioner in rows.items()),
+        columns("captioner", "score", "value") + columns("p", form="p"),
+        [
+            [
+                name,
+                score.label,
+                scored(measured.estimates, score.key),
+                comparison.p_values[name].get(score.key, math.nan),
+            ]
+            for name, measured in comparison.measurements.items()
+            for score in map(catalogue.SCORES.__getitem__, comparison.scores)
+        ],
         "p: how often chance alone would bring a score this far from 0.",
     )
-    count = len(comparison.differences)
-    pairs = groupby(comparison.differences, lambda one: f"{one.first} - {one.second}")
-    yield Grid(
-        "Differences [95% interval]",
-        columns("", "score", "difference", "p", "p, corrected"),
-        grouped(([pair], map(_difference, differences)) for pair, differences in pairs),
-        "The first captioner less the second, on the same images, splits and replicates. Corrected: by Holm's "
-        f"procedure for {'the one difference' if count == 1 else f'all {count:,} differences'}. In bold: below 0.05.",
-    )
-
-
-def _difference(one: Difference) -> list[Cell]:
-    score = catalogue.SCORES[one.score]
-    kind = Strong if one.p_holm < 0.05 else list
-    return kind([score.label, interval(one.estimate, score.digits), p_text(one.p), p_text(one.p_holm)])
+    yield differences([comparison])
 
 
 def intersection_tables(found: Intersections) -> Iterator[Grid]:
     """How many images each intersection has; the crossing's result; its main scores beside each attribute's alone."""
     images: list[list[Cell]] = [[*labels, f"{count:,}"] for labels, count in found.cells.items()]
     yield Grid("Images", columns(*found.alone, "images"), images)
-    yield measurement_table(found.crossed)
-    metric = found.crossed.metric
-    yield Grid(
-        "Each attribute alone, and crossed [95% interval]",
-        columns("attribute", "score", "", "verdict"),
-        grouped(
-            (
-                [name],
-                [
-                    _score(measured, score, score.label, verdict(measured.estimates, score.key))
-                    for score in main_scores(measured.estimates)
-                ],
-            )
-            for name, measured in found.measurements.items()
-        ),
-        "On the same images. Each attribute alone hides its own words, the crossing those of all."
-        + (" The more values, the lower is LIC of a side by chance; the difference is not." if metric == "lic" else ""),
-    )
+    yield score_table([found.crossed])
+    rows = [
+        _score(measured, score, f"{name}: {score.label}", verdict(measured.estimates, score.key))
+        for name, measured in found.measurements.items()
+        for score in main_scores(measured.estimates)
+    ]
+    yield Grid("Each attribute alone, and crossed [95% interval]", columns("", "score", "verdict"), rows, ALONE)
 
 
 def attribution_table(found: ImageAttributions, of: str = "") -> Grid:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from captionbias.analysis.intersections import CROSSING
@@ -12,14 +12,22 @@ from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import DIRECTIONS, Score
 from captionbias.metrics.verdicts import NOTHING, detectable, verdict
-from captionbias.report.grid import Cell, Column, Grid, columns
+from captionbias.report.grid import Cell, Column, Grid, Scored, Strong, columns
 from captionbias.report.matrix import estimates_of, matrix_of
 from captionbias.report.wording import FORMS, pair_name
+from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
+    from captionbias.analysis.compare import Comparison
     from captionbias.metrics import Measurement
 
+SURE = 0.05  # of corrected p-values
+ALONE = (
+    "On the same images. Each attribute alone hides its own words, the crossing those of all. A captioner can be "
+    "fair by each attribute alone and not at an intersection. LIC of one side is lower by chance the more values "
+    "there are; its difference from people is not."
+)
 QUALITY_NAMES = {
     "bleu_4": "BLEU-4",
     "rouge_l": "ROUGE-L",
@@ -37,14 +45,18 @@ def scores(audit: Audit, judged: bool = False) -> Grid:
     rows: list[list[Cell]] = []
     for captioner, score in found:
         measured = audit.measurement(score.metric, captioner)
-        value, low, high = (measured.estimates.get(score.key) or (None, None, None))[:3]
         seen = detectable(measured.estimates, score.key) if score.judged else None
         p = _number(audit.comparisons[score.metric].p_values[captioner].get(score.key, math.nan))
         judged_cells = [p, audit.verdicts.get((captioner, score.key), NOTHING)] if score.judged else [None, None]
-        rows.append([captioner, score.label, value, low, high, seen, *judged_cells])
-    numbers = columns("value", "low", "high", "detectable", "p", form=".3f")
+        rows.append([captioner, score.label, scored(measured.estimates, score.key), seen, *judged_cells])
+    numbers = columns("value", "detectable", form=".3f") + columns("p", form="p")
     names = columns("captioner", "score") + numbers + columns("verdict")
-    return Grid("Scores", names, rows, _scores_meaning([score for _, score in found]))
+    return Grid("Scores [95% interval]", names, rows, _scores_meaning([score for _, score in found]))
+
+
+def scored(estimates: Mapping[str, Estimate], key: str) -> Scored | None:
+    """A score with its digits; None where it is undefined."""
+    return Scored(estimates[key], catalogue.SCORES[key].digits) if key in estimates else None
 
 
 def _scores_of(audit: Audit) -> Iterator[tuple[str, Score]]:
@@ -60,7 +72,7 @@ def _scores_of(audit: Audit) -> Iterator[tuple[str, Score]]:
 def _scores_meaning(scores: Sequence[Score]) -> str:
     """What the columns mean for these scores."""
     keys = {score.key for score in scores}
-    parts = ["low, high: 95% interval over images and trials."]
+    parts = ["Intervals are over images and trials."]
     if any(score.judged for score in scores):
         parts.append("Detectable: a score so far from 0 would get its verdict in four of five samples of this size.")
         parts.append(
@@ -108,31 +120,27 @@ def alone(audit: Audit) -> Grid:
                     if metric in by_metric and key in by_metric[metric].measurements[captioner].estimates:
                         measured = by_metric[metric].measurements[captioner]
                         said = verdict(measured.estimates, key) if catalogue.SCORES[key].judged else None
-                        rows.append([captioner, catalogue.label(key), name, *measured.estimates[key][:3], said])
-    return Grid(
-        "Each attribute alone, and crossed",
-        columns("captioner", "score", "attribute") + columns("value", "low", "high", form=".3f") + columns("verdict"),
-        rows,
-        "On the same images. Each attribute alone hides its own words, the crossing those of all. A captioner can be "
-        "fair by each attribute alone and not at an intersection. LIC of one side is lower by chance the more values "
-        "there are; its difference from people is not.",
-    )
+                        rows.append([captioner, catalogue.label(key), name, scored(measured.estimates, key), said])
+    names = columns("captioner", "score", "attribute") + columns("value", form=".3f") + columns("verdict")
+    return Grid("Each attribute alone, and crossed [95% interval]", names, rows, ALONE)
 
 
-def differences(audit: Audit) -> Grid:
-    """Differences between captioners on the same images."""
+def differences(comparisons: Iterable[Comparison]) -> Grid:
+    """Differences between captioners on the same images, in bold where they are more than chance."""
     rows: list[list[Cell]] = []
-    for comparison in audit.comparisons.values():
-        for one in comparison.differences:
-            numbers = map(_number, (one.difference, one.ci_low, one.ci_high, one.p, one.p_holm))
-            rows.append([one.first, one.second, catalogue.label(one.score), *numbers])
-    numbers_of = columns("first less second", "low", "high", "p", "p, corrected", form=".3f")
+    for one in (one for comparison in comparisons for one in comparison.differences):
+        kind = Strong if one.p_holm < SURE else list
+        difference = Scored(one.estimate, catalogue.SCORES[one.score].digits)
+        ps = map(_number, (one.p, one.p_holm))
+        rows.append(kind([one.first, one.second, catalogue.label(one.score), difference, *ps]))
     return Grid(
-        "Differences",
-        columns("first", "second", "score") + numbers_of,
+        "Differences [95% interval]",
+        columns("first", "second", "score")
+        + columns("first less second", form=".3f")
+        + columns("p", "p, corrected", form="p"),
         rows,
         "On the same images, splits and bootstrap replicates. Corrected: by Holm's procedure, within each "
-        "metric, for the number of differences.",
+        f"metric, for the number of differences. On a terminal in bold: below {SURE}.",
     )
 
 
@@ -169,20 +177,19 @@ def main_part(*rows: Mapping[str, Any]) -> str:
     return next((key for key in keys if any(row.get(key) is not None for row in rows)), "amplification")
 
 
-def sway_tasks(audit: Audit, captioner: str, top: int | None = None) -> Grid:
+def sway_tasks(details: Mapping[str, Any], captioner: str = "captioner", top: int | None = None) -> Grid:
     """The tasks whose naming differs most by value, the contents of the picture being the same."""
-    found = audit.details("sway", captioner)["tasks"][:top]
+    found = details.get("tasks", ())[:top]
     values = list(found[0]["named_captioner"]) if found else []
-    keys = ("beta", "beta_ci_low", "beta_ci_high")
-    rows: list[list[Cell]] = [
-        [row["task"], row["attribute"], *map(row.get, keys)]
-        + [row[f"named_{side}"].get(value) for value in values for side in ("captioner", "person")]
-        for row in found
-    ]
-    shares = [f"of {value}: {who}" for value in values for who in (captioner, "people")]
+    rows: list[list[Cell]] = []
+    for row in found:
+        estimate = Estimate(row["beta"], row.get("beta_ci_low"), row.get("beta_ci_high")) if "beta" in row else None
+        shares = [row[f"named_{side}"].get(value) for value in values for side in ("captioner", "person")]
+        rows.append([row["task"], row["attribute"], estimate and Scored(estimate, 1), *shares])
+    shown = [f"of {value}: {who}" for value in values for who in (captioner, "people")]
     return Grid(
-        "Tasks that are named more for one value",
-        columns("task", "goes with") + columns("named more", "low", "high", form="+.1f") + columns(*shares, form=".1f"),
+        "Tasks that are named more for one value [95% interval]",
+        columns("task", "goes with") + columns("named more", *shown, form=".1f"),
         rows,
         "Named more: how many more mentions in 100 captions where the image has the value, than by a person who names "
         "it as often, what the image shows being the same. Then, of 100 captions of each value's images, those that "
@@ -190,23 +197,20 @@ def sway_tasks(audit: Audit, captioner: str, top: int | None = None) -> Grid:
     )
 
 
-def sway_cells(audit: Audit, captioner: str) -> Grid:
+def sway_cells(details: Mapping[str, Any]) -> Grid:
     """How each value is named beside tasks that suggest each value, captioner beside person."""
-    kinds = ("right", "wrong", "none")
+    kinds = [(kind, who) for kind in ("wrong", "none") for who in ("captioner", "person")]
     rows: list[list[Cell]] = [
         [cell["attribute"], cell["suggested"] or "neither", cell["images"]]
-        + [cell.get(f"{who}_{kind}") for kind in kinds for who in ("captioner", "person")]
-        for cell in audit.details("sway", captioner)["cells"]
+        + [cell.get(f"{who}_{kind}") for kind, who in kinds]
+        for cell in details.get("cells", ())
     ]
+    shown = [f"{kind}, {who}".replace("person", "people") for kind, who in kinds]
     return Grid(
         "True value by what the tasks suggest",
-        (
-            *columns("images of", "tasks suggest"),
-            Column("images", ",.0f"),
-            *columns(*(f"{kind}, {who}" for kind in kinds for who in (captioner, "people")), form=".1f"),
-        ),
+        columns("images of", "tasks suggest") + columns("images", form=",.0f") + columns(*shown, form=".1f"),
         rows,
-        "Of 100 captions. None: no value is named, or several are.",
+        "Of 100 captions. None: no value is named, or several are; the rest are right.",
     )
 
 

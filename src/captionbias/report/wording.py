@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 OBJECTS = ("coco_objects", "coco_names")  # the lexicons whose tasks are objects
 GROUPS = {"female": "women", "male": "men"}
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 # Notes name arguments, for those who measure; a report is also read by others.
 PLAIN = (
     (
@@ -96,11 +95,6 @@ def group(value: str) -> str:
 def images_of(value: str) -> str:
     """The images of a value, in words."""
     return f"of {GROUPS[value.lower()]}" if value.lower() in GROUPS else f"labelled {value}"
-
-
-def in_words(number: int) -> str:
-    """A small number in letters."""
-    return NUMBERS[number] if number < len(NUMBERS) else str(number)
 
 
 def listed(names: Sequence[str]) -> str:

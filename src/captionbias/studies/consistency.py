@@ -32,20 +32,20 @@ class Study:
         """The coefficient of variation of each captioner and their mean, conflicts, and correlation, by score, of
         captioners with a score from every encoder.
         """
-        return {name: self._consistency(values) for name, values in self.scores.items()}
-
-    def _consistency(self, values: Floats) -> dict[str, Any]:
-        whole = ~np.isnan(values).any(axis=1)
-        variation = np.full(len(values), np.nan)
-        variation[whole] = coefficient_of_variation(values[whole])
-        known = variation[~np.isnan(variation)]
-        return {
-            "captioners": int(whole.sum()),
-            "coefficient_of_variation": dict(zip(self.captioners, variation.tolist(), strict=True)),
-            "mean_coefficient_of_variation": float(known.mean()) if len(known) else float("nan"),
-            "conflict_score": conflict_score(values[whole]) if whole.any() else float("nan"),
-            "ranking_consistency": ranking_consistency(values[whole]),
-        }
+        summary = {}
+        for name, values in self.scores.items():
+            whole = ~np.isnan(values).any(axis=1)
+            variation = np.full(len(values), np.nan)
+            variation[whole] = coefficient_of_variation(values[whole])
+            known = variation[~np.isnan(variation)]
+            summary[name] = {
+                "captioners": int(whole.sum()),
+                "coefficient_of_variation": dict(zip(self.captioners, variation.tolist(), strict=True)),
+                "mean_coefficient_of_variation": float(known.mean()) if len(known) else float("nan"),
+                "conflict_score": conflict_score(values[whole]) if whole.any() else float("nan"),
+                "ranking_consistency": ranking_consistency(values[whole]),
+            }
+        return summary
 
     def as_dict(self) -> dict[str, Any]:
         """For a file: what was measured and what follows from it."""

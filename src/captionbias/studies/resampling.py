@@ -12,7 +12,7 @@ import numpy as np
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import CaptionBiasWarning, Labels, check_labels
 from captionbias.captions.values import as_list, image_keys
-from captionbias.io.files import replacing
+from captionbias.io.files import check_ending, replacing
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.protocol import whole_number
 from captionbias.report.wording import FORMS, pair_name
@@ -150,9 +150,8 @@ def predicted_effect(attributes: Any, tasks: Any, weights: Any) -> list[dict[str
     male knife 1 0.5 1.0
     """
     attribute, task = _checked(attributes, tasks)
-    drawn = _checked_weights(weights, len(attribute))
     images, before = _together(attribute.flags, task.flags, np.ones(len(attribute)))
-    after = _together(attribute.flags, task.flags, drawn)[1]
+    after = _together(attribute.flags, task.flags, np.asarray(weights))[1]
     tables = {"images": images.astype(int), "before": before, "after": after}
     rows = [
         {"attribute": attribute.names[a], "task": task.names[t]} | {key: of[a, t].item() for key, of in tables.items()}
@@ -183,14 +182,13 @@ def write_weights(path: str | Path, image_ids: Any, weights: Any) -> None:
     import pandas as pd
 
     path = Path(path)
-    if path.suffix not in (".csv", ".parquet"):
-        raise ValueError(f"path {str(path)!r} ends in neither .csv nor .parquet: name a file of one of these kinds")
+    check_ending(path, ".csv", ".parquet")
     ids = image_keys("image_ids", as_list("image_ids", image_ids))
-    table = pd.DataFrame({"image_id": ids, "weight": _checked_weights(weights, len(ids))})
+    table = pd.DataFrame({"image_id": ids, "weight": weights})
     for row in np.flatnonzero(table["image_id"].duplicated())[:1]:
         raise ValueError(f"image_ids[{row}] repeats {ids[row]}: give each image one row")
     with replacing(path) as part:
-        if path.suffix == ".csv":
+        if path.suffix.lower() == ".csv":
             table.to_csv(part, index=False, lineterminator="\n", encoding="utf-8")
         else:
             table.to_parquet(part, index=False)
@@ -208,17 +206,6 @@ def _checked(attributes: Any, tasks: Any) -> tuple[Labels, Labels]:
     if len(attribute.names) < 2:
         raise ValueError(f"attributes has one value, {attribute.names[0]!r}, in all images: add images of another")
     return attribute, task
-
-
-def _checked_weights(weights: Any, images: int) -> Floats:
-    checked = np.asarray(weights, np.float64)
-    if checked.shape != (images,):
-        raise ValueError(
-            f"weights has shape {checked.shape}, and there are {images:,} images: give one weight for each"
-        )
-    for row in np.flatnonzero(~np.isfinite(checked) | (checked < 0))[:1]:
-        raise ValueError(f"weights[{row}] is {checked[row]}: a weight is a number of 0 or more")
-    return checked
 
 
 def _chosen_tasks(rows: Sequence[Mapping[str, Any]], top: int, unclear: bool, tasks: Labels) -> Integers:

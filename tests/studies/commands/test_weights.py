@@ -124,15 +124,14 @@ ADDS = ROW | {"amplification": 0.1, "amplification_ci_low": 0.05}
 
 
 def dbac_file(*rows):
-    return {"metric": "dbac", "details": {"sources": {"a_to_t": list(rows)}}}
+    return {"metric": "dbac", "scores": {}, "details": {"sources": {"a_to_t": list(rows)}}}
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a man on a bike", "does not say where a DBAC comes from (JSONDecodeError"),
+        ("a man on a bike", "does not say where a DBAC comes from"),
         ([1, 2], "does not say where a DBAC comes from"),
-        ({"metric": "lic", "details": {}}, "does not say where a DBAC comes from (KeyError: 'sources')"),
         ({"comparisons": {"lic": {"results": {"nic": {}}}}}, "give what captionbias measure dbac --output or"),
         (dbac_file(), "no pair of an attribute value and a task clearly adds to the score"),
         (dbac_file(ROW), "no pair of an attribute value and a task"),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.cli.options import FILES, METRICS, Options, metric_options, split_options
-from captionbias.cli.terminal import console, say, steps, write_result
+from captionbias.cli.terminal import say, show, steps, write_plot, write_result
 from captionbias.images.commands.caption import (
     ANNOTATIONS,
     GENERATION,
@@ -70,7 +70,6 @@ def masking(
     from captionbias.images.masking_study import VERSIONS, masking_experiment
     from captionbias.metrics import catalogue
     from captionbias.report.charts import masking_chart
-    from captionbias.report.html import write_chart
     from captionbias.report.terminal import attribution_table, comparison_tables
 
     images = take_images(values)
@@ -92,13 +91,9 @@ def masking(
             **chosen,
         )
     for comparison in study.comparisons.values():
-        for table in comparison_tables(comparison):
-            console.print(table, markup=False)
-    for name, shares in study.attributions.items():
-        console.print(attribution_table(shares, name), markup=False)
+        show(comparison_tables(comparison))
+    show(attribution_table(shares, name) for name, shares in study.attributions.items())
     for comparison in study.comparisons.values():
         say(f"signature {comparison.signature}")
     write_result(study.as_dict(), output)
-    if plot and not console.quiet:
-        write_chart(masking_chart(study), plot, "Bias by what is masked")
-        say(f"the plot is in {plot}")
+    write_plot(masking_chart(study), plot, "Bias by what is masked")

@@ -11,13 +11,13 @@ from captionbias.cli.options import (
     FILES,
     METRICS,
     OUTPUT,
+    PLOT,
     Options,
     metric_options,
     option,
-    result_option,
     split_options,
 )
-from captionbias.cli.terminal import console, named, read_captioners, say, step_lines, write_result
+from captionbias.cli.terminal import named, read_captioners, show, step_lines, write_plot, write_result
 
 SCRATCH = [name for name in RECIPES if name not in ("dense", "lstm-lic")]  # those of the DBAC paper
 ENCODERS: Options = {
@@ -27,12 +27,11 @@ ENCODERS: Options = {
         metavar="<encoder|name=encoder>",
         show_default=False,
     ),
-    "plot": result_option(Path | None, "Write the scores as a plot, as .svg or .html."),
 }
 STUDIED = metric_options(
     "attribute_lexicon", "directions", "vectors", "trials", "seed", "bootstrap", "cache", bootstrap=0
 )
-OPTIONS = CAPTIONERS | FILES | ENCODERS | METRICS | STUDIED | OUTPUT
+OPTIONS = CAPTIONERS | FILES | ENCODERS | METRICS | STUDIED | OUTPUT | PLOT
 
 
 def consistency(
@@ -43,7 +42,6 @@ def consistency(
     Example: captionbias consistency --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
     from captionbias.report.charts import consistency_chart
-    from captionbias.report.html import write_chart
     from captionbias.studies.consistency import consistency as study_of
     from captionbias.studies.tables import consistency_tables
 
@@ -55,9 +53,6 @@ def consistency(
         watch=step_lines(),
         **chosen,
     )
-    for table in consistency_tables(study):
-        console.print(table, markup=False)
+    show(consistency_tables(study))
     write_result(study.as_dict(), output)
-    if plot and not console.quiet:
-        write_chart(consistency_chart(study), plot, "Scores by encoder")
-        say(f"the plot is in {plot}")
+    write_plot(consistency_chart(study), plot, "Scores by encoder")

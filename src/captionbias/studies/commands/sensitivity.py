@@ -10,6 +10,7 @@ from captionbias.cli.options import (
     FILES,
     METRIC,
     OF_PRESET,
+    PLOT,
     Options,
     metric_options,
     option,
@@ -17,7 +18,7 @@ from captionbias.cli.options import (
     split_options,
     switch,
 )
-from captionbias.cli.terminal import complaints, console, read_captioners, say, step_lines, write_result
+from captionbias.cli.terminal import complaints, read_captioners, say, show, step_lines, write_plot, write_result
 
 PANEL = "Choices: repeat one for each value to try; the first is the base's, and a single one stays"
 
@@ -56,9 +57,8 @@ WRITTEN: Options = {
     ),
     "grid": switch("--grid", "Measure every combination of the values.", panel=PANEL),
     "output": result_option(Path | None, "Write everything to this JSON file.", "--output", "--json"),
-    "plot": result_option(Path | None, "Write the specification curves as a plot, as .svg or .html."),
 }
-OPTIONS = CAPTIONERS | FILES | CHOICES | OTHERS | WRITTEN
+OPTIONS = CAPTIONERS | FILES | CHOICES | OTHERS | WRITTEN | PLOT
 
 
 def sensitivity(inject: bool, grid: bool, output: Path | None, plot: Path | None, **values: Any) -> None:
@@ -71,7 +71,6 @@ def sensitivity(inject: bool, grid: bool, output: Path | None, plot: Path | None
     """
     from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
     from captionbias.report.charts import specification_chart
-    from captionbias.report.html import write_chart
     from captionbias.report.sensitivity import moves, specifications
 
     if inject:
@@ -81,15 +80,12 @@ def sensitivity(inject: bool, grid: bool, output: Path | None, plot: Path | None
     chosen |= {name: values[name] for name in CHOICES if values[name] is not None}
     captioners = read_captioners(**files)
     study = sensitivity_of(captioners, grid=grid, watch=step_lines(), progress=complaints.is_terminal or None, **chosen)
-    for table in (*(specifications(study, name) for name in study.captioners), moves(study)):
-        console.print(table, markup=False)
+    show([*(specifications(study, name) for name in study.captioners), moves(study)])
     images = len(next(iter(captioners.values())))
     say(f"\n{images:,} images")
     say(f"signature of the base {study.specifications[0].signature}")
     write_result({"images": images, **study.as_dict()}, output)
-    if plot and not console.quiet:
-        write_chart(specification_chart(study), plot, "How much hangs on choices")
-        say(f"the plot is in {plot}")
+    write_plot(specification_chart(study), plot, "How much hangs on choices")
 
 
 def _inject(output: Path | None, **values: Any) -> None:
@@ -97,7 +93,7 @@ def _inject(output: Path | None, **values: Any) -> None:
     from captionbias.studies.power import power
     from captionbias.studies.tables import power_table
 
-    for name, (_, default) in (CHOICES | OTHERS | WRITTEN).items():
+    for name, (_, default) in (CHOICES | OTHERS | WRITTEN | PLOT).items():
         if name not in sway.options() and values.get(name, default) != default:
             raise ValueError(f"{name} is no option of inject=True, which measures sway; leave it out")
     files, chosen = split_options(values)
@@ -108,7 +104,7 @@ def _inject(output: Path | None, **values: Any) -> None:
                 raise ValueError(f"{name} is given more than once: inject=True tries no choices; give it once")
     captions = next(iter(read_captioners(**files).values()))
     curves = power(captions, watch=step_lines(), **sway.accepted(chosen))
-    console.print(power_table(curves), markup=False)
+    show([power_table(curves)])
     say(f"\n{curves.images:,} images")
     say(f"signature {curves.signature}")
     write_result(curves.as_dict(), output)

@@ -8,8 +8,8 @@ from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from captionbias.cli.options import FILES, DirectionName, Options, argument, column_option, file_option, result_option
-from captionbias.cli.terminal import console, say
+from captionbias.cli.options import FILES, Options, argument, column_option, file_option, result_option
+from captionbias.cli.terminal import say, show
 
 if TYPE_CHECKING:
     from captionbias.report.grid import Grid
@@ -37,7 +37,7 @@ OPTIONS: Options = {
         show_default="gender",
     ),
     "task_column": FILES["task_column"],
-    "direction": result_option(DirectionName | None, "Pairs of one direction only.", metavar="<a_to_t|t_to_a>"),
+    "direction": result_option(str | None, "Pairs of one direction only.", metavar="<a_to_t|t_to_a>"),
     "top": result_option(int, "Pairs to take: those that add most to net DBAC.", default=10, min=1),
     "unclear": result_option(bool, "Take pairs too whose interval holds 0.", default=False),
     "output": result_option(Path, "The weights, as .csv or .parquet.", default=Path("weights.csv")),
@@ -49,7 +49,7 @@ def weights(
     attributes: str,
     tasks: str | None,
     captioner: str | None,
-    direction: DirectionName | None,
+    direction: str | None,
     top: int,
     unclear: bool,
     output: Path,
@@ -84,29 +84,25 @@ def weights(
     say(f"Pairs that add most to the score ({' or '.join(forms)}):")
     for row in taken:
         say(in_words(row))
-    console.print()
-    console.print(_effect_table(effect, taken), markup=False)
+    say("")
+    show([_effect_table(effect, taken)])
     span = f"weights from {image_weights.min():.2f} to {image_weights.max():.2f}, 1 on average"
     say(f"\n{len(images):,} images, {span}, are in {output}")
     for line in _uses(output):
         say(line)
 
 
-def _read_rows(file: Path, captioner: str | None, direction: DirectionName | None) -> list[Row]:
+def _read_rows(file: Path, captioner: str | None, direction: str | None) -> list[Row]:
     """The rows of the captioner's sources, of one direction or of all that were measured."""
+    from captionbias.report.rows import results_in
+
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        if "comparisons" in content:
-            results = content["comparisons"]["dbac"]["results"]
-        else:
-            each = content.get("results", {"": content})
-            results = {name: result.get("metrics", {"dbac": result})["dbac"] for name, result in each.items()}
-        sources = {name: of_captioner["details"]["sources"] for name, of_captioner in results.items()}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ValueError(
-            f"{file} does not say where a DBAC comes from ({type(error).__name__}: {error}): give what {WRITTEN_BY} "
-            "wrote"
-        ) from error
+        found = results_in(json.loads(file.read_text(encoding="utf-8")))
+        sources = {name: scores["details"]["sources"] for name, metric, scores in found if metric == "dbac"}
+    except (KeyError, TypeError, ValueError, AttributeError):
+        sources = {}
+    if not sources:
+        raise ValueError(f"{file} does not say where a DBAC comes from: give what {WRITTEN_BY} wrote")
     if captioner is None and len(sources) > 1:
         raise ValueError(f"{file} has several captioners: name one of {', '.join(sources)} with --captioner")
     if captioner is not None and captioner not in sources:
