@@ -17,7 +17,7 @@ from gradio_client.exceptions import AppError
 
 import captionbias
 from captionbias.app.uploads import image_wing
-from captionbias.attackers import placement
+from captionbias.attackers import engine
 from captionbias.synthetic import draw, plant
 from tests.app.conftest import annotated, packed, picture, write_csv
 from tests.patience import PATIENCE
@@ -92,7 +92,7 @@ def test_images_become_scores_and_their_python_gives_the_same(client, uploads, t
             Path("images", Path(member.filename).name).write_bytes(archive.read(member))
     Path("instances.json").write_bytes(uploads["annotations"].read_bytes())
     monkeypatch.setenv("CAPTIONBIAS_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(placement, "cores", lambda: 1)  # processes take longer to start than these judges to train
+    monkeypatch.setattr(engine, "cores", lambda: 1)  # processes take longer to start than these judges to train
     exec(paths["again.py"].read_text().replace("print(", "print(again := "), variables := {})
     again = variables["again"]
     keys = [key for key in again if key.startswith("imagecaptioner2")]

@@ -14,6 +14,7 @@ import termios
 import threading
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -141,11 +142,11 @@ def test_long_trainings_on_a_cpu_are_warned_of_once_and_only_where_progress_is_n
         warnings.simplefilter("always")
         with monkeypatch.context() as patch:
             patch.setattr(progress, "LONG", 3600)
-            run_trials(trials, find_attacker("rnn"), placement="plain", progress=shown, cache=False)
+            run_trials(trials, replace(find_attacker("rnn"), placement="plain"), progress=shown, cache=False)
         assert not caught, "what takes a moment"
         for encoder in ("rnn", "bow"):
-            run_trials(trials, find_attacker(encoder), placement="plain", progress=shown)
-            run_trials(trials, find_attacker(encoder), placement="plain", progress=shown)  # from the cache
+            run_trials(trials, replace(find_attacker(encoder), placement="plain"), progress=shown)
+            run_trials(trials, replace(find_attacker(encoder), placement="plain"), progress=shown)  # from the cache
     texts = [str(one.message) for one in caught if one.category is CaptionBiasWarning]
     if shown is None or shown is True:
         (text,) = texts

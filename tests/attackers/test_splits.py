@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.attackers.splits import SMALLEST_CLASS, balanced_split, stratified_split
+from captionbias.attackers.base import SMALLEST_CLASS, balanced_split, stratified_split
 
 SPLITS = [balanced_split, stratified_split]
 SEARCH = settings(deadline=None, max_examples=60)

@@ -129,7 +129,7 @@ class Captions:
     def columns(self, rows: Iterable[int]) -> dict[str, Any]:
         """The columns of the images in these rows, as `check_captions` takes them."""
         columns = {name: getattr(self, name) for name in COLUMNS}
-        return {name: column and [column[row] for row in rows] for name, column in columns.items()}
+        return {name: column and tuple(column[row] for row in rows) for name, column in columns.items()}
 
     def _with_words_of(self, other: Captions) -> Captions:
         object.__setattr__(other, "_human_words", self._human_words)  # of the same human captions, split once

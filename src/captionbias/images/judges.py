@@ -18,8 +18,8 @@ import numpy as np
 
 from captionbias.arrays import Array, Floats, Integers
 from captionbias.attackers.base import Trial
-from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.models import Model, find_model, first_line
+from captionbias.attackers.ranks import device
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.registry import Attacker, computes_bf16
 from captionbias.images import needs_images

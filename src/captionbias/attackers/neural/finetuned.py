@@ -18,8 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from captionbias.arrays import Integers
-from captionbias.attackers import batches
 from captionbias.attackers.base import Examples, Fitted, Trial
+from captionbias.attackers.neural import fitting
 from captionbias.attackers.neural.fitting import Learner, own_random_numbers
 from captionbias.attackers.neural.networks import normalized_mlp
 from captionbias.attackers.pretrained.encoding import (
@@ -66,7 +66,7 @@ def fit(
 def _steps(trial: Trial, schedule: Schedule, checkpoint: Checkpoint) -> Iterator[Integers]:
     """The captions of each step that is left; epochs and steps have their own random numbers, wherever one goes on."""
     every = chain.from_iterable(
-        batches.epoch(trial, schedule, np.random.default_rng([trial.seed, 2, number]))
+        fitting.epoch(trial, schedule, np.random.default_rng([trial.seed, 2, number]))
         for number in range(schedule.epochs)
     )
     for number, rows in islice(enumerate(every), checkpoint.restore(), None):

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias.arrays import Floats32
-from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.embeddings import Embeddings, embed, in_16_bits
 from captionbias.attackers.pretrained.encoding import all_cores, reading, refuse_missing
 from captionbias.attackers.pretrained.models import IMAGE_LIBRARIES, PROCESSORS, Model, find_model
-from captionbias.attackers.ranks import share
+from captionbias.attackers.ranks import device, share
 from captionbias.io.store import Store
 
 if TYPE_CHECKING:
