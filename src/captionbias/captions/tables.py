@@ -284,20 +284,27 @@ def _parquet(path: File) -> Table:
     from pyarrow.parquet import ParquetFile, read_schema
 
     def read(column: str) -> list[Any]:
-        # damage below the schema shows only now
-        with _explained(path), path.open("rb") as opened, ParquetFile(opened) as file:
-            leaves = [file.schema.column(place) for place in range(len(file.schema))]
-            places = [place for place, leaf in enumerate(leaves) if f"{leaf.path}.".startswith(f"{column}.")]
-            groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
-            chunks = {leaves[place].path: [group.column(place) for group in groups] for place in places}
-            _check_size(
-                path,
-                column,
-                file.metadata.num_rows,
-                sum(chunk.total_uncompressed_size for of_leaf in chunks.values() for chunk in of_leaf),
-            )
-            packed = [leaf for leaf, of_leaf in chunks.items() if of_leaf and all(map(_has_dictionary, of_leaf))]
-            return _unpacked(path, column, ParquetFile(opened, metadata=file.metadata, read_dictionary=packed))
+        """Some rows at a time: a text of a small file's dictionary may be in every row."""
+        values: list[Any] = []
+        cells = size = 0
+        with _explained(path), path.open("rb") as opened:  # damage below the schema shows only now
+            metadata = ParquetFile(opened).metadata
+            groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+            chunks = zip(*(map(group.column, range(metadata.num_columns)) for group in groups), strict=True)
+            packed = [of_leaf[0].path_in_schema for of_leaf in chunks if all(map(_has_dictionary, of_leaf))]
+            file = ParquetFile(opened, metadata=metadata, read_dictionary=packed)
+            for group in range(len(groups)):  # each has a dictionary of its own
+                for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=[column]):
+                    more = _cells_and_bytes(batch.column(0))
+                    cells, size = cells + more[0], size + more[1]
+                    if cells > MOST_CELLS or size > MOST_BYTES:
+                        raise ValueError(
+                            f"{path}: column '{column}' unpacks to {cells:,} cells and {size / 1e6:,.0f} MB or more; "
+                            f"the limit is {MOST_CELLS:,} cells and {MOST_BYTES / 1e6:,.0f} MB: give fewer rows, or "
+                            "read the file in Python and pass the table"
+                        )
+                    values += _values(batch.column(0))
+        return values
 
     with path.open("rb") as opened:
         return Table(str(path), tuple(read_schema(opened).names), read)
@@ -308,20 +315,6 @@ def _has_dictionary(chunk: Any) -> bool:
     encodings = set(chunk.encodings)
     able = chunk.physical_type == "BYTE_ARRAY" and encodings <= {*DICTIONARIES, "PLAIN", "RLE", "BIT_PACKED"}
     return able and not encodings.isdisjoint(DICTIONARIES)
-
-
-def _unpacked(path: File, column: str, file: Any) -> list[Any]:
-    """A column's values, some rows at a time: what the file says of its size may be wrong, and a text of its dictionary
-    may be in every row."""
-    values: list[Any] = []
-    cells = size = 0
-    for group in range(file.num_row_groups):  # each has a dictionary of its own
-        for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=[column]):
-            of_batch = _cells_and_bytes(batch.column(0))
-            cells, size = cells + of_batch[0], size + of_batch[1]
-            _check_size(path, column, cells, size)
-            values += _values(batch.column(0))
-    return values
 
 
 def _cells_and_bytes(array: Any) -> tuple[int, int]:
@@ -354,12 +347,3 @@ def _values(array: Any) -> list[Any]:
             None if length is None else list(islice(entries, length)) for length in array.value_lengths().to_pylist()
         ]
     return as_list("column", array)
-
-
-def _check_size(path: File, column: str, cells: int, size: int) -> None:
-    if cells > MOST_CELLS or size > MOST_BYTES:
-        raise ValueError(
-            f"{path}: column '{column}' unpacks to {cells:,} cells and {size / 1e6:,.0f} MB or more; the limit "
-            f"is {MOST_CELLS:,} cells and {MOST_BYTES / 1e6:,.0f} MB: give fewer rows, or read the file in Python and "
-            "pass the table"
-        )
