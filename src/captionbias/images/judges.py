@@ -191,10 +191,11 @@ class ModelJudge:
     def fit(self, trial: Trial) -> Judged:
         """Fine-tune the model, or take it as it is, and score the test captions."""
         from captionbias.attackers.neural.fitting import own_random_numbers
-        from captionbias.attackers.pretrained.encoding import all_cores, no_threads_of_tokenizers
+        from captionbias.attackers.pretrained.encoding import no_threads_of_tokenizers
+        from captionbias.attackers.workers import cores, threads
 
         texts = self._texts(trial)
-        with all_cores(), no_threads_of_tokenizers():
+        with threads(cores()), no_threads_of_tokenizers():
             if self.schedule is None:
                 return judged(trial, partial(self._answered_once, texts))
             with own_random_numbers(trial.seed, self.device):

@@ -19,8 +19,9 @@ from torch.nn import functional
 from captionbias.arrays import Floats, Integers
 from captionbias.attackers.base import Trial
 from captionbias.attackers.neural import fitting
-from captionbias.attackers.neural.fitting import one_thread, own_random_numbers
+from captionbias.attackers.neural.fitting import own_random_numbers
 from captionbias.attackers.recipes import Schedule
+from captionbias.attackers.workers import threads
 from captionbias.images.judging import Judged, judged, train
 
 Pixels = npt.NDArray[np.uint8]
@@ -41,7 +42,7 @@ def fit(
     device: torch.device,
 ) -> Judged:
     """Train a judge for a trial; `pixels`: the image of each row, `(rows, side, side, 3)`."""
-    with one_thread(), own_random_numbers(trial.seed, device):
+    with threads(1), own_random_numbers(trial.seed, device):
         judge = SmallJudge(trial, pixels, prompt, answers, device)
         train(trial, judge.network, judge.backward, judge.answer, schedule)
     return judged(trial, judge.answer)

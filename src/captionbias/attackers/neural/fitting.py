@@ -16,6 +16,7 @@ from captionbias.arrays import Ids, Integers
 from captionbias.attackers.base import Trial, TrialScores, score_classes, score_tasks
 from captionbias.attackers.reader import Reader, centred
 from captionbias.attackers.recipes import Schedule
+from captionbias.attackers.workers import threads
 
 UNKNOWN_ROW, PADDING_ROW, FIRST_WORD_ROW = 0, 1, 2
 POOL = 100
@@ -76,17 +77,6 @@ def pad(trial: Trial, numbers: Ids, rows: Integers) -> tuple[Integers, Integers]
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Sums are then made in one order whatever the machine is busy with; for nets this small threads gain nothing."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
-@contextmanager
 def own_random_numbers(seed: int, device: torch.device) -> Iterator[None]:
     """Torch's random numbers are a trial's own in here, and go on afterwards as if nothing had been drawn."""
     with _one_at_a_time, torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
@@ -126,7 +116,7 @@ def fit(
     `(captions, outputs)`. Every random number is the trial's own.
     """
     words, count = vocabulary(trial)
-    with one_thread(), own_random_numbers(trial.seed, device):
+    with threads(1), own_random_numbers(trial.seed, device):
         network = make(count, outputs(trial))
         if base_rates:
             start_at_base_rates(network.get_submodule("head"), trial)

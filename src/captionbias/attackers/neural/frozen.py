@@ -23,7 +23,6 @@ from captionbias.attackers.neural.fitting import (
     Learner,
     adam,
     epochs,
-    one_thread,
     outputs,
     own_random_numbers,
     start_at_base_rates,
@@ -41,6 +40,7 @@ from captionbias.attackers.pretrained.encoding import (
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.reader import NO_WORD, Reader, centred, of_equal_length
 from captionbias.attackers.recipes import Frozen
+from captionbias.attackers.workers import threads
 from captionbias.io.store import Store
 from captionbias.text.tokens import Tokens
 
@@ -67,7 +67,7 @@ class FrozenEncoder:
             self.tables[trial.examples] = self._embedded(trial.examples)
         captions = self.tables[trial.examples]
         numbered = replace(trial, examples=captions.numbered)
-        with one_thread(), own_random_numbers(trial.seed, self.device):
+        with threads(1), own_random_numbers(trial.seed, self.device):
             network = OnTable(captions.table, self._head(numbered, captions.table.shape[1])).to(self.device)
             learner = Learner(numbered, np.arange(len(captions.table), dtype=np.int32), network, "fp32")
             learner.train(adam(network, self.recipe.schedule), epochs(numbered, self.recipe.schedule))
