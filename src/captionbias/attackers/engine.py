@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -12,13 +11,13 @@ from functools import partial
 from pathlib import Path
 
 from captionbias.attackers.base import Fitted, Trial, TrialScores
-from captionbias.attackers.ranks import device, rank_and_size, share
+from captionbias.attackers.ranks import rank_and_size, share
 from captionbias.attackers.registry import Attacker
 from captionbias.attackers.stored_trials import load_scores, save_scores, trial_key
 from captionbias.attackers.workers import cores, in_workers
 from captionbias.captions import CaptionBiasWarning
 from captionbias.io.store import Store, open_store
-from captionbias.progress import Progress, reported, warn_of_cpu
+from captionbias.progress import Progress, reported
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +93,9 @@ def run_trials(
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; each of them
             must make the same call, and gets all results.
         progress: True for a progress bar; None for one, or for log lines without a terminal or notebook, if it takes
-            longer than a few seconds; both with a warning if neural attackers take long on a CPU. False for nothing.
-            Or a function to call in this thread with the numbers of finished and of all trials: once before the first
-            and after each, those from the cache too. What it raises ends the run and is raised here. Of several
-            processes rank 0 alone shows or calls it, for its own share.
+            longer than a few seconds; False for nothing. Or a function to call in this thread with the numbers of
+            finished and of all trials: once before the first and after each, those from the cache too. What it raises
+            ends the run and is raised here. Of several processes rank 0 alone shows or calls it, for its own share.
     """
     jobs = [
         Job(number, trial, trial_key(trial, attacker.identity, attacker.reads_words), trial in keep)
@@ -111,10 +109,7 @@ def run_trials(
 
     def train(positions: Sequence[int]) -> Generator[tuple[int, TrialScores], None, None]:
         own = [*wanted, *(jobs[position] for position in positions if not jobs[position].keep)]
-        with (
-            reported(progress, attacker.name) as report,
-            closing(_finished(own, attacker, store, progress)) as finished,
-        ):
+        with reported(progress, attacker.name) as report, closing(_finished(own, attacker, store)) as finished:
             report(0, len(own))
             for number, (job, scores) in enumerate(finished, start=1):
                 if job.keep:
@@ -131,7 +126,7 @@ def run_trials(
     return [replace(scores, fitted=fitted.get(number)) for number, scores in enumerate(done)]
 
 
-def _finished(jobs: Sequence[Job], attacker: Attacker, store: Store | None, progress: Progress) -> Finished:
+def _finished(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
     """Those in the cache first, then those that have to be trained, as they are finished."""
     missing = []
     for job in jobs:
@@ -153,11 +148,6 @@ def _finished(jobs: Sequence[Job], attacker: Attacker, store: Store | None, prog
 
     # The products are small: threads would fight over them, and add up in another order on another machine.
     with threadpool_limits(1), closing(PLACEMENTS[attacker.placement](missing, attacker, store)) as trained:
-        began = time.monotonic()
-        for number, one in enumerate(trained):
-            if number == 0 and progress in (True, None) and attacker.precision and device().type == "cpu":
-                at_once = 1 if attacker.placement == "plain" else cores()
-                warn_of_cpu(attacker.name, len(missing), at_once, time.monotonic() - began)
-            yield one
+        yield from trained
     if store:
         store.trim()
