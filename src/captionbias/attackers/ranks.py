@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from captionbias.attackers.base import TrialScores
 from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
@@ -120,7 +120,10 @@ def _completed(
             f"rank 0, its launcher or its machine is gone ({reason}): look at its output; finished trials are kept, "
             "run again to go on"
         ) from error
-    return {position: result for one in packed for position, result in _unpacked(one).items()} | own
+    # Scores of trials and plain data; no other pickle is read, as it could run code.
+    admitted = ARRAYS | {"captionbias.attackers.base.TrialScores": TrialScores}
+    unpacked = (read_plain_pickle(io.BytesIO(one), admitted) for one in packed)
+    return {position: result for one in unpacked for position, result in one.items()} | own
 
 
 def _store() -> Store:
@@ -167,9 +170,3 @@ def _end(store: Store, rank: int, size: int) -> None:
             _put_by(store, other, "end", MEETING_SECONDS)
         for part in itertools.chain.from_iterable(_put_by(store, other, "results", 0) for other in range(size)):
             store.delete_key(part)
-
-
-def _unpacked(results: bytes) -> Any:
-    """Scores of trials and plain data; no other pickle is read, as it could run code."""
-    admitted = ARRAYS | {"captionbias.attackers.base.TrialScores": TrialScores}
-    return read_plain_pickle(io.BytesIO(results), admitted)

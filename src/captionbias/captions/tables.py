@@ -164,8 +164,6 @@ def table_from_file(path: File) -> Table:
     with _explained(path):
         if not path.exists():
             raise ValueError(f"{path} does not exist: check the path")
-        if not path.is_file():
-            raise ValueError(f"{path} is a device or a pipe: save what it gives as a file")
         if path.suffix.lower() not in openers:
             raise ValueError(f"{path} has the unknown extension '{path.suffix}': give one of {', '.join(openers)}")
         with path.open("rb") as file:
