@@ -75,9 +75,6 @@ def test_a_training_has_one_thread_of_blas_and_the_process_has_those_it_had(clas
     torch.set_num_threads(before)
 
 
-# --- which process trains ---
-
-
 # --- what goes wrong ---
 
 
