@@ -17,7 +17,7 @@ from rich.table import Table
 
 from captionbias.attackers.convex import FittedConvex
 from captionbias.attackers.reader import Reader
-from captionbias.explain import explain
+from captionbias.explain import Attributions, explain
 from captionbias.explain.contributions import contributions
 from captionbias.metrics import Measurement, lic
 
@@ -51,27 +51,40 @@ def show_speed(attacker: FittedConvex | Reader) -> None:
     torch.set_num_threads(1)
     tokens = attacker.trial.examples.tokens
     started, busy = time.perf_counter(), time.process_time()
-    found = contributions(attacker, np.arange(len(tokens)))
+    _, largest = contributions(attacker, np.arange(len(tokens)))
     table = Table(
         "captions", "distinct", "seconds", "of the processor", "largest delta", title="explaining all captions"
     )
     distinct = len(np.unique(tokens.fingerprints()))
     seconds, busy = time.perf_counter() - started, time.process_time() - busy
-    table.add_row(f"{len(tokens):,}", f"{distinct:,}", f"{seconds:.1f}", f"{busy:.1f}", f"{found.largest_delta:.2g}")
+    table.add_row(f"{len(tokens):,}", f"{distinct:,}", f"{seconds:.1f}", f"{busy:.1f}", f"{largest:.2g}")
     console.print(table)
     if not isinstance(attacker, FittedConvex):
         tests = attacker.trial.test
         quick, Reader.n_steps = Reader.n_steps, FINE_STEPS
-        fine = contributions(attacker, tests).values
+        fine, _ = contributions(attacker, tests)
         Reader.n_steps = quick
-        gaps = np.abs(contributions(attacker, tests).values - fine)
+        gaps = np.abs(contributions(attacker, tests)[0] - fine)
         console.print(f"a word's value against {FINE_STEPS} steps: largest difference {gaps.max():.2g}")
+
+
+def normalized(found: Attributions, number: int) -> list[float]:
+    """The published average of a class in each trial: of captions that the attacker gets right, values at length 1."""
+    captions, toward = len(found.tokens), found.values[:, number]
+    sums = np.bincount(found.tokens.rows, toward, minlength=captions)
+    length = np.sqrt(np.bincount(found.tokens.rows, toward**2, minlength=captions))
+    right = (found.truth == number) & (found.scores.argmax(axis=1) == number) & (length > 0)
+    of_trials = (right & (found.trials == trial) for trial in range(found.trials.max() + 1))
+    return [float((sums[chosen] / length[chosen]).mean()) for chosen in of_trials if chosen.any()]
 
 
 def show_words(measured: Measurement, captioner: str, words: int) -> None:
     found = explain(measured)
     by_class, by_word = found.by_class(), found.by_word()
     columns = ("score", "sum", "normalized", "normalized_std")
+    for number, row in enumerate(by_class.values()):
+        means = normalized(found, number)
+        row |= {"normalized": np.mean(means), "normalized_std": np.std(means, ddof=1) if len(means) > 1 else 0.0}
     table = Table(
         "class", "captions", *columns, "published", title=f"averages of a class, {found.trials.max() + 1} trials"
     )

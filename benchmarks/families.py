@@ -605,7 +605,7 @@ def captioned(model: Path, images: list[Image.Image]) -> None:
 
 def judged(model: Path, images: list[Image.Image]) -> None:
     said, rows = tokenize(["a dog on the street"] * IMAGES), np.arange(IMAGES)
-    trial = Trial("trial", Examples(said, rows % 2, 2), rows[:0], rows, 0)
+    trial = Trial(Examples(said, rows % 2, 2), rows[:0], rows, 0)
     question = Question(images, PROMPTS["gender"], ("female", "male"))
     fitted = find_judge(str(model), question, as_is=True).fit(trial)
     if not np.isfinite(fitted.answer(rows)).all():

@@ -41,14 +41,20 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
-from captionbias.attackers.base import Examples, Trial, TrialScores, score_classes, score_tasks
-from captionbias.attackers.batches import PADDING_ROW, vocabulary
+from captionbias.attackers.base import (
+    Examples,
+    Trial,
+    TrialScores,
+    balanced_split,
+    score_classes,
+    score_tasks,
+    stratified_split,
+)
 from captionbias.attackers.engine import run_trials
-from captionbias.attackers.neural.fitting import outputs
+from captionbias.attackers.neural.fitting import PADDING_ROW, outputs, vocabulary
 from captionbias.attackers.neural.networks import positions
 from captionbias.attackers.recipes import RECIPES, Recipe, Recurrent
 from captionbias.attackers.registry import Attacker, find_attacker
-from captionbias.attackers.splits import balanced_split, stratified_split
 from captionbias.attackers.workers import cores
 from captionbias.metrics import dbac as measure_dbac
 from captionbias.scores import lic as lic_of_captions
@@ -164,14 +170,14 @@ def planted_questions(captions: int) -> dict[str, Examples]:
 
 def trials_of(examples: Examples, trials: int) -> list[Trial]:
     halves = np.arange(len(examples.tokens)) % 2
-    return [Trial(f"seed {seed}", examples, *stratified_split(halves, 0.2, seed), seed) for seed in range(trials)]
+    return [Trial(examples, *stratified_split(halves, 0.2, seed), seed) for seed in range(trials)]
 
 
 def lic_trials(captions: Sequence[str], attributes: Sequence[str], trials: int) -> list[Trial]:
     """Those that `lic-2022` trains on these captions."""
     classes = classes_of(attributes)
     examples = Examples(masked(captions, "gender"), classes, 2)
-    return [Trial(f"seed {seed}", examples, *balanced_split(classes, 0.1, seed), seed) for seed in range(trials)]
+    return [Trial(examples, *balanced_split(classes, 0.1, seed), seed) for seed in range(trials)]
 
 
 def with_epochs(attacker: Attacker, epochs: int) -> Attacker:
@@ -180,7 +186,9 @@ def with_epochs(attacker: Attacker, epochs: int) -> Attacker:
 
 
 def train(trials: Sequence[Trial], attacker: Attacker, placement: str | None = None) -> list[TrialScores]:
-    return run_trials(trials, attacker, cache=False, distributed=False, placement=placement)
+    return run_trials(
+        trials, replace(attacker, placement=placement or attacker.placement), cache=False, distributed=False
+    )
 
 
 def start(attacker: Attacker, placement: str | None = None) -> float:

@@ -16,7 +16,7 @@ from captionbias._version import __version__ as __version__
 _HOMES = {
     "captionbias.metrics": "ba_mals dbac directional_ba dpa gender_error label_leakage lic multi_directional_ba sway",
     "captionbias.metrics.measurement": "Measurement",
-    "captionbias.captions": "CaptionBiasWarning Captions captions_from_table check_captions cross read_captions",
+    "captionbias.captions": "CaptionBiasWarning Captions check_captions cross read_captions",
     "captionbias.captions.captioned": "captioned_labels",
     "captionbias.images.imagecaptioner2": "imagecaptioner2",
     "captionbias.text": "Lexicon load_lexicon",
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from captionbias.captions import CaptionBiasWarning as CaptionBiasWarning
     from captionbias.captions import Captions as Captions
     from captionbias.captions import captioned_labels as captioned_labels
-    from captionbias.captions import captions_from_table as captions_from_table
     from captionbias.captions import check_captions as check_captions
     from captionbias.captions import cross as cross
     from captionbias.captions import read_captions as read_captions

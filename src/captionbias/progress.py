@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from typing import TypeAlias
-
-from captionbias.warnings import CaptionBiasWarning
 
 # True for a bar at once, False for nothing, None for a bar or log lines of what takes long, or what to call with how
 # many trials are finished and how many there are.
@@ -24,7 +20,6 @@ Report: TypeAlias = Callable[[int, int], None]
 Watch: TypeAlias = Callable[[str, float], None]
 
 BAR_AFTER, BAR_EVERY, LINE_EVERY = 5.0, 0.5, 30.0  # seconds
-LONG = 60.0  # seconds that all trainings on a CPU take, for a warning
 logger = logging.getLogger("captionbias")
 _silent: ContextVar[bool] = ContextVar("silent", default=False)
 
@@ -91,19 +86,6 @@ def told_if_long(doing: str, unit: str = "", at_once: bool = False) -> Iterator[
     finally:
         done.set()
         thread.join()
-
-
-def warn_of_cpu(name: str, attackers: int, at_once: int, first: float) -> None:
-    """Say how long neural attackers train on a CPU, if it is long, by the seconds that the first took."""
-    seconds = first * math.ceil(attackers / at_once)
-    if attackers > at_once and seconds > LONG:
-        warnings.warn(
-            f"{attackers} attackers ({name}) train on a CPU, {at_once} at once: about {duration(seconds)}, as the "
-            f"first took {duration(first)}. preset='fast' of lic and dbac takes seconds, encoder='linear' of dpa "
-            "and label_leakage too; progress=False silences this",
-            CaptionBiasWarning,
-            stacklevel=2,
-        )
 
 
 def duration(seconds: float) -> str:

@@ -12,7 +12,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from captionbias.attackers import placement
+from captionbias.attackers import engine
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.recipes import RECIPES, Bag
 from captionbias.text import tokenize
@@ -35,7 +35,7 @@ def _trial(n: int = 300, classes: int = 2, signal: float = 1.0, seed: int = 0, t
             _insert(random, caption, f"sign{target}")
     examples = Examples(tokenize(list(map(" ".join, captions))), targets, classes)
     rows = random.permutation(n)
-    return Trial(f"classes {seed}", examples, np.sort(rows[test:]), np.sort(rows[:test]), seed)
+    return Trial(examples, np.sort(rows[test:]), np.sort(rows[:test]), seed)
 
 
 def _task_trial(n: int = 300, tasks: int = 4, signal: float = 1.0, seed: int = 0, test: int = 100) -> Trial:
@@ -46,7 +46,7 @@ def _task_trial(n: int = 300, tasks: int = 4, signal: float = 1.0, seed: int = 0
         _insert(random, captions[row], f"task{task}")
     rows = random.permutation(n)
     examples = Examples(tokenize(list(map(" ".join, captions))), flags, tasks)
-    return Trial(f"tasks {seed}", examples, np.sort(rows[test:]), np.sort(rows[:test]), seed)
+    return Trial(examples, np.sort(rows[test:]), np.sort(rows[:test]), seed)
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +62,7 @@ def task_trial():
 @pytest.fixture
 def two_workers(monkeypatch) -> None:
     """As on a machine of two cores, which every machine can play."""
-    monkeypatch.setattr(placement, "cores", lambda: 2)
+    monkeypatch.setattr(engine, "cores", lambda: 2)
 
 
 @pytest.fixture

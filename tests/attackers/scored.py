@@ -18,4 +18,4 @@ def by_words(
     train: Sequence[str], targets: Sequence[int], test: Sequence[str], truth: Sequence[int], outputs: int = 2
 ) -> Trial:
     examples = Examples(tokenize([*train, *test]), np.array([*targets, *truth]), outputs)
-    return Trial("by words", examples, np.arange(len(train)), np.arange(len(train), len(train) + len(test)), 0)
+    return Trial(examples, np.arange(len(train)), np.arange(len(train), len(train) + len(test)), 0)

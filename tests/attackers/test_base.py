@@ -1,4 +1,4 @@
-"""Scores from what an attacker puts out: classes and tasks, each by its definition."""
+"""Splits are disjoint, of the shares asked for, and the same for a seed; scores are those of their definition."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from captionbias.attackers.base import score_classes, score_tasks
+from captionbias.attackers.base import SMALLEST_CLASS, balanced_split, score_classes, score_tasks, stratified_split
+
+SPLITS = [balanced_split, stratified_split]
+SEARCH = settings(deadline=None, max_examples=60)
+COUNTS = st.lists(st.integers(SMALLEST_CLASS, 60), min_size=2, max_size=4)
+SHARES = st.floats(0.05, 0.5)
+SEEDS = st.integers(0, 2**32)
 
 
 def test_a_class_is_scored_by_the_probability_of_the_truth():
@@ -34,3 +42,54 @@ def test_tasks_are_scored_together():
     assert sure.log_probability.tolist() == [0, -2000]
     assert sure.log_probability.dtype == np.float64
     assert sure.correct.tolist() == [True, False]
+
+
+def shuffled(counts: list[int]) -> np.ndarray:
+    return np.random.default_rng(0).permutation(np.repeat(np.arange(len(counts)), counts))
+
+
+@SEARCH
+@given(counts=COUNTS, share=SHARES, seed=SEEDS)
+def test_a_balanced_split_cuts_every_class_to_the_smallest(counts, share, seed):
+    classes = shuffled(counts)
+    train, test = balanced_split(classes, share, seed)
+    tested = max(1, round(min(counts) * share))
+    assert len(np.union1d(train, test)) == len(train) + len(test), "no image is on both sides or there twice"
+    assert train.tolist() == sorted(train)
+    assert np.bincount(classes[test]).tolist() == [tested] * len(counts)
+    assert np.bincount(classes[train]).tolist() == [min(counts) - tested] * len(counts)
+
+
+@SEARCH
+@given(counts=COUNTS, share=SHARES, seed=SEEDS)
+def test_a_stratified_split_keeps_every_image_and_each_class_s_share(counts, share, seed):
+    classes = shuffled(counts)
+    train, test = stratified_split(classes, share, seed)
+    assert sorted([*train.tolist(), *test.tolist()]) == list(range(len(classes)))
+    tested = np.bincount(classes[test], minlength=len(counts))
+    assert tested.tolist() == [max(1, round(count * share)) for count in counts]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_the_seed_alone_decides(split):
+    classes = shuffled([40, 30])
+    np.random.seed(1)
+    once = split(classes, 0.2, 5)
+    np.random.seed(2)
+    again, other = split(classes, 0.2, 5), split(classes, 0.2, 6)
+    assert all(np.array_equal(left, right) for left, right in zip(once, again, strict=True))
+    assert not np.array_equal(once[1], other[1])
+
+
+@settings(deadline=None, max_examples=50)
+@given(pictures=st.permutations([*range(60)] * 3), seed=st.integers(0, 99), classes=st.integers(2, 3))
+def test_copies_are_never_on_both_sides_and_classes_stay_even(pictures, seed, classes):
+    copies = np.array(pictures)
+    other = np.random.default_rng(seed).random(len(copies)) < 0.1
+    of_image = (copies + other) % classes
+    for split in (balanced_split, stratified_split):
+        train, test = split(of_image, 0.3, seed, copies)
+        assert not set(copies[train]) & set(copies[test])
+        assert len(test) > 0
+    for side in balanced_split(of_image, 0.3, seed, copies):
+        assert len(set(np.bincount(of_image[side])) - {0}) == 1

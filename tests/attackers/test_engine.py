@@ -56,7 +56,7 @@ def entries(folder: Path) -> dict[str, int]:
 def test_attackers_that_are_kept_gave_the_scores_and_are_trained_once(counted, seeded, where):
     bare = run_trials(seeded[:3], counted.attacker)
     assert counted.seeds() == [0, 1, 2]
-    kept = run_trials(seeded, counted.attacker, keep=seeded[1:3], placement=where)
+    kept = run_trials(seeded, replace(counted.attacker, placement=where), keep=seeded[1:3])
     assert counted.seeds() == [1, 2, 3], "the cache holds no attackers; the others are not trained again"
     assert bits(*kept[:3]) == bits(*bare)
     assert [scores.fitted is not None for scores in kept] == [False, True, True, False]
@@ -69,7 +69,7 @@ def test_attackers_that_are_kept_gave_the_scores_and_are_trained_once(counted, s
 @pytest.mark.parametrize(("encoder", "where"), [("bow", "threads"), ("lstm-dbac", "processes"), ("rnn", "plain")])
 def test_kept_attackers_answer_wherever_they_were_trained(small_networks, mixed_trials, encoder, where):
     attacker = find_attacker(encoder, None if encoder == "bow" else "fp32")
-    kept = run_trials(mixed_trials, attacker, keep=mixed_trials, placement=where, cache=False)
+    kept = run_trials(mixed_trials, replace(attacker, placement=where), keep=mixed_trials, cache=False)
     for trial, scores in zip(mixed_trials, kept, strict=True):
         alone = attacker.fit(trial)
         np.testing.assert_allclose(scores.fitted.logits(trial.train), alone.logits(trial.train), atol=1e-4)
@@ -102,12 +102,12 @@ def stopping_after(last: int) -> tuple[list[tuple[int, int]], Callable[[int, int
 def test_a_function_is_told_before_the_first_trial_and_after_each_kept_or_trained(small_networks, seeded, where):
     told, tell = stopping_after(-1)
     attacker = find_attacker("rnn", "fp32")
-    run_trials(seeded[:2], attacker, placement=where)
-    found = run_trials(seeded, attacker, placement=where, progress=tell)
+    run_trials(seeded[:2], replace(attacker, placement=where))
+    found = run_trials(seeded, replace(attacker, placement=where), progress=tell)
     assert told == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
     assert bits(*found) == bits(*run_trials(seeded, attacker))
     told.clear()
-    run_trials([], attacker, placement=where, progress=tell)
+    run_trials([], replace(attacker, placement=where), progress=tell)
     assert told == [(0, 0)]
 
 
@@ -122,7 +122,7 @@ def test_an_exception_of_the_function_ends_the_run_and_the_next_call_goes_on(
     attacker, threads = find_attacker(encoder), set(threading.enumerate())
     told, tell = stopping_after(last)
     with pytest.raises(Stopped, match=rf"^{last} of 12$"):
-        run_trials(trials, attacker, placement=where, progress=tell)
+        run_trials(trials, replace(attacker, placement=where), progress=tell)
     assert told == [(finished, 12) for finished in range(last + 1)]
     assert not {thread for thread in threading.enumerate() if "ThreadPoolExecutor" in thread.name} - threads
     kept = len(open_store(True).keys("trial"))
@@ -132,7 +132,7 @@ def test_an_exception_of_the_function_ends_the_run_and_the_next_call_goes_on(
         == 0
     )
     told.clear()
-    run_trials(trials, attacker, placement=where, progress=lambda *numbers: told.append(numbers))
+    run_trials(trials, replace(attacker, placement=where), progress=lambda *numbers: told.append(numbers))
     assert told == [(finished, 12) for finished in range(13)]
 
 
@@ -141,19 +141,19 @@ def test_an_exception_of_the_function_ends_the_run_and_the_next_call_goes_on(
 
 @pytest.mark.parametrize("where", ["plain", "processes"])
 def test_what_was_trained_is_not_trained_again_and_more_trials_train_the_new_ones_alone(counted, seeded, where):
-    first = run_trials(seeded[1:3], counted.attacker, placement=where)
+    first = run_trials(seeded[1:3], replace(counted.attacker, placement=where))
     assert counted.seeds() == [1, 2]
-    assert bits(*run_trials(seeded[2:0:-1], counted.attacker, placement=where)) == bits(*first[::-1])
+    assert bits(*run_trials(seeded[2:0:-1], replace(counted.attacker, placement=where))) == bits(*first[::-1])
     assert counted.seeds() == []
-    together = run_trials(seeded, counted.attacker, placement=where)
+    together = run_trials(seeded, replace(counted.attacker, placement=where))
     assert counted.seeds() == [0, 3]
-    assert bits(*together) == bits(*run_trials(seeded, counted.attacker, cache=False, placement="plain"))
+    assert bits(*together) == bits(*run_trials(seeded, replace(counted.attacker, placement="plain"), cache=False))
 
 
 def test_a_trial_several_times_in_a_list_is_trained_once(counted, seeded):
     for where in ("plain", "processes"):
         trial = replace(seeded[0], seed=10 + (where == "plain"))
-        found = run_trials([trial, *seeded[1:2], trial, trial], counted.attacker, placement=where)
+        found = run_trials([trial, *seeded[1:2], trial, trial], replace(counted.attacker, placement=where))
         assert len({*bits(*found[:1]), *bits(*found[2:])}) == 1
         assert counted.seeds().count(trial.seed) == 1
 

@@ -12,8 +12,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from captionbias.attackers.base import Fitted, Trial, TrialScores
-from captionbias.attackers.engine import run_trials
-from captionbias.attackers.placement import PLACEMENTS
+from captionbias.attackers.engine import PLACEMENTS, run_trials
 from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.io.store import open_store
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("two_workers")
 
 
 def trained_in(where: str, trials: Sequence[Trial], attacker: Attacker) -> list[TrialScores]:
-    return run_trials(trials, attacker, cache=False, placement=where)
+    return run_trials(trials, replace(attacker, placement=where), cache=False)
 
 
 def saying(values: Callable[[Trial], Sequence[float]]) -> Attacker:
@@ -74,9 +73,6 @@ def test_a_training_has_one_thread_of_blas_and_the_process_has_those_it_had(clas
         trained_in(where, [class_trial(n=50, test=20)], find_attacker("dense"))
         assert torch.get_num_threads() == 2
     torch.set_num_threads(before)
-
-
-# --- which process trains ---
 
 
 # --- what goes wrong ---

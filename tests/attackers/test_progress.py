@@ -13,7 +13,6 @@ import sys
 import termios
 import threading
 import time
-import warnings
 from pathlib import Path
 
 import pytest
@@ -21,9 +20,6 @@ import pytest
 import captionbias
 from captionbias import progress
 from captionbias.alignment import vectors
-from captionbias.attackers.engine import run_trials
-from captionbias.attackers.registry import find_attacker
-from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac, lic
 from captionbias.progress import reported
 from captionbias.statistics import samples
@@ -127,29 +123,3 @@ def test_every_step_of_a_metric_that_takes_long_tells_unless_progress_is_off(mon
         assert not caplog.messages
         dbac(**rows, **options, vectors="captions")
     assert any(re.fullmatch(line, message) for message in caplog.messages), caplog.messages
-
-
-@pytest.mark.parametrize("shown", [None, True, False, lambda finished, total: None])
-def test_long_trainings_on_a_cpu_are_warned_of_once_and_only_where_progress_is_not_off(
-    small_networks, class_trial, monkeypatch, shown
-):
-    """By the first one measured: of twelve trainings in one process, after it, with a limit that a tenth exceeds."""
-    monkeypatch.setattr(progress, "LONG", 1e-3)
-    monkeypatch.setenv("ACCELERATE_USE_CPU", "1")
-    trials = [class_trial(n=60, test=20, seed=seed) for seed in range(12)]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with monkeypatch.context() as patch:
-            patch.setattr(progress, "LONG", 3600)
-            run_trials(trials, find_attacker("rnn"), placement="plain", progress=shown, cache=False)
-        assert not caught, "what takes a moment"
-        for encoder in ("rnn", "bow"):
-            run_trials(trials, find_attacker(encoder), placement="plain", progress=shown)
-            run_trials(trials, find_attacker(encoder), placement="plain", progress=shown)  # from the cache
-    texts = [str(one.message) for one in caught if one.category is CaptionBiasWarning]
-    if shown is None or shown is True:
-        (text,) = texts
-        assert text.startswith("12 attackers (rnn) train on a CPU, 1 at once: about ")
-        assert "preset='fast' of lic and dbac takes seconds" in text
-    else:
-        assert not texts

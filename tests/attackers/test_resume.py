@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 import captionbias
-from captionbias.attackers import batches
 from captionbias.attackers import ranks as processes
+from captionbias.attackers.neural import fitting
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.attackers.workers import cores
 from captionbias.metrics import lic
@@ -166,7 +166,7 @@ def study(counting, tmp_path_factory) -> Study:
         patch.setattr(module, "run_trials", listen)
         result = imported(script).study(folder / "cache", counting.counting(folder / "log"))
     keys = {
-        (trial.seed, batches.vocabulary(trial)[1]): f"trial-{trial_key(trial, attacker.identity)}.npz"
+        (trial.seed, fitting.vocabulary(trial)[1]): f"trial-{trial_key(trial, attacker.identity)}.npz"
         for trial, attacker in asked
     }
     study = Study(script, result, keys)

@@ -48,7 +48,7 @@ def trial_of(content, spelling="w", numbers=(0, 1, 2), words=3, dtype=np.int32) 
     tokens = Tokens(ids, offsets.astype(np.int64), tuple(f"{spelling}{word}" for word in range(words)))
     examples = Examples(tokens, targets if targets.dtype == bool else targets.astype(dtype), content["outputs"])
     rows = (np.array(content[part], dtype) for part in ("train", "test"))
-    return Trial("a name", examples, *rows, content["seed"])
+    return Trial(examples, *rows, content["seed"])
 
 
 def key_for(content, **how) -> str:
@@ -114,7 +114,7 @@ def test_spelling_and_mask_count_in_the_cache_for_encoders_that_read():
     def keys(caption: str, mask: str = "", unused: str = "") -> tuple[str, str]:
         """Of an attacker that sees only which words are the same, and of one that reads them."""
         tokens = tokenize([caption, "the dog", unused]).select(np.arange(2))
-        trial = Trial("", Examples(tokens, np.array([0, 1]), 2, (mask,)), np.arange(2), np.arange(2), 0)
+        trial = Trial(Examples(tokens, np.array([0, 1]), 2, (mask,)), np.arange(2), np.arange(2), 0)
         return trial_key(trial, "lstm"), trial_key(trial, "lstm", reads_words=True)
 
     for same in (keys("a Man "), keys("a man", unused="a bird")):

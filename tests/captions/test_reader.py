@@ -9,7 +9,6 @@ import pytest
 
 from captionbias.captions import (
     CaptionBiasWarning,
-    captions_from_table,
     check,
     check_captions,
     on_the_same_images,
@@ -53,7 +52,7 @@ class TestTables:
     )
     def test_every_kind_of_table_gives_the_same_captions(self, make):
         table = make(COLUMNS)
-        captions = captions_from_table(table)
+        captions = read_captions(table)
         assert captions.image_ids == ("7", "42", "9223372036854775807")
         assert captions.predictions == ("a woman", "a man", "a girl")
         assert captions.references == (("a lady", "a woman"), ("a guy",), ("a child",))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import subprocess
@@ -115,12 +114,6 @@ def test_a_key_is_not_dropped_unsaid(tmp_path, name, content, fault):
     assert fault(read_captions, predictions=tmp_path / name).endswith(
         "a." + name[2:] + ": the key 'id' is twice in one object: keep one"
     )
-
-
-@pytest.mark.parametrize("make", [lambda path: path.symlink_to("/dev/zero"), os.mkfifo], ids=["device", "pipe"])
-def test_what_has_no_end_or_would_wait_is_not_opened(tmp_path, make, fault):
-    make(tmp_path / "a.csv")
-    assert "is a device or a pipe: save what it gives as a file" in fault(read_captions, predictions=tmp_path / "a.csv")
 
 
 def test_a_whole_file_is_not_called_broken_where_memory_ends(tmp_path, fault, write, monkeypatch):

@@ -355,7 +355,6 @@ def test_the_option_that_is_wrong_is_named():
         ("give its words as attribute_lexicon (--attribute)", "give its words as --attribute"),
         ("as in attribute_lexicon=['gender', 'race']", "as in --attribute gender --attribute race"),
         ("choose vectors='captions', or alignment='constant'", "choose --vectors captions, or --alignment constant"),
-        ("takes seconds; progress=False silences this", "takes seconds"),
         ("as in prediction_column='output.text'", "as in --prediction-column output.text"),
     ],
 )

@@ -43,7 +43,7 @@ def _trial(kind: str = "classes", classes: int = 2, n: int = 160) -> Trial:
     captions[-2].append("unknown")
     examples = Examples(tokenize([" ".join(caption) for caption in captions]), targets, classes)
     rows = random.permutation(n - 2)
-    return Trial(kind, examples, np.sort(rows[40:]), np.append(np.sort(rows[:40]), [n - 2, n - 1]), 0)
+    return Trial(examples, np.sort(rows[40:]), np.append(np.sort(rows[:40]), [n - 2, n - 1]), 0)
 
 
 @pytest.fixture

@@ -37,6 +37,6 @@ def test_a_family_that_cannot_judge_is_named(tmp_path):
     asked = Question(read_images(families.pictures()), "the gender is", ("woman", "man"))
     tokens = tokenize(["a dog", "a cake", "the street"], "words")
     rows = np.arange(3)
-    trial = Trial("m", Examples(tokens, np.array([0, 1, 0]), 2, ()), rows, rows, 0)
+    trial = Trial(Examples(tokens, np.array([0, 1, 0]), 2, ()), rows, rows, 0)
     with pytest.raises(ValueError, match=r"judge .* cannot go on after an image and a text .*: give another model"):
         find_judge(model, asked, as_is=True).fit(trial)

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from captionbias.attackers import placement
+from captionbias.attackers import engine
 from captionbias.attackers.pretrained import encoding
 from captionbias.captions import check_captions
 from captionbias.images import judges
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBia
 def one_core(monkeypatch):
     """The models are tiny: threads would fight over them, and processes take longer to start than they train."""
     monkeypatch.setattr(encoding, "cores", lambda: 1)
-    monkeypatch.setattr(placement, "cores", lambda: 1)
+    monkeypatch.setattr(engine, "cores", lambda: 1)
 
 
 @pytest.fixture

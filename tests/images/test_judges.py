@@ -42,7 +42,7 @@ def trial(images=12, captions=("a <gender> with dog .", "cake on the street"), t
     tokens = tokenize([captions[image % len(captions)] for image in range(images)])
     classes = np.arange(images) % 2
     rows = np.arange(images)
-    return Trial("trial", Examples(tokens, classes, 2), rows[:train], rows[train:], seed)
+    return Trial(Examples(tokens, classes, 2), rows[:train], rows[train:], seed)
 
 
 def plain(folder, kind, image, text, answer):
@@ -113,7 +113,7 @@ def test_the_small_judge_reads_image_and_caption_together(monkeypatch):
         ("woman", "man on the street"),
     )
     examples = Examples(tokenize([("dog", "cake")[number] for number in word]), word ^ colour, 2)
-    one = Trial("both", examples, np.arange(240), np.arange(240, 300), 0)
+    one = Trial(examples, np.arange(240), np.arange(240, 300), 0)
     [scores] = run_trials([one], find_judge("sat", asked, epochs=20), cache=False)
     assert scores.correct.mean() > 0.95
     assert np.exp(scores.raw).mean() > 0.9
@@ -122,7 +122,7 @@ def test_the_small_judge_reads_image_and_caption_together(monkeypatch):
 def test_the_small_judge_says_nothing_where_there_is_nothing_to_say(monkeypatch):
     monkeypatch.setattr(judges, "SMALL", 16)
     examples = Examples(tokenize(["dog"] * 200), np.arange(200) % 2, 2)
-    one = Trial("noise", examples, np.arange(160), np.arange(160, 200), 0)
+    one = Trial(examples, np.arange(160), np.arange(160, 200), 0)
     [scores] = run_trials([one], find_judge("sat", question(200), epochs=4), cache=False)
     assert np.exp(scores.log_probability).mean() == pytest.approx(0.5, abs=0.05)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from captionbias.attackers.splits import stratified_split
+from captionbias.attackers.base import stratified_split
 from captionbias.metrics import dbac
 from captionbias.metrics.pairing import PAIRINGS
 from captionbias.statistics.intervals import multiplicities

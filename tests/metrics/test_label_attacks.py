@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.attackers import placement
+from captionbias.attackers import engine
 from captionbias.metrics import dpa, label_leakage
 from captionbias.metrics.label_attacks import as_wrong_as
 
@@ -90,7 +90,7 @@ def test_errors_without_a_reason_are_no_bias_to_dpa_once_the_labels_are_as_wrong
 
 def test_a_dense_network_finds_what_the_linear_attacker_finds(monkeypatch):
     pytest.importorskip("torch")
-    monkeypatch.setattr(placement, "cores", lambda: 1)  # workers take longer to start than these trainings
+    monkeypatch.setattr(engine, "cores", lambda: 1)  # workers take longer to start than these trainings
     linear, dense = (measured(dpa, encoder, a_to_t=0.5, t_to_a=0.5, images=1000) for encoder in ("linear", "dense"))
     for name in DIRECTIONS:
         assert interval(dense, f"dpa_{name}")[0] > 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from captionbias.attackers.splits import balanced_split
+from captionbias.attackers.base import balanced_split
 from captionbias.captions import CaptionBiasWarning
 from captionbias.io.store import open_store
 from captionbias.metrics import lic
@@ -186,7 +186,7 @@ def test_the_details_hold_the_scores_of_unseen_captions(planted):
 def test_nothing_unseen_to_score():
     """Which is known before anything is trained."""
     reports = []
-    message = r"unseen_only: every test caption of trial m0 seed 0 is also in its training"
+    message = r"unseen_only: every test caption of seed 0 is also in its training"
     with pytest.raises(ValueError, match=message):
         lic(predictions=FAIR, attributes=LABELS, **FAST, unseen_only=True, progress=lambda *done: reports.append(done))
     assert not reports

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from captionbias import metrics
-from captionbias.captions import CaptionBiasWarning, captions_from_table
+from captionbias.captions import CaptionBiasWarning, read_captions
 from captionbias.captions.values import as_list
 from captionbias.hub import modules
 from captionbias.metrics.catalogue import METRICS
@@ -135,9 +135,7 @@ def test_class_labels_are_read_by_their_names(tmp_path: Path) -> None:
     module.add_batch(**columns)
     assert module.compute() == expected
     assert (
-        metrics.directional_ba(
-            captions_from_table(table, prediction_column="predictions", attribute_column="attributes")
-        )
+        metrics.directional_ba(read_captions(table, prediction_column="predictions", attribute_column="attributes"))
         == expected
     )
     unlabelled = datasets.Dataset.from_dict({"gender": [0, -1]}).cast_column("gender", datasets.ClassLabel(names=["a"]))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from captionbias.attackers.splits import stratified_split
+from captionbias.attackers.base import stratified_split
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac
 from captionbias.metrics.pairing import drawn_captions

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias import __version__, metrics
-from captionbias.attackers import placement
+from captionbias.attackers import engine
 from captionbias.attackers.recipes import RECIPES, Recurrent
 from captionbias.captions import CaptionBiasWarning, read_captions
 from captionbias.metrics import dbac, gender_error, lic
@@ -65,7 +65,7 @@ DBAC_CHANGES = [
 @pytest.fixture
 def captions(monkeypatch):
     """Few captions, and LSTM attackers of a size for them; workers take longer to start than these trainings."""
-    monkeypatch.setattr(placement, "cores", lambda: 1)
+    monkeypatch.setattr(engine, "cores", lambda: 1)
     for name in ("lstm-lic", "lstm-dbac"):
         recipe = RECIPES[name]
         small = replace(recipe, encoder=Recurrent("lstm", 4), embedding=4, schedule=replace(recipe.schedule, epochs=1))

@@ -19,7 +19,7 @@ from captionbias.analysis.caption_quality import caption_quality
 from captionbias.analysis.compare import Comparison, corrected, margins_by_metric, measure_together, replicates_for
 from captionbias.analysis.sensitivity import Sensitivity, draws
 from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
-from captionbias.attackers.splits import SMALLEST_CLASS
+from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import Captions, check_captioners, uncross
 from captionbias.explain import Attributions, attribute_captions, explain
 from captionbias.explain.evidence import captions_behind
@@ -36,39 +36,30 @@ PRESETS = ("fast", "papers")
 WORDS, EXAMPLES = 30, 8
 ALIGNED = 500  # human captions whose alignment is judged
 PERSON, READ_OF_A_PERSON = "another person", ("sway", "lic")
-# How long the steps take, relative to each other.
-COST = {
-    "sway": 2,
-    "word vectors": 3,
-    "dbac": 12,
-    "lic": 4,
-    "dpa": 4,
-    "label_leakage": 2,
-    "quality": 2,
-    "sensitivity": 60,
-    "imagecaptioner2": 60,
-}
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
     """Captioners measured on the same images.
 
-    Attributes:     captioners: their names.     images: how many there are; `image_set`: their digest, see `Captions`;
-    `attribute_counts`: of each attribute         value.     comparisons: of each metric the captioners' results with
-    details, p-values, parts of the variance and         differences; see `captionbias.analysis.compare.compare`.
-    needed: of each metric, captioner and score: how many images halve the interval; None if images alone cannot.
-    words: of each captioner, the words that give the attribute away to LIC's first attacker: `by_class`, `by_word`
-    (the first 30 of each value, the mask not among them), `captions` (the 8 surest and right ones of each
-    value, with every word's value), `signature`.     quality: of each captioner BLEU-4, ROUGE-L, METEOR and CIDEr, as
-    far as they can be computed.     alignments: of each captioner that lacks a human word METEOR between 500 human
-    captions before and after         alignment, `contextual` as in DBAC and `constant` as in LIC; `score` says which
-    METEOR it is.     missing: what could not be measured, and why.     settings: the arguments, to reproduce it.
-    signatures: everything that changes the scores, by metric, and by metric and attribute of each one `alone`.
-    sensitivity: how much hangs on choices, if it was requested; see `captionbias.sensitivity`.     alone: of crossed
-    attributes the comparisons by each alone, on the same images, by its name and metric.     evidence: the captions
-    behind the scores; see `captionbias.explain.evidence.captions_behind`.     person: what sway and LIC, where
-    measured, read of one more person's captions; empty without enough of these.
+    Attributes:
+        captioners: their names.
+        images: how many there are; `image_set`: their digest, see `Captions`; `attribute_counts`: of each value.
+        comparisons: by metric; see `captionbias.analysis.compare.compare`.
+        needed: of each metric, captioner and score: how many images halve the interval; None if images alone cannot.
+        words: of each captioner, the words that give the attribute away to LIC's first attacker: `by_class`, `by_word`
+            (the first 30 of each value, without the mask), `captions` (the 8 surest and right ones of each value, with
+            every word's value), `signature`.
+        quality: of each captioner BLEU-4, ROUGE-L, METEOR and CIDEr, as far as they can be computed.
+        alignments: of each captioner that lacks a human word METEOR between 500 human captions before and after
+            alignment, `contextual` as in DBAC and `constant` as in LIC; `score` says which METEOR it is.
+        missing: what could not be measured, and why.
+        settings: the arguments, to reproduce it.
+        signatures: everything that changes the scores, by metric, and by metric and attribute of each one `alone`.
+        sensitivity: how much hangs on choices, if it was requested; see `captionbias.sensitivity`.
+        alone: of crossed attributes the comparisons by each alone, on the same images, by its name and metric.
+        evidence: the captions behind the scores; see `captionbias.explain.evidence.captions_behind`.
+        person: what sway and LIC, where measured, read of one more person's captions; empty without enough of these.
     """
 
     captioners: tuple[str, ...]
@@ -200,10 +191,9 @@ def audit(
     scored = not scores_only and _quality_is_scored(first, missing)
     explained = {} if scores_only else checked
     judged = {name: checked[name] for name in foreign if scored}  # whose alignment is
-    kinds = [*chosen, *["words"] * bool(explained), *["quality"] * scored, *chosen * len(parts)] * len(checked)
-    kinds += [*READ_OF_A_PERSON] * (not scores_only)
-    kinds += ["word vectors"] * trained + ["alignment"] * len(judged) + ["sensitivity"] * sensitivity
-    steps = _Steps(watch, kinds, missing)
+    of_each = len(chosen) * (1 + len(parts)) + bool(explained) + scored
+    of_person = 0 if scores_only else len(READ_OF_A_PERSON)
+    steps = _Steps(watch, of_each * len(checked) + of_person + trained + len(judged) + sensitivity, missing)
 
     lexicons: dict[str, Any] = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     chance: dict[str, Any] = {"trials": trials, "seed": seed, "bootstrap": bootstrap}
@@ -268,18 +258,16 @@ def audit(
 class _Steps:
     """Which step it is, how much of all work is done, and what could not be done."""
 
-    def __init__(self, watch: Watch | None, kinds: Sequence[str], missing: list[str]) -> None:
-        self.watch = watch or (lambda step, done: None)
-        self.total = sum(COST.get(kind, 1) for kind in kinds)
-        self.missing = missing
-        self.title, self.start, self.cost = "", 0, 0
+    def __init__(self, watch: Watch | None, total: int, missing: list[str]) -> None:
+        self.watch, self.total, self.missing = watch or (lambda step, done: None), total, missing
+        self.title, self.begun = "", 0
 
     def begin(self, kind: str, captioner: str = "", by: str = "") -> None:
         """The next step, of this captioner, by one of crossed attributes."""
         name = catalogue.METRICS[kind].title if kind in catalogue.METRICS else kind
         self.title = " of ".join(filter(None, (name, captioner))) + (f", {by} alone" if by else "")
-        self.start, self.cost = self.start + self.cost, COST.get(kind, 1)
-        self.watch(self.title, self.start / self.total)
+        self.watch(self.title, self.begun / self.total)
+        self.begun += 1
 
     def within(self, finished: int, total: int) -> None:
         """Trials are most of the work of a metric."""
@@ -287,7 +275,7 @@ class _Steps:
 
     def part(self, what: str, done: float) -> None:
         """A part of the step begins or goes on."""
-        self.watch(f"{self.title}: {what}", (self.start + self.cost * 0.9 * done) / self.total)
+        self.watch(f"{self.title}: {what}", (self.begun - 1 + 0.9 * done) / self.total)
 
     def of_each(
         self, captioners: Mapping[str, Captions], kind: str, measure: Callable[[str, Captions], dict[str, Any]]

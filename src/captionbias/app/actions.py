@@ -39,7 +39,7 @@ from captionbias.app.results import Run
 from captionbias.app.sessions import Session
 from captionbias.app.uploads import Pictures, image_wing, open_pictures
 from captionbias.app.words import custom_lexicon, preview
-from captionbias.attackers.splits import SMALLEST_CLASS
+from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import CaptionBiasWarning, Captions
 from captionbias.captions.captioners import captioner_columns
 from captionbias.metrics.inputs import other_labels

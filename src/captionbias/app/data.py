@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.app.uploads import MAX_IMAGES, check_total, open_table, shown_name
-from captionbias.attackers.splits import SMALLEST_CLASS
+from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import Captions, guess_columns, on_the_same_images, read_captioners
 from captionbias.captions.captioners import captioner_columns
 from captionbias.captions.columns import NAMES, SYNONYMS, plain_name

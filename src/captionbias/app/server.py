@@ -20,9 +20,9 @@ from urllib.parse import urlsplit
 
 from captionbias.app.sessions import MAX_SESSIONS, Sessions
 from captionbias.app.uploads import MAX_BYTES, stop_reading
-from captionbias.io.temporary import own_folder
 
 PREFIX = "captionbias-page-"
+LOCK, NEW = "lock", 60  # of a folder in use; seconds in which a folder has no lock yet
 UPLOAD = 310_000_000  # bytes of a request: the largest set of files or images
 BODY = 5_000_000  # bytes of any other request: settings, and words that somebody wrote
 HOUR = 3600
@@ -107,6 +107,39 @@ def launch_options(sessions: Sessions, folder: Path, host: str | None = None) ->
     }
 
 
+def own_folder(prefix: str) -> tuple[Path, Any]:
+    """A new temporary folder of this process, which only its user can open, and the lock that keeps it: hold on to it.
+
+    What dead processes left in folders of this prefix is removed.
+    """
+    from filelock import FileLock
+
+    sweep(Path(tempfile.gettempdir()), prefix)
+    folder = Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-"))
+    lock = FileLock(folder / LOCK)
+    with suppress(OSError, NotImplementedError):  # file systems without locks, where nothing is swept
+        lock.acquire()
+    return folder, lock
+
+
+def sweep(temporary: Path, prefix: str) -> None:
+    """Remove the folders with this prefix that dead processes of this user left."""
+    from filelock import FileLock, Timeout
+
+    for left in temporary.glob(f"{prefix}*"):
+        try:
+            status = left.lstat()
+            if not left.is_dir() or left.is_symlink() or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
+                continue
+            if not (left / LOCK).exists() and time.time() - status.st_mtime < NEW:
+                continue
+            with FileLock(left / LOCK, blocking=False):
+                pass
+        except (OSError, NotImplementedError, Timeout):
+            continue
+        shutil.rmtree(left, ignore_errors=True)
+
+
 @contextmanager
 def private_folder() -> Iterator[Path]:
     """A folder of this process, which every temporary file of it and its children is in. It is removed at the end, also
@@ -115,11 +148,15 @@ def private_folder() -> Iterator[Path]:
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
             signal.signal(getattr(signal, name), lambda *_: sys.exit(0))
     folder, lock = own_folder(PREFIX)
+    before, variables = tempfile.tempdir, {name: os.environ.get(name) for name in ("TMPDIR", "GRADIO_TEMP_DIR")}
     try:
         tempfile.tempdir = str(folder)
         os.environ |= {"TMPDIR": str(folder), "GRADIO_TEMP_DIR": str(folder / "uploads")}
         yield folder
     finally:
+        tempfile.tempdir = before
+        for name, value in variables.items():
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
         lock.release()
         shutil.rmtree(folder, ignore_errors=True)
 

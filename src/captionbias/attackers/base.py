@@ -1,4 +1,4 @@
-"""Trials, the attackers fitted on them, and their scores: what the engine, the attackers and the metrics share."""
+"""Trials, their splits, the attackers fitted on them, and their scores: what engine, attackers and metrics share."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Floats32, Integers
 from captionbias.text.tokens import Tokens
+
+SMALLEST_CLASS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,6 @@ class Examples:
 class Trial:
     """One attacker training: rows of `examples` to learn from, rows to be scored on, the seed of all its randomness."""
 
-    name: str
     examples: Examples
     train: Integers
     test: Integers
@@ -74,3 +75,49 @@ def score_tasks(logits: Array, present: Flags) -> TrialScores:
     signed = np.where(present, logits, -logits).astype(np.float64)
     right: Flags = np.all(signed > 0, axis=1)
     return TrialScores(-np.logaddexp(0.0, -signed).sum(axis=1), right)
+
+
+def balanced_split(
+    classes: Integers, test_share: float, seed: int, copies: Integers | None = None
+) -> tuple[Integers, Integers]:
+    """LIC's split: every class cut to the size of the smallest, `test_share` of each to test; all copies of a picture
+    on one side. Gives the numbers of training and test images, sorted."""
+    train, test, generator = _split(classes, test_share, seed, True, copies)
+    return _cut(train, classes, generator), _cut(test, classes, generator)
+
+
+def stratified_split(
+    classes: Integers, test_share: float, seed: int, copies: Integers | None = None
+) -> tuple[Integers, Integers]:
+    """DBAC's split: `test_share` of the images of each class to test, the rest to train; as `balanced_split`."""
+    train, test, _ = _split(classes, test_share, seed, False, copies)
+    return train, test
+
+
+def _split(
+    classes: Integers, test_share: float, seed: int, balanced: bool, copies: Integers | None
+) -> tuple[Integers, Integers, np.random.Generator]:
+    generator = np.random.default_rng([seed, 1])
+    pictures = np.arange(len(classes)) if copies is None else copies
+    # A picture stands in the split for the rarest class of its copies.
+    rarest = np.argsort(np.bincount(classes)[classes], kind="stable")
+    firsts = np.sort(rarest[np.unique(pictures[rarest], return_index=True)[1]])
+    class_of = classes[firsts]
+    limit = int(np.unique(class_of, return_counts=True)[1].min()) if balanced else None
+    train, test = [], []
+    for value in np.unique(class_of):
+        members = generator.permutation(firsts[class_of == value])[:limit]
+        count = max(1, round(len(members) * test_share))
+        test.append(members[:count])
+        train.append(members[count:])
+    learnt, scored = (np.flatnonzero(np.isin(pictures, pictures[np.concatenate(side)])) for side in (train, test))
+    return learnt, scored, generator
+
+
+def _cut(images: Integers, classes: Integers, generator: np.random.Generator) -> Integers:
+    """The images with every class cut to the size of the smallest: copies may have left them uneven."""
+    if not len(images):
+        return images
+    of_class = [images[classes[images] == value] for value in np.unique(classes[images])]
+    least = min(map(len, of_class))
+    return np.sort(np.concatenate([generator.permutation(members)[:least] for members in of_class]))

@@ -2,23 +2,75 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Collection, Generator, Sequence
-from contextlib import closing
-from dataclasses import replace
+from collections.abc import Callable, Collection, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from captionbias.attackers.base import Fitted, Trial, TrialScores
-from captionbias.attackers.device import device
-from captionbias.attackers.placement import PLACEMENTS, Finished, Job
 from captionbias.attackers.ranks import rank_and_size, share
 from captionbias.attackers.registry import Attacker
-from captionbias.attackers.stored_trials import load_scores, trial_key
-from captionbias.attackers.workers import cores
+from captionbias.attackers.stored_trials import load_scores, save_scores, trial_key
+from captionbias.attackers.workers import cores, in_workers
 from captionbias.captions import CaptionBiasWarning
 from captionbias.io.store import Store, open_store
-from captionbias.progress import Progress, reported, warn_of_cpu
+from captionbias.progress import Progress, reported
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A trial that has to be trained, under its key in the store. `keep`: whether its attacker is wanted too."""
+
+    number: int
+    trial: Trial
+    key: str
+    keep: bool = False
+
+
+Finished = Generator[tuple[Job, TrialScores], None, None]
+Place = Callable[[Sequence[Job], Attacker, "Store | None"], Finished]
+
+
+def finish(job: Job, attacker: Attacker, store: Store | None) -> TrialScores:
+    """Train a trial and keep its scores; if another run is training it, wait and take what that one kept."""
+    with store.claim("trial", job.key) if store else nullcontext():
+        if store and not job.keep and (scores := load_scores(store, job.key)):
+            return scores
+        fitted = attacker.fit(job.trial)
+        if store:
+            save_scores(store, job.key, fitted.test_scores)
+    return replace(fitted.test_scores, fitted=fitted) if job.keep else fitted.test_scores
+
+
+def plain(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
+    for job in jobs:
+        yield job, finish(job, attacker, store)
+
+
+def threads(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
+    with ThreadPoolExecutor(cores()) as pool:
+        running = {pool.submit(finish, job, attacker, store): job for job in jobs}
+        try:
+            for done in as_completed(running):
+                yield running[done], done.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def processes(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
+    # The longest trainings first: a long one at the end would have a core to itself.
+    jobs = sorted(jobs, key=lambda job: -len(job.trial.train))
+    with closing(in_workers(partial(finish, attacker=attacker, store=store), jobs, cores())) as results:
+        for number, scores in results:
+            yield jobs[number], scores
+
+
+# Where trials are trained: one after the other; one a core in this process, for attackers whose work leaves the
+# interpreter free; or one a core in worker processes. The scores are the same.
+PLACEMENTS: dict[str, Place] = {"plain": plain, "threads": threads, "processes": processes}
 
 
 def run_trials(
@@ -28,7 +80,6 @@ def run_trials(
     keep: Collection[Trial] = (),
     cache: bool | str | Path = True,
     distributed: bool = True,
-    placement: str | None = None,
     progress: Progress = False,
 ) -> list[TrialScores]:
     """Train one attacker a trial and return its scores, in the order of `trials`.
@@ -41,12 +92,10 @@ def run_trials(
         cache: where finished trials are kept, see `open_store`.
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; each of them
             must make the same call, and gets all results.
-        placement: one of `PLACEMENTS`; the attacker's own when None.
         progress: True for a progress bar; None for one, or for log lines without a terminal or notebook, if it takes
-            longer than a few seconds; both with a warning if neural attackers take long on a CPU. False for nothing.
-            Or a function to call in this thread with the numbers of finished and of all trials: once before the first
-            and after each, those from the cache too. What it raises ends the run and is raised here. Of several
-            processes rank 0 alone shows or calls it, for its own share.
+            longer than a few seconds; False for nothing. Or a function to call in this thread with the numbers of
+            finished and of all trials: once before the first and after each, those from the cache too. What it raises
+            ends the run and is raised here. Of several processes rank 0 alone shows or calls it, for its own share.
     """
     jobs = [
         Job(number, trial, trial_key(trial, attacker.identity, attacker.reads_words), trial in keep)
@@ -60,10 +109,7 @@ def run_trials(
 
     def train(positions: Sequence[int]) -> Generator[tuple[int, TrialScores], None, None]:
         own = [*wanted, *(jobs[position] for position in positions if not jobs[position].keep)]
-        with (
-            reported(progress, attacker.name) as report,
-            closing(_finished(own, attacker, store, placement or attacker.placement, progress)) as finished,
-        ):
+        with reported(progress, attacker.name) as report, closing(_finished(own, attacker, store)) as finished:
             report(0, len(own))
             for number, (job, scores) in enumerate(finished, start=1):
                 if job.keep:
@@ -80,9 +126,7 @@ def run_trials(
     return [replace(scores, fitted=fitted.get(number)) for number, scores in enumerate(done)]
 
 
-def _finished(
-    jobs: Sequence[Job], attacker: Attacker, store: Store | None, placement: str, progress: Progress
-) -> Finished:
+def _finished(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
     """Those in the cache first, then those that have to be trained, as they are finished."""
     missing = []
     for job in jobs:
@@ -103,12 +147,7 @@ def _finished(
     from threadpoolctl import threadpool_limits
 
     # The products are small: threads would fight over them, and add up in another order on another machine.
-    with threadpool_limits(1), closing(PLACEMENTS[placement](missing, attacker, store)) as trained:
-        began = time.monotonic()
-        for number, one in enumerate(trained):
-            if number == 0 and progress in (True, None) and attacker.precision and device().type == "cpu":
-                at_once = 1 if placement == "plain" else cores()
-                warn_of_cpu(attacker.name, len(missing), at_once, time.monotonic() - began)
-            yield one
+    with threadpool_limits(1), closing(PLACEMENTS[attacker.placement](missing, attacker, store)) as trained:
+        yield from trained
     if store:
         store.trim()

@@ -6,6 +6,7 @@ give up after minutes, and ranks finish hours apart. The launcher ends all ranks
 
 from __future__ import annotations
 
+import atexit
 import functools
 import hashlib
 import io
@@ -17,13 +18,13 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from captionbias.attackers.base import TrialScores
-from captionbias.attackers.device import device
 from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
 
 if TYPE_CHECKING:
+    import torch
     from torch.distributed.distributed_c10d import Store
 
 Result = TypeVar("Result")
@@ -52,6 +53,24 @@ def rank_and_size() -> tuple[int, int]:
         if distributed.is_available() and distributed.is_initialized():
             return distributed.get_rank(), distributed.get_world_size()
     return 0, 1
+
+
+def device() -> torch.device:
+    """The device that Accelerate gives to this process. Under a launcher with GPUs, Accelerate starts the process group
+    if the script has not: call it on every rank."""
+    import torch
+    from accelerate import PartialState
+    from accelerate.utils import parse_flag_from_env
+
+    # Accelerator obeys this flag, PartialState does not. Accelerator is not used, because it fixes the precision of
+    # one that the script makes later. No process group is needed on a CPU, and gloo's fails on many networks.
+    if parse_flag_from_env("ACCELERATE_USE_CPU"):
+        return torch.device("cpu")
+    state = PartialState()
+    atexit.unregister(state.destroy_process_group)
+    atexit.register(state.destroy_process_group)  # NCCL warns about a group that is left to the end of the process
+    chosen: torch.device = state.device
+    return chosen
 
 
 def share(
@@ -101,7 +120,10 @@ def _completed(
             f"rank 0, its launcher or its machine is gone ({reason}): look at its output; finished trials are kept, "
             "run again to go on"
         ) from error
-    return {position: result for one in packed for position, result in _unpacked(one).items()} | own
+    # Scores of trials and plain data; no other pickle is read, as it could run code.
+    admitted = ARRAYS | {"captionbias.attackers.base.TrialScores": TrialScores}
+    unpacked = (read_plain_pickle(io.BytesIO(one), admitted) for one in packed)
+    return {position: result for one in unpacked for position, result in one.items()} | own
 
 
 def _store() -> Store:
@@ -148,9 +170,3 @@ def _end(store: Store, rank: int, size: int) -> None:
             _put_by(store, other, "end", MEETING_SECONDS)
         for part in itertools.chain.from_iterable(_put_by(store, other, "results", 0) for other in range(size)):
             store.delete_key(part)
-
-
-def _unpacked(results: bytes) -> Any:
-    """Scores of trials and plain data; no other pickle is read, as it could run code."""
-    admitted = ARRAYS | {"captionbias.attackers.base.TrialScores": TrialScores}
-    return read_plain_pickle(io.BytesIO(results), admitted)

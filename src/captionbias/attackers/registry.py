@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from captionbias.attackers import convex
 from captionbias.attackers.base import Fitted, Trial
-from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.models import KNOWN, find_model, is_model
+from captionbias.attackers.ranks import device
 from captionbias.attackers.recipes import BERT_FINETUNED, BERT_FROZEN, RECIPES, SENTENCES
 from captionbias.io.store import open_store
 

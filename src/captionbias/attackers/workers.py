@@ -12,9 +12,9 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TypeVar
 
 from captionbias.attackers.ranks import LAUNCHED
@@ -35,6 +35,22 @@ def cores() -> int:
     from joblib import cpu_count
 
     return max(1, int(cpu_count()) // int(os.environ.get("LOCAL_WORLD_SIZE") or 1))
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """As many threads for torch and BLAS. With one, sums are made in one order whatever the machine is busy with, and
+    for small networks more gain nothing; large encoders take all `cores()`."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    before = torch.get_num_threads()
+    with threadpool_limits(count):
+        torch.set_num_threads(count)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
 
 
 def in_workers(

@@ -19,6 +19,5 @@ from captionbias.captions.crossing import uncross as uncross
 from captionbias.captions.labels import Labels as Labels
 from captionbias.captions.labels import check_labels as check_labels
 from captionbias.captions.labels import join_labels as join_labels
-from captionbias.captions.reader import captions_from_table as captions_from_table
 from captionbias.captions.reader import read_captioners as read_captioners
 from captionbias.captions.reader import read_captions as read_captions

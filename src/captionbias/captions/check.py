@@ -136,7 +136,7 @@ class Captions:
     def columns(self, rows: Iterable[int]) -> dict[str, Any]:
         """The columns of the images in these rows, as `check_captions` takes them."""
         columns = {name: getattr(self, name) for name in COLUMNS}
-        chosen = {name: column and [column[row] for row in rows] for name, column in columns.items()}
+        chosen = {name: column and tuple(column[row] for row in rows) for name, column in columns.items()}
         return chosen | ({"language": self.language} if self.language else {})
 
     def _with_words_of(self, other: Captions) -> Captions:

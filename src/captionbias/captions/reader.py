@@ -118,9 +118,6 @@ def read_captions(
     return captioners[name]
 
 
-captions_from_table = read_captions  # its name when files and tables had two readers
-
-
 def read_captioners(
     predictions: Mapping[str, Any], *, prediction_column: str | Sequence[str] | None = None, **options: Any
 ) -> dict[str, Captions]:

@@ -36,9 +36,6 @@ class Remote:
         file_system, path = self._place()
         return bool(file_system.exists(path))
 
-    def is_file(self) -> bool:
-        return True  # no file system but this machine's has devices
-
     def open(self, mode: str = "r", encoding: str | None = None, newline: str | None = None) -> IO[Any]:
         file_system, path = self._place()
         file: IO[Any] = file_system.open(path, "rb")

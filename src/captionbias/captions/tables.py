@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from zipfile import BadZipFile
 
-from captionbias.captions.coco_objects import objects_of_images, without_outline
 from captionbias.captions.harnesses import row_of_log
 from captionbias.captions.sources import TABLES, WORKBOOK, Remote, is_url, load_rows, names_dataset
 from captionbias.captions.values import as_list, entries, is_column, is_missing
@@ -27,6 +26,7 @@ _NUMBERED = re.compile(
     r"(?:caption|sentence|human|ref|reference|gt|ground[ _-]truth)s?)[ _-]?\d+",
     re.IGNORECASE,
 )
+PERSON = "person"  # bears the attribute, and is no object
 DICTIONARIES = ("PLAIN_DICTIONARY", "RLE_DICTIONARY")
 
 
@@ -164,8 +164,6 @@ def table_from_file(path: File) -> Table:
     with _explained(path):
         if not path.exists():
             raise ValueError(f"{path} does not exist: check the path")
-        if not path.is_file():
-            raise ValueError(f"{path} is a device or a pipe: save what it gives as a file")
         if path.suffix.lower() not in openers:
             raise ValueError(f"{path} has the unknown extension '{path.suffix}': give one of {', '.join(openers)}")
         with path.open("rb") as file:
@@ -251,6 +249,37 @@ def _json(path: File) -> Table:
     return _table_of_records(path, records, "position", range(len(records)))
 
 
+def without_outline(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A `json_object`; an annotation without its outline: outlines are most of the file, and no argument takes them."""
+    record = json_object(pairs)
+    if "category_id" in record:
+        record.pop("segmentation", None)
+    return record
+
+
+def objects_of_images(content: Mapping[str, Any], name: str = "instances") -> dict[str, list[Any]]:
+    """The columns `image_id` and `objects` of COCO's instances: what is annotated in an image, each once.
+
+    People are no objects. An image without any has an empty list.
+    """
+    try:
+        categories = {one["id"]: one["name"] for one in content["categories"]}
+        named: dict[Any, set[str]] = {one["id"]: set() for one in content["images"]}
+        for one in content["annotations"]:
+            named[one["image_id"]].add(categories[one["category_id"]])
+    except (KeyError, TypeError) as error:
+        raise ValueError(
+            f"{name} does not hold together ({type(error).__name__}: {error}): correct it, or fetch the file again"
+        ) from error
+    objects = [category for category in categories.values() if category != PERSON]
+    if not objects:
+        raise ValueError(f"{name} has no category beside people: give COCO's instances_*.json, which has 80")
+    return {
+        "image_id": list(named),
+        "objects": [[category for category in objects if category in of_image] for of_image in named.values()],
+    }
+
+
 def _jsonl(path: File) -> Table:
     records, numbers = [], []
     decode = json.JSONDecoder(object_pairs_hook=json_object).decode
@@ -285,20 +314,27 @@ def _parquet(path: File) -> Table:
     from pyarrow.parquet import ParquetFile, read_schema
 
     def read(column: str) -> list[Any]:
-        # damage below the schema shows only now
-        with _explained(path), path.open("rb") as opened, ParquetFile(opened) as file:
-            leaves = [file.schema.column(place) for place in range(len(file.schema))]
-            places = [place for place, leaf in enumerate(leaves) if f"{leaf.path}.".startswith(f"{column}.")]
-            groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
-            chunks = {leaves[place].path: [group.column(place) for group in groups] for place in places}
-            _check_size(
-                path,
-                column,
-                file.metadata.num_rows,
-                sum(chunk.total_uncompressed_size for of_leaf in chunks.values() for chunk in of_leaf),
-            )
-            packed = [leaf for leaf, of_leaf in chunks.items() if of_leaf and all(map(_has_dictionary, of_leaf))]
-            return _unpacked(path, column, ParquetFile(opened, metadata=file.metadata, read_dictionary=packed))
+        """Some rows at a time: a text of a small file's dictionary may be in every row."""
+        values: list[Any] = []
+        cells = size = 0
+        with _explained(path), path.open("rb") as opened:  # damage below the schema shows only now
+            metadata = ParquetFile(opened).metadata
+            groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+            chunks = zip(*(map(group.column, range(metadata.num_columns)) for group in groups), strict=True)
+            packed = [of_leaf[0].path_in_schema for of_leaf in chunks if all(map(_has_dictionary, of_leaf))]
+            file = ParquetFile(opened, metadata=metadata, read_dictionary=packed)
+            for group in range(len(groups)):  # each has a dictionary of its own
+                for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=[column]):
+                    more = _cells_and_bytes(batch.column(0))
+                    cells, size = cells + more[0], size + more[1]
+                    if cells > MOST_CELLS or size > MOST_BYTES:
+                        raise ValueError(
+                            f"{path}: column '{column}' unpacks to {cells:,} cells and {size / 1e6:,.0f} MB or more; "
+                            f"the limit is {MOST_CELLS:,} cells and {MOST_BYTES / 1e6:,.0f} MB: give fewer rows, or "
+                            "read the file in Python and pass the table"
+                        )
+                    values += _values(batch.column(0))
+        return values
 
     with path.open("rb") as opened:
         return Table(str(path), tuple(read_schema(opened).names), read)
@@ -309,20 +345,6 @@ def _has_dictionary(chunk: Any) -> bool:
     encodings = set(chunk.encodings)
     able = chunk.physical_type == "BYTE_ARRAY" and encodings <= {*DICTIONARIES, "PLAIN", "RLE", "BIT_PACKED"}
     return able and not encodings.isdisjoint(DICTIONARIES)
-
-
-def _unpacked(path: File, column: str, file: Any) -> list[Any]:
-    """A column's values, some rows at a time: what the file says of its size may be wrong, and a text of its dictionary
-    may be in every row."""
-    values: list[Any] = []
-    cells = size = 0
-    for group in range(file.num_row_groups):  # each has a dictionary of its own
-        for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=[column]):
-            of_batch = _cells_and_bytes(batch.column(0))
-            cells, size = cells + of_batch[0], size + of_batch[1]
-            _check_size(path, column, cells, size)
-            values += _values(batch.column(0))
-    return values
 
 
 def _cells_and_bytes(array: Any) -> tuple[int, int]:
@@ -355,12 +377,3 @@ def _values(array: Any) -> list[Any]:
             None if length is None else list(islice(entries, length)) for length in array.value_lengths().to_pylist()
         ]
     return as_list("column", array)
-
-
-def _check_size(path: File, column: str, cells: int, size: int) -> None:
-    if cells > MOST_CELLS or size > MOST_BYTES:
-        raise ValueError(
-            f"{path}: column '{column}' unpacks to {cells:,} cells and {size / 1e6:,.0f} MB or more; the limit "
-            f"is {MOST_CELLS:,} cells and {MOST_BYTES / 1e6:,.0f} MB: give fewer rows, or read the file in Python and "
-            "pass the table"
-        )

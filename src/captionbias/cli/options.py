@@ -339,7 +339,7 @@ def as_options(text: str, flags: Mapping[str, tuple[str, str]]) -> str:
         text = re.sub(rf"(^|: ){name}(?= (is|must|names)\b|(?= '))", rf"\g<1>{on}", text)
         if name not in (*PREDICTIONS, *FILES):  # what is wrong with these is in files
             text = re.sub(rf"(^|: ){name}(?=: )", rf"\g<1>{on}", text)
-    return text.replace("; progress=False silences this", "")  # which is for Python
+    return text
 
 
 def _repeated(flag: str, values: re.Match[str]) -> str:

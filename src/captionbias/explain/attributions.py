@@ -57,13 +57,6 @@ class Attributions:
             return self.truth.astype(bool)
         return np.asarray(self.truth[:, None] == np.arange(len(self.classes)))
 
-    @property
-    def is_predicted(self) -> Flags:
-        """Which classes the attacker predicts, flags `(n, classes)`: the likeliest one; tasks above a half."""
-        if self.truth.ndim == 2:
-            return np.asarray(self.scores > 0.5)
-        return np.asarray(self.scores.argmax(axis=1)[:, None] == np.arange(len(self.classes)))
-
     def by_class(self) -> dict[str, dict[str, float]]:
         """The captions of each class: how much their words say, together, for the class they are of.
 
@@ -74,38 +67,19 @@ class Attributions:
         others', so compare captioners within a class, or the sums of all classes.
 
         Returns:
-            For each class `captions`, how many of its captions are scored in a trial, on average; `score`, the mean
-            probability of the class; `sum`, the mean of a caption's summed values, in log-odds; and `normalized`, the
-            same over the captions of which the attacker gets this class right, the values of each scaled to length 1
-            beforehand. Each of the last three is a mean over trials and has `..._std` beside it (0 with one trial). A
-            trial in which no caption of the class is right says nothing of `normalized`, which is left out when no
-            trial does; so are all three of a task that no scored caption's image shows.
-
-        Source: `normalized` is what Türk et al. 2023 average in their Table 4 (they integrate the probability's
-        gradient, here it is that of the log-odds).
+            For each class `captions`, how many of its captions are scored in a trial, on average; and, means over
+            trials, `score`, the mean probability of the class, and `sum`, the mean of a caption's summed values, in
+            log-odds. These two are left out of a task that no scored caption's image shows.
         """
-        count = int(self.trials.max()) + 1
-        return {name: self._of_class(number, count) for number, name in enumerate(self.classes)}
-
-    def _of_class(self, number: int, trials: int) -> dict[str, float]:
-        captions, toward = len(self.tokens), self.values[:, number]
-        members = self.is_true[:, number]
-        sums = np.bincount(self.tokens.rows, toward, minlength=captions).astype(np.float64)
-        length = np.sqrt(np.bincount(self.tokens.rows, toward**2, minlength=captions))
-        right = self.is_predicted[:, number] & (length > 0)
-        quantities: dict[str, tuple[Floats, Flags]] = {
-            "score": (self.scores[:, number], members),
-            "sum": (sums, members),
-            "normalized": (sums / np.where(length > 0, length, 1), members & right),
-        }
-        row = {"captions": float(members.sum() / trials)}
-        for quantity, (values, counted) in quantities.items():
-            parts = [values[counted & (self.trials == trial)] for trial in range(trials)]
-            means = [part.mean() for part in parts if len(part)]
-            if means:
-                spread = np.std(means, ddof=1) if len(means) > 1 else 0.0
-                row |= {quantity: float(np.mean(means)), f"{quantity}_std": float(spread)}
-        return row
+        trials, table = np.unique(self.trials), {}
+        for number, name in enumerate(self.classes):
+            sums = np.bincount(self.tokens.rows, self.values[:, number], minlength=len(self.tokens))
+            of_class = [self.is_true[:, number] & (self.trials == trial) for trial in trials]
+            table[name] = {"captions": float(np.sum(of_class) / len(trials))}
+            for quantity, values in {"score": self.scores[:, number], "sum": sums}.items():
+                if means := [values[members].mean() for members in of_class if members.any()]:
+                    table[name][quantity] = float(np.mean(means))
+        return table
 
     def by_word(self, least: int = 10) -> dict[str, list[dict[str, Any]]]:
         """For each class the words, those that say most for it first.
@@ -283,7 +257,7 @@ def _attributions(
     examples, tests = attackers[0].trial.examples, [attacker.trial.test for attacker in attackers]
     outputs = _class_numbers(wanted, classes) if examples.multilabel else None
     each = [contributions(attacker, test, outputs) for attacker, test in zip(attackers, tests, strict=True)]
-    rows, values = np.concatenate(tests), np.concatenate([one.values for one in each])
+    rows, values = np.concatenate(tests), np.concatenate([of_words for of_words, _ in each])
     logits = np.concatenate([attacker.logits(test) for attacker, test in zip(attackers, tests, strict=True)])
     truth = np.concatenate([attacker.trial.examples.targets[attacker.trial.test] for attacker in attackers])
     if outputs is not None:
@@ -301,7 +275,7 @@ def _attributions(
         truth=truth,
         trials=np.repeat(np.arange(len(tests)), list(map(len, tests))),
         classes=classes,
-        largest_delta=max(one.largest_delta for one in each),
+        largest_delta=max(largest for _, largest in each),
         signature=signature,
     )
 

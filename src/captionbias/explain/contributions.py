@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from importlib.util import find_spec
 
 import numpy as np
@@ -19,15 +18,6 @@ TOLERANCE = 0.01
 MOST_STEPS = 512
 
 
-@dataclass(frozen=True, eq=False)
-class Contributions:
-    """`values` `(words, outputs)` of the words of some captions, one caption after the other. `largest_delta`: how far
-    any caption's sum is from what it should be, its logit less that of no words at all."""
-
-    values: Floats
-    largest_delta: float
-
-
 def check_explained(attacker: Attacker) -> None:
     """Raise ValueError if attackers of this kind cannot be explained, or captum is missing, which networks need."""
     if attacker.explained is None:
@@ -36,9 +26,12 @@ def check_explained(attacker: Attacker) -> None:
         raise ValueError("neural attackers are explained with captum: pip install 'captionbias[explain]', or use 'bow'")
 
 
-def contributions(attacker: FittedConvex | Reader, rows: Integers, outputs: Integers | None = None) -> Contributions:
-    """What each word of the captions `rows` adds to each logit of a fitted attacker, or to these `outputs`: the exact
-    shares of a convex attacker, else integrated gradients."""
+def contributions(
+    attacker: FittedConvex | Reader, rows: Integers, outputs: Integers | None = None
+) -> tuple[Floats, float]:
+    """What each word of the captions `rows` adds to each logit of a fitted attacker, or to these `outputs`, `(words,
+    outputs)`, and how far any caption's sum is from what it should be, its logit less that of no words at all: the
+    exact shares of a convex attacker, else integrated gradients."""
     if isinstance(attacker, Reader):
         attacker.check()
     chosen = np.arange(attacker.logits(rows[:1]).shape[1]) if outputs is None else outputs
@@ -48,10 +41,10 @@ def contributions(attacker: FittedConvex | Reader, rows: Integers, outputs: Inte
     totals = np.concatenate((np.zeros((1, len(chosen))), np.cumsum(values, axis=0)))
     sums = totals[tokens.offsets[1:]] - totals[tokens.offsets[:-1]]
     wanted = (attacker.logits(rows) - attacker.bias)[:, chosen]
-    return Contributions(values, float(np.abs(sums - wanted).max()))
+    return values, float(np.abs(sums - wanted).max())
 
 
-def integrated_gradients(attacker: Reader, rows: Integers, outputs: Integers) -> Contributions:
+def integrated_gradients(attacker: Reader, rows: Integers, outputs: Integers) -> tuple[Floats, float]:
     """Integrated gradients from no words, with as many steps as each caption needs. Equal captions are computed once,
     captions of as many pieces together, so there is no padding to explain."""
     tokens = attacker.trial.examples.tokens.select(rows)
@@ -74,7 +67,7 @@ def integrated_gradients(attacker: Reader, rows: Integers, outputs: Integers) ->
             CaptionBiasWarning,
             stacklevel=2,
         )
-    return Contributions(values[distinct.positions(copy.reshape(-1))], largest)
+    return values[distinct.positions(copy.reshape(-1))], largest
 
 
 def _along_paths(attacker: Reader, rows: Integers, outputs: Integers) -> tuple[Floats, Floats, Flags]:

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.encoding import silenced
 from captionbias.attackers.pretrained.models import first_line
-from captionbias.attackers.ranks import share
+from captionbias.attackers.ranks import device, share
 from captionbias.images import need_images
 from captionbias.images.captioners import PROMPT, Captioner, Hearing, find_captioner, load_captioner
 from captionbias.images.masks import first_of

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.models import PROCESSORS, find_model
+from captionbias.attackers.ranks import device
 from captionbias.images import need_images
 from captionbias.images.masks import Regions, Thing, check_labels, read_form
 from captionbias.images.reading import Images

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from captionbias.arrays import Floats, Integers
-from captionbias.attackers.base import Examples, Trial, TrialScores
+from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split
 from captionbias.attackers.engine import run_trials
-from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, as_captions
 from captionbias.images.beside_captions import images_of
 from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
@@ -212,7 +211,7 @@ def imagecaptioner2(
         if side == "h":
             tokens = masked.human.select(drawn_captions(masked.human_image, len(classes), seed))
         examples = Examples(tokens, classes, len(values), (lexicon.mask,))
-        return Trial(f"{side} seed {seed}", examples, *balanced_split(classes, test_share, seed, copies), seed)
+        return Trial(examples, *balanced_split(classes, test_share, seed, copies), seed)
 
     for side in [side for side, there in (("m", captions.predictions), ("h", captions.references)) if there]:
         plan.trials[side] = [[trial(side, number) for number in seeds]]

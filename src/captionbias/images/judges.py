@@ -18,8 +18,8 @@ import numpy as np
 
 from captionbias.arrays import Array, Floats, Integers
 from captionbias.attackers.base import Trial
-from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.models import Model, find_model, first_line
+from captionbias.attackers.ranks import device
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.registry import Attacker, computes_bf16
 from captionbias.images import need_images
@@ -190,10 +190,11 @@ class ModelJudge:
     def fit(self, trial: Trial) -> Judged:
         """Fine-tune the model, or take it as it is, and score the test captions."""
         from captionbias.attackers.neural.fitting import own_random_numbers
-        from captionbias.attackers.pretrained.encoding import all_cores, no_threads_of_tokenizers
+        from captionbias.attackers.pretrained.encoding import no_threads_of_tokenizers
+        from captionbias.attackers.workers import cores, threads
 
         texts = self._texts(trial)
-        with all_cores(), no_threads_of_tokenizers():
+        with threads(cores()), no_threads_of_tokenizers():
             if self.schedule is None:
                 return judged(trial, partial(self._answered_once, texts))
             with own_random_numbers(trial.seed, self.device):

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from captionbias.arrays import Floats, Integers
-from captionbias.attackers.base import Fitted, Trial, TrialScores, score_classes
+from captionbias.attackers.base import Fitted, Trial, TrialScores, score_classes, stratified_split
 from captionbias.attackers.recipes import Schedule
-from captionbias.attackers.splits import stratified_split
 
 if TYPE_CHECKING:
     from torch import nn

@@ -17,10 +17,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from captionbias.arrays import Floats, Integers
-from captionbias.attackers import batches
 from captionbias.attackers.base import Trial
-from captionbias.attackers.neural.fitting import one_thread, own_random_numbers
+from captionbias.attackers.neural import fitting
+from captionbias.attackers.neural.fitting import own_random_numbers
 from captionbias.attackers.recipes import Schedule
+from captionbias.attackers.workers import threads
 from captionbias.images.judging import Judged, judged, train
 
 Pixels = npt.NDArray[np.uint8]
@@ -41,7 +42,7 @@ def fit(
     device: torch.device,
 ) -> Judged:
     """Train a judge for a trial; `pixels`: the image of each row, `(rows, side, side, 3)`."""
-    with one_thread(), own_random_numbers(trial.seed, device):
+    with threads(1), own_random_numbers(trial.seed, device):
         judge = SmallJudge(trial, pixels, prompt, answers, device)
         train(trial, judge.network, judge.backward, judge.answer, schedule)
     return judged(trial, judge.answer)
@@ -59,7 +60,7 @@ class SmallJudge:
         device: torch.device,
     ) -> None:
         self.trial, self.pixels, self.device = trial, pixels, device
-        self.words, known = batches.vocabulary(trial)
+        self.words, known = fitting.vocabulary(trial)
         numbers = {word: known + number for number, word in enumerate(dict.fromkeys(chain(prompt, *answers)))}
         self.prompt = torch.tensor([numbers[word] for word in prompt], dtype=torch.long, device=device)
         self.answers = [torch.tensor([numbers[word] for word in answer], device=device) for answer in answers]
@@ -101,7 +102,7 @@ class SmallJudge:
 
     def _asked(self, rows: Integers) -> tuple[Grid, State]:
         """What is seen of the images, and the LSTM's state after the captions and the prompt."""
-        tokens, lengths = batches.pad(self.trial, self.words, rows)
+        tokens, lengths = fitting.pad(self.trial, self.words, rows)
         captions = torch.as_tensor(tokens, device=self.device)
         unread = torch.as_tensor(lengths, device=self.device)[:, None] <= torch.arange(
             captions.shape[1], device=self.device

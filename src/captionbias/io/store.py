@@ -86,13 +86,22 @@ class Store:
         return value
 
     def save(self, kind: str, key: str, arrays: Arrays) -> None:
-        """Keep arrays under a key, in place of those that were. If that fails, warn once a process."""
+        """Keep arrays under a key, in place of those that were. If that fails, warn once a process: for thousands of
+        trials all would say the same."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with written_whole(self._path(kind, key)) as part, part.open("wb") as file:
                 np.savez(file, **arrays, key=np.array(key))  # type: ignore[arg-type]
         except OSError as error:
-            self._complain(error)
+            if self.folder not in _complained:
+                _complained.add(self.folder)
+                warnings.warn(
+                    f"finished work cannot be kept in {self.folder} ({error.strerror or error}): scores are right, but "
+                    "the next run computes them again. Free space there or make it writable, or name another folder "
+                    "with cache= or in CAPTIONBIAS_CACHE",
+                    CaptionBiasWarning,
+                    stacklevel=3,
+                )
 
     def remove(self, kind: str, key: str) -> None:
         _remove(self._path(kind, key))
@@ -167,18 +176,6 @@ class Store:
             if part.used < since:
                 _remove(part.path)
 
-    def _complain(self, error: OSError) -> None:
-        """Once a process, for thousands of trials would all say the same."""
-        if self.folder not in _complained:
-            _complained.add(self.folder)
-            warnings.warn(
-                f"finished work cannot be kept in {self.folder} ({error.strerror or error}): the scores are right, but "
-                "the next run computes them again. Free space there or make it writable, or name another folder with "
-                "cache= or in CAPTIONBIAS_CACHE",
-                CaptionBiasWarning,
-                stacklevel=4,
-            )
-
 
 def open_store(cache: bool | str | Path) -> Store | None:
     """The store in a folder: `$CAPTIONBIAS_CACHE` or the usual one for True, none for False. Nothing is written yet.
@@ -194,15 +191,10 @@ def open_store(cache: bool | str | Path) -> Store | None:
         limit = -1
     if limit < 0:
         raise ValueError(f"CAPTIONBIAS_CACHE_GB is {size!r}: set it to a number of gigabytes, such as 0.5, or unset it")
-    folder = _usual_folder() if cache is True else cache
+    usual = os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "captionbias")
+    folder = (os.environ.get("CAPTIONBIAS_CACHE") or usual) if cache is True else cache
     # An absolute path, for worker processes may have another working folder.
     return Store(Path(os.path.abspath(os.path.expanduser(folder))), limit)
-
-
-def _usual_folder() -> str:
-    if named := os.environ.get("CAPTIONBIAS_CACHE"):
-        return named
-    return os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "captionbias")
 
 
 def _remove(path: Path) -> bool:

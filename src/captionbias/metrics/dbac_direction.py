@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Integers
-from captionbias.attackers.base import Examples, Trial, TrialScores
-from captionbias.attackers.splits import stratified_split
+from captionbias.attackers.base import Examples, Trial, TrialScores, stratified_split
 from captionbias.captions import Words
 from captionbias.metrics.attacks import AttackPlan, seen_in_training
 from captionbias.metrics.inputs import task_counts
@@ -316,5 +315,5 @@ def plan_direction(
                     np.flatnonzero(np.isin(captions.image, part[images]))
                     for images in stratified_split(classes[part], test_share, seed, pictures)
                 )
-                plan[side][0].append(Trial(f"{direction.name} {side} seed {seed}", examples, train, test, seed))
+                plan[side][0].append(Trial(examples, train, test, seed))
     return AttackPlan(direction.name, direction.classes, plan)

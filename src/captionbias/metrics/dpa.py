@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from captionbias.arrays import Floats
-from captionbias.attackers.base import Examples, Trial
+from captionbias.attackers.base import Examples, Trial, stratified_split
 from captionbias.attackers.registry import find_attacker
-from captionbias.attackers.splits import stratified_split
 from captionbias.captions import Captions
 from captionbias.metrics.catalogue import DIRECTIONS, POSITIVE, SIGNED, Score
 from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, attack_labels, both_sides

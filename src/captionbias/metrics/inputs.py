@@ -15,7 +15,7 @@ import numpy as np
 from captionbias.alignment.align import AlignmentReport, align
 from captionbias.alignment.vectors import CAPTIONS, find_vectors, load_vectors
 from captionbias.arrays import Flags, Integers
-from captionbias.attackers.splits import SMALLEST_CLASS
+from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import Captions, Words
 from captionbias.captions.labels import value_names
 from captionbias.metrics.notes import note

@@ -47,7 +47,7 @@ def both_sides(
         if equalize:
             data = examples(as_wrong_as(truth, predicted, seed))
         for side, of_side in (("m", model), ("d", data)):
-            trials[side].append(Trial(f"{name} {side} seed {seed}", of_side, train, test, seed))
+            trials[side].append(Trial(of_side, train, test, seed))
     return trials
 
 

@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypedDict, cast
 import numpy as np
 
 from captionbias.arrays import Flags, Integers
-from captionbias.attackers.splits import SMALLEST_CLASS
+from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import Captions, Labels, as_captions, check_labels, join_labels
 from captionbias.captions.check import digest_of_rows
 from captionbias.metrics.inputs import (

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from captionbias.arrays import Flags, Floats
-from captionbias.attackers.base import Examples
+from captionbias.attackers.base import Examples, balanced_split
 from captionbias.attackers.registry import find_attacker
-from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions
 from captionbias.metrics.attacks import with_sides
 from captionbias.metrics.catalogue import SIGNED_PERCENT, Score

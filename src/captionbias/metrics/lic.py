@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Floats32, Integers
-from captionbias.attackers.base import Examples, Trial, TrialScores
+from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
-from captionbias.attackers.splits import balanced_split
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics import inputs
 from captionbias.metrics.attacks import (
@@ -245,7 +244,7 @@ def lic(
     unseen = {trial: ~flags for trial, flags in seen.items()}
     for trial, flags in unseen.items() if unseen_only else ():
         if not flags.any():
-            raise ValueError(f"unseen_only: every test caption of trial {trial.name} is also in its training split")
+            raise ValueError(f"unseen_only: every test caption of seed {trial.seed} is also in its training split")
     queue, first = list(plan), plan.first("m", keep_attackers)
     trained = run_trials(queue, attacker, keep=first, cache=cache, distributed=distributed, progress=progress)
     answers = dict(zip(queue, trained, strict=True))
@@ -349,7 +348,7 @@ def _human_columns(human: Tokens, image: Integers, images: int, notes: list[str]
 
 
 def _trials(name: str, examples: Examples, splits: list[tuple[int, tuple[Integers, Integers]]]) -> list[Trial]:
-    return [Trial(f"{name} seed {seed}", examples, train, test, seed) for seed, (train, test) in splits]
+    return [Trial(examples, train, test, seed) for seed, (train, test) in splits]
 
 
 def _scores(

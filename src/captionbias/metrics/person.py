@@ -99,8 +99,8 @@ def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Capti
     others = tuple(
         (*captions.references[row][: drawn[row]], *captions.references[row][drawn[row] + 1 :]) for row in rows
     )
-    columns: dict[str, Any] = {name: column and tuple(column) for name, column in captions.columns(rows).items()}
-    captioner = replace(captions, **columns | {"references": others, "language": captions.language})
+    columns = captions.columns(rows)
+    captioner = replace(captions, **columns | {"references": others})
     person = captioner.with_predictions([captions.references[row][drawn[row]] for row in rows])
     if captions.copies is not None:  # which the others alone may be too few to tell
         copies = np.unique(captions.copies[rows], return_inverse=True)[1]

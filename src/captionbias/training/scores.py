@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
-from captionbias.attackers.splits import SMALLEST_CLASS
+from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
 from captionbias.captions.values import as_list
 from captionbias.metrics import catalogue, find_metric
@@ -129,28 +129,24 @@ class TrainingBias:
         notes: list[str] = []
         result = {"empty_captions": sum(empty) / len(empty)}
         if any(empty):
-            captions = _rows(captions, [row for row, missing in enumerate(empty) if not missing])
+            said = [row for row, missing in enumerate(empty) if not missing]
+            captions = Captions(**{**captions.columns(said), "image_ids": None})
             notes.append(
                 f"{sum(empty):,} of {len(empty):,} captions are empty; the scores are of the other images alone"
             )
-        if few := self._too_few(captions):
+        left = Counter(captions.attributes)
+        small = [value for value in sorted(set(self.people.attributes)) if left[value] < SMALLEST_CLASS]
+        if any(empty) and small:
             for name in self.options:
                 self._measure_people(name)  # raises, if the captioner is not all that is wrong
-            notes.append(f"no score: {few} with a caption, and an attacker needs {SMALLEST_CLASS} a value")
+            few = ", ".join(f"{value!r} has {left[value]}" for value in small)
+            notes.append(f"no score: {few} images with a caption, and an attacker needs {SMALLEST_CLASS} a value")
         else:
             for name in self.options:
                 result |= self._measured(name, captions, notes)
         if notes:
             warnings.warn(f"bias in training: {'; '.join(dict.fromkeys(notes))}", CaptionBiasWarning, stacklevel=3)
         return result
-
-    def _too_few(self, captions: Captions) -> str:
-        """Which attribute values too few images are left of."""
-        if len(captions) == len(self.people):
-            return ""
-        left = Counter(captions.attributes)
-        few = [value for value in sorted(set(self.people.attributes)) if left[value] < SMALLEST_CLASS]
-        return ", ".join(f"{value!r} has {left[value]} images" for value in few)
 
     def _measured(self, name: str, captions: Captions, notes: list[str]) -> dict[str, float]:
         with warnings.catch_warnings(record=True) as caught:
@@ -201,13 +197,6 @@ def _options(
         "distributed": False,
     }
     return {name: find_metric(name).accepted(wanted) for name in dict.fromkeys(metrics)}
-
-
-def _rows(captions: Captions, rows: Sequence[int]) -> Captions:
-    def at(column: tuple[Any, ...] | None) -> Any:
-        return None if column is None else tuple(column[row] for row in rows)
-
-    return Captions(*map(at, (captions.predictions, captions.references, captions.attributes, captions.tasks, None)))
 
 
 def _usable(name: str, captions: Captions) -> Captions:

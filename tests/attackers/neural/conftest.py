@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from captionbias.attackers.neural.fitting import one_thread
+from captionbias.attackers.workers import threads
 
 
 @pytest.fixture(autouse=True)
 def _seeded_in_one_thread():
     torch.manual_seed(0)
-    with one_thread():
+    with threads(1):
         yield

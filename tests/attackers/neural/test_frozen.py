@@ -63,12 +63,12 @@ def test_a_real_encoder_reads_a_planted_attribute_and_planted_tasks(minilm):
     classes = random.integers(2, size=1400)
     captions = [written(random, [str(random.choice(objects[value]))]) for value in classes]
     rows = random.permutation(1400)
-    attribute = Trial("", Examples(tokenize(captions), classes, 2), rows[200:], rows[:200], 0)
+    attribute = Trial(Examples(tokenize(captions), classes, 2), rows[200:], rows[:200], 0)
     flags = random.random((1400, 3)) < 0.3
     captions = [
         written(random, [thing for thing, shown in zip(objects[1], row, strict=True) if shown]) for row in flags
     ]
-    tasks = Trial("", Examples(tokenize(captions), flags, 3), rows[200:], rows[:200], 0)
+    tasks = Trial(Examples(tokenize(captions), flags, 3), rows[200:], rows[:200], 0)
     one, other = trained([attribute, tasks], "sentences", minilm)
     assert one.correct.mean() > 0.95
     assert np.exp(one.log_probability).mean() > 0.8

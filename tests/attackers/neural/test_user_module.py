@@ -9,11 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from captionbias.attackers import batches
 from captionbias.attackers.base import Trial, TrialScores
-from captionbias.attackers.batches import PADDING_ROW
-from captionbias.attackers.neural import user_module
-from captionbias.attackers.neural.fitting import FittedNetwork, fit
+from captionbias.attackers.neural import fitting, user_module
+from captionbias.attackers.neural.fitting import PADDING_ROW, FittedNetwork, fit
 
 CPU = torch.device("cpu")
 
@@ -92,7 +90,7 @@ def test_the_network_is_made_for_the_trial_s_words_and_outputs_and_given_its_cap
     module, calls = noting()
     train(trial, module)
     assert len({id(network) for network, *_ in calls}) == 1
-    (network, *_), rows = calls[0], batches.vocabulary(trial)[1]
+    (network, *_), rows = calls[0], fitting.vocabulary(trial)[1]
     assert network.words.weight.shape[0] == rows
     assert network.output.weight.shape[0] == outputs
     seen = []

@@ -60,7 +60,7 @@ def trial_of(captions: list[list[str]]) -> Trial:
     ids = np.array([words.index(word) for caption in captions for word in caption], np.int32)
     offsets = np.concatenate(([0], np.cumsum(list(map(len, captions))))).astype(np.int64)
     rows = np.arange(len(captions))
-    return Trial("", Examples(Tokens(ids, offsets, tuple(words)), rows, 2, ("<gender>",)), rows, rows, 0)
+    return Trial(Examples(Tokens(ids, offsets, tuple(words)), rows, 2, ("<gender>",)), rows, rows, 0)
 
 
 @settings(deadline=None)

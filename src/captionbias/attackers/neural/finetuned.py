@@ -18,12 +18,11 @@ import torch
 from torch import Tensor, nn
 
 from captionbias.arrays import Integers
-from captionbias.attackers import batches
 from captionbias.attackers.base import Examples, Fitted, Trial
+from captionbias.attackers.neural import fitting
 from captionbias.attackers.neural.fitting import Learner, own_random_numbers
 from captionbias.attackers.neural.networks import normalized_mlp
 from captionbias.attackers.pretrained.encoding import (
-    all_cores,
     as_texts,
     reading,
     refuse_missing,
@@ -33,6 +32,7 @@ from captionbias.attackers.pretrained.encoding import (
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import FineTuned, Schedule
 from captionbias.attackers.stored_trials import trial_key
+from captionbias.attackers.workers import cores, threads
 from captionbias.io.store import Arrays, Store
 
 SECONDS_BETWEEN = 120.0  # checkpoints: a kill costs this much at most; BERT's 1.3 GB take some seconds to write
@@ -50,7 +50,7 @@ def fit(
     """Train an encoder and its head on a trial, and score it on the trial's test captions. With a `store`, a training
     that is killed goes on from its last checkpoint there, under the attacker's `identity`, as if it had not been."""
     pieces = replace(trial, examples=_in_pieces(trial.examples, model))
-    with all_cores(), own_random_numbers(trial.seed, device):
+    with threads(cores()), own_random_numbers(trial.seed, device):
         network = Classifier(_encoder(model), recipe, trial.examples).to(device)
         words = np.arange(network.encoder.config.vocab_size, dtype=np.int32)
         optimizer = _optimizer(network, recipe)
@@ -66,7 +66,7 @@ def fit(
 def _steps(trial: Trial, schedule: Schedule, checkpoint: Checkpoint) -> Iterator[Integers]:
     """The captions of each step that is left; epochs and steps have their own random numbers, wherever one goes on."""
     every = chain.from_iterable(
-        batches.epoch(trial, schedule, np.random.default_rng([trial.seed, 2, number]))
+        fitting.epoch(trial, schedule, np.random.default_rng([trial.seed, 2, number]))
         for number in range(schedule.epochs)
     )
     for number, rows in islice(enumerate(every), checkpoint.restore(), None):

@@ -13,11 +13,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from captionbias.arrays import Ids, Integers
-from captionbias.attackers import batches
 from captionbias.attackers.base import Trial, TrialScores, score_classes, score_tasks
 from captionbias.attackers.reader import Reader, centred
 from captionbias.attackers.recipes import Schedule
+from captionbias.attackers.workers import threads
 
+UNKNOWN_ROW, PADDING_ROW, FIRST_WORD_ROW = 0, 1, 2
+POOL = 100
 TEST_BATCH = 256
 CHECKED = 64
 CLOSE = 1e-3  # of a logit
@@ -25,15 +27,53 @@ CLOSE = 1e-3  # of a logit
 _one_at_a_time = Lock()  # threads share torch's random numbers
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Sums are then made in one order whatever the machine is busy with; for nets this small threads gain nothing."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
+def vocabulary(trial: Trial) -> tuple[Ids, int]:
+    """The embedding row of each word, those that the training split lacks unknown; and the number of embedding rows."""
+    present = trial.examples.tokens.select(trial.train).present()
+    numbers = np.where(present, np.cumsum(present) - 1 + FIRST_WORD_ROW, UNKNOWN_ROW).astype(np.int32)
+    return numbers, int(present.sum()) + FIRST_WORD_ROW
+
+
+def epochs(trial: Trial, schedule: Schedule) -> Iterator[Integers]:
+    """The training rows of each step of a whole training."""
+    generator = np.random.default_rng([trial.seed, 2])
+    for _ in range(schedule.epochs):
+        yield from epoch(trial, schedule, generator)
+
+
+def epoch(trial: Trial, schedule: Schedule, generator: np.random.Generator) -> list[Integers]:
+    """The training rows of each step of an epoch, the longest caption of a step first.
+
+    Bucketed steps hold captions of like length: pools of 100 batches are sorted, and their batches shuffled.
+    """
+    rows = generator.permutation(trial.train)
+    if not schedule.bucketed:
+        return [step[by_length(trial, step)] for step in steps(rows, schedule.batch)]
+    order = []
+    for pool in steps(rows, schedule.batch * POOL):
+        pool_batches = steps(pool[by_length(trial, pool)], schedule.batch)
+        order += [pool_batches[number] for number in generator.permutation(len(pool_batches))]
+    return order
+
+
+def by_length(trial: Trial, rows: Integers) -> Integers:
+    """The places of these rows, the longest caption first."""
+    return np.argsort(-trial.examples.tokens.lengths[rows], kind="stable")
+
+
+def steps(rows: Integers, size: int) -> list[Integers]:
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+
+def pad(trial: Trial, numbers: Ids, rows: Integers) -> tuple[Integers, Integers]:
+    """The captions `rows` as embedding rows `(captions, longest)`, and their lengths; one without words is an unknown
+    word."""
+    tokens = trial.examples.tokens.select(rows)
+    lengths = np.maximum(tokens.lengths, 1)
+    table = np.full((len(rows), int(lengths.max(initial=1))), PADDING_ROW, np.int64)
+    table[:, 0] = UNKNOWN_ROW
+    table[np.arange(table.shape[1]) < tokens.lengths[:, None]] = numbers[tokens.ids]
+    return table, lengths
 
 
 @contextmanager
@@ -75,13 +115,13 @@ def fit(
     Its `forward(tokens, lengths)` turns token numbers `(captions, longest)`, filled up with `PADDING_ROW`, into logits
     `(captions, outputs)`. Every random number is the trial's own.
     """
-    words, count = batches.vocabulary(trial)
-    with one_thread(), own_random_numbers(trial.seed, device):
+    words, count = vocabulary(trial)
+    with threads(1), own_random_numbers(trial.seed, device):
         network = make(count, outputs(trial))
         if base_rates:
             start_at_base_rates(network.get_submodule("head"), trial)
         learner = Learner(trial, words, network.to(device), precision)
-        learner.train(adam(network, schedule), batches.epochs(trial, schedule))
+        learner.train(adam(network, schedule), epochs(trial, schedule))
         return FittedNetwork(trial, learner.scores(trial.test), learner)
 
 
@@ -121,14 +161,14 @@ class Learner:
     def logits(self, rows: Integers) -> Tensor:
         """What the trained network answers to these captions, `(captions, outputs)` in 64 bits."""
         logits = torch.empty(len(rows), outputs(self.trial), dtype=torch.float64)
-        for places in batches.steps(batches.by_length(self.trial, rows), TEST_BATCH):
+        for places in steps(by_length(self.trial, rows), TEST_BATCH):
             logits[places] = self._answers(rows[places]).cpu().double()
         return logits
 
     def tokens(self, rows: Integers) -> tuple[Tensor, Tensor]:
         """These captions as rows of what it looks up, padded, and their lengths; where the network is."""
         device = next(self.network.parameters()).device
-        tokens, lengths = (torch.from_numpy(table).to(device) for table in batches.pad(self.trial, self.words, rows))
+        tokens, lengths = (torch.from_numpy(table).to(device) for table in pad(self.trial, self.words, rows))
         return tokens, lengths
 
     def _answers(self, rows: Integers) -> Tensor:
@@ -177,11 +217,11 @@ class FittedNetwork(Reader):
 
     def baselines(self, rows: Integers) -> Tensor:
         """Captions of padding alone."""
-        return self._embed(torch.full_like(self.learner.tokens(rows)[0], batches.PADDING_ROW))
+        return self._embed(torch.full_like(self.learner.tokens(rows)[0], PADDING_ROW))
 
     def read(self, embedded: Tensor) -> Tensor:
         """The network gets unknown words, and its embedding gives these embeddings in their place."""
-        unknown = torch.full(embedded.shape[:2], batches.UNKNOWN_ROW, device=embedded.device)
+        unknown = torch.full(embedded.shape[:2], UNKNOWN_ROW, device=embedded.device)
         hook = self._embedding().register_forward_hook(lambda *_: embedded)
         try:
             with torch.backends.cudnn.flags(enabled=False):  # its recurrent layers have no gradient outside of training

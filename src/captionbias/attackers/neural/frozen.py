@@ -19,11 +19,10 @@ from torch.nn import functional
 
 from captionbias.arrays import Integers
 from captionbias.attackers.base import Examples, Trial
-from captionbias.attackers.batches import epochs
 from captionbias.attackers.neural.fitting import (
     Learner,
     adam,
-    one_thread,
+    epochs,
     outputs,
     own_random_numbers,
     start_at_base_rates,
@@ -41,6 +40,7 @@ from captionbias.attackers.pretrained.encoding import (
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.reader import NO_WORD, Reader, centred, of_equal_length
 from captionbias.attackers.recipes import Frozen
+from captionbias.attackers.workers import threads
 from captionbias.io.store import Store
 from captionbias.text.tokens import Tokens
 
@@ -67,7 +67,7 @@ class FrozenEncoder:
             self.tables[trial.examples] = self._embedded(trial.examples)
         captions = self.tables[trial.examples]
         numbered = replace(trial, examples=captions.numbered)
-        with one_thread(), own_random_numbers(trial.seed, self.device):
+        with threads(1), own_random_numbers(trial.seed, self.device):
             network = OnTable(captions.table, self._head(numbered, captions.table.shape[1])).to(self.device)
             learner = Learner(numbered, np.arange(len(captions.table), dtype=np.int32), network, "fp32")
             learner.train(adam(network, self.recipe.schedule), epochs(numbered, self.recipe.schedule))
@@ -115,16 +115,6 @@ class OnTable(nn.Module):
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
-    """Distinct texts as word pieces. `ids`: their numbers in the encoder's vocabulary. `words`: the position of each
-    one's word in its caption, or `NO_WORD`. `mask`: the number of the mask token."""
-
-    ids: Tokens
-    words: Tokens
-    mask: int
-
-
-@dataclass(frozen=True, eq=False)
 class Embedded:
     """The captions of some examples as an encoder reads them: `texts`, the distinct ones, and `numbered`, the examples
     with each caption as one word, its row in `table`: the embeddings of texts or, with pictures, of each caption and
@@ -136,8 +126,9 @@ class Embedded:
     table: Tensor
 
     @cached_property
-    def pieces(self) -> Pieces:
-        """As the encoder's own tokenizer has them, cut off where the encoder ends."""
+    def pieces(self) -> tuple[Tokens, Tokens]:
+        """Each text's pieces in the encoder's own tokenizer, cut off where the encoder ends: their numbers, and the
+        positions of their words in the caption, or `NO_WORD`."""
         tokenizer = self.encoder.transformer.tokenizer
         if tokenizer.mask_token_id is None or not tokenizer.is_fast:
             raise self.refusal("its tokenizer has no mask token, or does not say where words are in a text")
@@ -148,7 +139,7 @@ class Embedded:
             for text, of_text in zip(whole_characters(self.texts), places, strict=True)
             for start, end in of_text
         ]
-        return Pieces(ids, replace(ids, ids=np.array(words, np.int32)), tokenizer.mask_token_id)
+        return ids, replace(ids, ids=np.array(words, np.int32))
 
     def embed(self, ids: Integers) -> Tensor:
         """The embeddings `(captions, pieces, width)` of word pieces `(captions, pieces)`."""
@@ -180,18 +171,19 @@ class FittedHead(Reader):
     n_steps: ClassVar[int] = 16  # with MiniLM enough for nine captions in ten, 8 for less than half
 
     def pieces(self, rows: Integers) -> Integers:
-        return self.captions.pieces.ids.lengths[self._texts(rows)]
+        return self.captions.pieces[0].lengths[self._texts(rows)]
 
     def word_of_piece(self, rows: Integers) -> Integers:
-        return self._chosen(self.captions.pieces.words, rows)
+        return self._chosen(self.captions.pieces[1], rows)
 
     def embedded(self, rows: Integers) -> Tensor:
-        return self.captions.embed(self._chosen(self.captions.pieces.ids, rows))
+        return self.captions.embed(self._chosen(self.captions.pieces[0], rows))
 
     def baselines(self, rows: Integers) -> Tensor:
         """The captions with the mask token for each word piece."""
-        ids = self._chosen(self.captions.pieces.ids, rows)
-        return self.captions.embed(np.where(self.word_of_piece(rows) == NO_WORD, ids, self.captions.pieces.mask))
+        ids = self._chosen(self.captions.pieces[0], rows)
+        mask = self.captions.encoder.transformer.tokenizer.mask_token_id
+        return self.captions.embed(np.where(self.word_of_piece(rows) == NO_WORD, ids, mask))
 
     def read(self, embedded: Tensor) -> Tensor:
         return centred(self.trial, self.network.head(self.captions.features(embedded)))

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionbias.attackers.batches import FIRST_WORD_ROW, PADDING_ROW
+from captionbias.attackers.neural.fitting import FIRST_WORD_ROW, PADDING_ROW
 from captionbias.attackers.recipes import Bag, Recipe, Recurrent, Transformer
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from captionbias.attackers.base import Examples
 from captionbias.attackers.pretrained.embeddings import Embeddings, Encode, in_16_bits
 from captionbias.attackers.pretrained.models import Model, first_line
-from captionbias.attackers.workers import cores
+from captionbias.attackers.workers import cores, threads
 from captionbias.text.tokens import UNKNOWN, Tokens
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def encoder(model: Model, pooling: str | None, precision: str, device: torch.dev
         import torch
 
         with (
-            all_cores(),
+            threads(cores()),
             no_threads_of_tokenizers(),
             torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"),
         ):
@@ -82,21 +82,6 @@ def word_pieces(
 def whole_characters(texts: Sequence[str]) -> list[str]:
     """Tokenizers refuse half a character, which broken captions may have."""
     return [text.encode("utf-8", "replace").decode() for text in texts]
-
-
-@contextmanager
-def all_cores() -> Iterator[None]:
-    """The engine gives each training one thread; encoders are large enough for more."""
-    import torch
-    from threadpoolctl import threadpool_limits
-
-    threads = torch.get_num_threads()
-    with threadpool_limits(cores()):
-        torch.set_num_threads(cores())
-        try:
-            yield
-        finally:
-            torch.set_num_threads(threads)
 
 
 @contextmanager

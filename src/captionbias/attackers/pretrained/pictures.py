@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias.arrays import Floats32
-from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.embeddings import Embeddings, embed, in_16_bits
-from captionbias.attackers.pretrained.encoding import all_cores, reading, refuse_missing
+from captionbias.attackers.pretrained.encoding import reading, refuse_missing
 from captionbias.attackers.pretrained.models import IMAGE_LIBRARIES, PROCESSORS, Model, find_model
-from captionbias.attackers.ranks import share
+from captionbias.attackers.ranks import device, share
+from captionbias.attackers.workers import cores, threads
 from captionbias.io.store import Store
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _encoder(model: Model, place: torch.device) -> Callable[[list[Floats32]], Em
 
         network, pooled = load()
         parts = []
-        with all_cores(), torch.inference_mode():
+        with threads(cores()), torch.inference_mode():
             for start in range(0, len(pictures), BATCH):
                 batch = torch.from_numpy(np.stack(pictures[start : start + BATCH])).to(place)
                 parts.append(_features(network, batch, pooled).float().cpu().numpy())

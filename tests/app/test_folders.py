@@ -7,12 +7,12 @@ import subprocess
 import sys
 import time
 
-from captionbias.io.temporary import LOCK, NEW, own_folder, sweep
+from captionbias.app.server import LOCK, NEW, own_folder, sweep
 
 PREFIX = "captionbias-test-"
 LEAVE = f"""
 import os
-from captionbias.io.temporary import own_folder
+from captionbias.app.server import own_folder
 folder, lock = own_folder({PREFIX!r})
 print(folder, flush=True)
 os._exit(1)

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.attackers import batches
 from captionbias.attackers.base import Examples, Trial
-from captionbias.attackers.batches import FIRST_WORD_ROW, PADDING_ROW, UNKNOWN_ROW
+from captionbias.attackers.neural import fitting
+from captionbias.attackers.neural.fitting import FIRST_WORD_ROW, PADDING_ROW, UNKNOWN_ROW
 from captionbias.attackers.recipes import Schedule
 from captionbias.text import tokenize
 from captionbias.text.tokens import Tokens
@@ -19,17 +19,17 @@ def trial_of(lengths: list[int]) -> Trial:
     tokens = Tokens(np.zeros(sum(lengths), np.int32), np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))), ("a",))
     rows = np.arange(len(lengths))
     train, test = np.split(rows, [max(1, len(rows) * 3 // 4)])
-    return Trial("", Examples(tokens, np.zeros(len(rows), np.int64), 2), train, test, 0)
+    return Trial(Examples(tokens, np.zeros(len(rows), np.int64), 2), train, test, 0)
 
 
 def epoch(trial: Trial, batch: int, bucketed: bool, seed: int = 0) -> list[np.ndarray]:
-    return batches.epoch(trial, Schedule(1e-3, batch, 1, bucketed), np.random.default_rng(seed))
+    return fitting.epoch(trial, Schedule(1e-3, batch, 1, bucketed), np.random.default_rng(seed))
 
 
 def test_words_of_the_training_split_are_numbered_and_all_others_are_unknown():
     tokens = tokenize(["a zebu rides", "a man rides", "a gnu"])
-    trial = Trial("", Examples(tokens, np.zeros(3, int), 2), np.array([1]), np.array([0, 2]), 0)
-    numbers, rows = batches.vocabulary(trial)
+    trial = Trial(Examples(tokens, np.zeros(3, int), 2), np.array([1]), np.array([0, 2]), 0)
+    numbers, rows = fitting.vocabulary(trial)
     known = {"a": FIRST_WORD_ROW, "rides": FIRST_WORD_ROW + 1, "man": FIRST_WORD_ROW + 2}
     assert dict(zip(tokens.words, numbers.tolist(), strict=True)) == {"zebu": UNKNOWN_ROW, "gnu": UNKNOWN_ROW, **known}
     assert rows == 3 + FIRST_WORD_ROW
@@ -55,14 +55,14 @@ def test_bucketed_steps_hold_captions_of_like_length_in_no_order_of_length():
 
 def test_each_epoch_and_each_seed_has_an_order_of_its_own():
     trial, generator = trial_of(list(range(64))), np.random.default_rng(0)
-    first, second = (batches.epoch(trial, Schedule(1e-3, 8, 1), generator)[0].tolist() for _ in range(2))
+    first, second = (fitting.epoch(trial, Schedule(1e-3, 8, 1), generator)[0].tolist() for _ in range(2))
     assert first == epoch(trial, 8, False)[0].tolist()
     assert len({tuple(first), tuple(second), tuple(epoch(trial, 8, False, seed=1)[0].tolist())}) == 3
 
 
 def test_captions_are_padded_and_one_without_words_is_an_unknown_word():
     tokens = tokenize(["a b c", "", "d e"])
-    trial = Trial("", Examples(tokens, np.zeros(3, int), 2), np.arange(3), np.arange(3), 0)
-    table, lengths = batches.pad(trial, batches.vocabulary(trial)[0], np.array([2, 1]))
+    trial = Trial(Examples(tokens, np.zeros(3, int), 2), np.arange(3), np.arange(3), 0)
+    table, lengths = fitting.pad(trial, fitting.vocabulary(trial)[0], np.array([2, 1]))
     assert lengths.tolist() == [2, 1]
     assert table.tolist() == [[FIRST_WORD_ROW + 3, FIRST_WORD_ROW + 4], [UNKNOWN_ROW, PADDING_ROW]]
