@@ -15,6 +15,9 @@ from captionbias.attackers.registry import Attacker
 from captionbias.metrics.catalogue import PERCENT, SIDES, Score
 from captionbias.metrics.notes import note
 from captionbias.scores.captions import Quality
+from captionbias.statistics.samples import Sample, bootstrap_samples
+
+KEYS = {"m": "m", "h": "d"}  # papers call people's side D
 
 
 def with_sides(score: Score, data: str, meaning: str, alone: bool = False, **also: Any) -> Iterator[Score]:
@@ -129,6 +132,31 @@ class AttackScores:
         """How many captions each trial was scored on, all columns together: shape `(trials,)`."""
         per_training = np.asarray(self.counts.sum(axis=1), np.float64)
         return np.asarray(per_training.reshape(-1, self.columns).sum(axis=1))
+
+
+def percent(quality: Quality) -> Quality:
+    """The quality of 100."""
+    return lambda log_probability, correct: 100 * quality(log_probability, correct)
+
+
+def compared_sides(
+    scores: Mapping[str, tuple[str, Mapping[str, AttackScores]]], replicates: int, seed: int, copies: Integers | None
+) -> dict[str, Sample]:
+    """Of each score, the name of a quality and the sides that have it, `<key>_m`, `<key>_d` and, first, their
+    difference `<key>`, where there are both."""
+
+    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
+        return {
+            f"{key}_{KEYS[side]}": of_side.means(name, multiplicity)
+            for key, (name, sides) in scores.items()
+            for side, of_side in sides.items()
+        }
+
+    one = next(of_side for _, sides in scores.values() for of_side in sides.values())
+    trainings, images = one.counts.shape
+    samples = bootstrap_samples(quantities, images, trainings // one.columns, replicates, seed, copies=copies)
+    both = [key for key, (_, sides) in scores.items() if len(sides) > 1]
+    return {key: samples[f"{key}_m"] - samples[f"{key}_d"] for key in both} | samples
 
 
 def seen_in_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:

@@ -259,21 +259,7 @@ def dbac(
     (0.0, 0.0)
     """
     captions = as_captions(captions, predictions, references, attributes, tasks)
-    preset, settings = preset_settings(
-        "dbac",
-        preset,
-        encoder=encoder,
-        trials=trials,
-        quality=quality,
-        alignment=alignment,
-        vectors=vectors,
-        delta=delta,
-        tokenizer=tokenizer,
-        attribute_lexicon=attribute_lexicon,
-        task_lexicon=task_lexicon,
-        pairing=pairing,
-        controls=controls,
-    )
+    preset, settings = preset_settings("dbac", **locals())
     _check_choices(directions, settings)
     attacker = find_attacker(settings["encoder"], precision, model, cache)
     notes: list[str] = []
