@@ -132,7 +132,6 @@ def imagecaptioner2(
     every label cut to the rarest), and trains one judge a side, on the same images. One more person reads 0.
 
     Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
         images: one for each caption: what `captionbias.images.reading.read_images` takes (a folder, a file, a dataset,
             a sequence of paths, PIL images or pixels), or its `Images`. They are joined by their ids with captions that
             have these (from `read_captions`); with other captions they are in the same order.
@@ -150,23 +149,17 @@ def imagecaptioner2(
         answers: what each label is called in the answer, `{"female": "woman"}`; the label itself if it is not there.
         trials: judges trained a side; trial `t` draws, splits and trains with seed `seed + t`. A single one has no
             interval and no verdict.
-        attribute_lexicon: what is masked in captions: a built-in lexicon, a file or a mapping; see
-            `captionbias.text.load_lexicon`.
         details: add the nested entry `details`.
-        predictions, references, attributes, tasks, tokenizer, allow_unmasked: as `lic` takes them.
-        seed, bootstrap, cache, distributed, progress: as `lic` takes them.
+        predictions, references, attributes, tasks, tokenizer: as `lic` takes them.
+        attribute_lexicon, allow_unmasked, seed, bootstrap, cache, distributed, progress: as `lic` takes them.
 
     Returns:
         Floats and a `signature`. `imagecaptioner2_m`, `imagecaptioner2_d` in [0, 100] (Eq. 2: the mean probability of
         the true answer, here among the answers, so that chance has a level) and their difference `imagecaptioner2` in
         [-100, 100], above 0 when the captioner amplifies; the same of the other scores of Eq. 4,
         `imagecaptioner2_leakage` and `imagecaptioner2_lic`, and with the probability among all words, as Eq. 2 writes
-        P(A), `imagecaptioner2_raw`. For each of these `..._std` over trials, `..._trial_ci_low/high` (95%, over trials)
-        and `..._ci_low/high` (95%, over images and trials). With a side
-        absent its keys are too. `test_images`: how many are scored in a trial.
-
-    Raises:
-        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
+        P(A), `imagecaptioner2_raw`; intervals as of `lic`. With a side absent its keys are too. `test_images`: how many
+        are scored in a trial.
 
     Source: Bakr, Sun, Li and Elhoseiny 2023, Eq. 1, 2 and 4.
     """

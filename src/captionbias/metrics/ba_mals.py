@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from captionbias.captions import Captions, as_captions
 from captionbias.metrics.amplified_pairs import Expand, count_pairs, plain_number
 from captionbias.metrics.catalogue import SIGNED, Score
 from captionbias.metrics.inputs import named_in
-from captionbias.metrics.label_inputs import ImageLabels, Named, PairInputs, check_whole, read_labels, takes
+from captionbias.metrics.label_inputs import ImageLabels, Named, check_whole, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.pair_counts import PairCounts
 from captionbias.metrics.person import against_a_person
@@ -20,9 +20,6 @@ from captionbias.scores.cooccurrence import mals, shares
 from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import Lexicon, load_lexicon
 from captionbias.text.function_words import FUNCTION_WORDS
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 @metric(
@@ -45,7 +42,7 @@ if TYPE_CHECKING:
     ],
 )
 @against_a_person
-@takes(PairInputs)
+@takes()
 def ba_mals(
     captions: Captions | None = None,
     /,
@@ -57,7 +54,7 @@ def ba_mals(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-    **inputs: Unpack[PairInputs],
+    **inputs: Any,
 ) -> Scores:
     """Bias amplification as the growth of each task's share of its likelier attribute value.
 
@@ -66,8 +63,6 @@ def ba_mals(
     tells no directions, and a task that leans to nobody cannot count.
 
     Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
-        predictions: `n` model captions.
         references: `n` lists of human captions, each of which counts.
         attributes: `n` labels, `n` lists of labels, or a 0/1 array `(n, values)`; with captions they are checked, and
             what captions name counts.
@@ -76,7 +71,7 @@ def ba_mals(
         predicted_tasks: without captions, the predicted tasks; `tasks` when None.
         training_attributes, training_tasks: without captions, the labels of the images whose lean is amplified; those
             of these images when None.
-        **inputs: words, as `read_labels` takes them.
+        predictions, attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
         words: take for tasks the frequent words of the human captions, as LIC's paper does, instead of `task_lexicon`.
         most_frequent: with `words`, how many of the most frequent nouns, verbs, adjectives and adverbs.
         at_least: with `words`, in how many human captions a word occurs with each attribute value.
@@ -84,8 +79,7 @@ def ba_mals(
         details: add the nested entry `details`, with each pair's counts, shares and part in the score.
 
     Returns:
-        `ba_mals` in [-1, 1], above 0 when predictions amplify, `ba_mals_human` of one more person and `ba_mals_excess`,
-        in [-2, 2], the captioner's beyond that; each with `..._ci_low/high` (95%, over images);
+        `ba_mals` in [-1, 1], with `..._human` and `..._excess`; each with `..._ci_low/high` (95%, over images);
         `tasks_ba_mals`: how many tasks count; `undefined_pairs_ba_mals`: pairs whose task occurs with no value, in the
         data or the predictions; `signature`.
 

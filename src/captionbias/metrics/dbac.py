@@ -205,14 +205,12 @@ def dbac(
     image with one human caption of it.
 
     Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
         references: `n` lists of human captions; None to measure the captioner alone.
         tasks: `n` lists of tasks that the images show; when None, those named in the image's other human captions than
             the one that a trial scores.
         preset: `dbac-2026` (or `papers`), the paper's attackers; `dbac-2026-published`, with its pairing, tokenizer and
             task words, for comparison with published numbers only; `fast`, the convex attacker.
         directions: `a_to_t`, `t_to_a` or both.
-        trials: attackers trained a side and direction; trial `t` splits and trains with seed `seed + t`.
         quality: `confidence`, `accuracy` or `inverse_cross_entropy`.
         bayes: False leaves the weights out of the published score, as in the paper's Table 3.
         pairing: `held-out`: each trial draws one human caption of each image; `every-caption`: each human caption is a
@@ -221,16 +219,14 @@ def dbac(
         task_lexicon: task words, likewise.
         allow_unmasked: measure although labels are no values of `attribute_lexicon`, or, of A to T, none of its words
             occurs.
-        join_references: where the captioner writes longer captions than people, join as many human captions of an image
-            into one as make them as long; those to spare still say what the image shows. Images with too few are left
-            out.
+        join_references: as `lic` takes it; captions to spare still say what the image shows.
         details: add the nested entry `details`. `drawn` holds the number of each image's human caption in each trial
             (of the joined ones, if they are). For each direction its `seen` says what percent of each side's test
             captions are also in the training split (`m_net`, `h_net`: in its own or the blind attacker's), and its
             `unseen` holds the scores and the omegas over the others, and how many those are. Blind and net are there
             over captions that neither attacker has seen, so net is not the difference of matched and blind.
         predictions, attributes, encoder, model, precision, attribute_lexicon: as `lic` takes them.
-        alignment, vectors, delta, vocabulary, tokenizer: as `lic` takes them.
+        alignment, vectors, delta, vocabulary, tokenizer, trials: as `lic` takes them.
         seed, bootstrap, cache, distributed, keep_attackers, progress: as `lic` takes them.
 
     Returns:

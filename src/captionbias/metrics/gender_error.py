@@ -83,20 +83,19 @@ def gender_error(
     A caption is male if it has male words and no female ones, female the other way round.
 
     Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
-        predictions: `n` model captions.
         references: `n` lists of human captions, for `..._human` and `..._excess` alone.
         attributes: `n` labels, each one of the two labels of `attribute_lexicon`.
         tasks: not used.
         attribute_lexicon: two labels and the words that name them, see `captionbias.text.load_lexicon`.
-        tokenizer, controls, seed, bootstrap: as `directional_ba` takes them.
+        predictions, tokenizer: as `read_labels` takes them.
+        controls, seed, bootstrap: as `directional_ba` takes them.
         details: add the nested entry `details`.
 
     Returns:
         `ratio`: captions of the lexicon's second label over captions of its first (male over female), absent when there
         are none of the first; `error`: percent of all captions that have the wrong label; `unnamed`: percent that have
-        neither or both, and so cannot be wrong; of the last two also `..._human`, of one more person, and `..._excess`,
-        the captioner's beyond that. Each with `..._ci_low/high` (95%, over images). And `signature`.
+        neither or both, and so cannot be wrong; of the last two also `..._human` and `..._excess`. Each with
+        `..._ci_low/high` (95%, over images). And `signature`.
 
     Source: Hendricks et al. 2018; the words are those of Hirota et al. 2022.
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ParamSpec, TypedDict, cast
+from typing import Any, ParamSpec, cast
 
 import numpy as np
 
@@ -32,44 +31,14 @@ from captionbias.scores import number_sets
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
 
 P = ParamSpec("P")
-ARGUMENT = re.compile(r"^    (\w+(?:, \w+)*): .*\n(?:     .*\n)*", re.MULTILINE)
+TRAINING = ("training_attributes", "training_tasks")
 
 
-class TaskInputs(TypedDict, total=False):
-    """What `read_labels` reads for metrics that ask for predicted tasks."""
-
-    predictions: Any
-    references: Any
-    attributes: Any
-    tasks: Any
-    predicted_tasks: Any
-    attribute_lexicon: LexiconSource
-    task_lexicon: LexiconSource
-    tokenizer: str
-
-
-class LabelInputs(TaskInputs, total=False):
-    """For metrics that ask for predicted attribute values as well."""
-
-    predicted_attributes: Any
-
-
-class PairInputs(LabelInputs, total=False):
-    """For metrics that count which of them go together, perhaps in other images."""
-
-    training_attributes: Any
-    training_tasks: Any
-
-
-def takes(inputs: type) -> Callable[[Callable[P, Scores]], Callable[P, Scores]]:
-    """Make the `**inputs` of a metric, which are one of the above, arguments like its others.
-
-    Their defaults are those of `read_labels`, and so is their description where the metric has none of its own.
-    """
-    arguments = inspect.signature(read_labels).parameters
-    parameters = [arguments[name] for name in arguments if name in inputs.__annotations__]
-    described = {entry[1]: entry[0] for entry in ARGUMENT.finditer(inspect.getdoc(read_labels) or "")}
-    defaults = {one.name: one.default for one in parameters}
+def takes(*, without: Collection[str] = ()) -> Callable[[Callable[P, Scores]], Callable[P, Scores]]:
+    """Make the `**inputs` of a metric, those of `read_labels` but these, arguments like its others."""
+    left_out = {"captions", "people_alone", *without}
+    inputs = [one for name, one in inspect.signature(read_labels).parameters.items() if name not in left_out]
+    defaults = {one.name: one.default for one in inputs}
 
     def with_inputs(measure: Callable[P, Scores]) -> Callable[P, Scores]:
         @functools.wraps(measure)
@@ -77,11 +46,7 @@ def takes(inputs: type) -> Callable[[Callable[P, Scores]], Callable[P, Scores]]:
             return cast("Callable[..., Scores]", measure)(*captions, **defaults | options)
 
         captions, *own, _ = inspect.signature(measure).parameters.values()
-        measured.__signature__ = inspect.Signature([captions, *parameters, *own])  # type: ignore[attr-defined]
-        text = inspect.getdoc(measure) or ""
-        alone = {name for entry in ARGUMENT.finditer(text) for name in entry[1].split(", ")}
-        missing = "".join(described[one.name] for one in parameters if one.name not in alone)
-        measured.__doc__ = re.sub(r"^    \*\*inputs: .*\n", lambda _: missing, text, flags=re.MULTILINE)
+        measured.__signature__ = inspect.Signature([captions, *inputs, *own])  # type: ignore[attr-defined]
         return measured
 
     return with_inputs

@@ -167,7 +167,7 @@ def lic(
         image_encoder: the frozen image model that reads them, a name on the Hub or a folder; `microsoft/resnet-50`
             when None.
         precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
-        trials: attackers trained a side; trial `t` splits and trains with seed `seed + t`.
+        trials: attackers trained a side (and direction); trial `t` splits and trains with seed `seed + t`.
         seed: seed of the first trial and of the bootstrap.
         alignment: `constant` or `contextual`.
         vectors: word vectors of contextual alignment, see `captionbias.alignment.vectors.load_vectors`.

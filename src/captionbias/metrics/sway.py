@@ -132,18 +132,13 @@ def sway(
     given the truth, not a cause: the scene suggests as much as the tasks do.
 
     Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
-        predictions: `n` model captions.
         references: `n` lists of human captions: two or more of an image, or one and `tasks`. One is drawn to be
             compared with the captioner's, the others say what the image shows.
         attributes: `n` labels, each a label of `attribute_lexicon`; two values or more, also crossed attributes.
         tasks: `n` lists of all tasks that the images show, such as COCO's annotated objects; those that the other human
             captions name when None. People do not name all that is there: without them A to T is a range.
-        attribute_lexicon: the words that name attribute values: `gender`, `race`, `age`, a JSON file or a mapping of
-            values to words, see `captionbias.text.load_lexicon`.
-        task_lexicon: the words that name tasks: `coco_objects`, `coco_names` (without everyday names), or your own,
-            likewise. `person` is no task.
-        tokenizer: `words` or `whitespace`.
+            `person` is no task.
+        predictions, attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
         lean: which tasks go with which values: `shipped`, as counted on COCO's images, for `gender` and `coco_objects`,
             or `own`, as counted on these images; `shipped` where there is such a table, when None.
         draws: human captions that are drawn of each image, one after the other; scores are means over them.
