@@ -21,13 +21,13 @@ from captionbias.metrics.attacks import AttackPlan, AttackScores, compared_sides
 from captionbias.metrics.catalogue import SIDES, SIGNED_PERCENT, Score
 from captionbias.metrics.inputs import copies_of, number_classes, with_values
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import drawn_captions
 from captionbias.metrics.protocol import lexicon_name, preset_settings, whole_number
 from captionbias.progress import Progress
 from captionbias.scores import CAPTION_SCORES
 from captionbias.statistics.samples import trial_rows
 from captionbias.text import LexiconSource, find_mentions, load_lexicon
+from captionbias.warnings import note
 
 if TYPE_CHECKING:
     from captionbias.images.reading import Images

@@ -2,22 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.metrics.inputs import NO_TASKS
 from captionbias.metrics.label_inputs import ImageLabels, Named
-from captionbias.metrics.notes import note
-from captionbias.metrics.pair_counts import PairCounts, in_parts
 from captionbias.scores.cooccurrence import association, change
+from captionbias.warnings import note
 
 Expand = Callable[[Flags], Flags]
 CONDITIONS = {"a_to_t": np.s_[:-1, -1:], "t_to_a": np.s_[-1:, :-1]}  # where what is conditioned on has its totals
+
+ROWS_AT_ONCE = 10_000
+
+
+def in_parts(rows: int, at_once: int = ROWS_AT_ONCE) -> Iterator[slice]:
+    """Slices that cover so many rows, a part at a time: products of all rows would not fit into memory."""
+    return (slice(start, min(start + at_once, rows)) for start in range(0, rows, at_once))
+
+
+class PairCounts:
+    """Rows with each pair of a label on the left and one on the right, by the group of the row's image."""
+
+    def __init__(self, groups: Integers, left: int, right: int) -> None:
+        self._group = groups
+        self._shape = left, right
+        self._cells: list[Integers] = []
+        self._groups: list[Integers] = []
+
+    def add(self, image: Integers, left: Flags, right: Flags) -> None:
+        """Count rows: the image of each, `(rows,)`, and its labels, `(rows, left)` and `(rows, right)`."""
+        row, column = np.nonzero(right)
+        for label, flags in enumerate(left.T):
+            both = flags[row]
+            self._cells.append(label * self._shape[1] + column[both])
+            self._groups.append(self._group[image[row[both]]])
+
+    @cached_property
+    def _counts(self) -> Any:
+        """How often each group has each pair: sparse, `(pairs, groups)`."""
+        cells, groups = np.concatenate(self._cells), np.concatenate(self._groups)
+        return sparse(np.ones(len(cells)), (cells, groups), (int(np.prod(self._shape)), int(self._group.max()) + 1))
+
+    def of(self, multiplicity: Floats | None = None) -> Floats:
+        """The counts with group `g` drawn `multiplicity[g, r]` times (None: once): `(left, right, replicates)`."""
+        flat = self._counts.sum(axis=1)[:, None] if multiplicity is None else self._counts @ multiplicity
+        return np.asarray(flat, np.float64).reshape(*self._shape, -1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,9 @@ from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.attackers.base import Fitted, Trial, TrialScores
 from captionbias.attackers.registry import Attacker
 from captionbias.metrics.catalogue import PERCENT, SIDES, Score
-from captionbias.metrics.notes import note
 from captionbias.scores.captions import Quality
 from captionbias.statistics.samples import Sample, bootstrap_samples
+from captionbias.warnings import note
 
 KEYS = {"m": "m", "h": "d"}  # papers call people's side D
 
@@ -172,16 +172,21 @@ def seen_in_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:
     return {trial: np.isin(number[trial.test], number[trial.train]) for trial, number in sides}
 
 
-def note_without_unseen(side: str, lacking: Flags, notes: list[str], net: bool = False) -> None:
-    """Note in how many of a side's trials, flags `(trials,)`, there is nothing unseen to score; `net`: nothing that is
-    unseen by the blind attacker too."""
+def note_without_unseen(side: str, lacking: Flags, notes: list[str]) -> None:
+    """Note in how many of a side's trials, flags `(trials,)`, there is nothing unseen to score."""
     if lacking.any():
-        rest = "have no value" if lacking.all() else "are those of the other trials"
-        whose, of = (
-            ("an attacker or of its blind control", "blind and net scores") if net else ("an attacker", "scores")
-        )
         note(
             notes,
-            f"in {lacking.sum()} of {len(lacking)} trials all {side} test captions of {whose} are also in its training "
-            f"split; the details' {of} of unseen captions {rest}",
+            f"in {lacking.sum()} of {len(lacking)} trials all {side} test captions are also in the training split of "
+            "the attacker or of its blind control; the details' scores of unseen captions are of the others",
+        )
+
+
+def note_single_training(neural: bool, trials: int, notes: list[str]) -> None:
+    """One training of a neural attacker says nothing of the next, whose weights begin elsewhere."""
+    if neural and trials == 1:
+        note(
+            notes,
+            "trials=1: intervals do not contain how much neural attackers differ from training to training; take "
+            "three or more",
         )

@@ -8,12 +8,11 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics.amplified_pairs import Expand, count_pairs, plain_number
+from captionbias.metrics.amplified_pairs import Expand, PairCounts, count_pairs, plain_number
 from captionbias.metrics.catalogue import SIGNED, Score
 from captionbias.metrics.inputs import named_in
 from captionbias.metrics.label_inputs import ImageLabels, Named, check_whole, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.pair_counts import PairCounts
 from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import whole_number
 from captionbias.scores.cooccurrence import mals, shares

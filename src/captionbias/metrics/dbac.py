@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Integers
+from captionbias.arrays import Integers
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics import inputs
-from captionbias.metrics.attacks import Attacks, note_without_unseen
+from captionbias.metrics.attacks import Attacks, note_single_training, note_without_unseen
 from captionbias.metrics.catalogue import DIRECTIONS, NET, POSITIVE, SIDES, SIGNED, Score
 from captionbias.metrics.dbac_direction import Direction, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.dbac_sources import direction_sources
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.notes import note, note_single_training
 from captionbias.metrics.pairing import PAIRINGS, pairings
 from captionbias.metrics.person import spread_of_people
 from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings
@@ -29,6 +28,7 @@ from captionbias.scores import QUALITIES
 from captionbias.scores.omega import BLIND
 from captionbias.statistics.samples import Sample, bootstrap_samples, trial_rows
 from captionbias.text import LexiconSource, find_mentions, load_lexicon, mask_both, named_values
+from captionbias.warnings import note
 
 if TYPE_CHECKING:
     from torch import nn
@@ -385,7 +385,6 @@ def plan_dbac(
         inputs.check_tasks_named(named["task"], lexicons["task"])
         questions["a_to_t"] = a_to_t(words, classes, values, named["task"], lexicons["task"].labels, paired)
     if "t_to_a" in directions:
-        inputs.note_crossing_named(named["attribute"], lexicons["attribute"], notes)
         said, tasks = inputs.with_others(words, named["task"], others, lexicons["task"], settings["tokenizer"])
         shown, names = inputs.shown_tasks(captions, said, tasks, lexicons["task"], notes)
         by_pairing = inputs.shown_by_pairing(captions, said, tasks, shown, paired, notes)
@@ -432,13 +431,8 @@ def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str)
 def _seen(direction: Direction, notes: list[str]) -> dict[str, Any]:
     """What percent of each side's test captions are also in the training split, and the scores of the others."""
     seen = direction.seen()
-    without: dict[str, Flags] = {}
-    for form, of_sides in seen.items():
-        for side, trials in of_sides.items():
-            lacking = np.array([flags.all() for flags in trials])
-            if (lacking & ~without.setdefault(side, np.zeros_like(lacking))).any():
-                note_without_unseen(f"{direction.name} {NAMES[side]}", lacking, notes, net=bool(form))
-            without[side] = lacking
+    for side, trials in list(seen.values())[-1].items():  # the last form's attackers have seen all that the others have
+        note_without_unseen(f"{direction.name} {NAMES[side]}", np.array([flags.all() for flags in trials]), notes)
     return {
         "seen": {
             f"{side}{form}": 100 * float(np.concatenate(trials).mean())

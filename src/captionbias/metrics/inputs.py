@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -18,16 +18,15 @@ from captionbias.arrays import Flags, Integers
 from captionbias.attackers.splits import SMALLEST_CLASS
 from captionbias.captions import Captions, Words
 from captionbias.captions.labels import value_names
-from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import Pairing, named_by_any, named_by_others
 from captionbias.text import Lexicon, Tokens, find_mentions, load_lexicon, named_by_words, named_values, tokenize
 from captionbias.text.lexicon import SEPARATOR, builtin_lexicons
+from captionbias.warnings import note
 
 FEW_IMAGES = 100
 SHOWN_LABELS = 5
 ALL_NAMED, ALL_AGREE = 0.99, 0.997  # of the images whose labels were made from their captions
 LONGER = 1.5  # as many words
-WHOLE_SHARE = 0.5  # of the captions that name anything of a crossing
 SELDOM, HALF = 0.01, 0.5  # of a side's captions, of its words
 COPIED_SHARE = 0.99  # of the images; annotators agree with captions on far fewer
 NO_TASKS = (
@@ -80,15 +79,11 @@ def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -
             )
     model, human = captions.mean_words or (0, 0)
     if human and max(model / human, human / model) >= LONGER:
-        way_out = (
-            "join_references=True joins human captions to that length"
-            if model > human
-            else "give human captions as short"
-        )
+        joining = "join_references=True joins human captions to that length"
         note(
             notes,
             f"predictions have {model:.1f} words on average and references {human:.1f}, and longer captions give more "
-            f"away whatever their bias; {way_out}",
+            f"away whatever their bias; {joining if model > human else 'give human captions as short'}",
         )
     return captions, joined
 
@@ -196,7 +191,7 @@ def other_labels(captions: Captions, lexicon: Lexicon) -> str:
         images = sum(counts[label] for label in others)
         return (
             f"{listed}, and {images:,} of {len(captions):,} images have {it}: leave these out, with "
-            f"keep={_without(others, sorted(names), lexicon)} where they are read, or give words for {each}"
+            f"keep={sorted(names)} where they are read, or give words for {each}"
         )
     for name in builtin_lexicons():
         if value_names(counts, load_lexicon(name)).keys() == counts.keys():
@@ -205,13 +200,6 @@ def other_labels(captions: Captions, lexicon: Lexicon) -> str:
         f"{listed}: say which is which, as in labels={dict(zip(others, lexicon.labels, strict=False))} where they are "
         "read, or give the words of their attribute as attribute_lexicon"
     )
-
-
-def _without(others: Sequence[str], labels: Sequence[str], lexicon: Lexicon) -> list[str]:
-    """The labels to keep so that the others go; of a crossing those of each attribute that has others."""
-    apart = ([label.split(SEPARATOR) if lexicon.parts else [label] for label in side] for side in (labels, others))
-    columns = zip(*(zip(*side, strict=False) for side in apart), strict=False)
-    return [label for own, other in columns if set(other) - set(own) for label in dict.fromkeys(own)]
 
 
 def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: bool) -> str:
@@ -250,21 +238,6 @@ def _some(names: Sequence[str]) -> str:
     return _first([*map(repr, names)])
 
 
-def note_crossing_named(named: Flags, lexicon: Lexicon, notes: list[str]) -> None:
-    """Note captions, flags `(captions, labels)`, that seldom name the whole of a crossing."""
-    if not lexicon.parts:
-        return
-    whole = named[:, np.array(lexicon.named_parts()).all(axis=1)].any(axis=1).mean()
-    anything = named.any(axis=1).mean()
-    if whole < WHOLE_SHARE * anything:
-        alone = lexicon.parts[0].labels[0]
-        note(
-            notes,
-            f"t_to_a: {anything:.0%} of the captions name a value of {lexicon.name} at least in part, {whole:.1%} a "
-            f"whole one; a part ({alone!r} alone) is a value of its own, so the score speaks mostly of those",
-        )
-
-
 def check_tasks_named(named: Flags, lexicon: Lexicon) -> None:
     """Raise ValueError if no caption names anything of the lexicon."""
     if not named.any():
@@ -282,9 +255,9 @@ def shown_tasks(
     flags = named_by_any(words.human_image, len(captions), named[words.model_rows :])
     if captions.tasks is not None:
         names = tuple(sorted({name for row in captions.tasks for name in row}))
-        given = given_tasks(captions.tasks, names, lexicon, "their words are not masked", notes)
-        by_label = dict(zip(lexicon.labels, flags.T, strict=True))
-        same = given == np.array([by_label.get(name, np.zeros(len(captions), bool)) for name in names]).T
+        given = given_tasks(captions.tasks, lexicon, notes, names)
+        by_label, never = dict(zip(lexicon.labels, flags.T, strict=True)), np.zeros(len(captions), bool)
+        same = given == np.array([by_label.get(name, never) for name in names]).T
         if captions.references and same.all(axis=1).mean() > COPIED_SHARE:
             note(
                 notes,
@@ -338,11 +311,13 @@ def shown_by_pairing(
 
 
 def given_tasks(
-    tasks: Sequence[Sequence[str]], names: Sequence[str], lexicon: Lexicon, unlisted: str, notes: list[str]
+    tasks: Sequence[Sequence[str]], lexicon: Lexicon, notes: list[str], names: Sequence[str] | None = None
 ) -> Flags:
-    """Which of the tasks with these names each image shows, `(images, names)`; `unlisted`: what follows for tasks that
-    the lexicon does not have."""
-    given = {name for row in tasks for name in row}
+    """Which of the lexicon's labels each image shows, `(images, labels)`, or which of the tasks with these names; what
+    has no words in the lexicon cannot be found in captions."""
+    given, unlisted = {name for row in tasks for name in row}, "their words are not masked"
+    if names is None:
+        names, unlisted = lexicon.labels, "captions cannot name them; left out"
     others = sorted(given.difference(lexicon.labels))
     if len(others) == len(given):
         raise ValueError(
@@ -374,8 +349,8 @@ def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
             vocabulary = json.loads(text) if text.lstrip().startswith(("[", "{")) else text.split()
         except (OSError, ValueError) as error:
             raise ValueError(f"vocabulary {str(vocabulary)!r} cannot be read: {error}") from error
-    words = list(vocabulary) if isinstance(vocabulary, Collection) and not isinstance(vocabulary, Mapping) else []
-    if not words or not all(isinstance(word, str) for word in words):
+    words = list(vocabulary)
+    if isinstance(vocabulary, Mapping) or not words or not all(isinstance(word, str) for word in words):
         raise ValueError("vocabulary must be a list of words, or a file of such a list (JSON, or one word a line)")
     return frozenset(words)
 

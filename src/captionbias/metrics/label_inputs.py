@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ParamSpec, cast
 
@@ -24,10 +24,10 @@ from captionbias.metrics.inputs import (
     with_values,
 )
 from captionbias.metrics.measurement import Scores
-from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.pairing import named_by_any
 from captionbias.metrics.protocol import lexicon_name
 from captionbias.scores import number_sets
+from captionbias.statistics.samples import random_groups
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
 
 P = ParamSpec("P")
@@ -266,7 +266,8 @@ def labels_of_captions(
     lexicons = {kind: load_lexicon(source) for kind, source in sources.items()}
     notes: list[str] = []
     captions = with_values(captions, check_whole(lexicons["attribute"]), tokenizer, notes)
-    shown_values = values_of_lexicon(captions, lexicons["attribute"])
+    value = value_numbers(captions, lexicons["attribute"].labels)
+    shown_values = value[:, None] == np.arange(len(lexicons["attribute"].labels))
     if captions.tasks is None and (captions.predictions is None or captions.references is None):
         raise ValueError(
             "tasks is missing: what images show is given, or found in human captions beside predictions; give tasks, "
@@ -274,10 +275,10 @@ def labels_of_captions(
         )
     words = captions.words(tokenizer)
     values, tasks = (named_in(words.tokens, check_whole(lexicon), tokenizer) for lexicon in lexicons.values())
-    note_labels_from_captions(words, values, shown_values.argmax(axis=1), notes)
+    note_labels_from_captions(words, values, value, notes)
     model, people = slice(0, words.model_rows), slice(words.model_rows, None)
     if captions.tasks is not None:
-        shown_tasks = tasks_of_lexicon(captions.tasks, lexicons["task"], notes)
+        shown_tasks = given_tasks(captions.tasks, lexicons["task"], notes)
     else:
         shown_tasks = named_by_any(words.human_image, len(captions), tasks[people])
     human = Named(words.human_image, values[people], tasks[people]) if captions.references else None
@@ -306,11 +307,6 @@ def labels_of_captions(
     )
 
 
-def values_of_lexicon(captions: Captions, lexicon: Lexicon) -> Flags:
-    """Which of the lexicon's labels each image has, see `with_values`; "Female" is the label `female`."""
-    return np.asarray(value_numbers(captions, lexicon.labels)[:, None] == np.arange(len(lexicon.labels)))
-
-
 def value_numbers(captions: Captions, labels: tuple[str, ...]) -> Integers:
     """The number of each image's label among these `labels` of a lexicon, see `with_values`."""
     numbers = {label.casefold(): number for number, label in enumerate(labels)}
@@ -332,8 +328,3 @@ def check_whole(lexicon: Lexicon) -> Lexicon:
             "of captions"
         )
     return lexicon
-
-
-def tasks_of_lexicon(tasks: Sequence[Sequence[str]], lexicon: Lexicon, notes: list[str]) -> Flags:
-    """Which of the lexicon's labels each image shows; a task that has no words there cannot be found in captions."""
-    return given_tasks(tasks, lexicon.labels, lexicon, "captions cannot name them; left out", notes)

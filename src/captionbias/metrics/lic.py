@@ -22,6 +22,7 @@ from captionbias.metrics.attacks import (
     Attacks,
     AttackScores,
     compared_sides,
+    note_single_training,
     note_without_unseen,
     percent,
     seen_in_training,
@@ -29,13 +30,13 @@ from captionbias.metrics.attacks import (
 )
 from captionbias.metrics.catalogue import SIDES, SIGNED_PERCENT, Score
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.notes import note, note_single_training
 from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings
 from captionbias.progress import Progress
 from captionbias.scores.captions import CAPTION_SCORES
 from captionbias.statistics.intervals import rounded
 from captionbias.statistics.samples import Sample, known_means, mean_over_trials, trial_rows
 from captionbias.text import LexiconSource, Tokens, find_mentions, load_lexicon
+from captionbias.warnings import note
 from captionbias.wings import entered
 
 if TYPE_CHECKING:

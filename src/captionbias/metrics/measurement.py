@@ -14,10 +14,10 @@ import numpy as np
 
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import MetricEntry, Score
-from captionbias.metrics.notes import note
 from captionbias.metrics.protocol import replicate_count, signature, whole_number
 from captionbias.progress import steps_shown
 from captionbias.statistics.samples import ENDINGS, LEAST_IMAGES, Estimate, Sample
+from captionbias.warnings import note
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -194,16 +194,9 @@ class Metric(Generic[P]):
             scores = self._scores(*args, **options)
         if options.get("bootstrap", 1) and not any(len(sample.replicates) for sample in scores.samples.values()):
             note(scores.notes, f"no interval: it takes {LEAST_IMAGES} images, and two trials of trained judges")
-        return Measurement(
-            self.name,
-            scores.samples,
-            scores.facts,
-            signature(metric=self.name, **scores.signature),
-            scores.notes,
-            scores.details if options.get("details") else None,
-            scores.artefacts,
-            scores.noise,
-        )
+        details = scores.details if options.get("details") else None
+        signed = signature(metric=self.name, **scores.signature)
+        return Measurement(self.name, **vars(scores) | {"signature": signed, "details": details})
 
     def _checked(self, name: str, value: Any) -> Any:
         """What every metric asks of an argument: yes or no, a whole number, replicates."""

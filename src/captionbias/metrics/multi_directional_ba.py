@@ -11,13 +11,12 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions
-from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source
+from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source, in_parts
 from captionbias.metrics.ba_mals import data_and_predictions
 from captionbias.metrics.catalogue import SHARE, Score
 from captionbias.metrics.inputs import NO_TASKS
 from captionbias.metrics.label_inputs import ImageLabels, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.pair_counts import in_parts
 from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import whole_number
 from captionbias.scores import number_sets

@@ -13,9 +13,9 @@ import numpy as np
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.catalogue import EXCESS, HUMAN, scores_of
 from captionbias.metrics.measurement import Metric, Scores
-from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import drawn_captions
 from captionbias.statistics.intervals import rounded
+from captionbias.warnings import note
 
 P = ParamSpec("P")
 PEOPLE = 5

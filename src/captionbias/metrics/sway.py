@@ -13,8 +13,6 @@ from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.catalogue import ANY, DIRECTIONS, DOUBLE_PERCENT, Score
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.notes import note
-from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.protocol import lexicon_name
 from captionbias.metrics.sway_counts import (
     ENDS,
@@ -30,8 +28,9 @@ from captionbias.metrics.sway_counts import (
     read_named,
 )
 from captionbias.scores.sway import Leans
-from captionbias.statistics.samples import Extreme, Sample, bootstrap_samples
+from captionbias.statistics.samples import Extreme, Sample, bootstrap_samples, random_groups
 from captionbias.text import LexiconSource, load_lexicon
+from captionbias.warnings import note
 
 CELL_SHARES = ("right", "wrong", "none", "wrong_of_named")
 

@@ -14,9 +14,15 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.captions import Captions, Words
-from captionbias.metrics.inputs import check_tasks_named, copies_of, named_in, note_labels_from_captions, with_values
-from captionbias.metrics.label_inputs import tasks_of_lexicon, value_numbers
-from captionbias.metrics.notes import note
+from captionbias.metrics.inputs import (
+    check_tasks_named,
+    copies_of,
+    given_tasks,
+    named_in,
+    note_labels_from_captions,
+    with_values,
+)
+from captionbias.metrics.label_inputs import value_numbers
 from captionbias.metrics.pairing import drawn_captions, named_by_any
 from captionbias.scores.sway import (
     Leans,
@@ -29,6 +35,7 @@ from captionbias.scores.sway import (
     suggested_values,
 )
 from captionbias.text import Lexicon
+from captionbias.warnings import note
 
 BEARER = "person"  # whoever has the attribute is no task
 SHIPPED = "gender_coco_objects"
@@ -85,7 +92,7 @@ def read_named(captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer:
     every_task = named_in(words.tokens, task, tokenizer)
     check_tasks_named(every_task, task)
     is_task = np.array([label != BEARER for label in task.labels])
-    given = None if captions.tasks is None else tasks_of_lexicon(captions.tasks, task, notes)[:, is_task]
+    given = None if captions.tasks is None else given_tasks(captions.tasks, task, notes)[:, is_task]
     kept, copies = _comparable(words, captions, notes), copies_of(captions, notes)
     occurring = np.unique(value)
     order = np.concatenate((occurring, np.setdiff1d(np.arange(len(labels)), occurring)))
