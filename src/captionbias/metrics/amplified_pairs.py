@@ -57,11 +57,9 @@ class PairCounts:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of a value and a task in the data and in predictions, of each direction that has predictions.
-
-    A row is an image, or one of its captions: from A to T the image's attribute value with the task named, from T to A
-    the value named with the image's task. The last row and column of each table are totals.
-    """
+    """Pairs of a value and a task in the data and in predictions, of each direction that has predictions. A row is an
+    image or a caption: from A to T its image's value with the task named, from T to A the value named with its image's
+    task. The last row and column of each table are totals."""
 
     attributes: tuple[str, ...]
     tasks: tuple[str, ...]
@@ -121,10 +119,8 @@ class Pairs:
         return deltas
 
     def table(self, parts: Mapping[str, Floats]) -> dict[str, list[dict[str, Any]]]:
-        """One row a pair in each direction, the largest shares first; what is undefined is None.
-
-        `parts`: `amplification()` or `changes()`, of which a pair's share is its part over the number of pairs.
-        """
+        """One row a pair in each direction, the largest shares of `amplification()` or `changes()` first; what is
+        undefined is None."""
         tables = {}
         for name, amplified in parts.items():
             shares = amplified[:, :, 0] / np.count_nonzero(~np.isnan(amplified))
@@ -170,10 +166,8 @@ def data_source(labels: ImageLabels) -> dict[str, str]:
 
 
 def count_pairs(rows: Named, groups: Integers, tasks: int, expand: Expand, totals: bool = False) -> PairCounts:
-    """Rows with each pair of a value and a task, `expand` making flags of so many `tasks` of those of the rows.
-
-    `totals`: a column more on the left for rows with any value or task, and on the right for all rows.
-    """
+    """Rows with each pair of a value and a task, which `expand` makes of the rows' own; `totals`: a column more on the
+    left for rows with any of either, and on the right for all rows."""
     counts = PairCounts(groups, rows.attributes.shape[1] + totals, tasks + totals)
     for part in in_parts(len(rows.image)):
         values, named = rows.attributes[part], expand(rows.tasks[part])

@@ -88,11 +88,8 @@ class AttackScores:
         units: Integers,
         kept: Mapping[Trial, Flags] | None = None,
     ) -> AttackScores:
-        """Score captions by each of the `qualities`.
-
-        `columns`: trials of each column of captions, one a seed. `units`: of each row of a trial's captions, `(rows,)`.
-        `kept`: which test captions of a trial count; all when None.
-        """
+        """Score captions by each of the `qualities`. `columns`: trials of each column of captions, one a seed. `units`:
+        of each row of a trial's captions. `kept`: which test captions of a trial count; all when None."""
         trials = [trial for of_one_seed in zip(*columns, strict=True) for trial in of_one_seed]
         flags = [kept[trial] if kept else np.ones(len(trial.test), bool) for trial in trials]
         rows = np.concatenate([np.full(of_trial.sum(), number) for number, of_trial in enumerate(flags)])
@@ -109,10 +106,8 @@ class AttackScores:
         return cls(sums, matrix(np.ones(len(rows))), len(columns))
 
     def means(self, name: str, multiplicity: Floats) -> Floats:
-        """The mean over captions and columns in each trial and replicate: shape `(trials, replicates)`.
-
-        nan where a column has no caption. `multiplicity`: how often each unit counts, `(units, replicates)`.
-        """
+        """The mean over captions and columns in each trial and replicate, `(trials, replicates)`, nan where a column
+        has none; `multiplicity`: how often each unit counts."""
         with np.errstate(invalid="ignore"):
             per_training = (self.sums[name] @ multiplicity) / (self.counts @ multiplicity)
         return np.asarray(per_training.reshape(-1, self.columns, multiplicity.shape[1]).mean(axis=1))
@@ -160,10 +155,7 @@ def compared_sides(
 
 
 def seen_in_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:
-    """Which test captions of each trial are also, word for word, in its training split: shape `(test captions,)`.
-
-    Examples that several trials share are numbered once.
-    """
+    """Which test captions of each trial are also, word for word, in its training split: `(test captions,)`."""
     numbers = {
         examples: np.unique(examples.tokens.fingerprints(), return_inverse=True)[1].reshape(-1)
         for examples in {trial.examples for trial in trials}

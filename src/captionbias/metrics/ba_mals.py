@@ -139,13 +139,9 @@ def ba_mals(
 
 
 def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: int, at_least: int) -> Lexicon:
-    """A lexicon of one word a label.
-
-    Of the `most` most frequent words of the human captions the nouns, verbs, adjectives and adverbs (all but English
-    function words) that occur in `at_least` captions with each of the lexicon's labels; none of the lexicon's words.
-
-    Source: Hirota et al. 2022, supplement: 1,000 and 100.
-    """
+    """A lexicon of one word a label: of the `most` most frequent words of the human captions, without the lexicon's and
+    English function words, those that are in `at_least` captions with each of the lexicon's labels. Source: Hirota et
+    al. 2022, supplement: 1,000 and 100."""
     tokens = captions.words(tokenizer).human
     frequency = np.bincount(tokens.ids, minlength=len(tokens.words))
     named = named_in(tokens, check_whole(lexicon), tokenizer)

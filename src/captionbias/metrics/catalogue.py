@@ -93,10 +93,8 @@ def register(entry: MetricEntry) -> None:
 
 
 def person_scores(score: Score) -> Iterable[Score]:
-    """What else there is of a score of captions: of one more person, and the captioner's beyond that.
-
-    With more than one human caption an image, a verdict goes by the latter, see `superseded`.
-    """
+    """A score of captions of one more person, and the captioner's beyond that, by which verdicts go where it is
+    known."""
     low, high = score.bounds
     yield replace(
         score,

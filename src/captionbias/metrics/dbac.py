@@ -364,10 +364,8 @@ def plan_dbac(
     notes: list[str],
     others: Sequence[Sequence[str]] = (),
 ) -> dict[str, Direction]:
-    """Pair, mask, align, split: each direction with what its attackers are trained on.
-
-    `others`: of each image human captions that are not scored and only say what it shows.
-    """
+    """Pair, mask, align, split: each direction with what its attackers are trained on. `others`: of each image human
+    captions that are not scored and only say what it shows."""
     lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
     if shared := sorted(lexicons["attribute"].words & lexicons["task"].words):
         named_twice = ", ".join(map(repr, shared))

@@ -63,10 +63,8 @@ def copies_of(captions: Captions, notes: list[str]) -> Integers | None:
 
 
 def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -> tuple[Captions, dict[str, int]]:
-    """The captions, with human ones joined to the length of the captioner's if wanted, and how many, for the signature.
-
-    Notes lengths that differ, for attackers read more from more words.
-    """
+    """The captions, human ones joined to the length of the captioner's if wanted, and how many, for the signature; with
+    a note of lengths that differ, for attackers read more from more words."""
     joined: dict[str, int] = {}
     if join_references:
         joined, images = {"join": captions.references_to_join}, len(captions)
@@ -114,12 +112,9 @@ def with_others(
 
 
 def note_labels_from_captions(words: Words, named: Flags, value: Integers, notes: list[str]) -> None:
-    """Labels that were made from the human captions: then people never err, and whoever errs at random looks biased.
-
-    `named`: which values each caption names, `(captions, values)`; `value`: the number of each image's label,
-    `(images,)`. Of 7,038 images of COCO whose labels annotators gave, the captions name a value in 93% and most of them
-    the label in 98.7% of these.
-    """
+    """Labels that were made from the human captions: then people never err, and whoever errs at random looks biased. Of
+    7,038 images of COCO whose labels annotators gave, captions name a value in 93% and most of them the label in 98.7%
+    of these. `named`: which values each caption names; `value`: the number of each image's label."""
     of_people = named[words.model_rows :]
     votes = np.zeros((len(value), named.shape[1]), np.int64)
     np.add.at(votes, words.human_image, of_people)
@@ -143,12 +138,9 @@ def with_values(
     words_needed: bool = False,
     one_language: bool = True,
 ) -> Captions:
-    """The captions, whose labels must be values of the lexicon and whose words must name some: else no score means
-    anything, and it is a ValueError.
-
-    `allow_unmasked`: take others with a note; None where nothing could be measured, as without words if needed.
-    `one_language`: refuse a side that hardly names a value in words that the other lacks.
-    """
+    """The captions, whose labels must be values of the lexicon and whose words must name some; else it is a ValueError.
+    `allow_unmasked`: take others with a note; None where nothing could be measured. `one_language`: refuse a side that
+    hardly names a value in words that the other lacks."""
     faults = other_labels(captions, lexicon), _unsaid(captions, lexicon, tokenizer, one_language)
     for fault, allow in zip(faults, (allow_unmasked, None if words_needed else allow_unmasked), strict=True):
         if fault and not allow:
@@ -159,10 +151,8 @@ def with_values(
 
 
 def labelled(captions: Captions, lexicon: Lexicon, notes: list[str]) -> Captions:
-    """The captions with the lexicon's values for labels that are unmistakably these, such as "women" and "F", noted.
-
-    What differs in case alone stays as it is.
-    """
+    """The captions with the lexicon's values for labels that are unmistakably these, such as "women" and "F", noted;
+    what differs in case alone stays as it is."""
     names = value_names(set(captions.attributes), lexicon)
     if len({*names.values()}) == len(names) and all(one.casefold() == name.casefold() for one, name in names.items()):
         return captions
@@ -247,11 +237,8 @@ def check_tasks_named(named: Flags, lexicon: Lexicon) -> None:
 def shown_tasks(
     captions: Captions, words: Words, named: Flags, lexicon: Lexicon, notes: list[str]
 ) -> tuple[Flags, tuple[str, ...]]:
-    """Which tasks each image shows, flags of shape `(images, tasks)`, and the tasks' names.
-
-    The tasks as given, else those that any human caption of the image names. `named`: which of the lexicon's tasks each
-    caption names, both sides' rows, shape `(captions, tasks)`.
-    """
+    """Which tasks each image shows, `(images, tasks)`, and their names: those given, else those that any human caption
+    of the image names; `named`: which of the lexicon's tasks each caption names."""
     flags = named_by_any(words.human_image, len(captions), named[words.model_rows :])
     if captions.tasks is not None:
         names = tuple(sorted({name for row in captions.tasks for name in row}))
@@ -279,11 +266,8 @@ def shown_tasks(
 def shown_by_pairing(
     captions: Captions, words: Words, named: Flags, shown: Flags, pairings: Sequence[Pairing], notes: list[str]
 ) -> list[tuple[Flags, Flags]]:
-    """Which tasks each image shows in each pairing, `(images, tasks)`, and whether that is known, `(images,)`.
-
-    The tasks as given; by held-out pairing else those that the image's other captions name, so that the one compared
-    with the captioner's has no part in what it is scored against.
-    """
+    """Which tasks each image shows in each pairing, and whether that is known, `(images,)`: those given; by held-out
+    pairing else those that the image's captions but the one compared name."""
     if captions.tasks is not None or not pairings[0].held_out:
         if captions.tasks is None and captions.predictions is not None:
             note(
@@ -368,10 +352,8 @@ def words_of_captioner(masked: Words, vocabulary: frozenset[str] | None) -> tupl
 def alignment_vectors(
     words: Words, masked: Iterable[Words], settings: Mapping[str, Any], vocabulary: frozenset[str] | None = None
 ) -> Any:
-    """The word vectors that contextual alignment of any of the `masked` captions needs; None if it needs none.
-
-    "captions" are trained on the human captions alone: they are the same beside any captioner.
-    """
+    """The word vectors that contextual alignment of any of the `masked` captions needs; None if it needs none. Those of
+    "captions" are trained on human captions alone, so that they are the same beside any captioner."""
     if settings["alignment"] == "constant" or not (words.model_rows or vocabulary):
         return None
     aligned = (words_of_captioner(table, vocabulary) for table in masked)
@@ -390,10 +372,8 @@ def align_human(
     vocabulary: frozenset[str] | None = None,
     lexicons: Sequence[Lexicon] = (),
 ) -> tuple[Tokens, AlignmentReport | None]:
-    """The masked human captions in the captioner's words; as they are when a side is absent and no vocabulary known.
-
-    What the words of the lexicons name stays as it is.
-    """
+    """The masked human captions in the captioner's words, but for words of the lexicons; as they are when a side is
+    absent and no vocabulary known."""
     if not len(masked.human) or not (masked.model_rows or vocabulary):
         return masked.human, None
     known, flags = words_of_captioner(masked, vocabulary)

@@ -31,11 +31,8 @@ def attack_labels(
     **engine: Any,
 ) -> dict[tuple[str, str], AttackScores]:
     """Each question's scores of what is predicted, `m`, and of what is true, `d`, made as often wrong if they are to be
-    equalized.
-
-    `groups`: see `ImageLabels.groups`. `questions`: how examples are made of labels, the true labels, and those
-    predicted, if they are. `split`: of the images into training and test, by seed. `engine`: options of `run_trials`.
-    """
+    equalized. `questions`: how examples are made of labels, the true labels, and those predicted, if they are. `split`:
+    of the images into training and test, by seed. `engine`: options of `run_trials`."""
     classes = labels.classes()
     splits = {seed: split(classes, TEST_SHARE, seed, labels.copies) for seed in seeds}
     plans: dict[tuple[str, str], list[Trial]] = {}
@@ -66,14 +63,10 @@ def as_tokens(flags: Flags) -> Tokens:
 
 
 def as_wrong_as(truth: Flags, predicted: Flags, seed: int) -> Flags:
-    """True labels made wrong as often as predictions are, on images drawn at random: quality equalisation.
-
-    For each label, what is predicted for the images that have it is shuffled among them, and likewise for those that
-    have it not. So presence and absence are each mistaken as often as by the model, but for no reason.
-
-    Source: Tokas, Nair and Kerner 2025 flip as many labels as the model gets wrong, whether present or absent; that
-    would add a rare label to as many images as the model misses it in.
-    """
+    """True labels made wrong as often as predictions are, on images drawn at random: of each label what is predicted is
+    shuffled among the images that have it, and among those that do not. Tokas, Nair and Kerner 2025 flip as many labels
+    as the model gets wrong, present or absent, which would add a rare label to as many images as the model misses it
+    in."""
     generator = np.random.default_rng([seed, 6])
     result = predicted.copy()
     for label in range(truth.shape[1]):

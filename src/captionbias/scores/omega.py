@@ -151,14 +151,11 @@ class Table:
         inverse: bool = False,
         bayes: bool = True,
     ) -> Iterator[Omega]:
-        """The omegas of each of a side's trials, one after the other: they hold large arrays.
-
-        `multiplicity`: how often each image counts, `(images, replicates)`. `target`: `pi(k)`, the frequency of each
-        named number that matched DBAC weighs the side to, `(names, replicates)`; None for the published form alone.
-        `common`: which named numbers occur on both sides, `(names,)`. `bayes`: False leaves the published weight out.
-
-        Source: DBAC Eq. 5, 6 and 8 for the published form; the matched one is this project's own.
-        """
+        """The omegas of each of a side's trials, one after the other: they hold large arrays. `multiplicity`: how often
+        each image counts. `target`: `pi(k)`, the frequency of each named number, `(names, replicates)`, that matched
+        DBAC weighs the side to; None for the published form alone. `common`: which named numbers occur on both sides.
+        `bayes`: False leaves the published weight out. Source: DBAC Eq. 5, 6 and 8; the matched form is this project's
+        own."""
         named, shown = self.pairs.T
         counts = np.asarray(self.counts @ multiplicity)
         named_share = (self.naming @ counts) / counts.sum(axis=0)
@@ -178,15 +175,10 @@ class Table:
             yield Omega(np.asarray(cells.counts @ multiplicity), quality, of_cells, prior, inverse)
 
     def shares(self, pairs: Integers, shown_sets: Flags, named_sets: Flags) -> list[Any]:
-        """How the captions in each of a trial's cells are shared among pairs of labels: sparse, `(pairs, cells)` a
-        trial.
-
-        A caption goes to the pairs of a label that its image shows with a label that it names, in equal shares. What
-        has no label has one more, "nothing", the last of either kind.
-
-        `pairs`: as numbers `shown label * (named labels + 1) + named label`. `shown_sets`, `named_sets`: which labels
-        each shown and each named number stands for, `(numbers, labels)`.
-        """
+        """How the captions in each of a trial's cells are shared among pairs of a label that the image shows with one
+        that the caption names, equally: sparse, `(pairs, cells)`. The last label of either kind is "nothing". `pairs`:
+        as `shown label * (named labels + 1) + named label`. `shown_sets`, `named_sets`: the labels of each number,
+        `(numbers, labels)`."""
         named, shown = self.pairs.T
         shares = _products(_shares(shown_sets)[shown], _shares(named_sets)[named])[:, pairs]
         return [shares[cells.place].T.tocsr() for cells in self.trials]

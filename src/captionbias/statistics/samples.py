@@ -62,12 +62,9 @@ class Sample:
         return Sample(values, per_trial, replicates, min(self.images, other.images))
 
     def estimate(self, bounds: tuple[float, float] = UNBOUNDED) -> Estimate | None:
-        """The mean over trials with its spread and its intervals, which end at the quantity's `bounds`; None where it
-        is undefined in every trial.
-
+        """The mean over trials with its intervals, which end at `bounds`; None where it is undefined in every trial.
         Where every replicate is alike, what is one image in so many has not been seen to be 0: the interval is then of
-        three images of all (Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?").
-        """
+        three images of all (Hanley and Lippman-Hand 1983)."""
         known, drawn = self.values[~np.isnan(self.values)], self.replicates[~np.isnan(self.replicates)]
         if not len(known):
             return None
@@ -87,10 +84,8 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Extreme(Sample):
-    """The least or the largest of several quantities of the same images: its interval is from the least (largest) of
-    their lower ends to that of their upper ends, so that it is above 0 only if all of theirs are (below, for `max`).
-    Undefined where one of them is.
-    """
+    """The least or the largest of several quantities of the same images: its interval goes from the least (largest) of
+    their lower ends to that of their upper ends, and is above 0 only if all are. Undefined where one of them is."""
 
     pick: Callable[[Iterable[float]], float] = min
     among: tuple[Sample, ...] = ()
@@ -117,10 +112,8 @@ class Extreme(Sample):
 
 
 def random_groups(images: int, seed: int, most: int = GROUPS, copies: Integers | None = None) -> Integers:
-    """The group of each image, shape `(images,)`: one image a group if there are few, else of equal size.
-
-    `copies`: see `Captions.copies`; those of a picture are in one group.
-    """
+    """The group of each image, `(images,)`: one image a group if there are few, else of equal size; `copies`: of a
+    picture, which are in one group."""
     if copies is not None:
         return random_groups(int(copies.max()) + 1, seed, most)[copies]
     if images <= most:
@@ -174,10 +167,8 @@ def bootstrap_samples(
 
 
 def mean_over_trials(values: Floats, weights: Floats) -> Floats:
-    """The mean over trials in each replicate, from values and weights of shape `(trials, replicates)`.
-
-    A trial is left out of a replicate that drew none of its test captions: its value is nan there.
-    """
+    """The mean over trials in each replicate, of values and weights `(trials, replicates)`; a trial whose value is nan,
+    as a replicate drew none of its test captions, is left out."""
     counted = weights * ~np.isnan(values)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.nansum(values * counted, axis=0) / counted.sum(axis=0))
