@@ -24,7 +24,7 @@ from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.pairing import drawn_captions
 from captionbias.metrics.protocol import lexicon_name, preset_settings, whole_number
 from captionbias.progress import Progress
-from captionbias.scores import CAPTION_SCORES
+from captionbias.scores.captions import CAPTION_SCORES
 from captionbias.statistics.samples import trial_rows
 from captionbias.text import LexiconSource, find_mentions, load_lexicon
 from captionbias.warnings import note

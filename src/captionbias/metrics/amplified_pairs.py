@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -124,13 +124,7 @@ class Pairs:
         tables = {}
         for name, amplified in parts.items():
             shares = amplified[:, :, 0] / np.count_nonzero(~np.isnan(amplified))
-            columns = {"share": shares, **self._columns(name)}
-            order = np.argsort(-np.nan_to_num(np.abs(shares), nan=-1.0), axis=None, kind="stable")
-            tables[name] = [
-                {"attribute": self.attributes[value], "task": self.tasks[task]}
-                | {column: plain_number(cells[value, task]) for column, cells in columns.items()}
-                for value, task in zip(*np.unravel_index(order, shares.shape), strict=True)
-            ]
+            tables[name] = pair_rows(self.attributes, self.tasks, {"share": shares, **self._columns(name)})
         return tables
 
     def _columns(self, direction: str) -> dict[str, Any]:
@@ -154,10 +148,15 @@ class Pairs:
         return np.asarray(table[np.ix_(*(np.append(numbers, -1) for numbers in self.kept))])
 
 
-def plain_number(value: Any) -> int | float | None:
-    """An array's entry as Python's number; None where it is undefined."""
-    number: int | float = value.item()
-    return None if number != number else number
+def pair_rows(attributes: Sequence[str], tasks: Sequence[str], columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One row a pair, of columns `(values, tasks)`, the largest `share` first; what is undefined is None."""
+    shares = columns["share"]
+    order = np.argsort(-np.nan_to_num(np.abs(shares), nan=-1.0), axis=None, kind="stable")
+    return [
+        {"attribute": attributes[value], "task": tasks[task]}
+        | {name: None if np.isnan(cells[value, task]) else cells[value, task].item() for name, cells in columns.items()}
+        for value, task in zip(*np.unravel_index(order, shares.shape), strict=True)
+    ]
 
 
 def data_source(labels: ImageLabels) -> dict[str, str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics.amplified_pairs import Expand, PairCounts, count_pairs, plain_number
+from captionbias.metrics.amplified_pairs import Expand, PairCounts, count_pairs, pair_rows
 from captionbias.metrics.catalogue import SIGNED, Score
 from captionbias.metrics.inputs import named_in
 from captionbias.metrics.label_inputs import ImageLabels, Named, check_whole, read_labels, takes
@@ -198,17 +198,11 @@ def _table(labels: ImageLabels, known: Floats, predicted: Floats, parts: Floats)
     """One row a pair that occurs in the data, the largest parts of the score first; what is undefined is None."""
     occurring = np.flatnonzero(known.sum(axis=(0, 2)))
     known, predicted, parts = (table[:, occurring, 0] for table in (known, predicted, parts))
-    shares_known, shares_predicted = shares(known), shares(predicted)
-    order = np.argsort(-np.nan_to_num(np.abs(parts), nan=-1.0), axis=None, kind="stable")
-    return [
-        {
-            "attribute": labels.attributes[value],
-            "task": labels.tasks[occurring[task]],
-            "count": int(known[value, task]),
-            "predicted_count": int(predicted[value, task]),
-            "probability": float(shares_known[value, task]),
-            "predicted_probability": plain_number(shares_predicted[value, task]),
-            "share": plain_number(parts[value, task]),
-        }
-        for value, task in zip(*np.unravel_index(order, parts.shape), strict=True)
-    ]
+    columns = {
+        "count": known.astype(np.int64),
+        "predicted_count": predicted.astype(np.int64),
+        "probability": shares(known),
+        "predicted_probability": shares(predicted),
+        "share": parts,
+    }
+    return pair_rows(labels.attributes, [labels.tasks[task] for task in occurring], columns)

@@ -17,14 +17,14 @@ from captionbias.captions import Captions, as_captions
 from captionbias.metrics import inputs
 from captionbias.metrics.attacks import Attacks, note_single_training, note_without_unseen
 from captionbias.metrics.catalogue import DIRECTIONS, NET, POSITIVE, SIDES, SIGNED, Score
-from captionbias.metrics.dbac_direction import Direction, a_to_t, plan_direction, t_to_a
-from captionbias.metrics.dbac_sources import direction_sources
+from captionbias.metrics.dbac_direction import INVERSE, Direction, a_to_t, plan_direction, t_to_a
+from captionbias.metrics.dbac_sources import Sources
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.pairing import PAIRINGS, pairings
 from captionbias.metrics.person import spread_of_people
 from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings
 from captionbias.progress import Progress
-from captionbias.scores import QUALITIES
+from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import BLIND
 from captionbias.statistics.samples import Sample, bootstrap_samples, trial_rows
 from captionbias.text import LexiconSource, find_mentions, load_lexicon, mask_both, named_values
@@ -230,14 +230,11 @@ def dbac(
         seed, bootstrap, cache, distributed, keep_attackers, progress: as `lic` takes them.
 
     Returns:
-        Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched`, `dbac_d_blind` and `dbac_d_prior`
-        (the published score with a perfect attacker: its weights alone), in (-1, 1), and `dbac_d_net`, in (-2, 2), each
-        with `..._std` over trials,
-        `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). For each side
-        `s` (m, h): `omega_s_d` and `omega_s_d_matched`, `mean_quality_s_d` and `mean_weight_s_d`, `test_captions_s_d`
-        and what they count as under either weight, `effective_sample_s_d` and `effective_sample_matched_s_d`, and
-        `coverage_s_d`, the share of them that name something named on both sides. With a side absent only the other's
-        published omega and its parts.
+        Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched`, `dbac_d_blind`, `dbac_d_prior` and
+        `dbac_d_net`, each with intervals as of `lic`. For each side `s` (m, h): `omega_s_d` and `omega_s_d_matched`,
+        `mean_quality_s_d` and `mean_weight_s_d`, `test_captions_s_d` and what they count as under either weight,
+        `effective_sample_s_d` and `effective_sample_matched_s_d`, and `coverage_s_d`, the share of them that name
+        something named on both sides. With a side absent only the other's published omega and its parts.
 
     Source: Nair, Tokas and Kerner 2026, Eq. 5 to 9; held-out pairing, matched, blind and net DBAC are this project's
     own.
@@ -284,7 +281,9 @@ def dbac(
     rows: dict[str, Any] = {}
     for name, question in questions.items():
         direction = question.answered(answers, settings["quality"], bayes)
-        sources = direction_sources(direction, notes) if details else None
+        sources = Sources.of(direction) if details and direction.quality != INVERSE else None
+        if details and not sources:
+            notes.append(f"{name}: quality {INVERSE} is not a sum over captions, so there is no table of sources")
         compared = sources.quantities if sources else lambda drawn, _, direction=direction: direction.quantities(drawn)
         samples |= bootstrap_samples(compared, len(captions), trials, bootstrap, seed, overlap, captions.copies)
         facts |= direction.facts()
@@ -442,8 +441,7 @@ def _seen(direction: Direction, notes: list[str]) -> dict[str, Any]:
 
 
 def _check_choices(directions: Sequence[str], settings: Mapping[str, Any]) -> None:
-    listed = isinstance(directions, Sequence) and not isinstance(directions, str)
-    if not listed or not directions or set(directions) - set(DIRECTIONS):
+    if isinstance(directions, str) or not directions or set(directions) - set(DIRECTIONS):
         raise ValueError(f"directions must list one or both of {', '.join(DIRECTIONS)}, not {directions!r}")
     for name, choices in (("quality", QUALITIES), ("pairing", PAIRINGS)):
         if settings[name] not in choices:
@@ -454,14 +452,13 @@ def _note_weak_samples(direction: str, facts: Mapping[str, float], notes: list[s
     for side, name in NAMES.items():
         captions = facts.get(f"test_captions_{side}_{direction}", 0.0)
         kinds = {"published": "effective_sample", "matched": "effective_sample_matched"}
-        samples = {kind: facts.get(f"{key}_{side}_{direction}", captions) for kind, key in kinds.items()}
-        weak = [f"{sample:,.0f} ({kind})" for kind, sample in samples.items() if sample < SMALL_SHARE * captions]
-        if weak:
-            note(
-                notes,
-                f"{direction}: weighted, the {captions:,.0f} {name} test captions count as {' and '.join(weak)}; a few "
-                "rare ones decide the score",
-            )
+        for kind, key in kinds.items():
+            if (sample := facts.get(f"{key}_{side}_{direction}", captions)) < SMALL_SHARE * captions:
+                note(
+                    notes,
+                    f"{direction}: weighted ({kind}), the {captions:,.0f} {name} test captions count as {sample:,.0f}; "
+                    "a few rare ones decide the score",
+                )
         if (coverage := facts.get(f"coverage_{side}_{direction}", 1.0)) < SMALL_COVERAGE:
             note(
                 notes,

@@ -17,8 +17,18 @@ from captionbias.captions import Words
 from captionbias.metrics.attacks import AttackPlan, seen_in_training
 from captionbias.metrics.inputs import task_counts
 from captionbias.metrics.pairing import Pairing
-from captionbias.scores import QUALITIES, normalized_difference, number_sets
-from captionbias.scores.omega import BLIND, MATCHED, NOT_SHOWN, Omega, Side, Table, Tested
+from captionbias.scores.captions import QUALITIES
+from captionbias.scores.omega import (
+    BLIND,
+    MATCHED,
+    NOT_SHOWN,
+    Omega,
+    Side,
+    Table,
+    Tested,
+    normalized_difference,
+    number_sets,
+)
 from captionbias.statistics.samples import known_means
 from captionbias.text import Tokens
 

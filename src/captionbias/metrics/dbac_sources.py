@@ -11,7 +11,7 @@ import numpy as np
 
 from captionbias.arrays import Floats, Integers
 from captionbias.metrics.catalogue import NET, POSITIVE, SIGNED
-from captionbias.metrics.dbac_direction import INVERSE, Direction
+from captionbias.metrics.dbac_direction import Direction
 from captionbias.scores.omega import BLIND, MATCHED, Omega, amplification_part, normalized_difference, occurrences
 from captionbias.statistics.intervals import bootstrap_interval
 
@@ -96,14 +96,6 @@ class Sources:
                 low, high = bootstrap_interval(float(self.estimate[quantity][number]), of_pair, bounds)
                 intervals[number] |= {f"{quantity}_ci_low": low, f"{quantity}_ci_high": high}
         return intervals
-
-
-def direction_sources(direction: Direction, notes: list[str]) -> Sources | None:
-    """The sources of one direction; None, and a note that says so, where the quality has no parts."""
-    if direction.quality == INVERSE:
-        notes.append(f"{direction.name}: quality {INVERSE} is not a sum over captions, so there is no table of sources")
-        return None
-    return Sources.of(direction)
 
 
 def _with_parts(

@@ -20,7 +20,8 @@ from captionbias.metrics.label_inputs import TRAINING, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.person import against_a_person
 from captionbias.progress import Progress
-from captionbias.scores import QUALITIES, normalized_difference
+from captionbias.scores.captions import QUALITIES
+from captionbias.scores.omega import normalized_difference
 from captionbias.statistics.samples import bootstrap_samples
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from captionbias.metrics.inputs import (
 from captionbias.metrics.measurement import Scores
 from captionbias.metrics.pairing import named_by_any
 from captionbias.metrics.protocol import lexicon_name
-from captionbias.scores import number_sets
+from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import random_groups
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
 
@@ -83,9 +83,8 @@ class ImageLabels:
 
     def groups(self, seed: int) -> Integers:
         """The group of each row, `(rows,)`, see `random_groups`."""
-        if self.image is None:
-            return random_groups(len(self), seed, copies=self.copies)
-        return random_groups(int(self.image.max()) + 1, seed, copies=self.copies)[self.image]
+        image = np.arange(len(self)) if self.image is None else self.image
+        return random_groups(int(image.max()) + 1, seed, copies=self.copies)[image]
 
     def occurring(self) -> ImageLabels:
         """Without the labels of a lexicon that no image shows."""
@@ -197,21 +196,19 @@ def read_labels(
 def _from_labels(
     shown_labels: Mapping[str, Any], predicted_labels: Mapping[str, Any], training_labels: Mapping[str, Any]
 ) -> ImageLabels:
-    for side, value in shown_labels.items():
-        if value is None:
-            raise ValueError(
-                f"{side} is missing: give predictions and references (captions), or attributes and tasks (labels)"
-            )
+    if missing := [side for side, value in shown_labels.items() if value is None]:
+        raise ValueError(
+            f"{missing[0]} is missing: give predictions and references (captions), or attributes and tasks (labels)"
+        )
     if all(value is None for value in predicted_labels.values()):
         raise ValueError("predicted_tasks and predicted_attributes are both missing: give one of them, or predictions")
     shown = {side: check_labels(side, value) for side, value in shown_labels.items()}
-    absent = [value is None for value in training_labels.values()]
-    if any(absent) and not all(absent):
+    training, given = None, {side: value for side, value in training_labels.items() if value is not None}
+    if len(given) == 1:
         raise ValueError("training_attributes and training_tasks belong together: give both or neither")
-    training = None
-    if not any(absent):
+    if given:
         known = {}
-        for side, value in training_labels.items():
+        for side, value in given.items():
             argument = f"training_{side}"
             shown[side], known[side] = join_labels(side, shown[side], argument, check_labels(argument, value))
         _check_lengths({f"training_{side}": labels for side, labels in known.items()})

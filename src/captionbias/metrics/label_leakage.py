@@ -17,7 +17,7 @@ from captionbias.metrics.label_inputs import TRAINING, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.person import against_a_person
 from captionbias.progress import Progress
-from captionbias.scores import leakage
+from captionbias.scores.captions import leakage
 from captionbias.statistics.samples import bootstrap_samples
 
 if TYPE_CHECKING:

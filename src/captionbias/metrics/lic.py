@@ -188,13 +188,12 @@ def lic(
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
             of them alone measures.
         details: add the nested entry `details`. Its `unseen` holds what `unseen_only` would give, without spread and
-            intervals, and without training anything: the scores of test captions that are not in the training
-            split, and how many they are. A trial without such captions does not count; a side without any has none.
+            intervals, and how many captions those are. A trial without any does not count.
         keep_attackers: keep so many attackers of the captioner's captions, the first, for
             `captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept.
         progress: None for a bar, or log lines without a terminal or notebook, if it takes long; True for a bar, False
-            for nothing; or a function to call with the numbers of finished and of all trials, see
-            `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
+            for nothing; or a function to call with the numbers of finished and of all trials, whose exception ends the
+            run (finished trials are kept).
 
     Returns:
         Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], `s` in

@@ -19,8 +19,8 @@ from captionbias.metrics.label_inputs import ImageLabels, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import whole_number
-from captionbias.scores import number_sets
 from captionbias.scores.cooccurrence import mals, mean_of_defined
+from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import bootstrap_samples
 
 MOST_COMBINATIONS = 5000

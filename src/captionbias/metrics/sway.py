@@ -147,14 +147,11 @@ def sway(
             `t_to_a` of each value, `error_ratio`, `tasks`, `naming_level` and `leans`.
 
     Returns:
-        In captions of 100: `sway_t_to_a`; `sway_t_to_a_least` and `sway_t_to_a_most`, the same if all values were as
-        the least and the most swayed one; `sway_t_to_a_lost`, in which a caption that names no value counts as wrong,
-        with its `..._least` and `..._most`. In mentions of 100 captions: `sway_a_to_t`; `sway_a_to_t_low` and
-        `sway_a_to_t_high`, if what is named beyond the tasks known was all there, or all made up; `sway_a_to_t_least`
-        and `sway_a_to_t_most`, the ends with the one task left out that matters most. All with `..._ci_low/high` (95%,
-        over images) save the last two, verdicts' scores with `..._detectable` (what would be seen in four of five
-        samples). `sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value.
-        And `signature`.
+        In captions of 100: `sway_t_to_a`, `sway_t_to_a_lost`, in which a caption that names no value counts as wrong,
+        and of each `..._least` and `..._most`. In mentions of 100 captions: `sway_a_to_t`, its range `..._low` and
+        `..._high`, and `..._least` and `..._most`. All with `..._ci_low/high` (95%, over images) save the last two,
+        verdicts' scores with `..._detectable` (what would be seen in four of five samples). `sway_images`: images that
+        are compared; `sway_suggested`: those whose tasks suggest a value. And `signature`.
 
     Source: this project. T to A: separation as in Hardt et al. 2016, strata as in Mantel and Haenszel 1959. A to T:
     Robinson 1988, Chernozhukov et al. 2018.
