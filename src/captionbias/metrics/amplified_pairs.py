@@ -119,8 +119,7 @@ class Pairs:
         return deltas
 
     def table(self, parts: Mapping[str, Floats]) -> dict[str, list[dict[str, Any]]]:
-        """One row a pair in each direction, the largest shares of `amplification()` or `changes()` first; what is
-        undefined is None."""
+        """One row a pair in each direction, of `amplification()` or `changes()`, the largest shares first."""
         tables = {}
         for name, amplified in parts.items():
             shares = amplified[:, :, 0] / np.count_nonzero(~np.isnan(amplified))
@@ -165,8 +164,7 @@ def data_source(labels: ImageLabels) -> dict[str, str]:
 
 
 def count_pairs(rows: Named, groups: Integers, tasks: int, expand: Expand, totals: bool = False) -> PairCounts:
-    """Rows with each pair of a value and a task, which `expand` makes of the rows' own; `totals`: a column more on the
-    left for rows with any of either, and on the right for all rows."""
+    """Rows with each pair of a value and a task, `expand`ed; `totals`: a last column of rows with any, and of all."""
     counts = PairCounts(groups, rows.attributes.shape[1] + totals, tasks + totals)
     for part in in_parts(len(rows.image)):
         values, named = rows.attributes[part], expand(rows.tasks[part])

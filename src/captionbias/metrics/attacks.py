@@ -62,8 +62,7 @@ class AttackPlan:
 
 @dataclass(frozen=True, eq=False)
 class Attacks:
-    """What trained attackers leave to a metric's views: what those of `lic`, or of each direction of `dbac`, were
-    trained on, how, and of each direction what its trials compare, a `Direction`."""
+    """What trained attackers leave to a metric's views: their plans and, of DBAC, each `Direction` by its name."""
 
     plans: dict[str, AttackPlan]
     attacker: Attacker
@@ -106,8 +105,7 @@ class AttackScores:
         return cls(sums, matrix(np.ones(len(rows))), len(columns))
 
     def means(self, name: str, multiplicity: Floats) -> Floats:
-        """The mean over captions and columns in each trial and replicate, `(trials, replicates)`, nan where a column
-        has none; `multiplicity`: how often each unit counts."""
+        """The mean over captions and columns in each trial and replicate, `(trials, replicates)`, or nan."""
         with np.errstate(invalid="ignore"):
             per_training = (self.sums[name] @ multiplicity) / (self.counts @ multiplicity)
         return np.asarray(per_training.reshape(-1, self.columns, multiplicity.shape[1]).mean(axis=1))
@@ -137,8 +135,7 @@ def percent(quality: Quality) -> Quality:
 def compared_sides(
     scores: Mapping[str, tuple[str, Mapping[str, AttackScores]]], replicates: int, seed: int, copies: Integers | None
 ) -> dict[str, Sample]:
-    """Of each score, the name of a quality and the sides that have it, `<key>_m`, `<key>_d` and, first, their
-    difference `<key>`, where there are both."""
+    """`<key>_m`, `<key>_d` and, first, their difference `<key>`, of each key's quality and the sides that have it."""
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
         return {

@@ -171,8 +171,7 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
 def data_and_predictions(
     labels: ImageLabels, groups: Integers, tasks: int, expand: Expand = np.asarray
 ) -> tuple[PairCounts, PairCounts]:
-    """Pairs in the data, of other images if these say which way tasks lean, and in the predictions; what is not
-    predicted is taken to be as shown."""
+    """Pairs in the training data, else the data, and in predictions, where what is not predicted is as shown."""
     shown, training = labels.shown, labels.training
     values, named = labels.predicted_attributes, labels.predicted_tasks
     predictions = Named(

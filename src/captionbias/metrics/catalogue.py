@@ -93,8 +93,7 @@ def register(entry: MetricEntry) -> None:
 
 
 def person_scores(score: Score) -> Iterable[Score]:
-    """A score of captions of one more person, and the captioner's beyond that, by which verdicts go where it is
-    known."""
+    """Of a score of captions that of one more person and the captioner's beyond it, by which verdicts go."""
     low, high = score.bounds
     yield replace(
         score,

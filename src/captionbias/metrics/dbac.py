@@ -342,8 +342,7 @@ def dbac(
 def _spread(
     captions: Captions, directions: Sequence[str], seed: int, options: Mapping[str, Any], notes: list[str]
 ) -> dict[str, float]:
-    """How far from 0 one more person would read net in 19 of 20 cases: by people drawn from the references in the
-    captioner's place, with one trial of the convex attacker each."""
+    """How far from 0 one more person reads net in 19 of 20 cases, by one trial of the convex attacker each."""
     keys = [f"dbac_{direction}_net" for direction in directions]
     quick = {"preset": "fast", "alignment": "constant", "trials": 1, "bootstrap": 0, "progress": False}
     try:
@@ -363,8 +362,7 @@ def plan_dbac(
     notes: list[str],
     others: Sequence[Sequence[str]] = (),
 ) -> dict[str, Direction]:
-    """Pair, mask, align, split: each direction with what its attackers are trained on. `others`: of each image human
-    captions that are not scored and only say what it shows."""
+    """Pair, mask, align, split. `others`: human captions of each image that only say what it shows."""
     lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
     if shared := sorted(lexicons["attribute"].words & lexicons["task"].words):
         named_twice = ", ".join(map(repr, shared))

@@ -176,8 +176,7 @@ class Direction:
         }
 
     def seen(self) -> dict[str, dict[str, list[Flags]]]:
-        """Which test captions of each side and trial its attacker has seen in training, flags `(test captions,)`; with
-        controls, as `_net`, which it or the blind one has."""
+        """Which test captions each side's attackers have seen in training, and as `_net`, they or the blind ones."""
         by = {}
         for attacker, plan in self.plans.items():
             flags = seen_in_training(list(plan))
@@ -266,8 +265,7 @@ def t_to_a(
     values: tuple[str, ...],
     pairings: Sequence[Pairing],
 ) -> Direction:
-    """The attacker predicts those of the `tasks` that occur; captions name attribute `values`, by flags likewise.
-    `shown` and `by_pairing`: which tasks each image shows, see `shown_by_pairing`."""
+    """The attacker predicts the `tasks` that occur, see `shown_by_pairing`; captions name attribute `values`."""
     numbers, named_sets = number_sets(named)
     occurring = np.flatnonzero(shown.any(axis=0))
     designs = []
@@ -298,8 +296,7 @@ def plan_direction(
     test_share: float,
     copies: Integers | None,
 ) -> AttackPlan:
-    """Each side's trials. A trial splits the images that take part: all captions of one fall on the same side, and so
-    do its `copies`."""
+    """Each side's trials: all captions of an image, and its `copies`, fall on the same side of a split."""
     plan: dict[str, list[list[Trial]]] = {side: [[]] for side in direction.designs[0].captions}
     for design in direction.designs:
         part = np.flatnonzero(design.shown != NOT_SHOWN)

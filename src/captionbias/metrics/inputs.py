@@ -151,8 +151,7 @@ def with_values(
 
 
 def labelled(captions: Captions, lexicon: Lexicon, notes: list[str]) -> Captions:
-    """The captions with the lexicon's values for labels that are unmistakably these, such as "women" and "F", noted;
-    what differs in case alone stays as it is."""
+    """The captions with the lexicon's values for labels such as "women" and "F", noted; case stays as it is."""
     names = value_names(set(captions.attributes), lexicon)
     if len({*names.values()}) == len(names) and all(one.casefold() == name.casefold() for one, name in names.items()):
         return captions
@@ -193,8 +192,7 @@ def other_labels(captions: Captions, lexicon: Lexicon) -> str:
 
 
 def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: bool) -> str:
-    """What is wrong where captions name no value of the lexicon, or of a crossing's part, or where one side hardly does
-    and speaks another language than the other; else empty."""
+    """What is wrong where captions name no value of a lexicon, or one side hardly does in another language."""
     words = captions.words(tokenizer)
     for part in lexicon.parts or (lexicon,):
         named = np.asarray(named_in(words.tokens, part, tokenizer).any(axis=1))
@@ -237,8 +235,7 @@ def check_tasks_named(named: Flags, lexicon: Lexicon) -> None:
 def shown_tasks(
     captions: Captions, words: Words, named: Flags, lexicon: Lexicon, notes: list[str]
 ) -> tuple[Flags, tuple[str, ...]]:
-    """Which tasks each image shows, `(images, tasks)`, and their names: those given, else those that any human caption
-    of the image names; `named`: which of the lexicon's tasks each caption names."""
+    """Which tasks each image shows, `(images, tasks)`, and their names: those given, else all that people name."""
     flags = named_by_any(words.human_image, len(captions), named[words.model_rows :])
     if captions.tasks is not None:
         names = tuple(sorted({name for row in captions.tasks for name in row}))
@@ -297,8 +294,7 @@ def shown_by_pairing(
 def given_tasks(
     tasks: Sequence[Sequence[str]], lexicon: Lexicon, notes: list[str], names: Sequence[str] | None = None
 ) -> Flags:
-    """Which of the lexicon's labels each image shows, `(images, labels)`, or which of the tasks with these names; what
-    has no words in the lexicon cannot be found in captions."""
+    """Which of the lexicon's labels each image shows, `(images, labels)`, or which of the tasks with these names."""
     given, unlisted = {name for row in tasks for name in row}, "their words are not masked"
     if names is None:
         names, unlisted = lexicon.labels, "captions cannot name them; left out"
@@ -340,8 +336,7 @@ def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
 
 
 def words_of_captioner(masked: Words, vocabulary: frozenset[str] | None) -> tuple[Words, Flags]:
-    """The captions over all words that human ones are aligned to, and which these are, flags `(words,)`: those of the
-    vocabulary, else those that occur in the captioner's captions."""
+    """The captions over all words that human ones are aligned to, and which these are: the vocabulary's, or its own."""
     if vocabulary is None:
         return masked, masked.model.present()
     words = (*masked.tokens.words, *sorted(vocabulary.difference(masked.tokens.words)))
@@ -352,8 +347,7 @@ def words_of_captioner(masked: Words, vocabulary: frozenset[str] | None) -> tupl
 def alignment_vectors(
     words: Words, masked: Iterable[Words], settings: Mapping[str, Any], vocabulary: frozenset[str] | None = None
 ) -> Any:
-    """The word vectors that contextual alignment of any of the `masked` captions needs; None if it needs none. Those of
-    "captions" are trained on human captions alone, so that they are the same beside any captioner."""
+    """The word vectors, if alignment needs any; "captions" are of human ones, the same beside any captioner."""
     if settings["alignment"] == "constant" or not (words.model_rows or vocabulary):
         return None
     aligned = (words_of_captioner(table, vocabulary) for table in masked)
@@ -372,8 +366,7 @@ def align_human(
     vocabulary: frozenset[str] | None = None,
     lexicons: Sequence[Lexicon] = (),
 ) -> tuple[Tokens, AlignmentReport | None]:
-    """The masked human captions in the captioner's words, but for words of the lexicons; as they are when a side is
-    absent and no vocabulary known."""
+    """The masked human captions in the captioner's words, if these are known, but for words of the lexicons."""
     if not len(masked.human) or not (masked.model_rows or vocabulary):
         return masked.human, None
     known, flags = words_of_captioner(masked, vocabulary)

@@ -255,8 +255,7 @@ def _check_lengths(labels: dict[str, Labels]) -> None:
 def labels_of_captions(
     captions: Captions, attribute_lexicon: LexiconSource, task_lexicon: LexiconSource, tokenizer: str
 ) -> ImageLabels:
-    """What images show, what the captioner names and what people name; without predictions, people's captions are the
-    predicted ones, a row each, compared with the labels of their images."""
+    """What images show, the captioner names and people name; without predictions people's take their place."""
     sources = {"attribute": attribute_lexicon, "task": task_lexicon}
     lexicons = {kind: load_lexicon(source) for kind, source in sources.items()}
     notes: list[str] = []

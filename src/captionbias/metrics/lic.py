@@ -364,8 +364,7 @@ def _samples(
 
 
 def _noise(scored: Mapping[str, AttackScores], notes: list[str]) -> dict[str, float]:
-    """How far from 0 one more person would read in 19 of 20 cases, by the spread of the columns of human captions; of
-    fewer than three columns unknown."""
+    """How far from 0 one more person would read in 19 of 20 cases, by the spread of three columns or more."""
     from scipy.stats import t
 
     if len(scored) < 2:

@@ -82,8 +82,7 @@ def spread_of_people(
 
 
 def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Captions] | None:
-    """The captioner's captions and one human caption of the same images, both with the other human captions; None
-    without a captioner, or where no image has two human captions."""
+    """The captioner's captions and one human caption of each image, both with the others, if there are any."""
     if captions.predictions is None or captions.references is None:
         return None
     counts = np.fromiter(map(len, captions.references), np.int64, len(captions))

@@ -270,8 +270,7 @@ class Compared:
         return scores
 
     def _a_to_t(self, sums: Floats) -> dict[str, Floats]:
-        """The scores of A to T, without each task, and each pair's part of them: how much more often the captioner
-        names the task for the value than a person who names it as often."""
+        """The scores of A to T, with and without each task, and each pair's part of them beside a person's."""
         tasks, values = self.pairs
         spread = sums[7 * len(tasks) :][values]
         # In a replicate that has a value in no image there is nothing to divide.
@@ -297,8 +296,7 @@ class Compared:
         return scores
 
     def error_ratio(self, named: int, right: int) -> float:
-        """How many times as often a value is named wrong beside tasks that suggest another: the geometric mean over
-        values, of the captioner (kinds 1 and 2) or the person (3 and 4)."""
+        """How many times as often a value is named wrong beside tasks that suggest another, the geometric mean."""
         table = self.table()[..., 0]
         ratios = [_errors(error_ratio, _beside(table, number), named, right) for number in range(len(table))]
         return float(np.exp(np.mean(np.log(ratios))))
@@ -382,8 +380,7 @@ def _sums(
 
 
 def _naming_level(named: NamedImages, shown: Flags, human: Flags, leans: Leans) -> Floats:
-    """How completely the captioner names the tasks without a lean of each value's images, a person who names as many as
-    it does at 1: `(values,)`."""
+    """How completely the captioner names tasks without a lean, for each value; a person who names as many is at 1."""
     plain = ~leans.goes_with.any(axis=1)
     captioner, person = (flags[:, plain] & shown[:, plain] for flags in (named.captioner_tasks, human))
     rate = naming_rates(*(flags.sum(axis=0).astype(np.float64) for flags in (captioner, person)))
@@ -392,8 +389,7 @@ def _naming_level(named: NamedImages, shown: Flags, human: Flags, leans: Leans) 
 
 
 def _beside(table: Floats, value: int) -> Floats:
-    """Captions of images with this value beside tasks that suggest another and beside tasks that suggest it, `(strata,
-    2, kinds, ...)`, from the table of a draw."""
+    """Of images with this value captions beside tasks that suggest another, and it: `(strata, 2, kinds, ...)`."""
     along = table[value, value]
     return np.stack((table[value, :-1].sum(axis=0) - along, along), axis=1)
 

@@ -23,8 +23,7 @@ class Leans(NamedTuple):
 
 
 def leans_of(both: Floats, shares: Floats) -> Leans:
-    """The leans of tasks. `both`: images that show the task and have the value, `(tasks, values)`; `shares`: the share
-    of all images with each value, `(values,)`."""
+    """The leans of tasks, from images with each task and value `(tasks, values)` and the `shares` of values."""
     shown = both.sum(axis=1, keepdims=True)
     share = (both + shares) / (shown + 1)
     lean = share - shares
@@ -36,8 +35,7 @@ def leans_of(both: Floats, shares: Floats) -> Leans:
 
 
 def suggested_values(shown: Flags, leans: Leans) -> Integers:
-    """The value that the tasks an image shows suggest, `(images,)`: that of the largest sum of log odds; -1 if none of
-    them goes with any value. `shown`: `(images, tasks)`."""
+    """The value of the largest sum of log odds of the tasks that an image shows, -1 if none goes with any."""
     return _likeliest(shown.astype(np.float64) @ leans.log_odds, shown, leans)
 
 

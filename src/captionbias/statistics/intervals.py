@@ -94,8 +94,7 @@ def coefficient_of_variation(scores: Floats) -> Floats:
 
 
 def conflict_score(scores: Floats) -> float:
-    """On what share of captioners two attackers disagree about amplification (scores above 0); the mean over pairs.
-    Source: ImageCaptioner2, "Conflict score"."""
+    """On what share of captioners two attackers disagree about amplification, on average (ImageCaptioner2)."""
     return float(np.mean([(scores[:, i] > 0) != (scores[:, j] > 0) for i, j in _pairs(scores)]))
 
 

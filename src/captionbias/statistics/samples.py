@@ -112,8 +112,7 @@ class Extreme(Sample):
 
 
 def random_groups(images: int, seed: int, most: int = GROUPS, copies: Integers | None = None) -> Integers:
-    """The group of each image, `(images,)`: one image a group if there are few, else of equal size; `copies`: of a
-    picture, which are in one group."""
+    """The group of each image, `(images,)`: one image a group if there are few; a picture's `copies` are in one."""
     if copies is not None:
         return random_groups(int(copies.max()) + 1, seed, most)[copies]
     if images <= most:
@@ -167,8 +166,7 @@ def bootstrap_samples(
 
 
 def mean_over_trials(values: Floats, weights: Floats) -> Floats:
-    """The mean over trials in each replicate, of values and weights `(trials, replicates)`; a trial whose value is nan,
-    as a replicate drew none of its test captions, is left out."""
+    """The mean over trials in each replicate, of values and weights `(trials, replicates)`; nan is left out."""
     counted = weights * ~np.isnan(values)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.nansum(values * counted, axis=0) / counted.sum(axis=0))
