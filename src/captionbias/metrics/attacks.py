@@ -166,8 +166,8 @@ def note_without_unseen(side: str, lacking: Flags, notes: list[str]) -> None:
     if lacking.any():
         note(
             notes,
-            f"in {lacking.sum()} of {len(lacking)} trials all {side} test captions are also in the training split of "
-            "the attacker or of its blind control; the details' scores of unseen captions are of the others",
+            f"in {lacking.sum()} of {len(lacking)} trials the attacker, or its blind control, has seen all {side} test "
+            "captions in training; the details' unseen scores, or those of blind and net, are without these trials",
         )
 
 

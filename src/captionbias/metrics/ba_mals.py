@@ -120,8 +120,8 @@ def ba_mals(
     counted = int(_defined_tasks(parts).sum())
     if not counted:
         raise ValueError(
-            "tasks: none occurs with an attribute value in the data and in the predictions, so there is nothing to "
-            "compare; give more images, or the words that these captions use as lexicons"
+            "tasks: none occurs with an attribute value in the data and in the predictions, nothing to compare; give "
+            "more images, or the captions' words as lexicons"
         )
     return Scores(
         bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),

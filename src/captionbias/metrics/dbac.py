@@ -454,7 +454,7 @@ def _note_weak_samples(direction: str, facts: Mapping[str, float], notes: list[s
             if (sample := facts.get(f"{key}_{side}_{direction}", captions)) < SMALL_SHARE * captions:
                 note(
                     notes,
-                    f"{direction}: weighted ({kind}), the {captions:,.0f} {name} test captions count as {sample:,.0f}; "
+                    f"{direction}: weighted, the {captions:,.0f} {name} test captions count as {sample:,.0f} ({kind}); "
                     "a few rare ones decide the score",
                 )
         if (coverage := facts.get(f"coverage_{side}_{direction}", 1.0)) < SMALL_COVERAGE:

@@ -54,11 +54,10 @@ def copies_of(captions: Captions, notes: list[str]) -> Integers | None:
     """`captions.copies`, which are split, drawn and resampled together, with a note."""
     if captions.copies is not None:
         pictures = int(captions.copies.max()) + 1
-        note(
-            notes,
-            f"references: {len(captions):,} images have the human captions of {pictures:,} pictures: copies of a "
-            "picture are split and resampled together, as one",
+        text = (
+            f"references: {len(captions):,} images have the human captions of {pictures:,} pictures: copies are as one"
         )
+        note(notes, text)
     return captions.copies
 
 
@@ -245,9 +244,7 @@ def shown_tasks(
         if captions.references and same.all(axis=1).mean() > COPIED_SHARE:
             note(
                 notes,
-                "t_to_a: the tasks given are those that the human captions name, also the captions that are scored: "
-                "no captioner can know them as well, and the score leans below 0; leave tasks out, and each trial "
-                "takes them from the image's other captions",
+                "t_to_a: the tasks given are those that the human captions name: the score leans below 0; give none",
             )
         return given, names
     if captions.references is None:
@@ -267,11 +264,7 @@ def shown_by_pairing(
     pairing else those that the image's captions but the one compared name."""
     if captions.tasks is not None or not pairings[0].held_out:
         if captions.tasks is None and captions.predictions is not None:
-            note(
-                notes,
-                "t_to_a: the tasks are those that the scored human captions name themselves, which no captioner can "
-                "know as well: the score leans below 0",
-            )
+            note(notes, "t_to_a: the tasks are those that the scored human captions name: the score leans below 0")
         return [(shown, np.ones(len(captions), bool))] * len(pairings)
     human = named[words.model_rows :]
     by_pairing = [named_by_others(words.human_image, len(captions), human, pairing.human) for pairing in pairings]

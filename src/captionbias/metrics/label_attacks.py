@@ -40,9 +40,7 @@ def attack_labels(
         if predicted is None:
             continue
         if not predicted.any():
-            raise ValueError(
-                f"{name}: nothing is predicted for any image; give the words that these captions use as lexicons"
-            )
+            raise ValueError(f"{name}: nothing is predicted for any image; give the captions' words as lexicons")
         model, data = examples(predicted), examples(truth)
         model_trials, data_trials = plans["m", name], plans["d", name] = [], []
         for seed, sides in splits.items():

@@ -113,10 +113,8 @@ class ImageLabels:
         if rarest < SMALLEST_CLASS:
             image = int(np.flatnonzero(np.bincount(numbers)[numbers] == rarest)[0])
             values = itertools.compress(self.attributes, self.shown.attributes[image])
-            raise ValueError(
-                f"attributes: {rarest} images have {' and '.join(values) or 'no value'}; an attacker needs at least "
-                f"{SMALLEST_CLASS}. Add images, or leave these out"
-            )
+            have = f"attributes: {rarest} images have {' and '.join(values) or 'no value'}"
+            raise ValueError(f"{have}; an attacker needs at least {SMALLEST_CLASS}. Add images, or leave these out")
         return numbers
 
     def image_counts(self, values: Collection[str] | None = None) -> dict[str, Any]:
@@ -181,9 +179,7 @@ def read_labels(
     for kind, labels in (("predicted", predicted), ("training", training)):
         for side, value in labels.items():
             if value is not None and not alone:
-                raise ValueError(
-                    f"{kind}_{side}: labels are found in captions; give captions or predicted labels, not both"
-                )
+                raise ValueError(f"{kind}_{side}: labels are found in captions; give either captions or labels")
     captions = as_captions(captions, predictions, references, attributes, tasks)
     if captions.predictions is None and not alone:
         raise ValueError("predictions is missing: without a captioner's captions there is nothing to compare")

@@ -194,10 +194,7 @@ def _combinations(labels: ImageLabels, at_least: int) -> Flags:
     if labels.training is not None:
         chosen = chosen[_shown(chosen, labels.shown.tasks)]
         if not len(chosen):
-            raise ValueError(
-                "tasks: no image shows any of the combinations of training_tasks, so nothing can be compared; give "
-                "images that do"
-            )
+            raise ValueError("tasks: no image shows any of the combinations of training_tasks; give images that do")
     if len(chosen) > MOST_COMBINATIONS:
         raise ValueError(
             f"tasks: {len(chosen):,} sets of tasks are those of {at_least} or more images or captions, and no more "

@@ -180,8 +180,7 @@ def sway(
     if named.given is None:
         note(
             notes,
-            "a_to_t: what people do not name may be there or not, so the score has a range; tasks that list all that "
-            "the images show, such as COCO's annotated objects, close it",
+            "a_to_t: what people do not name may be there or not, so the score has a range; complete tasks close it",
         )
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:

@@ -170,11 +170,7 @@ def _counted(named: NamedImages) -> tuple[Floats, Floats]:
 def note_leans(named: NamedImages, table: Leans, source: str, notes: list[str]) -> None:
     """Leans that are of these images alone, or of other images than these."""
     if source == OWN:
-        note(
-            notes,
-            "lean: which tasks go with which values was counted on these images, so that scores on other images, or on "
-            "more or fewer of them, do not compare",
-        )
+        note(notes, "lean: what goes with what was counted on these images: scores on others do not compare")
         if not table.goes_with.any():
             note(notes, "lean: no task goes with any value more than by chance, so nothing can sway; give more images")
         return
@@ -185,11 +181,7 @@ def note_leans(named: NamedImages, table: Leans, source: str, notes: list[str]) 
         own = leans_of(both, shares).lean[known, 0]
         (own_spread, together), (_, spread) = np.cov(own, table.lean[known, 0], aweights=often[known])
         if together < LEAST_AGREEMENT * np.sqrt(own_spread * spread):
-            note(
-                notes,
-                "lean: here other tasks go with other values than on COCO's images, which the shipped table counts; "
-                "take lean='own'",
-            )
+            note(notes, "lean: here other tasks go with other values than in the shipped table; take lean='own'")
 
 
 def note_suggested(images: SwayImages, notes: list[str]) -> None:
