@@ -244,7 +244,7 @@ def shown_tasks(
         if captions.references and same.all(axis=1).mean() > COPIED_SHARE:
             note(
                 notes,
-                "t_to_a: the tasks given are those that the human captions name: the score leans below 0; give none",
+                "t_to_a: the tasks given are those that the human captions name: it leans below 0; leave tasks out",
             )
         return given, names
     if captions.references is None:
