@@ -439,7 +439,8 @@ def _seen(direction: Direction, notes: list[str]) -> dict[str, Any]:
 
 
 def _check_choices(directions: Sequence[str], settings: Mapping[str, Any]) -> None:
-    if isinstance(directions, str) or not directions or set(directions) - set(DIRECTIONS):
+    listed = isinstance(directions, Sequence) and not isinstance(directions, str)
+    if not listed or not directions or set(directions) - set(DIRECTIONS):
         raise ValueError(f"directions must list one or both of {', '.join(DIRECTIONS)}, not {directions!r}")
     for name, choices in (("quality", QUALITIES), ("pairing", PAIRINGS)):
         if settings[name] not in choices:

@@ -264,7 +264,7 @@ def shown_by_pairing(
     pairing else those that the image's captions but the one compared name."""
     if captions.tasks is not None or not pairings[0].held_out:
         if captions.tasks is None and captions.predictions is not None:
-            note(notes, "t_to_a: the tasks are those that the scored human captions name: the score leans below 0")
+            note(notes, "t_to_a: the tasks are those that the scored human captions name themselves: it leans below 0")
         return [(shown, np.ones(len(captions), bool))] * len(pairings)
     human = named[words.model_rows :]
     by_pairing = [named_by_others(words.human_image, len(captions), human, pairing.human) for pairing in pairings]
