@@ -7,14 +7,15 @@ the same way, and four dials make them differ.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from captionbias.arrays import Flags, Floats, Integers
+from captionbias.text.languages import check_language, load_language
 
 ATTRIBUTES = ("female", "male")
 TASKS = ("handbag", "teddy bear", "cake", "dog", "laptop", "surfboard", "skateboard", "tie")
@@ -40,6 +41,13 @@ PLACES = (
     " indoors",
 )
 
+ENGLISH = {
+    "manners": MANNERS,
+    "tasks": [f" with a {name}" for name in TASKS],
+    "places": PLACES,
+    "sentence": "{person}{manner}{task}{place}.",
+}
+
 # Table 2 of the DBAC paper: in each task, a verb that leans to men and one that leans to women.
 VERBS = {
     "bed": (("lies on", "is laying on", "lays on"), ("sits on", "is sitting on", "sat on")),
@@ -51,12 +59,13 @@ PRONOUNS = (("she", "a woman", "a lady"), ("he", "a man", "a guy"))
 
 class _Attribute(NamedTuple):
     """`people`: phrases for a person of each value, and last for one of unknown value. `share`: of the images that
-    show each task, those with each value, `(values, tasks)`.
+    show each task, those with each value, `(values, tasks)`. `said`: the rest of a caption.
     """
 
     values: tuple[str, ...]
     people: tuple[tuple[str, ...], ...]
     share: Floats
+    said: Mapping[str, Any] = ENGLISH
 
     def leaning(self) -> Integers:
         """The number of the value that each task leans to, -1 for none: `(tasks + 1,)`, no task last."""
@@ -97,6 +106,7 @@ def plant(
     values: int = 2,
     captions: int = 5,
     seed: int = 0,
+    language: str | None = None,
 ) -> Planted:
     """Images, human captions and model captions with a bias that is known.
 
@@ -111,10 +121,11 @@ def plant(
         values: 2 for women and men, or 4 for `AGES`, which is also their lexicon; two tasks lean to each age.
         captions: human captions for each image.
         seed: of all draws.
+        language: of women and men also `de`, `es`, `fr`, `ja`, `zh`, in which what people say agrees with the person.
 
     Returns:
         Predictions, references, attributes and tasks; the same seed gives the same images and human captions
-        whatever the dials.
+        whatever the dials, and says the same in every language.
 
     >>> planted = plant(images=4, seed=1)
     >>> len(planted.predictions), len(planted.references[0]), sorted(set(planted.attributes))
@@ -126,9 +137,11 @@ def plant(
             raise ValueError(f"{name} must be between {low} and 1, not {dial}")
     if values not in _ATTRIBUTES:
         raise ValueError(f"values must be 2 or 4, not {values}")
+    if values != 2 and check_language(language):
+        raise ValueError(f"values must be 2 in language {language!r}, not {values}")
     # No metric uses these streams, so that a split drawn with the same seed does not depend on the captions.
     world, human, model = (np.random.default_rng([seed, 10 + part]) for part in range(3))
-    kind = _ATTRIBUTES[values]
+    kind = _in_language(_ATTRIBUTES[values], language)
     attribute = np.arange(images) % values
     by_attribute = kind.share / kind.share.sum(axis=1, keepdims=True)
     shown = _draw(by_attribute[attribute], world)
@@ -142,7 +155,17 @@ def plant(
     )
 
 
-def swayed(planted: Planted) -> dict[str, float]:
+def _in_language(kind: _Attribute, language: str | None) -> _Attribute:
+    name = check_language(language)
+    if name is None:
+        return kind
+    said = load_language(name).planted
+    if said is None:
+        raise ValueError(f"language {name!r} has no 'planted' in its file; add it, as the languages of the package do")
+    return kind._replace(people=tuple(map(tuple, said["people"])), said=said)
+
+
+def swayed(planted: Planted, language: str | None = None) -> dict[str, float]:
     """How far the captioner was swayed, counted in its captions, in the units of `captionbias.metrics.sway`.
 
     Returns:
@@ -156,12 +179,13 @@ def swayed(planted: Planted) -> dict[str, float]:
     {'t_to_a': 15, 't_to_a_lost': 12, 'a_to_t': 15}
     """
     kind = next(kind for kind in _ATTRIBUTES.values() if planted.attributes[0] in kind.values)
+    kind = _in_language(kind, language)
     leaning = kind.leaning()
     value = np.array([kind.values.index(label) for label in planted.attributes])
     shown = np.array([TASKS.index(task) for (task,) in planted.tasks])
     said = planted.predictions
     person = np.array([[text.startswith(phrases) for phrases in kind.people] for text in said]).argmax(axis=1)
-    task = np.array([[*(f" with a {name} " in text for name in TASKS), True] for text in said]).argmax(axis=1)
+    task = np.array([[*(phrase in text for phrase in kind.said["tasks"]), True] for text in said]).argmax(axis=1)
     beside, wrong = leaning[shown], person != value
 
     def beyond(counted: Flags) -> float:
@@ -330,5 +354,7 @@ def _words(kind: _Attribute, person: Integers, task: Integers, generator: np.ran
         return np.array(choices, dtype=object)[generator.integers(len(choices), size=len(person))]
 
     people = np.stack([pick(choices) for choices in kind.people])[person, np.arange(len(person))]
-    tasks = np.array([*(f" with a {name}" for name in TASKS), ""], dtype=object)[task]
-    return list(people + pick(MANNERS) + tasks + pick(PLACES) + ".")
+    tasks = np.array([*kind.said["tasks"], ""], dtype=object)[task]
+    parts = zip(people, pick(kind.said["manners"]), tasks, pick(kind.said["places"]), strict=True)
+    say = kind.said["sentence"].format
+    return [say(person=who, manner=how, task=what, place=where) for who, how, what, where in parts]

@@ -212,7 +212,7 @@ class TestCaptioners:
         assert message == "two captioners would be called 'a b c': rename a file or a column"
         bad = {**TABLE, "b": ["a guy", 5]}
         message = fault(read_captioners, {"x": bad}, references=PEOPLE, prediction_column=["a", "b"])
-        assert message.startswith("b: predictions[1] (image 2) is 5")
+        assert message.startswith("b: predictions[1] (image 2) is of type int")
 
 
 def test_labels_are_read_without_captions(fault):

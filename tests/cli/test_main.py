@@ -187,18 +187,17 @@ def skin(rows, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("keep", "counts", "chance"),
+    ("keep", "counts"),
     [
-        (["--keep", "Light", "--keep", "Dark"], "40 images: 20 Dark, 20 Light", r"25\.0 or more\s+50\.0"),
-        ([], "60 images: 20 Dark, 20 Light, 20 Unsure", r"11\.1 or more\s+33\.3"),
+        (["--keep", "Light", "--keep", "Dark"], "40 images: 20 Dark, 20 Light"),
+        ([], "60 images: 20 Dark, 20 Light, 20 Unsure"),
     ],
 )
-def test_keep_and_another_column_choose_the_images(keep, counts, chance, sides, skin):
+def test_keep_and_another_column_choose_the_images(keep, counts, sides, skin):
     chosen = ["--attribute", "race", "--attribute-column", "skin", "--allow-unmasked", *keep]
     shown = invoke("measure", "lic", *sides, "--attributes", skin, *chosen, *QUICK)
     assert counts in shown
     assert "|attribute:race|" in shown
-    assert re.search(rf"chance\s+{chance}", shown)
 
 
 # Notes and errors
@@ -361,15 +360,8 @@ def test_h_is_help():
     assert invoke("measure", "lic", "-h") == invoke("measure", "lic", "--help")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["compare", "--predictions", "=p.parquet"], "--predictions =p.parquet has no name before the ="),
-        (["app", "--host", "999.1.1.1"], "--host 999.1.1.1 is no address of this machine"),
-    ],
-)
-def test_the_option_that_is_wrong_is_named(arguments, message):
-    assert message in refused(*arguments)
+def test_the_option_that_is_wrong_is_named():
+    assert "--predictions =p.parquet has no name before the =" in refused("compare", "--predictions", "=p.parquet")
 
 
 @pytest.mark.parametrize(

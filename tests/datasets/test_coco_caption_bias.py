@@ -92,12 +92,6 @@ def test_labels_of_people_of_all_of_2014(labels, folder):
     assert (person["gender"], person["skin"]) == ("Male", "Light")
 
 
-def test_a_captioner_needs_a_column_name_of_its_own(folder):
-    write(folder, {**coco(), "results/tasks.json": []})
-    with pytest.raises(ValueError, match=r"results/tasks\.json names a column that is there already"):
-        CocoCaptionBias(folder)
-
-
 @pytest.mark.parametrize(
     ("place", "content"),
     [

@@ -84,6 +84,7 @@ def test_any_outlines_are_those_of_pycocotools(shapes, cuts, tmp_path_factory):
         {"counts": [599], "size": SIZE},
         {"counts": [-1, 601], "size": SIZE},
         {"counts": "PPYo0", "size": SIZE},
+        {"counts": "~" * 400, "size": SIZE},
         {"counts": [600], "size": [WIDTH, HEIGHT]},
     ],
 )

@@ -73,6 +73,10 @@ def folder(planted, tmp_path, monkeypatch) -> Path:
         planted_again = plant(len(ids), a_to_t=0.7, captions=1, seed=seed).predictions
         captions = [text.replace("a man", "a white man") for text in planted_again]
         pd.DataFrame({"image_id": ids, "caption": captions}).to_parquet(tmp_path / f"{name}.parquet")
+    german = plant(len(ids), captions=2, language="de")
+    pd.DataFrame({"image_id": ids, "caption": german.predictions}).to_parquet(tmp_path / "nic_de.parquet")
+    people = {"image_id": ids, "references": german.references, "gender": german.attributes}
+    pd.DataFrame(people).to_parquet(tmp_path / "people_de.parquet")
     train = {"image_id": ids, "gender": planted.attributes, "tasks": planted.tasks}
     pd.DataFrame(train).to_parquet(tmp_path / "train.parquet")
     answers = [

@@ -202,3 +202,10 @@ def test_the_commands_name_the_files_that_changed_or_the_bad_entry(both, path):
     assert str(path) in invoke("model", both["lic"], *options)
     assert invoke("model", both["lic"], *options) == "nothing changed"
     assert invoke("dataset", both["lic"]) == str(path)
+    assert invoke("model", both["lic"]).startswith(f"{path}no .eval_results was written: it needs --dataset")
+
+
+def test_without_a_dataset_the_card_alone_is_written(both, path):
+    assert [file.name for file in update_model_card(path, both)] == ["README.md", "captionbias.svg"]
+    assert "Measured on" not in text_of(path)
+    assert not (path.parent / ".eval_results").exists()

@@ -169,14 +169,6 @@ def test_what_is_not_a_captioner_is_refused(tiny_encoder_decoder, tiny_blip, all
     text = shutil.copytree(tiny_encoder_decoder, tmp_path / "text")
     BertModel(BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=1)).save_pretrained(text)
     assert "is of the kind 'bert', which does not caption images" in refused(text, all_pictures)
-    damaged = shutil.copytree(tiny_encoder_decoder, tmp_path / "damaged")
-    (damaged / "model.safetensors").write_bytes(b"no weights")
-    assert refused(damaged, all_pictures).startswith("model 'damaged-")
-    (damaged / "model.safetensors").rename(damaged / "pytorch_model.bin")
-    assert "lacks .safetensors weights (pickled ones are not read)" in refused(damaged, all_pictures)
-    assert refused("nobody/nothing-here", all_pictures).startswith(
-        "model 'nobody/nothing-here' is neither a folder here"
-    )
     part = shutil.copytree(tiny_blip, tmp_path / "part")
     weights = load_file(part / "model.safetensors")
     del weights[next(name for name in weights if "text_decoder" in name and "layer.1" in name)]
@@ -226,19 +218,29 @@ def test_options_that_make_no_sense_are_refused(tiny_blip, all_pictures, options
         caption(tiny_blip, all_pictures, **options)
 
 
-def with_template(folder, source, template):
-    """A copy of a chat model with another template."""
+def with_template(folder, source, template, *, of_tokenizer=False):
+    """A copy of a chat model with another template, kept in its processor or in its tokenizer."""
     from transformers import AutoProcessor
 
     shutil.copytree(source, folder)
     processor = AutoProcessor.from_pretrained(source)
     (folder / "chat_template.jinja").unlink()
-    processor.chat_template = template
+    processor.chat_template = None if of_tokenizer else template
+    processor.tokenizer.chat_template = template if of_tokenizer else None
     processor.save_pretrained(folder)
     return folder
 
 
 TYPED = families.template().replace("{{ message.role }}", "{{ message.role }} {% if loud %}red dog {% endif %}")
+
+JOINED = "{% for message in messages %}{{ message.role + ' ' + message.content }} {% endfor %}assistant "
+
+
+@pytest.mark.parametrize("template", [TYPED, JOINED], ids=["typed", "text"])
+def test_a_template_in_the_tokenizer_is_used(tiny_chat_model, all_pictures, tmp_path, template):
+    model = with_template(tmp_path / "model", tiny_chat_model, template, of_tokenizer=True)
+    expected = caption(tiny_chat_model, all_pictures, prompt="describe this picture", **SHORT)
+    assert caption(model, all_pictures, prompt="describe this picture", **SHORT) == expected
 
 
 def test_arguments_of_the_template_change_captions(tiny_chat_model, all_pictures, tmp_path):

@@ -109,22 +109,6 @@ def test_what_a_detector_cannot_do_is_an_error(images, tiny_detector, tmp_path):
         load_detector(str(tmp_path), form="box")
 
 
-def test_weights_that_are_missing_or_pickled_are_refused(tiny_detector, tmp_path):
-    from safetensors.torch import load_file, save_file
-
-    shutil.copytree(tiny_detector, tmp_path / "part")
-    weights = load_file(tmp_path / "part" / "model.safetensors")
-    kept = {name: weight for name, weight in weights.items() if "class_labels_classifier" not in name}
-    save_file(kept, tmp_path / "part" / "model.safetensors", {"format": "pt"})
-    with pytest.raises(ValueError, match="the weights lack class_labels_classifier"):
-        load_detector(str(tmp_path / "part"), form="box")
-    shutil.copytree(tiny_detector, tmp_path / "pickled")
-    (tmp_path / "pickled" / "model.safetensors").unlink()
-    torch.save(weights, tmp_path / "pickled" / "pytorch_model.bin")
-    with pytest.raises(ValueError, match=r"lacks \.safetensors weights"):
-        load_detector(str(tmp_path / "pickled"), form="box")
-
-
 def test_nothing_of_loading_or_detecting_is_printed(images, instances, capfd):
     detect_regions(instances, Images(images.ids[:1], images.sources[:1]))
     assert capfd.readouterr() == ("", "")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 import torch
@@ -12,11 +10,10 @@ from PIL import Image
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.pretrained import encoding
-from captionbias.images import judges, judging, reading
+from captionbias.images import judges, judging
 from captionbias.images.judges import PROMPTS, Question, answers_for, find_judge, prompt_for
 from captionbias.images.reading import read_images
 from captionbias.text import tokenize
-from tests.patience import PATIENCE
 
 PROMPT = "in the picture"
 ANSWERS = ("woman", "man")
@@ -161,17 +158,14 @@ def test_a_model_as_it_is_answers_the_same_caption_once(tiny_blip, monkeypatch):
     assert len(asked) == 12
 
 
-def test_images_are_made_once_whatever_a_judge_does_with_them_and_on_all_cores(tiny_blip, monkeypatch):
+def test_images_are_made_once_whatever_a_judge_does_with_them(tiny_blip):
     made = []
-    together = threading.Barrier(2, timeout=PATIENCE)
 
     class Pictures(list):
         def __getitem__(self, row):
-            together.wait()  # for good, with one thread
             made.append(row)
             return super().__getitem__(row)
 
-    monkeypatch.setattr(reading, "cores", lambda: 2)
     asked = Question(Pictures(question().images), PROMPT, ANSWERS)
     judge = find_judge(str(tiny_blip), asked, epochs=2)
     judge.fit(trial(train=8))

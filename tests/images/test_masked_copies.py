@@ -59,27 +59,6 @@ def test_copies_that_are_there_are_not_made_again(planted, tmp_path, monkeypatch
     assert write_masked(images.select([0, 1]), regions.select([0, 1]), to).there == 2
 
 
-def test_a_changed_image_or_region_is_masked_anew(planted, tmp_path):
-    images, regions = planted
-    to, black = tmp_path / "to", {"fill": "#000000"}
-    write_masked(images, regions, to, **black)
-    before = {key: (to / f"{key}.jpg").read_bytes() for key in (7, 9)}
-    images.sources[0].write_bytes(images.sources[1].read_bytes())
-    copies = write_masked(images, regions, to, **black)
-    assert (copies.written, copies.there) == (1, 1)
-    assert (to / "7.jpg").read_bytes() != before[7]
-
-    moved = [annotation(9, box=(20, 10, 5, 5)), annotation(42), annotation(7, category=18)]
-    regions = read_regions(write_annotations(tmp_path, moved, IDS), images)
-    copies = write_masked(images, regions, to, **black)
-    assert (copies.written, copies.there, list(copies.left_out)) == (2, 0, ["7"])
-    assert names(to) == ["42.jpg", "9.jpg", SETTINGS]
-    hidden = np.asarray(read_images(to)[1])
-    assert hidden[10:15, 20:25].max() < 40
-    assert hidden[3:11, 2:8].max() > 100, "where nobody is any more"
-    assert write_masked(images, regions, to, **black).there == 2
-
-
 def test_other_settings_and_foreign_folders_are_refused(planted, tmp_path):
     images, regions = planted
     write_masked(images, regions, tmp_path / "to", settings={"form": "box"})

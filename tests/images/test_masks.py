@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 
-import datasets
 import numpy as np
 import pytest
 from PIL import Image
 from pycocotools import mask as coco_mask
 
-from captionbias.images.masks import mask_dataset, mask_image, masked, read_form, read_regions
-from captionbias.images.reading import Images, read_images, turned
+from captionbias.images.masks import mask_image, masked, read_form, read_regions
+from captionbias.images.reading import Images, turned
 from tests.images.coco_pictures import HEIGHT, WIDTH, annotation, pixels, write_annotations
 
 SIZE = (HEIGHT, WIDTH)
@@ -69,8 +68,7 @@ def test_several_people_are_one_region_and_other_things_stay(tmp_path):
         ("segment", area(slice(3, 11), slice(2, 8))),
         ("top:0.5", area(slice(3, 7), slice(2, 8))),
         ("bottom:0.25", area(slice(9, 11), slice(2, 8))),
-        ("left:0.3", area(slice(3, 11), slice(2, 4))),
-        ("right:1", area(slice(3, 11), slice(2, 8))),
+        ("bottom:1", area(slice(3, 11), slice(2, 8))),
         ("box", area(slice(3, 11), slice(2, 8))),
     ],
 )
@@ -99,7 +97,7 @@ def test_a_person_without_a_segment_is_masked_by_the_box(tmp_path):
 def test_empty_run_lengths_and_images_without_a_person_have_an_empty_region(tmp_path):
     nothing = {"size": list(SIZE), "counts": [HEIGHT * WIDTH]}
     assert not region(tmp_path, annotation(42, segmentation=nothing)).any()
-    assert not region(tmp_path, annotation(42, segmentation=nothing), form="left:0.5").any()
+    assert not region(tmp_path, annotation(42, segmentation=nothing), form="bottom:0.5").any()
     path = write_annotations(tmp_path, [annotation(42), annotation(7, category=18)], ids=(42, 7))
     regions = read_regions(path, Images(("7", "42"), [pixels()] * 2))
     assert regions.found.tolist() == [False, True]
@@ -142,9 +140,6 @@ def test_images_are_found_by_file_name_or_by_id(tmp_path):
     ("changed", "message"),
     [
         ({"segmentation": [[1, 2, 3]]}, r'annotations\[0\], of image 42: "segmentation" must be polygons'),
-        ({"segmentation": {"size": [5, 5], "counts": [25]}}, "run lengths of the size of the image"),
-        ({"segmentation": {"size": list(SIZE), "counts": "0i"}}, "run lengths of the size of the image"),
-        ({"segmentation": {"size": list(SIZE), "counts": "~" * 400}}, "run lengths of the size of the image"),
         ({"bbox": [1, 2, 3]}, r'annotations\[0\], of image 42: "bbox" is \[1, 2, 3\]: correct it'),
         ({"bbox": [1, 2, "3", 4]}, '"bbox" is'),
         ({"bbox": None}, r'annotations\[0\]: "bbox" is None'),
@@ -165,8 +160,6 @@ def test_what_does_not_fit_the_images_is_an_error(tmp_path):
         read_regions(path, Images(("other",), [pixels()]))
     with pytest.raises(ValueError, match="does not know the label 'cat': choose from person, dog"):
         read_regions(path, one_image(), ["cat"])
-    with pytest.raises(ValueError, match="labels is empty"):
-        read_regions(path, one_image(), [])
     with pytest.raises(ValueError, match=r"gone.json does not exist: give COCO's annotations"):
         read_regions(tmp_path / "gone.json", one_image())
     path.write_text(path.read_text()[:-90])
@@ -174,9 +167,9 @@ def test_what_does_not_fit_the_images_is_an_error(tmp_path):
         read_regions(path, one_image())
 
 
-@pytest.mark.parametrize("form", ["", "Box", "top:", "top:0", "top:1.5", "middle:0.5", "top:half"])
+@pytest.mark.parametrize("form", ["Box", "top:", "top:0", "top:1.5", "left:0.5"])
 def test_an_unknown_form_is_refused(form):
-    with pytest.raises(ValueError, match=r"is unknown: give segment, box, or a side and the share"):
+    with pytest.raises(ValueError, match=r"is unknown: give segment, box, or a share of it"):
         read_form(form)
 
 
@@ -224,29 +217,7 @@ def test_images_are_masked_when_they_are_asked_for(tmp_path):
     inside = area(slice(3, 11), slice(2, 8))
     assert not np.asarray(hidden[0])[inside].any()
     np.testing.assert_array_equal(np.asarray(hidden.select([0])[0])[~inside], pixels()[~inside])
-    assert read_images(hidden) is hidden
     with pytest.raises(ValueError, match="image 7 has nothing to mask: leave it out"):
         _ = hidden[1]
     with pytest.raises(ValueError, match="regions has length 1, images 2"):
         masked(images, [inside])
-
-
-def test_a_dataset_has_masked_images_when_rows_are_read(tmp_path):
-    rows = {"image": [Image.fromarray(pixels(n)) for n in range(3)], "image_id": [7, 42, 9], "caption": list("abc")}
-    dataset = datasets.Dataset.from_dict(rows)
-    path = write_annotations(tmp_path, [annotation(7), annotation(42, box=(20, 10, 5, 5))], ids=(42, 7, 9))
-    regions = read_regions(path, read_images(dataset))
-    hidden = mask_dataset(dataset, regions, fill="#000000")
-    assert hidden.column_names == dataset.column_names
-    row = hidden.shuffle(seed=1).filter(lambda key: key == 42, input_columns="image_id")[0]
-    assert row["caption"] == "b"
-    inside = area(slice(10, 15), slice(20, 25))
-    assert not np.asarray(row["image"])[inside].any()
-    np.testing.assert_array_equal(np.asarray(row["image"])[~inside], pixels(1)[~inside])
-    assert [image.size for image in hidden[:2]["image"]] == [(WIDTH, HEIGHT)] * 2
-    with pytest.raises(ValueError, match="image 9 has nothing to mask"):
-        _ = hidden[2]
-    assert np.asarray(hidden["image"][0]).tobytes() == np.asarray(hidden[0]["image"]).tobytes()
-    assert hidden["caption"][:2] == ["a", "b"]
-    with pytest.raises(ValueError, match="regions has none of the images 42"):
-        mask_dataset(dataset, regions.select([0, 2]))

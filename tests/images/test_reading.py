@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import struct
-import subprocess
-import sys
 import tarfile
-import zlib
 
 import datasets
 import fsspec
@@ -20,7 +16,6 @@ import pytest
 from PIL import Image, ImageOps
 
 from captionbias.images.reading import Images, open_image, read_images, read_source, stored_size, turned
-from tests.patience import PATIENCE
 
 SIZE = (6, 4)  # width, height
 
@@ -45,20 +40,6 @@ def encoded(image, kind="PNG", **options):
     file = io.BytesIO()
     image.save(file, kind, **options)
     return file.getvalue()
-
-
-def bomb(path, side):
-    """A PNG of side x side black pixels, small as a file."""
-
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-    row = packer.compress(bytes(3 * side + 1)) + packer.flush(zlib.Z_FULL_FLUSH)
-    checksum = side * (3 * side + 1) % 65521 << 16 | 1  # Adler-32 of so many zeros
-    body = b"\x78\x01" + side * row + b"\x03\x00" + struct.pack(">I", checksum)
-    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b""))
 
 
 # One image
@@ -127,8 +108,8 @@ def test_what_is_no_image_is_named_with_the_way_out(tmp_path, pixels):
     cases = [
         (tmp_path / "gone.jpg", r"image 7 \(.*gone.jpg\) cannot be read as an image \(.*No such file"),
         (tmp_path / "cut.jpg", r"image 7 \(.*cut.jpg\) cannot be read as an image \(.*truncated.*: replace it"),
-        (tmp_path / "text.jpg", r"image 7 \(.*text.jpg\) cannot be read .*none of the formats AVIF, "),
-        (tmp_path / "drawing.eps", "none of the formats"),  # Pillow would start Ghostscript
+        (tmp_path / "text.jpg", r"image 7 \(.*text.jpg\) cannot be read .*cannot identify"),
+        (tmp_path / "drawing.eps", "cannot identify"),  # Pillow would start Ghostscript
         (b"", "image 7 cannot be read as an image"),
         ({"bytes": None, "path": None}, "image 7 cannot be read"),
         (np.zeros((3, 4, 4, 3), np.uint8), "image 7 cannot be read"),
@@ -140,30 +121,12 @@ def test_what_is_no_image_is_named_with_the_way_out(tmp_path, pixels):
             open_image(source, "image 7")
 
 
-def test_a_bomb_is_refused_at_once_and_in_little_memory(tmp_path):
-    bomb(tmp_path / "bomb.png", side=10_500)  # which Pillow opens with a warning
-    code = """
-import resource, sys, time
-from captionbias.images.reading import open_image, stored_size
-from PIL import PngImagePlugin
-open_image(sys.argv[2])
-before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
-for look in (open_image, stored_size):
-    try:
-        look(sys.argv[1])
-        sys.exit("opened")
-    except ValueError as error:
-        print(error)
-print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-"""
-    Image.new("RGB", SIZE).save(tmp_path / "small.png")
-    command = [sys.executable, "-c", code, str(tmp_path / "bomb.png"), str(tmp_path / "small.png")]
-    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
-    *messages, cost = run.stdout.splitlines()
-    assert all("10,500 x 10,500 pixels are more than 100,000,000" in m for m in messages)
-    seconds, kilobytes = map(float, cost.split())
-    assert seconds < 5
-    assert kilobytes < 20_000
+def test_a_bomb_is_refused_before_it_is_decoded(tmp_path, monkeypatch):
+    Image.new("1", (10_500, 10_500)).save(tmp_path / "bomb.png")  # which Pillow opens with a warning
+    monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", None)
+    for look in (open_image, stored_size):
+        with pytest.raises(ValueError, match="10,500 x 10,500 pixels are more than 100,000,000"):
+            look(tmp_path / "bomb.png")
 
 
 # Many images
@@ -221,11 +184,6 @@ def test_datasets_are_read_from_memory_folders_and_parquet_without_decoding(fold
     named = read_images(dataset.select([1, 0]).remove_columns("image_id"))
     assert named.ids == ("7", "42")
     np.testing.assert_array_equal(named[1], pixels)
-    both = datasets.DatasetDict(train=dataset, test=dataset)
-    both.save_to_disk(tmp_path / "both")
-    assert len(read_images(f"{tmp_path / 'both'}::test")) == 2
-    with pytest.raises(ValueError, match=r"has the splits train, test: name one, as in .*:NAME"):
-        read_images(tmp_path / "both")
 
 
 def test_members_of_shards_are_images(folder, pixels, tmp_path_factory):
@@ -238,14 +196,7 @@ def test_members_of_shards_are_images(folder, pixels, tmp_path_factory):
     assert images.ids == ("street 1", "7")
     np.testing.assert_array_equal(images[1], pixels[::-1])
     assert read_images(shards / "0.tar").ids == ("street 1",)
-    (shards / "t.csv").write_text("id,file_name\n5,1.tar/more/000000000007.PNG\n")
-    table = read_images(shards / "t.csv")
-    assert table.ids == ("5",)
-    np.testing.assert_array_equal(table[0], pixels[::-1])
-    assert read_source(table.sources[0])[1] == read_source(folder / "more" / "000000000007.PNG")[1]
-    (shards / "t.csv").write_text("id,file_name\n5,1.tar/gone.png\n")
-    with pytest.raises(ValueError, match=r"row 0: .*1.tar has no 'gone.png': correct the row"):
-        read_images(shards / "t.csv")
+    assert read_source(images.sources[1])[1] == read_source(folder / "more" / "000000000007.PNG")[1]
     (shards / "0.tar").write_bytes(b"no archive" * 100)
     with pytest.raises(ValueError, match=r"0.tar cannot be read as a tar archive \(.*\): unpack it"):
         read_images(shards)
@@ -290,12 +241,3 @@ def test_what_has_no_images_or_one_id_twice_is_refused(folder, tmp_path_factory)
         with pytest.raises(ValueError, match=message):
             read_images(source)
     assert isinstance(read_images(folder), Images)
-
-
-def test_a_dataset_that_is_nowhere_is_named(monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-    with pytest.raises(
-        ValueError, match=r"owner/name does not exist here and cannot be loaded as a dataset \(.*: check"
-    ):
-        read_images("owner/name:default:test")

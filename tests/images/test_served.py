@@ -90,7 +90,7 @@ def test_a_served_model_captions_as_the_same_model_here_and_no_image_twice(endpo
     assert served == caption(tiny_chat_model, pictures, **FEW)
     assert len(set(served.values())) > 4
     gone = "http://127.0.0.1:9/v1"
-    with pytest.raises(ValueError, match=r"endpoint http://127.0.0.1:9/v1 does not answer .*: start the server"):
+    with pytest.raises(ValueError, match=r"endpoint http://127.0.0.1:9/v1 does not answer: start the server"):
         caption(str(tiny_chat_model), pictures, endpoint=gone, **FEW)
     again = caption(str(tiny_chat_model), pictures, endpoint=endpoint, batch_size=3, **FEW)
     assert again == served
@@ -133,7 +133,7 @@ def test_what_is_refused_has_an_empty_caption(answering, pictures, answer):
     ("status", "message"),
     [
         (401, "takes no such token: put yours into OPENAI_API_KEY"),
-        (404, "model 'm' did not answer"),
+        (404, "failed with model 'm'"),
         (429, "had enough"),
     ],
 )

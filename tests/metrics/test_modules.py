@@ -170,7 +170,7 @@ def test_labels_pass_through_and_are_not_collected(tmp_path: Path) -> None:
     ("column", "bad", "message"),
     [
         ("predictions", None, r"predictions\[17\] "),
-        ("predictions", 3, r"predictions\[17\] is 3"),
+        ("predictions", 3, r"predictions\[17\] is "),
         ("references", "a man", r"references\[17\] "),
         ("references", ["a man", None], r"references\[17\]"),
         ("attributes", None, r"attributes\[17\] "),

@@ -13,7 +13,8 @@ from captionbias.alignment.vectors import load_vectors
 from captionbias.analysis.caption_quality import meteor, meteor_name
 from captionbias.captions import check_sides
 from captionbias.metrics.protocol import signature, whole_number
-from captionbias.text import Tokens, tokenize
+from captionbias.text import TOKENIZERS, Tokens, tokenize
+from captionbias.text.languages import signed
 
 DELTA = 0.4  # of DBAC, for GloVe
 
@@ -55,7 +56,7 @@ def alignment_quality(
         references: `n` lists of human captions.
         vectors: word vectors to compare, by any name; see `captionbias.alignment.vectors.load_vectors`.
         delta: largest cosine distance of a contextual substitution.
-        tokenizer: `words` or `whitespace`.
+        tokenizer: `words`, `whitespace` or a language such as `de`.
         captions: METEOR is taken of so many human captions, drawn with `seed`; of all, if there are fewer.
         seed: of the draw.
 
@@ -75,7 +76,7 @@ def alignment_quality(
     if not vectors:
         raise ValueError("vectors is empty: give word vectors to compare, such as {'FastText': 'wiki.en.bin'}")
     count, seed = whole_number("captions", captions, least=1), whole_number("seed", seed, least=0)
-    model_texts, human = check_sides(predictions, references)
+    model_texts, human = check_sides(predictions, references, tokenizer not in TOKENIZERS)
     texts = [text for image in human for text in image]
     tokens = tokenize([*model_texts, *texts], tokenizer)
     model, people = tokens.between(0, len(model_texts)), tokens.between(len(model_texts), len(tokens))
@@ -94,5 +95,5 @@ def alignment_quality(
     for key, source in vectors.items():
         aligned, reports[key] = align(people, model.present(), frozenset(), load_vectors(source, people), delta)
         meteors[key] = kept(aligned)
-    parts = {"metric": "alignment_quality", "tok": tokenizer, "delta": delta, "meteor": name, "captions": count}
+    parts = {"metric": "alignment_quality", "tok": signed(tokenizer), "delta": delta, "meteor": name, "captions": count}
     return AlignmentStudy(kept(constant), name, len(drawn), meteors, reports, signature(**parts, seed=seed))

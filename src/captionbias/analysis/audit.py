@@ -411,8 +411,7 @@ def _words(
 
 
 def _alignment(vectors: Any, seed: int, _: str, captions: Captions) -> dict[str, Any]:
-    sides: dict[str, Any] = {"predictions": captions.predictions, "references": captions.references}
-    study = alignment_quality(**sides, vectors={"": vectors}, captions=ALIGNED, seed=seed)
+    study = alignment_quality(**_sides(captions), vectors={"": vectors}, captions=ALIGNED, seed=seed)
     return {
         "contextual": study.meteors[""],
         "constant": study.meteor_constant,
@@ -423,7 +422,12 @@ def _alignment(vectors: Any, seed: int, _: str, captions: Captions) -> dict[str,
 
 
 def _quality(images: int, seed: int, _: str, captions: Captions) -> dict[str, Any]:
-    return caption_quality(predictions=captions.predictions, references=captions.references, images=images, seed=seed)
+    return caption_quality(**_sides(captions), images=images, seed=seed)
+
+
+def _sides(captions: Captions) -> dict[str, Any]:
+    tokenizer = captions.language or "words"
+    return {"predictions": captions.predictions, "references": captions.references, "tokenizer": tokenizer}
 
 
 def _check_choices(metrics: Sequence[str], preset: str) -> list[str]:

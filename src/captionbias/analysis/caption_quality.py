@@ -13,6 +13,8 @@ import numpy as np
 from captionbias.arrays import Floats
 from captionbias.captions import CaptionBiasWarning, check_sides
 from captionbias.metrics.protocol import signature, whole_number
+from captionbias.text.languages import signed
+from captionbias.text.tokens import TOKENIZERS
 from captionbias.text.tokens import tokenizer as find_tokenizer
 
 
@@ -27,7 +29,7 @@ def caption_quality(
     Args:
         predictions: `n` model captions.
         references: `n` lists of human captions.
-        tokenizer: `words` or `whitespace`.
+        tokenizer: `words`, `whitespace` or a language such as `de`.
         images: measure so many images, drawn without replacement with `seed`; all of them when None or when there are
             no more. CIDEr weighs words by how few of the measured images have them.
         seed: of the draw.
@@ -58,9 +60,9 @@ def caption_quality(
     except ModuleNotFoundError as error:
         raise ValueError(f"{error}: pip install 'captionbias[quality]' first") from error
 
-    said, human = check_sides(predictions, references)
+    said, human = check_sides(predictions, references, tokenizer not in TOKENIZERS)
     seed = whole_number("seed", seed, least=0)
-    measured: dict[str, Any] = {"metric": "caption_quality", "tok": tokenizer}
+    measured: dict[str, Any] = {"metric": "caption_quality", "tok": signed(tokenizer)}
     if images is not None and whole_number("images", images, least=1) < len(said):
         drawn = np.sort(np.random.default_rng([seed, 7]).choice(len(said), images, replace=False))
         said, human = tuple(said[row] for row in drawn), tuple(human[row] for row in drawn)

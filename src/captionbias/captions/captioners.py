@@ -20,6 +20,7 @@ def check_captioners(
     attributes: Any = None,
     tasks: Any = None,
     image_ids: Any = None,
+    language: str | None = None,
 ) -> dict[str, Captions]:
     """Check several captioners' captions, or take their `Captions` as they are, and what is known of their images once.
 
@@ -35,7 +36,7 @@ def check_captioners(
             if isinstance(captions, Captions):
                 checked[name] = captions
             elif first is None:
-                checked[name] = first = check_captions(predictions=captions, **people)
+                checked[name] = first = check_captions(predictions=captions, language=language, **people)
             else:
                 checked[name] = first.with_predictions(captions)
     return checked

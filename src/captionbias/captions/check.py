@@ -14,7 +14,8 @@ import numpy as np
 from captionbias.arrays import Integers
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.values import ROW, as_list, image_keys, image_order, is_column, is_missing
-from captionbias.text import Mentions, Tokens, mask_mentions, tokenize
+from captionbias.text import Mentions, Tokens, find_mentions, load_lexicon, mask_mentions, tokenize
+from captionbias.text.languages import COVERED, check_language, load_language
 from captionbias.text.tokens import is_unsplit
 from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
 
@@ -63,6 +64,7 @@ class Captions:
         attributes: `n` labels of the protected attribute, of two or more values.
         tasks: `n` tuples of task names, some of them empty, or None.
         image_ids: `n` names for the images, all different, or None. They serve messages and `image_set` only.
+        language: what captions are written in, see `check_captions`; None for English.
     """
 
     predictions: tuple[str, ...] | None
@@ -70,6 +72,7 @@ class Captions:
     attributes: tuple[str, ...]
     tasks: tuple[tuple[str, ...], ...] | None
     image_ids: tuple[str, ...] | None
+    language: str | None = None
     # What was split into words, by tokenizer: of both sides, and of the human side for every captioner.
     _words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
     _human_words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
@@ -77,8 +80,9 @@ class Captions:
     def with_predictions(self, predictions: Collection[Any]) -> Captions:
         """The same images and human captions with the `n` captions of another captioner, which alone are checked."""
         lists = as_lists({"predictions": predictions, "attributes": self.attributes})
-        checked = _checked_predictions(lists["predictions"], self.image_ids)
-        return self._with_words_of(replace(self, predictions=checked))
+        unsplit = bool(self.language) or is_unsplit([text for texts in self.references or () for text in texts])
+        checked = _checked_predictions(lists["predictions"], self.image_ids, unsplit)
+        return _checked_language(self._with_words_of(replace(self, predictions=checked)), "predictions")
 
     def with_attributes(self, attributes: Collection[Any]) -> Captions:
         """The same captions of the same images with `n` other labels, which alone are checked."""
@@ -107,6 +111,9 @@ class Captions:
         """How many words a caption of the captioner and one of people has on average; None where a side is missing."""
         if self.predictions is None or self.references is None:
             return None
+        if self.language:
+            words = self.words()
+            return float(words.model.lengths.mean()), float(words.human.lengths.mean())
         return _mean_words(self.predictions), _mean_words(list(chain.from_iterable(self.references)))
 
     def join_references(self, count: int) -> Captions:
@@ -129,7 +136,8 @@ class Captions:
     def columns(self, rows: Iterable[int]) -> dict[str, Any]:
         """The columns of the images in these rows, as `check_captions` takes them."""
         columns = {name: getattr(self, name) for name in COLUMNS}
-        return {name: column and [column[row] for row in rows] for name, column in columns.items()}
+        chosen = {name: column and [column[row] for row in rows] for name, column in columns.items()}
+        return chosen | ({"language": self.language} if self.language else {})
 
     def _with_words_of(self, other: Captions) -> Captions:
         object.__setattr__(other, "_human_words", self._human_words)  # of the same human captions, split once
@@ -155,10 +163,11 @@ class Captions:
         rows = zip(self.image_ids or repeat(""), self.attributes, self.references or repeat(()), strict=False)
         return hashlib.sha256(repr(sorted(rows)).encode()).hexdigest()[:8]
 
-    def words(self, tokenizer: str = "words") -> Words:
-        """The captions of both sides split by the tokenizer `words` or `whitespace`, over one vocabulary; the human
-        ones once for all captioners made by `with_predictions`.
+    def words(self, tokenizer: str | None = None) -> Words:
+        """The captions of both sides, over one vocabulary, split by the tokenizer `words`, `whitespace` or that of a
+        language, None for theirs; the human ones once for all captioners made by `with_predictions`.
         """
+        tokenizer = tokenizer or self.language or "words"
         if tokenizer not in self._human_words:
             references = self.references or ()
             tokens = tokenize(list(chain.from_iterable(references)), tokenizer)
@@ -185,7 +194,7 @@ class Captions:
         return {"rows": f"{shared}{own}"}
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
-        return Captions, tuple(getattr(self, name) for name in COLUMNS)
+        return Captions, tuple(getattr(self, name) for name in (*COLUMNS, "language"))
 
     def __len__(self) -> int:
         return len(self.attributes)
@@ -223,6 +232,8 @@ def check_captions(
     tasks: Collection[Any] | None = None,
     image_ids: Collection[Any] | None = None,
     labels: Mapping[Any, str] | None = None,
+    language: str | None = None,
+    unsplit: bool = False,
 ) -> Captions:
     """Check the captions of `n` images and freeze them.
 
@@ -236,6 +247,10 @@ def check_captions(
         image_ids: `n` strings or numbers that name the images in error messages.
         labels: what labels are called that are not values of the attribute, as in `{"0": "female", "1": "male"}`; they
             may be numbers.
+        language: what captions are written in: `en` (None is the same), or `de`, `es`, `fr`, `ja`, `zh`, whose words
+            metrics then see as lemmas, and by whose lexicons they go. At least half of each side's captions must
+            name a gender or an object of COCO in it.
+        unsplit: take captions of a script without blanks that are not split into words, for a tokenizer of your own.
 
     Returns:
         The same captions as tuples of strings. Captions are unchanged; labels and tasks lose surrounding
@@ -265,21 +280,52 @@ def check_captions(
     if labels:
         attributes = rename_labels(as_list("attributes", attributes), labels)
     return checked_columns(
-        predictions=predictions, references=references, attributes=attributes, tasks=tasks, image_ids=image_ids
+        predictions=predictions,
+        references=references,
+        attributes=attributes,
+        tasks=tasks,
+        image_ids=image_ids,
+        language=language,
+        unsplit=unsplit,
     )
 
 
-def checked_columns(**columns: Collection[Any] | None) -> Captions:
+def checked_columns(
+    *, language: str | None = None, unsplit: bool = False, **columns: Collection[Any] | None
+) -> Captions:
     """`check_captions` where there may be no captions, as only labels are needed."""
+    language = check_language(language)
+    unsplit = unsplit or language is not None
     lists = as_lists(columns)
     ids = _checked_ids(lists["image_ids"]) if "image_ids" in lists else None
-    return Captions(
-        predictions=_checked_predictions(lists["predictions"], ids) if "predictions" in lists else None,
-        references=_checked_references(lists["references"], ids) if "references" in lists else None,
+    captions = Captions(
+        predictions=_checked_predictions(lists["predictions"], ids, unsplit) if "predictions" in lists else None,
+        references=_checked_references(lists["references"], ids, unsplit) if "references" in lists else None,
         attributes=_checked_attributes(lists["attributes"], ids),
         tasks=_checked_tasks(lists["tasks"], ids) if "tasks" in lists else None,
         image_ids=ids,
+        language=language,
     )
+    return _checked_language(captions, "predictions", "references")
+
+
+def _checked_language(captions: Captions, *sides: str) -> Captions:
+    """The captions; ValueError where those of a side hardly name anything in their language."""
+    language = captions.language
+    if not language:
+        return captions
+    words, named = captions.words(), np.zeros(len(captions.words().tokens), bool)
+    for lexicon in load_language(language).lexicons:
+        mentions = find_mentions(words.tokens, load_lexicon(f"{lexicon}-{language}"), language)
+        named[words.tokens.rows[mentions.starts]] = True
+    for side, of_side in (("predictions", named[: words.model_rows]), ("references", named[words.model_rows :])):
+        if side in sides and len(of_side) and of_side.mean() < COVERED:
+            raise ValueError(
+                f"{side}: {of_side.mean():.0%} of them name a gender or an object in language {language!r}, and at "
+                f"least {COVERED:.0%} must; give the language that they are in, or leave it out and give words of your "
+                f"own as attribute_lexicon and task_lexicon, and {language!r} as tokenizer"
+            )
+    return captions
 
 
 def as_captions(captions: Captions | None, predictions: Any, references: Any, attributes: Any, tasks: Any) -> Captions:
@@ -298,13 +344,16 @@ def as_captions(captions: Captions | None, predictions: Any, references: Any, at
     return captions
 
 
-def check_sides(predictions: Any, references: Any) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def check_sides(
+    predictions: Any, references: Any, unsplit: bool = False
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Check the captions of both sides of `n` images where no labels are needed; see `check_captions`."""
     lists = as_lists({"predictions": predictions, "references": references})
     if len(lists) < 2:
         missing = "predictions" if predictions is None else "references"
         raise ValueError(f"{missing} is missing: give model captions and human captions")
-    return _checked_predictions(lists["predictions"], None), _checked_references(lists["references"], None)
+    predicted = _checked_predictions(lists["predictions"], None, unsplit)
+    return predicted, _checked_references(lists["references"], None, unsplit)
 
 
 def as_lists(columns: Mapping[str, Collection[Any] | None]) -> dict[str, list[Any]]:
@@ -330,13 +379,14 @@ def _checked_ids(column: list[Any]) -> tuple[str, ...]:
     return tuple(rows)
 
 
-def _checked_predictions(column: list[Any], ids: Ids) -> tuple[str, ...]:
+def _checked_predictions(column: list[Any], ids: Ids, unsplit: bool = False) -> tuple[str, ...]:
     check_strings(column, _places("predictions", ids), "caption", "drop the image or add a caption")
-    _check_split("predictions", column)
+    if not unsplit:
+        _check_split("predictions", column)
     return _plain(column)
 
 
-def _checked_references(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
+def _checked_references(column: list[Any], ids: Ids, unsplit: bool = False) -> tuple[tuple[str, ...], ...]:
     way_out = "drop the image or add one"
     rows = _checked_lists(
         "references", column, ids, "human caption", way_out, "caption", "take it out of the list or fill it in"
@@ -344,15 +394,17 @@ def _checked_references(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], .
     for row, place in zip(rows, _places("references", ids), strict=False):
         if not row:
             raise ValueError(f"{place} is empty: every image needs at least one human caption; {way_out}")
-    _check_split("references", list(chain.from_iterable(rows)))
+    if not unsplit:
+        _check_split("references", list(chain.from_iterable(rows)))
     return tuple(map(_plain, rows))
 
 
 def _check_split(argument: str, texts: Sequence[str]) -> None:
     if is_unsplit(texts):
         raise ValueError(
-            f"{argument} are not split into words, which their script sets no blanks between: split them by blanks, as "
-            "jieba or sudachipy do, and give words in that language as attribute_lexicon and task_lexicon"
+            f"{argument} are not split into words, which their script sets no blanks between: give language='ja' or "
+            "language='zh'; split others by blanks, or give a function as tokenizer (with unsplit=True), "
+            "and words in that language as attribute_lexicon and task_lexicon"
         )
 
 

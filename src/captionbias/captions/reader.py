@@ -35,6 +35,7 @@ def read_captions(
     task_column: str | None = None,
     keep: Sequence[str] | None = None,
     labels: Mapping[Any, str] | None = None,
+    language: str | None = None,
 ) -> Captions:
     """Read captions from files or tables and join them by image id.
 
@@ -72,6 +73,7 @@ def read_captions(
         keep: use only the images with one of these labels; of a crossing, with one of those named of each attribute
             ("dark") and of the crossing ("female, dark"), where any is named.
         labels: what labels are called that are not values of the attribute, as in `{"0": "female", "1": "male"}`.
+        language: what captions are written in, see `check_captions`.
 
     Returns:
         The images that every table has and that have a human caption (if there are any), in the order of their ids, so
@@ -110,6 +112,7 @@ def read_captions(
         task_column=task_column,
         keep=keep,
         labels=labels,
+        language=language,
         optional=() if table is None else ("prediction_column", "reference_column"),
     )
     return captioners[name]
@@ -149,6 +152,7 @@ def _read(
     reference_column: str | Sequence[str] | None = None,
     keep: Sequence[str] | None = None,
     labels: Mapping[Any, str] | None = None,
+    language: str | None = None,
     optional: Sequence[str] = (),
     named: bool = False,
     check: Callable[..., Captions] = check_captions,
@@ -180,7 +184,7 @@ def _read(
                     if captioners and values == people:
                         captioners[name] = next(iter(captioners.values())).with_predictions(captions)
                     else:
-                        captioners[name] = check(predictions=captions, **values)
+                        captioners[name] = check(predictions=captions, language=language, **values)
                 people = people or values
     finally:
         for note in dict.fromkeys(notes):

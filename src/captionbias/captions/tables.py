@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from zipfile import BadZipFile
 
 from captionbias.captions.coco_objects import objects_of_images, without_outline
+from captionbias.captions.harnesses import row_of_log
 from captionbias.captions.sources import TABLES, WORKBOOK, Remote, is_url, load_rows, names_dataset
 from captionbias.captions.values import as_list, entries, is_column, is_missing
 from captionbias.io.formats import json_object
@@ -274,6 +275,7 @@ def _table_of_records(path: File, records: list[Any], unit: str, numbers: Sequen
                 f"{path} has {type(record).__name__} instead of a record at {unit} {number:,}: "
                 'write each row as {"image_id": ..., "caption": ...}'
             )
+    records = list(map(row_of_log, records))
     columns = tuple(dict.fromkeys(column for record in records for column in record))
     if not columns:
         raise ValueError(f"{path} holds no rows: give a file with a record for each image")

@@ -17,6 +17,7 @@ import typer
 from captionbias.attackers.pretrained.models import KNOWN
 from captionbias.attackers.registry import BERTS, ENCODERS
 from captionbias.cli.terminal import check_outputs, plain_errors
+from captionbias.text.languages import languages
 
 INPUT, COLUMNS, ATTACK, JUDGE, RESULT = "Input files", "Columns", "Attackers", "Judges", "Result"
 OF_PRESET = "the preset's"
@@ -116,6 +117,9 @@ FILES: Options = {
         "What a label is called that is no value of the attribute, as in 0=female; repeat it for each.",
         "--label",
         metavar="<label=value>",
+    ),
+    "language": file_option(
+        str | None, f"What captions are written in: {', '.join(languages())}.", show_default="en", metavar="<language>"
     ),
 }
 # Options of metrics, by the metrics' own keywords. A command has those that its metric takes.

@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from captionbias.captions.tables import table_from_file
-from captionbias.datasets.json_records import short
 from captionbias.datasets.original_files import OriginalFiles
 
 ORIGIN = "https://www.artemisdataset.org and https://www.artemisdataset-v2.org"

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any
 
 from captionbias.captions.tables import table_from_file
 from captionbias.captions.values import is_missing
-from captionbias.datasets.json_records import short, unique_ids
+from captionbias.datasets.json_records import unique_ids
 from captionbias.text import load_lexicon
 
 GENDERS = ("Female", "Male", "Both", "Unsure")

@@ -13,7 +13,7 @@ import pyarrow as pa
 from captionbias.captions.captioned import captioned_labels
 from captionbias.datasets.attribute_labels import compared_rows
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias
-from captionbias.datasets.json_records import read_lines, short
+from captionbias.datasets.json_records import read_lines
 
 ORIGIN = "https://google.github.io/localized-narratives"
 _FILES = ("coco_{}_localized_narratives*.jsonl", "coco_{}_captions.jsonl")  # with traces and timings, and without
@@ -40,8 +40,6 @@ class CocoNarratives(CocoCaptionBias):
                 f"{folder} has none of {', '.join(name.format('val') for name in _FILES)}, nor of train: put one "
                 f"there; they come from {ORIGIN}"
             )
-        if _CAPTIONS in self._results:
-            raise ValueError(f"results/{_CAPTIONS}.json names a column that is there already: rename the file")
 
     def schema(self, configuration: str) -> pa.Schema:
         kept = [column for column in super().schema(configuration) if column.name not in _LEFT_TO_JOIN]
@@ -68,12 +66,9 @@ class CocoNarratives(CocoCaptionBias):
         narratives: dict[int, list[str]] = defaultdict(list)
         empty = 0
         for path in self._files:
-            for row, record in enumerate(read_lines(path, {"image_id": (int, str), "caption": str})):
-                image = str(record["image_id"])
-                if not image.isdecimal():
-                    raise ValueError(f'{path.name}[{row}]: "image_id" is {short(image)}, not one of COCO: correct it')
-                if record["caption"].strip():
-                    narratives[int(image)].append(record["caption"].strip())
+            for record in read_lines(path, {"image_id": (int, str), "caption": str}):
+                if text := record["caption"].strip():
+                    narratives[int(record["image_id"])].append(text)
                 else:
                     empty += 1
         return narratives, empty

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import reprlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any, TypeAlias
 
 Fields: TypeAlias = Mapping[str, type | tuple[type, ...]]  # the fields that a record must have, and their types
@@ -79,8 +79,3 @@ def check_known(value: int, where: str, field: str, known: Collection[int]) -> N
         raise ValueError(
             f'{where}: "{field}" {value} is not in the COCO file: check that both files are of the same images'
         )
-
-
-def short(value: Any) -> str:
-    """A value as messages show it: long and deep ones not whole."""
-    return reprlib.repr(value)

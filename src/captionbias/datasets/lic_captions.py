@@ -82,16 +82,12 @@ class LicCaptions(OriginalFiles):
     def _images(self, configuration: str) -> Iterator[dict[str, Any]]:
         """All images, labelled or not."""
         people, file = self._people(configuration), _HUMAN[configuration]
-        labels = {
-            column: dict(
-                zip(
-                    people,
-                    spelled([one.get(column) for one in people.values()], choices, f"{file}: {column}"),
-                    strict=True,
-                )
+        gender, skin = (
+            dict(
+                zip(people, spelled([one.get(name) for one in people.values()], known, f"{file}: {name}"), strict=True)
             )
-            for column, choices in (("bb_gender", GENDERS), ("bb_skin", SKINS))
-        }
+            for name, known in (("bb_gender", GENDERS), ("bb_skin", SKINS))
+        )
         results = {}
         for name, path in self._captioners[configuration].items():
             entries = _entries(path, {"pred": str}, people)
@@ -102,8 +98,8 @@ class LicCaptions(OriginalFiles):
                 "image_id": image,
                 "references": [words for words in entry["caption_list"] if words.strip()],
                 "tasks": None if objects is None else [task for task in dict.fromkeys(objects) if task != PERSON],
-                "gender": labels["bb_gender"][image],
-                "skin": labels["bb_skin"][image],
+                "gender": gender[image],
+                "skin": skin[image],
                 **{name: captions.get(image) for name, captions in results.items()},
             }
 

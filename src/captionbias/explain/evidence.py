@@ -18,6 +18,7 @@ from captionbias.metrics.protocol import preset_settings
 from captionbias.metrics.sway_counts import SwayImages
 from captionbias.scores.omega import NOT_SHOWN
 from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_values
+from captionbias.text.lexicon import said_in
 from captionbias.text.marks import find_marks
 
 PAIRS, IMAGES = 12, 20  # of a direction, of a pair
@@ -73,6 +74,8 @@ def captions_behind(
     (True, True)
     """
     _, settings = preset_settings("dbac", preset, attribute_lexicon=attribute_lexicon, task_lexicon=task_lexicon)
+    language = next(iter(captioners.values())).language
+    settings |= said_in(language, settings) if language else {}
     lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
     tokenizer = settings["tokenizer"]
     evidence: dict[str, Any] = {}
@@ -107,7 +110,7 @@ def captions_behind(
         }
         for row in sorted({row for one in evidence.values() for row in one["captions"]})
     }
-    labels, marks = _marks(list(texts), lexicons.values())
+    labels, marks = _marks(list(texts), lexicons.values(), language or "words")
     return {"images": images, "captioners": evidence, "texts": list(texts), "labels": labels, "marks": marks}
 
 
@@ -237,12 +240,12 @@ def _column(labels: Sequence[str], label: str | None) -> int:
     return len(labels) if label is None else labels.index(label)
 
 
-def _marks(texts: Sequence[str], lexicons: Iterable[Lexicon]) -> tuple[list[str], list[list[int]]]:
+def _marks(texts: Sequence[str], lexicons: Iterable[Lexicon], tokenizer: str) -> tuple[list[str], list[list[int]]]:
     """The labels, and of each text start, end and number of the label, one mention after the other."""
     numbers: dict[str, int] = {}
     marks: list[list[int]] = [[] for _ in texts]
     for lexicon in lexicons:
-        for row, mentions in enumerate(find_marks(texts, lexicon)):
+        for row, mentions in enumerate(find_marks(texts, lexicon, tokenizer)):
             for start, end, label in mentions:
                 if label is not None:
                     marks[row] += (start, end, numbers.setdefault(label, len(numbers)))

@@ -48,27 +48,26 @@ def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
     return _write({card: _changed(card, NEW_DATASET_CARD, dataset_section(results))})
 
 
-def update_model_card(path: str | Path, results: Results, *, dataset: str) -> list[Path]:
+def update_model_card(path: str | Path, results: Results, *, dataset: str | None = None) -> list[Path]:
     """Put a captioner's bias amplification into its card, with a picture, and into `.eval_results/captionbias.yaml`.
 
-    As `update_dataset_card`; `dataset` is the benchmark's OWNER/NAME. The Hub takes the commit's time as the date.
+    As `update_dataset_card`; `dataset` is the benchmark's OWNER/NAME, without which there is no `.eval_results`. The
+    Hub takes the commit's time as the date.
     """
     check_results(results)
-    check_repo("dataset", dataset)
+    if dataset is not None:
+        check_repo("dataset", dataset)
     if not tasks_in(results):
         raise ValueError(
             "results have no score of a captioner beside its data: measure with predictions and references"
         )
     card = _card_at(path)
-    changed = _changed(card, NEW_MODEL_CARD, model_section(results, dataset))
     entries, drawn = card.parent / EVAL_RESULTS, card.parent / PICTURE
-    return _write(
-        {
-            card: changed,
-            drawn: (_read(drawn), _picture(results, card.parent.name)._repr_svg_()),
-            entries: (_read(entries), entries_of(results, dataset)),
-        }
-    )
+    files = {
+        card: _changed(card, NEW_MODEL_CARD, model_section(results, dataset)),
+        drawn: (_read(drawn), _picture(results, card.parent.name)._repr_svg_()),
+    }
+    return _write(files if dataset is None else {**files, entries: (_read(entries), entries_of(results, dataset))})
 
 
 def dataset_section(results: Results) -> str:
@@ -77,12 +76,11 @@ def dataset_section(results: Results) -> str:
     return _section(about, results, scores_in(results, human=True), judged=False)
 
 
-def model_section(results: Results, dataset: str) -> str:
+def model_section(results: Results, dataset: str | None) -> str:
     """The section of a model card, as `dataset_section`: how the captioner changes the bias of its data."""
-    about = (
-        "Does this captioner make the bias of its data worse, and in which direction? "
-        f"Measured on [{escaped(dataset)}](https://huggingface.co/datasets/{dataset})."
-    )
+    about = "Does this captioner make the bias of its data worse, and in which direction?"
+    if dataset is not None:
+        about += f" Measured on [{escaped(dataset)}](https://huggingface.co/datasets/{dataset})."
     return _section(about, results, scores_in(results), judged=True)
 
 

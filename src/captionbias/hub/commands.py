@@ -27,7 +27,12 @@ CARD: Options = {
     ),
 }
 MEASURED: Options = {
-    "dataset": flag(str, "The dataset on the Hub that was measured on.", default=Parameter.empty, metavar="OWNER/NAME"),
+    "dataset": flag(
+        str | None,
+        "The dataset on the Hub that was measured on, for .eval_results.",
+        metavar="OWNER/NAME",
+        show_default="README.md alone",
+    ),
 }
 
 
@@ -37,6 +42,8 @@ def _update(function: str, path: Path, results: list[Path], **options: Any) -> N
         from captionbias.hub import cards
     for line in getattr(cards, function)(path, cards.read_results(results), **options) or ["nothing changed"]:
         say(str(line))
+    if not options.get("dataset", "no model"):
+        say("no .eval_results was written: it needs --dataset, the OWNER/NAME on the Hub that was measured on")
 
 
 command(

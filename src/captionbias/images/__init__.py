@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from importlib.util import find_spec
 
 
-@contextmanager
-def needs_images() -> Iterator[None]:
-    """Imports; a package that is missing becomes a ValueError that says how to install it."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise ValueError(f"{error}: pip install 'captionbias[images]' first") from error
+def need_images(*packages: str) -> None:
+    """ValueError, which says how to install it, for a package that is missing."""
+    for package in packages:
+        if not find_spec(package):
+            raise ValueError(f"{package} is missing: pip install 'captionbias[images]' first")

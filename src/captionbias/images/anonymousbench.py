@@ -59,9 +59,8 @@ class AnonymousBench:
 
     def as_dict(self) -> dict[str, Any]:
         """For a file."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         human = {name: {"gt": gt.value, "low": gt.low, "high": gt.high} for name, gt in self.human.items()}
-        return fields | {"human": human, "correlations": {name: asdict(c) for name, c in self.correlations.items()}}
+        return vars(self) | {"human": human, "correlations": {name: asdict(c) for name, c in self.correlations.items()}}
 
 
 def anonymousbench(answers: Any, scores: Any = None, *, bootstrap: int = 1000, seed: int = 0) -> AnonymousBench:

@@ -12,13 +12,12 @@ import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Floats32
 from captionbias.captions.values import is_missing
-from captionbias.images import class_activation, needs_images, occlusion
+from captionbias.images import class_activation, need_images, occlusion
 from captionbias.images.masks import check_fill
-from captionbias.images.named_words import Named, find_words
 from captionbias.images.reading import read_images
 from captionbias.statistics.intervals import LEVEL, bootstrap_interval, multiplicities
 from captionbias.statistics.samples import Estimate
-from captionbias.text import LexiconSource
+from captionbias.text import LexiconSource, find_mentions, load_lexicon, tokenize
 from captionbias.training.captioning import caption_images, evaluating
 from captionbias.warnings import CaptionBiasWarning
 
@@ -29,6 +28,16 @@ BATCH = 8
 METHODS = ("occlusion", "gradients")
 LITTLE = 0.1  # of the largest gain of a label: what words gain less are said anyway, and what speaks for them is noise
 SHADE = 0.6  # how far an overlay's brightest place covers the picture
+
+
+class Named(NamedTuple):
+    """A place where a caption names the attribute: the tokens of the word, and the tokens of the caption."""
+
+    image: int
+    word: str
+    label: str
+    ids: list[int]
+    places: list[int]
 
 
 class Credit(NamedTuple):
@@ -143,9 +152,7 @@ def attribute_images(
         layer: of gradients: another module of the model, by its name in `model.named_modules()`, whose output is the
             feature map.
         averaged: of gradients: weight a channel by its mean gradient, as Grad-CAM does.
-        batch_size: images at a time.
-        bootstrap: replicates over images; 0 for no interval.
-        seed: of the bootstrap.
+        bootstrap, seed: of the interval over images.
         overlays: how many pictures to make.
 
     Raises:
@@ -158,9 +165,7 @@ def attribute_images(
     Shapley 1953; Draelos and Carin 2020 (HiResCAM, the map with gradients in their places); Selvaraju et al. 2017
     (Grad-CAM).
     """
-    with needs_images():
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
+    need_images("torch", "transformers")
     if method not in METHODS:
         raise ValueError(f"method {method!r} is unknown: choose from {', '.join(METHODS)}")
     if method == "occlusion" and (layer is not None or averaged):
@@ -173,7 +178,7 @@ def attribute_images(
         )
     tokenizer = tokenizer or getattr(processor, "tokenizer", processor)
     texts = _captions(model, processor, tokenizer, pictures, captions)
-    named = find_words(texts, tokenizer, attribute_lexicon)
+    named = _find_words(texts, tokenizer, attribute_lexicon)
     if not named:
         raise ValueError(
             "captions: none names the attribute; give captions that do, or the words that they use as attribute_lexicon"
@@ -236,6 +241,36 @@ def _captions(
     if len(listed) != len(images):
         raise ValueError(f"captions: {len(listed):,} for {len(images):,} images; give one for each, in their order")
     return ["" if is_missing(text) else str(text) for text in listed]
+
+
+def _find_words(texts: Sequence[str], tokenizer: Any, source: LexiconSource) -> list[Named]:
+    """Each attribute word that a caption names, and the captioner's tokens of it."""
+    if not getattr(tokenizer, "is_fast", False):
+        raise ValueError("tokenizer does not say where its tokens are in a text; give the captioner's fast tokenizer")
+    lexicon, tokens = load_lexicon(source), tokenize(texts)
+    mentions, rows, named = find_mentions(tokens, lexicon), tokens.rows, []
+    for start, length, label in zip(mentions.starts, mentions.lengths, mentions.labels, strict=True):
+        if label < 0:  # masked in captions, but of no value
+            continue
+        image = int(rows[start])
+        words = [tokens.words[number] for number in tokens.ids[tokens.offsets[image] : start + length]]
+        first, last = _span(texts[image].lower(), words, int(length))
+        cut = tokenizer(texts[image], add_special_tokens=False, return_offsets_mapping=True)
+        places = [place for place, (begin, end) in enumerate(cut["offset_mapping"]) if begin < last and end > first]
+        if places:
+            word = texts[image][first:last].lower()
+            named.append(Named(image, word, lexicon.labels[label], cut["input_ids"], places))
+    return named
+
+
+def _span(text: str, words: Sequence[str], length: int) -> tuple[int, int]:
+    """Where the last `length` of a text's first words begin and end in it."""
+    first = last = 0
+    for number, word in enumerate(words):
+        begin = max(text.find(word, last), last)
+        first = begin if number == len(words) - length else first
+        last = begin + len(word)
+    return first, last
 
 
 # The picture as the captioner sees it

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -125,7 +126,9 @@ def _asking(
 ) -> Captioner:
     processor, tokenizer, kind = captioner.processor, captioner.tokenizer, config.model_type
     template = getattr(processor, "chat_template", None)
-    if prompt is None and kind in PROMPTS:
+    if kind not in PROMPTS:
+        template = template or tokenizer.chat_template
+    elif prompt is None:
         prompt = PROMPTS.get(f"{kind} {config.get_text_config().model_type}", PROMPTS[kind])
     if template_arguments and not template:
         raise ValueError(f"template_arguments: model {files.name!r} has no chat template; leave them out")
@@ -133,14 +136,12 @@ def _asking(
         return captioner
     if not hasattr(processor, "tokenizer"):
         raise ValueError(f"prompt: model {files.name!r} takes images alone; leave the prompt out")
-    asked = PROMPT if prompt is None else prompt
+    asked, image_token = PROMPT if prompt is None else prompt, getattr(processor, "image_token", None) or ""
     if template:
-        content = [{"type": "image"}, {"type": "text", "text": asked}]
-        options = {"add_generation_prompt": True, **template_arguments}
         with reading(files, "model"):
-            asked = str(processor.apply_chat_template([{"role": "user", "content": content}], **options))
+            asked = _in_template(processor, template, asked, image_token, template_arguments)
     elif kind not in PROMPTS:
-        asked = (getattr(processor, "image_token", None) or "") + asked
+        asked = image_token + asked
     begun = tokenizer.bos_token is not None and asked.startswith(tokenizer.bos_token)
     padding = {"padding": True, "add_special_tokens": False} if begun else {"padding": True}
 
@@ -152,6 +153,22 @@ def _asking(
         return inputs
 
     return replace(captioner, processor=ask, asked=asked)
+
+
+def _in_template(processor: Any, template: Any, asked: str, image_token: str, arguments: Mapping[str, Any]) -> str:
+    """What is asked in a chat template. One for text alone, as tokenizers keep it, has no place for images."""
+    from jinja2 import TemplateError
+
+    def rendered(content: Any) -> str:
+        options = {"chat_template": template, "add_generation_prompt": True, **arguments}
+        return str(processor.apply_chat_template([{"role": "user", "content": content}], **options))
+
+    image, text = {"type": "image"}, {"type": "text", "text": asked}
+    with suppress(TypeError, TemplateError):  # it joins texts
+        typed = rendered([image, text])
+        if "'type': 'image'" not in typed and typed != rendered([text]):
+            return typed
+    return rendered(f"{image_token}\n{asked}")
 
 
 # What it answers

@@ -6,13 +6,13 @@ import hashlib
 import json
 import re
 import warnings
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache as memoised
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,21 +20,18 @@ from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.encoding import silenced
 from captionbias.attackers.pretrained.models import first_line
 from captionbias.attackers.ranks import share
-from captionbias.images import needs_images
+from captionbias.images import need_images
 from captionbias.images.captioners import PROMPT, Captioner, Hearing, find_captioner, load_captioner
 from captionbias.images.masks import first_of
 from captionbias.images.reading import Images, open_image, read_ahead, read_images, read_source
 from captionbias.images.served import Served
-from captionbias.io.store import Store, open_store
+from captionbias.io.store import open_store
 from captionbias.progress import Watch, told_if_long
 from captionbias.warnings import CaptionBiasWarning
 
 if TYPE_CHECKING:
-    import torch
     from PIL.Image import Image
     from torch import Tensor
-
-    from captionbias.attackers.pretrained.models import Model
 
 # What a chat model says that declines to caption an image.
 REFUSAL = re.compile(
@@ -64,14 +61,13 @@ def caption(
     revision: str | None = None,
     strict: bool = False,
     cache: bool | str | Path = True,
-    distributed: bool = True,
     watch: Watch | None = None,
 ) -> dict[str, str]:
     """Caption images with a model of transformers, and keep each caption: no image is captioned twice.
 
-    A vision encoder-decoder, BLIP, GIT or the like captions the image; a chat model, one whose processor has a chat
-    template, answers a prompt about it. The search is greedy, by beams, or drawn. A caption does not depend on the rest
-    of its batch, except by rounding, and is without the prompt, thoughts, boxes and their tokens.
+    A chat model, one that has a chat template, answers a prompt about the image. The search is greedy, by beams, or
+    drawn. A caption does not depend on the rest of its batch, except by rounding, and is without the prompt, thoughts,
+    boxes and their tokens.
 
     Several processes of `accelerate launch` share the batches out; each must make the same call and gets all captions.
     A run that was killed goes on where it stopped, and loses a batch a process at most.
@@ -89,16 +85,14 @@ def caption(
         batch_size: images a batch, on each process.
         max_new_tokens: longest caption, in tokens.
         num_beams: beams of the search.
-        temperature: draw captions, at this temperature (above 0).
-        top_p: draw captions, from the likeliest tokens whose probabilities add up to this, in (0, 1].
-        sampling_seed: of drawn captions.
+        temperature, top_p: draw captions, at this temperature (above 0), from the likeliest tokens whose probabilities
+            add up to `top_p`, in (0, 1]; each image's by `sampling_seed`.
         dtype: of the weights: float32, bfloat16, float16, or auto for the files'. bfloat16 on a GPU and float32
             elsewhere when None.
         device_map: how transformers spreads the model over devices, such as "auto"; Accelerate's device when None.
         revision: branch, tag or commit of a model on the Hub.
         strict: make an image that cannot be read an error.
         cache: keep captions in the usual folder (True), in this one, or not (False).
-        distributed: False when one process captions alone.
         watch: called with what is being done and the share of the work that is done, in [0, 1]; without it a bar, or
             log lines without a terminal or notebook, if it takes long.
 
@@ -107,7 +101,7 @@ def caption(
         Images that cannot be read are left out.
 
     Raises:
-        ValueError: the model or the images cannot be read, or the model takes no images, no prompt or no such options.
+        ValueError: the model or the images cannot be read, or the model takes no such options.
 
     Warns:
         CaptionBiasWarning: images are left out or without a caption, or captions are cut off at `max_new_tokens`.
@@ -118,64 +112,68 @@ def caption(
     pictures = read_images(images)
     search = {"batch_size": batch_size, "max_new_tokens": max_new_tokens, "num_beams": num_beams}
     draw, arguments = _draw(temperature, top_p, num_beams, sampling_seed), dict(template_arguments or {})
-    captioner: Served | _Loaded
     if endpoint:
         if num_beams > 1 or dtype or device_map or revision:
             raise ValueError("num_beams, dtype, device_map and revision are the server's to choose: leave them out")
-        captioner = Served(str(model), endpoint, prompt or PROMPT, max_new_tokens, draw, arguments)
+        served = Served(str(model), endpoint, prompt or PROMPT, max_new_tokens, draw, arguments)
+        name, settings, ask = served.name, [*vars(served).values()], served.ask
     else:
-        with needs_images():
-            import torch  # noqa: F401
-            import transformers  # noqa: F401
+        need_images("torch", "transformers")
+        from captionbias.training.captioning import GPUS
+
         files, place = find_captioner(str(model), revision), device()
-        captioner = _Loaded(files, prompt, arguments, _precision(dtype, place), place, device_map, draw, search)
-    identity = hashlib.blake2b(json.dumps([FORMAT, *captioner.settings]).encode(), digest_size=16).hexdigest()
-    stored = _CaptionStore(open_store(cache), identity)
+        precision, name = dtype or ("bfloat16" if place.type in GPUS else "float32"), files.name
+        settings = [files.identity, prompt, arguments, [max_new_tokens, num_beams, draw], precision]
+        load = memoised(partial(load_captioner, files, prompt, arguments, precision, place, device_map))
+        ask = partial(_ask, name, load, draw, search)
+    identity = hashlib.blake2b(json.dumps([FORMAT, *settings]).encode(), digest_size=16).hexdigest()
+    store, stored = open_store(cache), dict[str, tuple[str, bool]]()
+    if store:
+        for key in store.keys("captions", identity):
+            stored |= store.load("captions", key, lambda arrays: json.loads(arrays["captions"].tobytes())) or {}
     batches = [range(start, min(start + batch_size, len(pictures))) for start in range(0, len(pictures), batch_size)]
 
     def run(positions: Sequence[int]) -> Generator[tuple[int, list[tuple[str, bool, str]]], None, None]:
-        """The answers to each of these batches, which are read while the batch before is captioned."""
-        read = partial(_read, pictures, stored.captions)
+        """The answers to each of these batches, which are read while the batch before is captioned: of each image the
+        caption, and whether the limit cut it off, or why the image cannot be read."""
+        read = partial(_read, pictures, stored)
         with closing(read_ahead(read, (batches[position] for position in positions))) as coming:
             for number, (position, batch) in enumerate(zip(positions, coming, strict=True)):
                 report(number, len(positions))
-                if strict and (faults := [one.fault for one in batch if one.fault]):
+                if strict and (faults := [fault for _, _, fault in batch if fault]):
                     raise ValueError(faults[0])
-                if new := {one.digest: one.picture for one in batch if one.picture is not None}:
-                    stored.add(dict(zip(new, captioner.ask(new), strict=True)))
-                yield position, [(*stored.captions.get(one.digest, ("", False)), one.fault) for one in batch]
-            stored.trim()
+                if new := {digest: picture for digest, picture, _ in batch if picture is not None}:
+                    made = dict(zip(new, ask(new), strict=True))
+                    stored.update(made)
+                    if store:
+                        content = np.frombuffer(json.dumps(made).encode(), np.uint8)
+                        store.save("captions", f"{identity}-{token_hex(8)}", {"captions": content})
+                yield position, [(*stored.get(digest, ("", False)), fault) for digest, _, fault in batch]
+            if store:
+                store.trim()
 
     keys = [f"{identity} {[pictures.ids[row] for row in batch]}" for batch in batches]
-    doing = f"captions by {captioner.name}"
+    doing = f"captions by {name}"
     with (
         nullcontext(lambda number, total: watch(doing, number / total)) if watch else told_if_long(doing, "batches")
     ) as report:
-        answers = [_Answer(*one) for batch in share(keys, run, distributed=distributed) for one in batch]
+        answers = [one for batch in share(keys, run) for one in batch]
     return _captions(dict(zip(pictures.ids, answers, strict=True)), max_new_tokens)
 
 
-class _Answer(NamedTuple):
-    """The caption of an image, and whether the limit cut it off; or why the image cannot be read."""
-
-    text: str
-    is_cut: bool
-    fault: str
-
-
-def _captions(answers: Mapping[str, _Answer], max_new_tokens: int) -> dict[str, str]:
-    """The captions, empty ones of refusals, with warnings of images that have none, or one that was cut off."""
-    faults = [answer.fault for answer in answers.values() if answer.fault]
+def _captions(answers: Mapping[str, tuple[str, bool, str]], max_new_tokens: int) -> dict[str, str]:
+    """The captions of `run`'s answers, empty ones of refusals, with warnings of images that have none, or a cut one."""
+    faults = [fault for _, _, fault in answers.values() if fault]
     if len(faults) == len(answers):
         raise ValueError(f"images: none of {len(answers):,} can be read; the first: {faults[0]}")
-    captions = {image: answer.text for image, answer in answers.items() if not answer.fault}
+    captions = {image: text for image, (text, _, fault) in answers.items() if not fault}
     refused = {image: text for image, text in captions.items() if REFUSAL.match(text)}
     for images, lack in (
         (faults, "cannot be read and are left out"),
         ([image for image, text in captions.items() if not text], "have an empty caption"),
         ([f"{image} ({text})" for image, text in refused.items()], "are refused, and have an empty caption"),
         (
-            [image for image, answer in answers.items() if answer.is_cut],
+            [image for image, (_, is_cut, _) in answers.items() if is_cut],
             f"have a caption cut off at {max_new_tokens} tokens (raise max_new_tokens)",
         ),
     ):
@@ -197,14 +195,6 @@ def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: 
     return draw
 
 
-def _precision(dtype: str | None, place: torch.device) -> str:
-    from captionbias.training.captioning import GPUS
-
-    if dtype is None:
-        return "bfloat16" if place.type in GPUS else "float32"
-    return dtype
-
-
 def open_captioner(
     model: str | Path,
     *,
@@ -217,31 +207,20 @@ def open_captioner(
     """A captioner, what makes its input of images, and its tokenizer; the arguments are those of `caption`, but the
     weights are float32 on every device where `dtype` is None.
     """
-    with needs_images():
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-
+    need_images("torch", "transformers")
     files = find_captioner(str(model), revision)
-    precision = _precision(dtype or "float32", device())
-    captioner = load_captioner(files, prompt, template_arguments or {}, precision, device(), device_map)
+    captioner = load_captioner(files, prompt, template_arguments or {}, dtype or "float32", device(), device_map)
     return captioner.model, captioner.processor, captioner.tokenizer
 
 
-class _Read(NamedTuple):
+def _read(images: Images, stored: Mapping[str, Any], row: int) -> tuple[str, Image | None, str]:
     """An image's digest, and the picture if it has no caption yet; or why it cannot be read."""
-
-    digest: str = ""
-    picture: Image | None = None
-    fault: str = ""
-
-
-def _read(images: Images, stored: Mapping[str, Any], row: int) -> _Read:
     try:
         name = f"image {images.ids[row]}"
         source, digest = read_source(images.sources[row], name)
-        return _Read(digest, None if digest in stored else open_image(source, name))
+        return digest, None if digest in stored else open_image(source, name), ""
     except ValueError as error:
-        return _Read(fault=str(error))
+        return "", None, str(error)
 
 
 class Draws:
@@ -267,76 +246,31 @@ class Draws:
         return noisy
 
 
-@dataclass(frozen=True)
-class _Loaded:
-    """A model of transformers, which is loaded when it is first asked."""
+def _ask(
+    name: str,
+    load: Callable[[], Captioner],
+    draw: tuple[float, float, int] | None,
+    search: Mapping[str, int],
+    pictures: Mapping[str, Image],
+) -> list[tuple[str, bool]]:
+    """The captions of pictures, which are named by their digests, and whether the limit cut them off."""
+    from transformers import LogitsProcessorList
 
-    files: Model
-    prompt: str | None
-    template_arguments: dict[str, Any]
-    precision: str
-    place: torch.device
-    device_map: Any
-    draw: tuple[float, float, int] | None
-    search: dict[str, int]
+    from captionbias.training.captioning import caption_images
 
-    @property
-    def name(self) -> str:
-        return self.files.name
-
-    @property
-    def settings(self) -> list[Any]:
-        """All that its captions depend on."""
-        limits = [self.search["max_new_tokens"], self.search["num_beams"], self.draw]
-        return [self.files.identity, self.prompt, self.template_arguments, limits, self.precision]
-
-    @cached_property
-    def captioner(self) -> Captioner:
-        return load_captioner(
-            self.files, self.prompt, self.template_arguments, self.precision, self.place, self.device_map
-        )
-
-    def ask(self, pictures: Mapping[str, Image]) -> list[tuple[str, bool]]:
-        """The captions of pictures, which are named by their digests, and whether the limit cut them off."""
-        from transformers import LogitsProcessorList
-
-        from captionbias.training.captioning import caption_images
-
-        captioner = self.captioner
-        hearing, generation = Hearing(captioner), {}
-        if self.draw:
-            temperature, top_p, seed = self.draw
-            draws = Draws(temperature, top_p, [f"{seed} {digest}" for digest in pictures])
-            generation["logits_processor"] = LogitsProcessorList([draws])
-        options: dict[str, Any] = {**self.search, "tokenizer": hearing, "generation": generation, "distributed": False}
-        try:
-            with silenced():
-                texts = caption_images(captioner.model, captioner.processor, list(pictures.values()), **options)
-        except Exception as error:  # families raise almost anything at what they cannot do
-            raise ValueError(
-                f"model {self.name!r} cannot caption these images, asked {captioner.asked!r} ({first_line(error)}): "
-                "give another prompt or batch_size, or name another model"
-            ) from error
-        return [(" ".join(text.split()), row in hearing.cut) for row, text in enumerate(texts)]
-
-
-class _CaptionStore:
-    """Captions by the digests of their images, and whether they are cut off; kept in the store, if there is one."""
-
-    def __init__(self, store: Store | None, identity: str) -> None:
-        self.store, self.identity = store, identity
-        self.captions: dict[str, tuple[str, bool]] = {}
-        if store:
-            for key in store.keys("captions", identity):
-                content = store.load("captions", key, lambda arrays: json.loads(arrays["captions"].tobytes()))
-                self.captions |= content or {}
-
-    def add(self, captions: Mapping[str, tuple[str, bool]]) -> None:
-        self.captions |= captions
-        if self.store:
-            content = np.frombuffer(json.dumps(captions).encode(), np.uint8)
-            self.store.save("captions", f"{self.identity}-{token_hex(8)}", {"captions": content})
-
-    def trim(self) -> None:
-        if self.store:
-            self.store.trim()
+    captioner = load()
+    hearing, generation = Hearing(captioner), {}
+    if draw:
+        temperature, top_p, seed = draw
+        draws = Draws(temperature, top_p, [f"{seed} {digest}" for digest in pictures])
+        generation["logits_processor"] = LogitsProcessorList([draws])
+    options: dict[str, Any] = {**search, "tokenizer": hearing, "generation": generation, "distributed": False}
+    try:
+        with silenced():
+            texts = caption_images(captioner.model, captioner.processor, list(pictures.values()), **options)
+    except Exception as error:  # families raise almost anything at what they cannot do
+        raise ValueError(
+            f"model {name!r} cannot caption these images, asked {captioner.asked!r} ({first_line(error)}): "
+            "give another prompt or batch_size, or name another model"
+        ) from error
+    return [(" ".join(text.split()), row in hearing.cut) for row, text in enumerate(texts)]

@@ -14,11 +14,12 @@ import numpy as np
 
 from captionbias.arrays import Floats32
 from captionbias.attackers.pretrained.models import first_line
-from captionbias.images.named_words import Named
 from captionbias.training.captioning import moved
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+
+    from captionbias.images.attributions import Named
 
 MOST_EXTRA = 8  # tokens that stand for no patch: of the class, registers
 OTHER = "give another as layer, a name in model.named_modules(), or take method='occlusion', which needs no map"
@@ -114,12 +115,8 @@ def _log_probability(model: Any, tokenizer: Any, inputs: Mapping[str, Tensor], b
 def _first_token(model: Any) -> int:
     """What the decoder begins a caption with."""
     language = model.config.get_text_config(decoder=True)
-    for number in (getattr(model.config, "decoder_start_token_id", None), getattr(language, "bos_token_id", None)):
-        if number is not None:
-            return int(number)
-    raise ValueError(
-        "model has no token that begins a caption; set decoder_start_token_id or bos_token_id in its config"
-    )
+    first = getattr(model.config, "decoder_start_token_id", None)
+    return int(language.bos_token_id if first is None else first)
 
 
 def _as_map(values: Tensor, shape: float, layer: str | None) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.models import PROCESSORS, find_model
-from captionbias.images import needs_images
+from captionbias.images import need_images
 from captionbias.images.masks import Regions, Thing, check_labels, read_form
 from captionbias.images.reading import Images
 
@@ -24,9 +23,9 @@ def load_detector(
     model: str, labels: Sequence[str] = ("person",), *, form: str = "segment", threshold: float = 0.5, batch: int = 16
 ) -> Callable[[Sequence[Image]], Regions]:
     """A function that gives the regions of the things with these labels in upright RGB images."""
-    with needs_images():
-        import pycocotools  # noqa: F401
-        import transformers
+    need_images("pycocotools", "transformers")
+    import transformers
+
     from captionbias.attackers.pretrained.encoding import reading, refuse_missing, silenced
 
     chosen, untyped = read_form(form), cast(Any, transformers)  # its types know tasks by literal names only
@@ -48,21 +47,12 @@ def load_detector(
     one_size = {"height", "width"} <= dict(getattr(processor, "size", None) or {}).keys()
 
     def detect(pictures: Sequence[Image]) -> Regions:
-        """Pictures of one size together, so that none is padded and no answer depends on the others."""
-        by_size: dict[Any, list[int]] = defaultdict(list)
-        for row, picture in enumerate(pictures):
-            by_size[None if one_size else picture.size].append(row)
-        things: dict[int, list[Thing]] = {}
-        for rows in by_size.values():
-            with silenced():
-                answers = pipe([pictures[row] for row in rows], batch_size=batch, threshold=threshold)
-            for row, answer in zip(rows, answers, strict=True):
-                things[row] = [_thing(one) for one in answer if one["label"] in labels]
+        with silenced():  # one by one unless all get one size: so none is padded, and no answer depends on the others
+            answers = pipe(list(pictures), batch_size=batch if one_size else 1, threshold=threshold)
+        things = [[_thing(one) for one in answer if one["label"] in labels] for answer in answers]
         sizes = [(picture.height, picture.width) for picture in pictures]
         images = Images(tuple(f"row {row}" for row in range(len(pictures))), pictures)
-        return Regions(
-            images, [things[row] for row in range(len(pictures))], sizes, chosen, "the detector", upright=True
-        )
+        return Regions(images, things, sizes, chosen, "the detector", upright=True)
 
     return detect
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -22,9 +22,9 @@ from captionbias.attackers.device import device
 from captionbias.attackers.pretrained.models import Model, find_model, first_line
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.registry import Attacker, computes_bf16
-from captionbias.images import needs_images
+from captionbias.images import need_images
 from captionbias.images.captioners import read_processor
-from captionbias.images.judging import Judged, in_memory, judged, train
+from captionbias.images.judging import Judged, judged, train
 from captionbias.images.reading import Made, decode_all
 
 if TYPE_CHECKING:
@@ -114,9 +114,7 @@ def _from_scratch(question: Question, schedule: Schedule, place: torch.device) -
 
 
 def _of_transformers(model: Model, question: Question, schedule: Schedule | None, place: torch.device) -> Attacker:
-    with needs_images():
-        import transformers  # noqa: F401
-
+    need_images("transformers")
     precision = "bf16" if place.type == "cuda" and computes_bf16(place) else "fp32"
     question = replace(question, images=_cached(question.images))  # each trial and epoch looks at them again
     identity = _identity(question, schedule, _digest(map(np.asarray, decode_all(question.images))), place)
@@ -187,6 +185,7 @@ class ModelJudge:
     schedule: Schedule | None
     precision: str
     device: torch.device
+    _answers: dict[tuple[int, str], Floats] = field(default_factory=dict)
 
     def fit(self, trial: Trial) -> Judged:
         """Fine-tune the model, or take it as it is, and score the test captions."""
@@ -203,10 +202,6 @@ class ModelJudge:
                 step = partial(self._backward, scorer, texts, trial.examples.targets)
                 train(trial, scorer.network, step, answer, self.schedule)
             return judged(trial, answer)
-
-    @cached_property
-    def _answers(self) -> dict[tuple[int, str], Floats]:
-        return {}
 
     @cached_property
     def _unchanged(self) -> Scorer:
@@ -252,19 +247,22 @@ class ModelJudge:
         self._in_parts(scorer, rows, backward)
 
     def _in_parts(self, scorer: Scorer, rows: Integers, compute: Callable[[Integers], Result]) -> list[Result]:
-        """What is computed of as many rows at once as there is memory for."""
+        """What is computed of as many rows at once as there is memory for: half as many each time that it is short."""
+        from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 
-        def parts(most: int) -> list[Result]:
+        most = AT_ONCE
+        while True:
             scorer.network.zero_grad()  # that what did not fit has left
-            return [compute(rows[start : start + most]) for start in range(0, len(rows), most)]
-
-        try:
-            return in_memory(parts, AT_ONCE)
-        except Exception as error:  # families raise almost anything at what they cannot do
-            raise ValueError(
-                f"judge {self.model.name!r} cannot go on after an image and a text ({first_line(error)}): give another "
-                "model, or sat; docs/models.md lists families that can"
-            ) from error
+            try:
+                return [compute(rows[start : start + most]) for start in range(0, len(rows), most)]
+            except Exception as error:  # families raise almost anything at what they cannot do
+                if most == 1 or not should_reduce_batch_size(error):
+                    raise ValueError(
+                        f"judge {self.model.name!r} cannot go on after an image and a text ({first_line(error)}): give "
+                        "another model, or sat; docs/models.md lists families that can"
+                    ) from error
+            most //= 2
+            clear_device_cache(garbage_collection=True)  # only now: the error held on to what did not fit
 
 
 @dataclass(frozen=True, eq=False)

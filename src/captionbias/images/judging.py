@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from torch import nn
 
 VALIDATION_SHARE = 1 / 8  # of the training images: 10% of all
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +71,3 @@ def train(
     network.load_state_dict(best)
     network.zero_grad()
     network.requires_grad_(False).eval()
-
-
-def in_memory(task: Callable[[int], Result], most: int) -> Result:
-    """Do a task that takes how many rows it computes at once: half as many each time that memory is short."""
-    from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
-
-    while True:
-        try:
-            return task(most)
-        except RuntimeError as error:
-            if most == 1 or not should_reduce_batch_size(error):
-                raise
-        most //= 2
-        clear_device_cache(garbage_collection=True)  # only now: the error held on to what did not fit

@@ -1,25 +1,18 @@
-"""Masked copies of images in a folder, each whole or not there, made once.
-
-A copy's comment is a digest of the image and of the region that it was made from.
-"""
+"""Masked copies of images in a folder, each whole or not there, made once."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
-
-import numpy as np
 
 from captionbias.arrays import Flags
 from captionbias.attackers.ranks import on_rank_0, share
 from captionbias.attackers.workers import cores
 from captionbias.images.masks import check_fill, masked_image
-from captionbias.images.reading import Images, open_image, read_source
+from captionbias.images.reading import Images, selected
 from captionbias.io.files import replacing
 from captionbias.io.formats import write_json
 
@@ -30,14 +23,6 @@ SETTINGS = "masking.json"
 JPEG: dict[str, Any] = {"format": "JPEG", "quality": 95, "subsampling": 0}
 T = TypeVar("T")
 Find: TypeAlias = Callable[[list["Image"]], Sequence[Flags]]
-
-
-class _Outdated(NamedTuple):
-    """An image whose copy is not there, or was made from another image or region, which may be still to be found."""
-
-    picture: Image
-    region: Any
-    made_from: str
 
 
 class Copies(NamedTuple):
@@ -61,9 +46,7 @@ def write_masked(
 ) -> Copies:
     """Write a masked copy of each image to a folder, as ID.jpg: quality 95, colours at full resolution.
 
-    A copy that is there is made again if its image or its region has changed, and removed if there is nothing to mask
-    any more. What a function finds is not compared: it is asked about new and changed images alone.
-
+    A copy that is there is not made again, even if its image or its region has changed since.
     Several processes of `accelerate launch` share the images out; each must make the same call.
 
     Args:
@@ -88,26 +71,10 @@ def write_masked(
     made_with: dict[str, Any] = {"fill": fill, **(settings or {})}
     on_rank_0(lambda: _prepare(to, made_with))
 
-    def path(row: int) -> Path:
-        return to / f"{images.ids[row]}.jpg"
-
-    def outdated(row: int) -> _Outdated | None:
-        """What the copy is to be made from; None if it was made from the same image and region."""
-        name = f"image {images.ids[row]}"
-        source, made_from = read_source(images.sources[row], name)
-        region = None if callable(find) else find[row]
-        if region is not None:
-            made_from += hashlib.blake2b(np.ascontiguousarray(region).data, digest_size=16).hexdigest()
-        return None if _made_from(path(row)) == made_from else _Outdated(open_image(source, name), region, made_from)
-
-    def copy(row: int, image: _Outdated) -> str:
-        """Why there is no copy, or ""."""
-        name = f"image {images.ids[row]}"
-        copied = _or_reason(partial(masked_image, image.picture, image.region, fill, name))
-        if isinstance(copied, str):
-            return copied
-        with replacing(path(row)) as part:
-            copied.save(part, **JPEG, comment=image.made_from)
+    def copy(row: int, picture: Image, regions: Sequence[Flags], at: int) -> str:
+        masked = masked_image(picture, regions[at], fill, f"image {images.ids[row]}")
+        with replacing(to / f"{images.ids[row]}.jpg") as part:
+            masked.save(part, **JPEG)
         return ""
 
     def write(positions: Sequence[int]) -> Generator[tuple[int, str | None], None, None]:
@@ -115,19 +82,17 @@ def write_masked(
         with ThreadPoolExecutor(cores()) as threads:
             for start in range(0, len(positions), batch):
                 rows = positions[start : start + batch]
-                outcomes: dict[int, Any] = dict(
-                    zip(rows, threads.map(lambda row: _or_reason(partial(outdated, row)), rows), strict=True)
-                )
-                fresh = {row: one for row, one in outcomes.items() if isinstance(one, _Outdated)}
-                if callable(find) and fresh:
-                    regions = find([one.picture for one in fresh.values()])
-                    fresh = {row: fresh[row]._replace(region=regions[at]) for at, row in enumerate(fresh)}
-                outcomes |= zip(fresh, threads.map(copy, fresh.keys(), fresh.values()), strict=True)
+                outcomes: dict[int, Any] = dict.fromkeys(rows)
+                new = [row for row in rows if not (to / f"{images.ids[row]}.jpg").exists()]
+                outcomes |= zip(new, threads.map(_or_reason(images.make), new), strict=True)
+                read = [row for row in new if not isinstance(outcomes[row], str)]
+                pictures = [outcomes[row] for row in read]
+                regions = selected(find, read) if not callable(find) else find(pictures) if read else []
+                whole = threads.map(_or_reason(copy), read, pictures, [regions] * len(read), range(len(read)))
+                outcomes |= zip(read, whole, strict=True)
                 for row in rows:
-                    if outcomes[row]:
-                        path(row).unlink(missing_ok=True)
-                        if strict:
-                            raise ValueError(outcomes[row])
+                    if strict and outcomes[row]:
+                        raise ValueError(outcomes[row])
                     yield row, outcomes[row]
                 if progress:
                     progress("masking", (start + len(rows)) / len(positions))
@@ -153,19 +118,11 @@ def _prepare(folder: Path, settings: dict[str, Any]) -> None:
     write_json({"settings": settings, "left_out": {}}, known)
 
 
-def _made_from(copy: Path) -> str:
-    """The comment of a copy; "" if there is none."""
-    from PIL import Image
+def _or_reason(function: Callable[..., T]) -> Callable[..., T | str]:
+    def tried(*arguments: Any) -> T | str:
+        try:
+            return function(*arguments)
+        except ValueError as error:
+            return str(error)
 
-    try:
-        with Image.open(copy) as opened:
-            return str(opened.info.get("comment", b""), "ascii", "replace")
-    except OSError:
-        return ""
-
-
-def _or_reason(function: Callable[[], T]) -> T | str:
-    try:
-        return function()
-    except ValueError as error:
-        return str(error)
+    return tried

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,7 @@ class MaskingStudy:
     def as_dict(self) -> dict[str, Any]:
         """For a file: everything that was measured."""
         return {
-            "captions": self.captions,
+            **vars(self),
             "comparisons": {metric: comparison.as_dict() for metric, comparison in self.comparisons.items()},
             "attributions": {version: shares.as_dict() for version, shares in self.attributions.items()},
         }
@@ -84,7 +83,6 @@ def masking_experiment(
         people: `references`, `attributes`, `tasks` and columns, as `captionbias.captions.read_captioners` takes them.
         versions: some of `VERSIONS`; the original is always one.
         objects: the categories to mask as objects; all but "person" when None.
-        metrics: any of `captionbias.metrics`.
         fill: see `captionbias.images.masks.mask_image`.
         attributions: also how much of what makes the captioner name the attribute lies outside the person.
         generation: options of `caption`, such as `num_beams`.
@@ -115,10 +113,15 @@ def masking_experiment(
         kinds, form = VERSIONS[version]
         regions = read_regions(annotations, original, [label for kind in kinds for label in labels[kind]], form)
         pictures[version] = masked(original, regions, fill, strict=False)
-    captions, generation = {}, generation or {}
-    for number, (version, version_pictures) in enumerate(pictures.items()):
-        overall = partial(_overall, watch, version, number, len(pictures)) if watch else None
-        captions[version] = caption(model, version_pictures, watch=overall, **generation)
+    captions: dict[str, dict[str, str]] = {}
+    generation = generation or {}
+
+    def overall(step: str, done: float) -> None:
+        if watch:
+            watch(f"{step}: {version}", (len(captions) + done) / len(pictures))
+
+    for version, version_pictures in pictures.items():
+        captions[version] = caption(model, version_pictures, watch=overall if watch else None, **generation)
     comparisons = _comparisons(captions, people, metrics, options)
     shares: dict[str, ImageAttributions] = {}
     if attributions:
@@ -154,7 +157,3 @@ def _comparisons(
                 raise
             warnings.warn(f"sway is left out: {error}", CaptionBiasWarning, stacklevel=3)
     return comparisons
-
-
-def _overall(watch: Watch, version: str, number: int, total: int, step: str, done: float) -> None:
-    watch(f"{step}: {version}", (number + done) / total)

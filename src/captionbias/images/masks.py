@@ -7,23 +7,23 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from reprlib import repr as short
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from captionbias.arrays import Array, Flags
-from captionbias.captions.values import image_keys
 from captionbias.datasets.coco_files import checked_run_lengths, read_categories, read_images
-from captionbias.datasets.json_records import read_records, short
-from captionbias.images import needs_images
-from captionbias.images.reading import Images, Lazy, Made, coco_name, open_image, selected, stored_size, turned
+from captionbias.datasets.json_records import read_records
+from captionbias.images import need_images
+from captionbias.images.reading import Images, Lazy, Made, coco_name, selected, stored_size, turned
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-SIDES = ("top", "bottom", "left", "right")
 BLUR = 1 / 16  # the standard deviation of blurring, of the longer side of the image
 LISTED = 5  # names in a message
+_PART = re.compile(r"(top|bottom):(\d*\.?\d+)")
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 
 
@@ -35,25 +35,19 @@ class Thing(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What of a thing is masked: its segment or box, and of that the share at one side."""
+    """What of a thing is masked: its segment or box, or the share of its segment at the top or bottom."""
 
-    shape: str = "segment"
+    shape: str
     side: str = ""
     share: float = 1.0
 
 
 def read_form(text: str) -> Form:
-    """A form by its name: `segment`, `box`, or a share of the segment at one side, such as `top:0.5`."""
-    if text in ("segment", "box"):
-        return Form(text)
-    side, _, number = text.partition(":")
-    share = float(number) if re.fullmatch(r"\d*\.?\d+", number) else 0.0
-    if side not in SIDES or not 0 < share <= 1:
-        raise ValueError(
-            f"form {text!r} is unknown: give segment, box, or a side and the share of the segment that is masked "
-            f"there, such as top:0.5 ({', '.join(SIDES)})"
-        )
-    return Form("segment", side, share)
+    """A form by its name: `segment`, `box`, or a share of the segment, `top:0.5` or `bottom:0.5`."""
+    part = _PART.fullmatch(text)
+    if text not in ("segment", "box") and not (part and 0 < float(part[2]) <= 1):
+        raise ValueError(f"form {text!r} is unknown: give segment, box, or a share of it, top:0.5 or bottom:0.5")
+    return Form("segment", part[1], float(part[2])) if part else Form(text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,16 +121,14 @@ def _pixels(thing: Thing, shape: str, height: int, width: int) -> Flags:
 
 
 def _part(region: Flags, form: Form) -> Flags:
-    """The share of a region's height or width at one side of it."""
-    if not form.side or not region.any():
+    rows = np.flatnonzero(region.any(axis=1))
+    if not form.side or not len(rows):
         return region
-    axis = 0 if form.side in ("top", "bottom") else 1
-    filled = np.flatnonzero(region.any(axis=1 - axis))
-    length = math.ceil(form.share * (filled[-1] + 1 - filled[0]))
-    first = filled[0] if form.side in ("top", "left") else filled[-1] + 1 - length
-    inside = np.zeros(region.shape[axis], bool)
-    inside[first : first + length] = True
-    return region & (inside[:, None] if axis == 0 else inside)
+    length = math.ceil(form.share * (rows[-1] + 1 - rows[0]))
+    first = rows[0] if form.side == "top" else rows[-1] + 1 - length
+    part: Flags = np.zeros_like(region)
+    part[first : first + length] = region[first : first + length]
+    return part
 
 
 # From annotations
@@ -154,15 +146,13 @@ def read_regions(
         annotations: a file in COCO's format, with polygons or run lengths; read once, in bounded memory.
         images: found in the file by their file name, or else by their id.
         labels: the categories to mask: "person", or the names of objects.
-        form: `segment`, `box`, or a share of the segment at one side, such as `top:0.5`.
+        form: `segment`, `box`, or a share of the segment, `top:0.5` or `bottom:0.5`.
 
     Raises:
         ValueError: the file is damaged or has none of the images or not all categories, a segment or box is not one, or
             a package is missing. The message names the first bad record.
     """
-    with needs_images():
-        import ijson  # noqa: F401
-        import pycocotools  # noqa: F401
+    need_images("ijson", "pycocotools")
     path, chosen = Path(annotations).expanduser(), read_form(form)
     if not path.is_file():
         raise ValueError(f"{path} does not exist: give COCO's annotations, such as instances_val2014.json")
@@ -196,13 +186,10 @@ def _box(box: list[Any], where: str) -> tuple[float, float, float, float]:
 
 
 def check_labels(labels: Sequence[str], known: Iterable[str], source: str) -> None:
-    """Raise ValueError unless there are labels, and the source knows all of them."""
+    """Raise ValueError unless the source knows all labels."""
     names = list(dict.fromkeys(known))
-    if not labels:
-        raise ValueError("labels is empty: name what is masked, such as person")
-    for label in labels:
-        if label not in names:
-            raise ValueError(f"{source} does not know the label {label!r}: choose from {', '.join(names)}")
+    if unknown := [label for label in labels if label not in names]:
+        raise ValueError(f"{source} does not know the label {unknown[0]!r}: choose from {', '.join(names)}")
 
 
 def first_of(names: Sequence[str]) -> str:
@@ -248,7 +235,7 @@ def mask_image(image: Image, region: Flags, fill: str = "mean", name: str = "ima
     Raises:
         ValueError: the region has another size or type, or the fill is unknown.
 
-    >>> image = open_image(np.array([[0, 0, 255]], np.uint8))
+    >>> image = Images(("a",), [np.array([[0, 0, 255]], np.uint8)])[0]
     >>> np.asarray(mask_image(image, np.array([[False, True, True]]), "#ff8000"))[0].tolist()
     [[0, 0, 0], [255, 128, 0], [255, 128, 0]]
     """
@@ -305,33 +292,3 @@ def masked(images: Images, regions: Sequence[Flags], fill: str = "mean", *, stri
         return mask(images[position], regions[position], fill, f"image {images.ids[position]}")
 
     return Images(images.ids, Made(make, len(images)))
-
-
-def mask_dataset(
-    dataset: Any, regions: Regions, *, image_column: str = "image", id_column: str = "image_id", fill: str = "mean"
-) -> Any:
-    """A `datasets.Dataset` whose images are masked when rows are read; nothing is written.
-
-    Args:
-        dataset: with a column of images and one of their ids.
-        regions: those of `read_images(dataset)`, or of more images.
-        fill: as for `mask_image`.
-
-    Raises:
-        ValueError: an image has no regions; when a row is read: it has nothing to mask.
-    """
-    check_fill(fill)
-    position = {image: row for row, image in enumerate(regions.images.ids)}
-    if lost := [key for key in image_keys(f"'{id_column}'", dataset[id_column][:]) if key not in position]:
-        raise ValueError(f"regions has none of the images {first_of(lost)}: read the regions of these images too")
-
-    def transform(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        if image_column not in rows:
-            return rows
-        pictures = []
-        for picture, key in zip(rows[image_column], image_keys(id_column, rows[id_column]), strict=True):
-            name = f"image {key}"
-            pictures.append(masked_image(open_image(picture, name), regions[position[key]], fill, name))
-        return {**rows, image_column: pictures}
-
-    return dataset.with_transform(transform)

@@ -22,7 +22,7 @@ from captionbias.attackers.workers import cores
 from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset
 from captionbias.captions.tables import Table, no_column, table_from_file, table_from_memory
 from captionbias.captions.values import coco_number, image_keys, is_column
-from captionbias.images import needs_images
+from captionbias.images import need_images
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -195,16 +195,12 @@ def turned(pixels: Array, orientation: int) -> Array:
 @contextmanager
 def _readable(source: Any, name: str) -> Iterator[None]:
     """Whatever decoders and file systems raise is a ValueError that names the image."""
-    with needs_images():
-        from PIL import UnidentifiedImageError
+    need_images("PIL")
     try:
         yield
     except Exception as error:
-        formats = f"it is in none of the formats {', '.join(sorted(FORMATS))}"
-        reason = formats if isinstance(error, UnidentifiedImageError) else error
-        raise ValueError(
-            f"{_where(source, name)} cannot be read as an image ({reason}): replace it, or leave it out"
-        ) from error
+        message = f"{_where(source, name)} cannot be read as an image ({error}): replace it, or leave it out"
+        raise ValueError(message) from error
 
 
 def _opened(source: Any) -> Image:
@@ -286,10 +282,9 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
 
     Args:
         source: a folder (with its subfolders) of images or of webdataset's shards (.tar), an image file, a shard, a
-            table (.csv, .tsv, .json, .jsonl, .parquet) with a column of paths relative to the file, of addresses, of
-            members of shards (`00001.tar/42.jpg`) or of images, `owner/dataset`, `owner/dataset:configuration:split`, a
-            folder that datasets wrote, a `datasets.Dataset`, a DataFrame or mapping with a column of what `open_image`
-            takes, or a sequence of that.
+            table (.csv, .tsv, .json, .jsonl, .parquet) with a column of paths relative to the file, of addresses or of
+            images, `owner/dataset`, `owner/dataset:configuration:split`, a folder that datasets wrote, a
+            `datasets.Dataset`, a DataFrame or mapping with a column of what `open_image` takes, or a sequence of that.
         image_column: of a table or dataset; default: its column of images, else the first of `IMAGE_COLUMNS`.
         id_column: of a table or dataset; default: the first of `ID_COLUMNS`.
 
@@ -338,8 +333,8 @@ def _from_folder(path: Path, image_column: str | None, id_column: str | None) ->
 
 def _of_images(files: Iterable[Any]) -> list[Any]:
     """Those whose names end as images' do."""
-    with needs_images():
-        from PIL import Image
+    need_images("PIL")
+    from PIL import Image
 
     suffixes = {suffix for suffix, kind in Image.registered_extensions().items() if kind in FORMATS}
     return [file for file in files if Path(str(file)).suffix.lower() in suffixes]
@@ -353,35 +348,18 @@ def _members(shard: Path) -> list[Member]:
         raise ValueError(f"{shard} cannot be read as a tar archive ({error}): unpack it, or fetch it again") from error
 
 
-def _beside(folder: Path, entries: Sequence[Any], where: str) -> list[Any]:
-    """The images of a column; its texts are addresses, or paths and members of shards beside the folder's files."""
-    shards: dict[Path, dict[str, Member]] = {}
-
-    def located(row: int, entry: Any) -> Any:
-        if not isinstance(entry, str) or is_url(entry):
-            return entry
-        before, ending, name = entry.partition(f"{SHARD}/")
-        shard = folder / Path(before + SHARD).expanduser()
-        if not ending or not shard.is_file():
-            return folder / Path(entry).expanduser()
-        if shard not in shards:
-            shards[shard] = {member.name.removeprefix("./"): member for member in _members(shard)}
-        if name not in shards[shard]:
-            raise ValueError(f"{where}: row {row}: {shard} has no {name!r}: correct the row, or drop it")
-        return shards[shard][name]
-
-    return [located(row, entry) for row, entry in enumerate(entries)]
-
-
 def _from_columns(table: Table, folder: Path, image_column: str | None, id_column: str | None) -> Images:
     column = _column(table, image_column, IMAGE_COLUMNS)
-    sources = _beside(folder, table.column(column), f"'{column}' of {table.name}")
+    sources = [
+        folder / Path(entry).expanduser() if isinstance(entry, str) and not is_url(entry) else entry
+        for entry in table.column(column)
+    ]
     return _images(table.name, sources, _ids(table, id_column))
 
 
 def _from_dataset(dataset: Any, where: str, image_column: str | None, id_column: str | None) -> Images:
-    with needs_images():
-        from datasets import Dataset, Image
+    need_images("datasets")
+    from datasets import Dataset, Image
 
     if not isinstance(dataset, Dataset):
         raise ValueError(f"{where} is a {type(dataset).__name__}: give one split of it, and not streamed")

@@ -32,11 +32,6 @@ class Served:
     draw: tuple[float, float, int] | None
     template_arguments: dict[str, Any]
 
-    @property
-    def settings(self) -> list[Any]:
-        """All that its captions depend on, as far as is known here."""
-        return list(vars(self).values())
-
     def ask(self, pictures: Mapping[str, Image]) -> list[tuple[str, bool]]:
         """The answer to each picture, and whether the limit cut it off; all are asked at once.
 
@@ -44,29 +39,23 @@ class Served:
             ValueError: the server does not answer, after some time, or does not take what it is sent.
         """
         try:
-            from openai import APIConnectionError, APIStatusError, AuthenticationError, OpenAI, RateLimitError
+            from openai import APIConnectionError, APIError, AuthenticationError, OpenAI, RateLimitError
         except ModuleNotFoundError as error:
             raise ValueError("endpoint needs openai: pip install 'captionbias[served]' first") from error
+        ways_out = {
+            AuthenticationError: f"takes no such token: put yours into {TOKEN}",
+            APIConnectionError: "does not answer: start the server, or correct the address, which usually ends in /v1",
+            RateLimitError: "has had enough: lower batch_size, or run again later",
+            APIError: f"failed with model {self.name!r}: correct what it is asked for, or its server",
+        }
         with OpenAI(base_url=self.endpoint, api_key=os.environ.get(TOKEN) or "none", max_retries=RETRIES) as client:
             try:
                 with ThreadPoolExecutor(len(pictures)) as pool:
                     return list(pool.map(lambda picture: self._answer(client, picture), pictures.values()))
-            except AuthenticationError as error:
-                raise ValueError(f"endpoint {self.endpoint} takes no such token: put yours into {TOKEN}") from error
-            except APIConnectionError as error:
+            except APIError as error:
+                way_out = next(text for kind, text in ways_out.items() if isinstance(error, kind))
                 raise ValueError(
-                    f"endpoint {self.endpoint} does not answer ({first_line(error)}): start the server, or correct the "
-                    "address, which usually ends in /v1; captions so far are kept"
-                ) from error
-            except RateLimitError as error:
-                raise ValueError(
-                    f"endpoint {self.endpoint} has had enough ({first_line(error)}): lower batch_size, or run again "
-                    "later; captions so far are kept"
-                ) from error
-            except APIStatusError as error:
-                raise ValueError(
-                    f"endpoint {self.endpoint}: model {self.name!r} did not answer ({first_line(error)}): correct what "
-                    "it is asked for, or its server; captions so far are kept"
+                    f"endpoint {self.endpoint} {way_out}; captions so far are kept ({first_line(error)})"
                 ) from error
 
     def _answer(self, client: Any, picture: Image, limit: str = "max_tokens") -> tuple[str, bool]:

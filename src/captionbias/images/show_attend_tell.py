@@ -71,12 +71,10 @@ class SmallJudge:
     def _loss(self, rows: Integers, classes: Integers) -> Tensor:
         """Eq. 1: the cross-entropy of the true answer's words, summed over them."""
         grid, state = self._asked(rows)
-        longest = max(map(len, self.answers))
-        padded = torch.stack(
-            [functional.pad(answer, (0, longest - len(answer)), value=IGNORED) for answer in self.answers]
-        )[torch.as_tensor(classes, device=self.device)]
+        padded = nn.utils.rnn.pad_sequence(self.answers, batch_first=True, padding_value=IGNORED)
+        padded = padded[torch.as_tensor(classes, device=self.device)]
         total = functional.cross_entropy(self.network.say(grid, state), padded[:, 0])
-        for place in range(1, longest):
+        for place in range(1, padded.shape[1]):
             state = self.network.read(grid, state, padded[:, place - 1].clamp(min=0))
             each = functional.cross_entropy(
                 self.network.say(grid, state), padded[:, place], reduction="sum", ignore_index=IGNORED

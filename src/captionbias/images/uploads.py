@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from captionbias.arrays import Array
 from captionbias.captions import Captions, check_captions
@@ -16,31 +15,21 @@ ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".
 PREVIEWS, PREVIEW_SIDE = 4, 256
 
 
-class Upload(NamedTuple):
-    """A file: its name without folders, the same as messages show it, and what reads it."""
-
-    name: str
-    shown: str
-    read: Callable[[], bytes]
-
-
 def prepare(
     files: Sequence[tuple[str, str, Callable[[], bytes]]], annotations: str | None, folder: Path, pixels: str
 ) -> dict[str, Any]:
-    """Mask the persons of `Upload`s, if there are COCO's annotations of them, and shrink.
+    """Mask the persons of images, if there are COCO's annotations of them, and shrink.
 
-    Pixels and previews are files of `folder`. Gives `ids`; `side`, pixels on a side; `notes`, which say what is left
+    `files`: the name of each without folders, the same as messages show it, and what reads it. Pixels and previews are
+    files of `folder`. Gives `ids`; `side`, pixels on a side; `notes`, which say what is left
     out: no images, those that show nobody or cannot be read; `previews`, files and their captions.
     """
     from captionbias.images.judges import shrunk, small_side
 
-    images, names, left_out = _images([Upload(*file) for file in files])
+    images, names, left_out = _images(files)
     regions, notes = None, []
     if annotations and images.ids:
-        with warnings.catch_warnings(record=True) as heard:
-            warnings.simplefilter("always")
-            regions = read_regions(annotations, images)
-        notes = [str(one.message) for one in heard]
+        regions = read_regions(annotations, images)
         notes.append(f"persons are masked by {regions.source}: their segments, in the mean colour of the rest")
     ids: list[str] = []
     previews: list[tuple[str, str]] = []
@@ -77,21 +66,18 @@ def _preview(image: Any, folder: Path, number: int, caption: str) -> tuple[str, 
     return name, caption
 
 
-def _images(files: Sequence[Upload]) -> tuple[Images, list[str], list[str]]:
+def _images(files: Sequence[tuple[str, str, Callable[[], bytes]]]) -> tuple[Images, list[str], list[str]]:
     """The images by their ids, the ids as messages show them, and what is no image."""
-    images: dict[str, Upload] = {}
+    images: dict[str, tuple[str, Callable[[], bytes]]] = {}
     left_out = []
-    for file in files:
-        if Path(file.name).suffix.lower() not in ENDINGS:
-            left_out.append(f"{file.shown} is not an image")
-        elif (first := images.setdefault(coco_name(file.name), file)) is not file:
-            raise ValueError(
-                f"{first.shown} and {file.shown} have the same id {coco_name(file.shown)!r}: remove or rename one"
-            )
-    names = [coco_name(file.shown) for file in images.values()]
+    for name, shown, read in files:
+        if Path(name).suffix.lower() not in ENDINGS:
+            left_out.append(f"{shown} is not an image")
+        elif (first := images.setdefault(coco_name(name), (shown, read)))[1] is not read:
+            raise ValueError(f"{first[0]} and {shown} have the same id {coco_name(shown)!r}: remove or rename one")
     uploads = [*images.values()]
-    sources = Made(lambda place: {"bytes": uploads[place].read(), "path": uploads[place].shown}, len(uploads))
-    return Images(tuple(images), sources), names, left_out
+    sources = Made(lambda place: {"bytes": uploads[place][1](), "path": uploads[place][0]}, len(uploads))
+    return Images(tuple(images), sources), [coco_name(shown) for shown, _ in uploads], left_out
 
 
 def beside(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from captionbias.captions.values import as_list
-from captionbias.metrics import Metric, find_metric
+from captionbias.metrics import Metric, catalogue, find_metric
 
 try:
     import torch
@@ -26,6 +26,7 @@ class CaptionBias(TorchMetric):
 
     `update` keeps captions; `compute` scores all of them, those of every process. Each process computes the same, and
     they share the trials. `forward` would score each batch on its own, for which a batch is too small: call `update`.
+    `signature` is what `compute` last gave its scores by: everything that changes them, and "" before.
 
     Args:
         metric: the name of one of `captionbias.metrics`.
@@ -39,6 +40,10 @@ class CaptionBias(TorchMetric):
     >>> bias.update(["a man", "a man with a dog"], attributes=["male", "female"])
     >>> bias.compute()["error"]
     tensor(50.)
+    >>> bias
+    CaptionBias('gender_error', bootstrap=0)
+    >>> bias.signature.partition("|")[0]
+    'metric:gender_error'
     """
 
     is_differentiable = False
@@ -47,7 +52,9 @@ class CaptionBias(TorchMetric):
 
     def __init__(self, metric: str = "sway", **options: Any) -> None:
         self.metric: Metric[Any] = find_metric(metric)
-        self.options = {name: options.pop(name) for name in self.metric.options() & options.keys()}
+        known = self.metric.options()
+        self.options = {name: options.pop(name) for name in list(options) if name in known}
+        self.signature = ""
         super().__init__(**options)
         self.add_state("rows", default=[], dist_reduce_fx="cat")
 
@@ -83,7 +90,27 @@ class CaptionBias(TorchMetric):
         images = [json.loads(line) for line in bytes(known.to(torch.uint8).cpu().numpy()).decode().splitlines()]
         names = dict.fromkeys(name for image in images for name in image)
         scores = self.metric(**{name: [image.get(name) for image in images] for name in names}, **self.options)
+        self.signature = str(scores["signature"])
         return {name: torch.tensor(float(value)) for name, value in scores.items() if isinstance(value, (int, float))}
+
+    def plot(self, val: Any = None, ax: Any = None) -> tuple[Any, Any]:
+        """The metric's main scores, or those of several results as lines.
+
+        Args:
+            val: what `compute` returned, or a list of that, one result an epoch; computed when None.
+            ax: Matplotlib's axes to draw on; new ones when None.
+
+        Returns:
+            Matplotlib's figure and axes.
+        """
+        results = val if isinstance(val, list) else [self.compute() if val is None else val]
+        main = [score for score in catalogue.headlines(self.metric.name) if score in results[0]]
+        drawn = [{score: result[score] for score in main} for result in results]
+        figure, axes = self._plot(drawn if isinstance(val, list) else drawn[0], ax)
+        return figure, axes
+
+    def extra_repr(self) -> str:
+        return ", ".join([repr(self.metric.name), *(f"{name}={value!r}" for name, value in self.options.items())])
 
 
 def _nothing() -> torch.Tensor:

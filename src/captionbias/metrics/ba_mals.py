@@ -142,6 +142,8 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
     """A lexicon of one word a label: of the `most` most frequent words of the human captions, without the lexicon's and
     English function words, those that are in `at_least` captions with each of the lexicon's labels. Source: Hirota et
     al. 2022, supplement: 1,000 and 100."""
+    if captions.language:
+        raise ValueError("words: which words are no function words is known of English only; give task_lexicon instead")
     tokens = captions.words(tokenizer).human
     frequency = np.bincount(tokens.ids, minlength=len(tokens.words))
     named = named_in(tokens, check_whole(lexicon), tokenizer)

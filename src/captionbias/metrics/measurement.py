@@ -8,15 +8,19 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
 
 import numpy as np
 
+from captionbias.captions import Captions, check_captions
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import MetricEntry, Score
 from captionbias.metrics.protocol import replicate_count, signature, whole_number
 from captionbias.progress import steps_shown
 from captionbias.statistics.samples import ENDINGS, LEAST_IMAGES, Estimate, Sample
+from captionbias.text.languages import check_language, signed
+from captionbias.text.lexicon import said_in
+from captionbias.text.tokens import OTHER_TOKENIZERS, tokenizer_name
 from captionbias.warnings import note
 
 if TYPE_CHECKING:
@@ -177,6 +181,12 @@ class Scores:
 LEAST = {"seed": 0, "trials": 1, "draws": 1, "epochs": 1, "keep_attackers": 0}  # of arguments that are whole numbers
 
 
+LANGUAGE = inspect.Parameter("language", inspect.Parameter.KEYWORD_ONLY, default=None)
+ABOUT_LANGUAGE = """\
+    language: what captions are written in, such as `de`; see `captionbias.captions.check_captions`. `words` and the
+        lexicons by name are then those of the language."""
+
+
 class Metric(Generic[P]):
     """A metric as a function: called, it returns the flat `Result`; `measure` takes the same and returns the
     `Measurement`."""
@@ -184,19 +194,42 @@ class Metric(Generic[P]):
     def __init__(self, scores: Callable[P, Scores], entry: MetricEntry) -> None:
         functools.update_wrapper(self, scores)
         self._scores = scores
-        self._parameters = inspect.signature(scores).parameters
+        self._parameters = {**inspect.signature(scores).parameters}
+        if "tokenizer" in self._parameters:
+            self._parameters["language"] = LANGUAGE
+            self.__signature__ = inspect.Signature([*self._parameters.values()])
+            self.__doc__ = (inspect.getdoc(scores) or "").replace("\n\nReturns:", f"\n{ABOUT_LANGUAGE}\n\nReturns:", 1)
         self.name, self.entry = entry.name, entry
 
     def measure(self, *args: P.args, **kwargs: P.kwargs) -> Measurement:
         options: dict[str, Any] = {name: self._checked(name, value) for name, value in kwargs.items()}
+        given, options = cast("Callable[..., Any]", self._in_language)(*args, **options)
         usual = self._parameters["progress"].default if "progress" in self._parameters else None
         with steps_shown(options.get("progress", usual)):
-            scores = self._scores(*args, **options)
+            scores = cast("Callable[..., Scores]", self._scores)(*given, **options)
         if options.get("bootstrap", 1) and not any(len(sample.replicates) for sample in scores.samples.values()):
             note(scores.notes, f"no interval: it takes {LEAST_IMAGES} images, and two trials of trained judges")
+        tok = scores.signature.get("tok")
+        text = signature(metric=self.name, **scores.signature | ({"tok": signed(tok)} if tok else {}))
         details = scores.details if options.get("details") else None
-        signed = signature(metric=self.name, **scores.signature)
-        return Measurement(self.name, **vars(scores) | {"signature": signed, "details": details})
+        return Measurement(self.name, **vars(scores) | {"signature": text, "details": details})
+
+    def _in_language(
+        self, captions: Captions | None = None, /, *, language: str | None = None, **options: Any
+    ) -> tuple[list[Captions], dict[str, Any]]:
+        """The captions, if there are any, and the options with the tokenizer and lexicons of their language."""
+        name, unsplit = check_language(language), str(options.get("tokenizer")) in OTHER_TOKENIZERS
+        if captions is None and (name or unsplit):
+            columns = {name: options.pop(name, None) for name in ("predictions", "references", "attributes", "tasks")}
+            captions = check_captions(**columns, language=name, unsplit=unsplit)
+        spoken = getattr(captions, "language", None)
+        if language is not None and name != spoken:
+            raise ValueError(
+                f"language {language!r}: the captions were read without it; give it to check_captions or read_captions"
+            )
+        if spoken:
+            options |= {name: value for name, value in said_in(spoken, options).items() if name in self.options()}
+        return [] if captions is None else [captions], options
 
     def _checked(self, name: str, value: Any) -> Any:
         """What every metric asks of an argument: yes or no, a whole number, replicates."""
@@ -205,6 +238,8 @@ class Metric(Generic[P]):
         usual = self._parameters[name].default
         if isinstance(usual, bool) and name != "cache" and not isinstance(value, (bool, np.bool_)):
             raise ValueError(f"{name} must be True or False, not {value!r}")
+        if name == "tokenizer":
+            return tokenizer_name(value)
         if name in LEAST and not (value is None and usual is None):
             return whole_number(name, value, LEAST[name])
         return replicate_count(value) if name == "bootstrap" else value

@@ -94,7 +94,7 @@ def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Capti
         (*captions.references[row][: drawn[row]], *captions.references[row][drawn[row] + 1 :]) for row in rows
     )
     columns: dict[str, Any] = {name: column and tuple(column) for name, column in captions.columns(rows).items()}
-    captioner = replace(captions, **columns | {"references": others})
+    captioner = replace(captions, **columns | {"references": others, "language": captions.language})
     person = captioner.with_predictions([captions.references[row][drawn[row]] for row in rows])
     if captions.copies is not None:  # which the others alone may be too few to tell
         copies = np.unique(captions.copies[rows], return_inverse=True)[1]

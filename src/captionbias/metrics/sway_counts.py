@@ -35,6 +35,7 @@ from captionbias.scores.sway import (
     suggested_values,
 )
 from captionbias.text import Lexicon
+from captionbias.text.languages import english_name
 from captionbias.warnings import note
 
 BEARER = "person"  # whoever has the attribute is no task
@@ -143,7 +144,7 @@ def find_leans(named: NamedImages, lean: str | None, names: tuple[str, str]) -> 
     if lean not in (None, "shipped", OWN):
         raise ValueError(f"lean {lean!r} is unknown; choose shipped or own")
     table = json.loads((resources.files("captionbias.metrics") / "leans" / f"{SHIPPED}.json").read_text("utf-8"))
-    fits = list(names) == table["lexicons"] and list(named.values) == table["values"]
+    fits = [*map(english_name, names)] == table["lexicons"] and list(named.values) == table["values"]
     if lean == OWN or (lean is None and not fits):
         return leans_of(*_counted(named)), OWN
     if not fits:

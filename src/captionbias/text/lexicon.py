@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from captionbias.io.formats import json_object
+from captionbias.text.languages import lexicon_of_language
 
 SEPARATOR = ", "  # between the values of a crossing
 MOST_WORDS = 100_000
@@ -85,6 +86,8 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
         raise ValueError(f"a lexicon is a name, a JSON file or a mapping of labels to words, not {source!r}")
     if str(source) in builtin_lexicons():
         return _parse(json.loads((_folder() / f"{source}.json").read_text(encoding="utf-8")), str(source))
+    if translated := lexicon_of_language(str(source)):
+        return _parse(translated, str(source))
     path = Path(source)
     if not path.is_file():
         known = ", ".join(builtin_lexicons())
@@ -96,6 +99,37 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     if not isinstance(content, dict):
         raise ValueError(f"lexicon {path} must be a JSON object of labels and words, not a {type(content).__name__}")
     return _parse(content, path.stem)
+
+
+def said_in(language: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The `tokenizer`, `attribute_lexicon` and `task_lexicon` of a metric's options, or the usual ones, as those of the
+    language. What is one's own stays, and so does `whitespace`.
+
+    >>> said_in("de", {"attribute_lexicon": ["gender", {"dark": ["dunkel"]}], "tokenizer": "whitespace"})
+    {'tokenizer': 'whitespace', 'attribute_lexicon': ['gender-de', {'dark': ['dunkel']}],
+     'task_lexicon': 'coco_objects-de'}
+
+    Raises:
+        ValueError: the language has no words of a lexicon.
+    """
+    usual = {"tokenizer": "words", "attribute_lexicon": "gender", "task_lexicon": "coco_objects"}
+    chosen = {name: value if options.get(name) is None else options[name] for name, value in usual.items()}
+    tokenizer = chosen.pop("tokenizer")
+    lexicons = {name: _in_language(source, language) for name, source in chosen.items()}
+    return {"tokenizer": language if tokenizer == "words" else tokenizer, **lexicons}
+
+
+def _in_language(source: Any, language: str) -> Any:
+    if isinstance(source, (list, tuple)):
+        return [_in_language(each, language) for each in source]
+    if not isinstance(source, str) or source not in builtin_lexicons():
+        return source
+    if lexicon_of_language(f"{source}-{language}") is None:
+        raise ValueError(
+            f"language {language!r} has no words of {source!r}: give your own, as a mapping of labels to words or as "
+            "a JSON file"
+        )
+    return f"{source}-{language}"
 
 
 def _crossed(parts: Sequence[Lexicon]) -> Lexicon:
@@ -130,7 +164,7 @@ def _parse(content: Mapping[str, Any], name: str) -> Lexicon:
     alone = _words(content.get("masked_only", ()), f"lexicon {name!r}, 'masked_only'")
     mask = f"<{name}>"
     if "extends" in content:
-        if content["extends"] not in builtin_lexicons():
+        if content["extends"] not in builtin_lexicons() and not lexicon_of_language(str(content["extends"])):
             known = ", ".join(builtin_lexicons())
             raise ValueError(f"lexicon {name!r}: 'extends' is {content['extends']!r}; it can be one of {known}")
         base = load_lexicon(content["extends"])

@@ -9,6 +9,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from captionbias.arrays import Array, Flags, Ids, Integers
 UNKNOWN = "<unk>"
 FEW_WORDS, LONG_WORDS = 2, 7  # of captions that are not split: words in one, letters in a word
 # The marks of Indic and Arabic letters are part of a word for `regex`, unlike for `re`.
-_WORDS = regex.compile(r"\w+|[^\w\s]")
+WORDS = regex.compile(r"\w+|[^\w\s]")
 _INVISIBLE = regex.compile(r"\p{Cf}+")  # zero-width spaces, soft hyphens, marks of direction
 # Scripts that set no blanks between words, and the lengthening mark of Japanese.
 _WITHOUT_BLANKS = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+")
@@ -30,7 +31,7 @@ def split_words(caption: str) -> list[str]:
     """Lower-case words of any script, each mark of punctuation a token of its own."""
     if caption.isascii():
         return ASCII_WORDS.findall(caption.lower())
-    words: list[str] = _WORDS.findall(folded(caption))
+    words: list[str] = WORDS.findall(folded(caption))
     return words
 
 
@@ -41,8 +42,12 @@ def split_whitespace(caption: str) -> list[str]:
 
 def folded(caption: str) -> str:
     """Lower case, with one spelling of each letter: none full-width, and nothing invisible within a word."""
-    visible: str = _INVISIBLE.sub("", unicodedata.normalize("NFKC", caption))
-    return visible.lower()
+    return visible(caption).lower()
+
+
+def visible(caption: str) -> str:
+    """One spelling of each letter, as `folded`, in the case in which it is written."""
+    return str(_INVISIBLE.sub("", unicodedata.normalize("NFKC", caption)))
 
 
 def is_unsplit(captions: Sequence[str]) -> bool:
@@ -57,13 +62,28 @@ def is_unsplit(captions: Sequence[str]) -> bool:
 
 
 TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"words": split_words, "whitespace": split_whitespace}
+OTHER_TOKENIZERS: dict[str, Callable[[str], list[str]]] = {}  # of languages, and users' own
 
 
 def tokenizer(name: str) -> Callable[[str], list[str]]:
     """The tokenizer called `name`; ValueError names those there are."""
-    if name not in TOKENIZERS:
-        raise ValueError(f"tokenizer {name!r} is unknown; choose one of {', '.join(TOKENIZERS)}")
-    return TOKENIZERS[name]
+    if name not in (known := TOKENIZERS | OTHER_TOKENIZERS):
+        named = (name for name in known if "@" not in name)
+        raise ValueError(f"tokenizer {name!r} is unknown; choose one of {', '.join(named)}, or give a function")
+    return known[name]
+
+
+def tokenizer_name(tokenizer: Any) -> Any:
+    """The name under which a function from a caption to its words is kept as a tokenizer; anything else as it is.
+
+    >>> tokenizer_name("words"), tokenizer_name(str.split).partition("@")[0]
+    ('words', 'str.split')
+    """
+    if not callable(tokenizer):
+        return tokenizer
+    name = f"{getattr(tokenizer, '__qualname__', type(tokenizer).__qualname__)}@{id(tokenizer)}"
+    OTHER_TOKENIZERS[name] = tokenizer
+    return name
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-
 import datasets
 import numpy as np
 import pytest
@@ -57,12 +54,3 @@ def test_errors_are_one_line(files, tmp_path):
     assert refused("mask", *files[:2], *to) == "give either --annotations or --detector"
     assert refused("mask", *files, "--detector", "x", *to) == "give either --annotations or --detector"
     assert refused("mask", *files, "--strict", *to) == "image 42 has nothing to mask: leave it out"
-
-
-def test_the_example_of_the_help_runs_as_it_stands(files, tmp_path, monkeypatch):
-    shown = " ".join(ran("mask", "--help")[0].split())
-    found = re.search(r"Example: captionbias (mask .+?-masked)", shown)
-    assert found
-    (tmp_path / "images").rename(tmp_path / "val2014")
-    monkeypatch.chdir(tmp_path)
-    assert ran(*shlex.split(found[1]))[0].startswith("2 masked copies are new in val2014-masked")

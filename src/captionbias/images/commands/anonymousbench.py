@@ -56,12 +56,10 @@ def anonymousbench(answers: Path, scores: Path | None, bootstrap: int, seed: int
             "Over captioners the interval says what other captioners could give; it needs four.",
         )
         for metric, correlation in bench.correlations.items():
-            cells = [correlation.missing or "", ""]
-            if (value := correlation.value) is not None:
-                over_images = Estimate(value, correlation.low, correlation.high)
-                over_captioners = Estimate(value, correlation.captioners_low, correlation.captioners_high)
-                cells = [interval(over_images, 2), interval(over_captioners, 2)]
-            correlations.rows.append([metric, *cells])
+            ends = (correlation.low, correlation.high), (correlation.captioners_low, correlation.captioners_high)
+            value = correlation.value
+            cells = ["", ""] if value is None else [interval(Estimate(value, *one), 2) for one in ends]
+            correlations.rows.append([metric, correlation.missing or cells[0], cells[1]])
         console.print(correlations, markup=False)
     annotators = "1 annotator" if bench.annotators == 1 else f"{bench.annotators:,} annotators"
     say(f"\n{bench.images:,} images, {annotators}")

@@ -36,7 +36,7 @@ OPTIONS: Options = {
     ),
     "output": result(
         Path,
-        "The folder of the copies. Those of unchanged images and regions are not made again.",
+        "The folder of the copies. Those that are there are not made again.",
         default=Parameter.empty,
         file_okay=False,
     ),

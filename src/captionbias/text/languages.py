@@ -1,0 +1,216 @@
+"""Languages as data: each is a file of `languages/`, which says how captions are split, what stands for words that give
+away whom a caption is about, and which words name what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from hashlib import sha256
+from importlib import resources
+from importlib.metadata import version
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from captionbias.io.formats import json_object
+from captionbias.text.tokens import OTHER_TOKENIZERS, WORDS, visible
+
+ENGLISH = "en"
+COVERED = 0.5  # of a side's captions, in which a language's lexicons must find a word
+REQUIRED = ("splitter", "lexicons")
+_FOLDER = resources.files("captionbias.text") / "languages"
+_OWN: dict[str, dict[str, Any]] = {}  # users' files, by name
+
+Splitter = Callable[[str], Iterable[tuple[str, str]]]  # gives each word as it is written, and its lemma
+
+
+@dataclass(frozen=True, eq=False)
+class Language:
+    """How captions of a language become words that do not give away whom they are about.
+
+    `split`: words and their lemmas. `form`: from both of a word, what stands for it. `lexicons`: by name, what
+    `load_lexicon` reads. `planted`: what `captionbias.synthetic.plant` says in it.
+    """
+
+    split: Splitter
+    form: Callable[[str, str], str]
+    lexicons: dict[str, Any]
+    planted: dict[str, Any] | None
+
+    def words(self, caption: str) -> list[str]:
+        """The caption's lemmas in lower case, what agrees with a person in one form."""
+        return [self.form(written, lemma) for written, lemma in self.split(visible(caption))]
+
+    def written(self, caption: str) -> list[str]:
+        """The same words as they are written, in lower case."""
+        return [written.lower() for written, _ in self.split(visible(caption))]
+
+
+def languages() -> list[str]:
+    """Names of the languages that come with the package, and of one's own."""
+    shipped = (path.name.removesuffix(".json") for path in _FOLDER.iterdir() if path.name.endswith(".json"))
+    return sorted((ENGLISH, *shipped, *_OWN))
+
+
+def check_language(language: str | Path | None) -> str | None:
+    """The name of a language or of one's own file of it; None for English, which needs nothing.
+
+    Raises:
+        ValueError: an unknown language, one whose library is not installed, or a file that is not of a language.
+
+    >>> check_language("de"), check_language("en")
+    ('de', None)
+    """
+    if language is None or language == ENGLISH:
+        return None
+    name = _own(Path(language)) if str(language).endswith(".json") else str(language)
+    if name not in languages():
+        raise ValueError(f"language {name!r} is unknown; choose one of {', '.join(languages())}, or give a JSON file")
+    load_language(name)
+    return name
+
+
+def _own(path: Path) -> str:
+    """The name of the language in this file, which is known from now on."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=json_object)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"language {path} cannot be read as JSON: {error}") from error
+    if missing := [key for key in REQUIRED if not isinstance(data, dict) or key not in data]:
+        raise ValueError(f"language {path} has no {missing[0]!r}; see docs/extend.md")
+    if data["splitter"] not in SPLITTERS:
+        raise ValueError(f"language {path}: splitter {data['splitter']!r} is none of {', '.join(SPLITTERS)}")
+    name = path.stem
+    if name in languages() and name not in _OWN:
+        raise ValueError(f"language {path}: {name!r} comes with the package; rename the file")
+    if _OWN.get(name) != data:
+        _OWN[name] = data
+        load_language.cache_clear()
+        _add_tokenizer(name)
+    try:
+        load_language(name)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"language {path} is not built as docs/extend.md says: {error!r}") from error
+    return name
+
+
+@cache
+def load_language(name: str) -> Language:
+    """The language of a file in `languages/`; ValueError if its library is not installed.
+
+    >>> load_language("de").words("Eine lächelnde Frau und ihr Hund."), load_language("de").words("Ein lächelnder Mann")
+    (['ein', 'lächelnd', 'frau', 'und', 'ihr', 'hund', '.'], ['ein', 'lächelnd', 'mann'])
+    """
+    data = _data(name)
+    groups = [[*one["groups"].values(), one.get("masked_only", [])] for one in data["lexicons"].values()]
+    listed = [word for words in chain(*groups) for phrase in words for word in phrase.split()]
+    forms = {f"{word}{plural}": word for word in listed for plural in data.get("plurals", [])}
+    forms |= {word: word for word in listed}
+    forms |= {form: word for word, alike in data.get("forms", {}).items() for form in (word, *alike)}
+    try:
+        split = SPLITTERS[data["splitter"]](name, data.get("endings", []), listed)
+    except ModuleNotFoundError as error:
+        raise ValueError(f"language {name!r}: {error}: pip install 'captionbias[languages]' first") from error
+    lexicons = json.loads(json.dumps(data["lexicons"]).replace('"*', '"'))
+    return Language(split, cache(partial(_form, forms)), lexicons, data.get("planted"))
+
+
+def lexicon_of_language(name: str) -> dict[str, Any] | None:
+    """What `load_lexicon` reads of a lexicon such as "gender-de"; None if no language has it."""
+    kind, _, language = name.rpartition("-")
+    return load_language(language).lexicons.get(kind) if language in {*languages()} - {ENGLISH} else None
+
+
+def english_name(lexicon: str) -> str:
+    """What a lexicon is called in English.
+
+    >>> english_name("gender-de"), english_name("my-words")
+    ('gender', 'my-words')
+    """
+    kind, _, language = lexicon.rpartition("-")
+    return kind if language in languages() else lexicon
+
+
+def signed(tokenizer: str) -> str:
+    """A tokenizer as signatures name it: a language with its libraries' versions, one's own with a digest of its file.
+
+    >>> signed("words"), signed("de").split()[0]
+    ('words', 'de,simplemma')
+    """
+    if tokenizer not in languages():
+        return tokenizer.partition("@")[0]
+    libraries = LIBRARIES[_data(tokenizer)["splitter"]]
+    own = f"-{sha256(repr(_OWN[tokenizer]).encode()).hexdigest()[:8]}" if tokenizer in _OWN else ""
+    return ",".join([f"{tokenizer}{own}", *(f"{library} {version(library)}" for library in libraries)])
+
+
+def _data(language: str) -> dict[str, Any]:
+    return _OWN.get(language) or dict(json.loads((_FOLDER / f"{language}.json").read_text(encoding="utf-8")))
+
+
+def _form(forms: Mapping[str, str], written: str, lemma: str) -> str:
+    """What stands for a word: a form of it, of its lemma or, as in *fahrerin, of its end; else the lemma."""
+    for word in (written, written.lower(), lemma.lower()):
+        for key in (word, *(f"*{word[start:]}" for start in range(len(word)))):
+            if key in forms:
+                return forms[key].lstrip("*")
+    return lemma.lower()
+
+
+def _simplemma(language: str, endings: list[list[str]], listed: list[str]) -> Splitter:
+    from simplemma import is_known, lemmatize
+
+    try:
+        lemmatize("a", lang=language)
+    except ValueError as error:
+        raise ValueError(
+            f"language {language!r}: simplemma has no lemmas of it; its file is called by a code"
+        ) from error
+
+    @cache
+    def lemma(word: str) -> str:
+        plain = str(lemmatize(word, lang=language))
+        for ending, other in () if plain.lower() in listed else endings:
+            bare = word.removesuffix(ending) + other
+            if bare and word.endswith(ending) and (is_known(bare, lang=language) or not is_known(word, lang=language)):
+                return str(lemmatize(bare, lang=language))
+        return plain
+
+    return lambda text: ((word, lemma(word)) for word in WORDS.findall(text))
+
+
+def _sudachipy(_language: str, _endings: list[list[str]], _listed: list[str]) -> Splitter:
+    from sudachipy import Dictionary
+
+    tokenize = Dictionary(dict="small").tokenizer().tokenize
+    return lambda text: ((one.surface(), one.normalized_form()) for one in tokenize(text) if one.surface().strip())
+
+
+def _jieba(_language: str, _endings: list[list[str]], listed: list[str]) -> Splitter:
+    import jieba
+
+    jieba.setLogLevel("WARNING")
+    tokenizer = jieba.Tokenizer()
+    for word in listed:
+        tokenizer.add_word(word.lstrip("*"))
+    ends = tuple(word[1:] for word in listed if word.startswith("*"))
+    for word in [
+        word for word in tokenizer.FREQ if word.endswith(ends) and word not in listed and f"*{word}" not in listed
+    ]:
+        tokenizer.del_word(word)
+    return lambda text: ((word, word) for word in tokenizer.cut(text) if word.strip())
+
+
+SPLITTERS = {"simplemma": _simplemma, "sudachipy": _sudachipy, "jieba": _jieba}
+LIBRARIES = {"simplemma": ["simplemma"], "sudachipy": ["sudachipy", "sudachidict_small"], "jieba": ["jieba"]}
+
+
+def _add_tokenizer(language: str) -> None:
+    OTHER_TOKENIZERS[language] = lambda caption: load_language(language).words(caption)
+
+
+for _name in languages():
+    if _name != ENGLISH:
+        _add_tokenizer(_name)

@@ -1,0 +1,63 @@
+"""Results that `captionbias measure` writes are as docs/output.schema.json says, and others are not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from captionbias.synthetic import plant
+from tests.cli.conftest import ran
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "output.schema.json").read_text(encoding="utf-8"))
+TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "null": type(None)}
+
+
+def fits(value: Any, schema: dict[str, Any]) -> bool:
+    """JSON Schema as far as this schema uses it."""
+    types = schema.get("type", list(TYPES))
+    inside = schema.get("properties", {})
+    entries = value if isinstance(value, dict) else {}
+    others = schema.get("additionalProperties", {})
+    return (
+        isinstance(value, tuple(TYPES[name] for name in ([types] if isinstance(types, str) else types)))
+        and entries.keys() >= set(schema.get("required", ()))
+        and all(fits(entry, inside.get(name, others)) for name, entry in entries.items())
+        and all(fits(item, schema.get("items", {})) for item in (value if isinstance(value, list) else ()))
+        and ("anyOf" not in schema or any(fits(value, one) for one in schema["anyOf"]))
+        and ("$ref" not in schema or fits(value, SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]]))
+    )
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory) -> list[str]:
+    folder, planted = tmp_path_factory.mktemp("schema"), plant(60, captions=2, a_to_t=0.5)
+    people = {"image_id": range(60), "references": planted.references, "gender": planted.attributes}
+    skin = ["Light" if image % 4 < 2 else "Dark" for image in range(60)]
+    pd.DataFrame(people | {"skin": skin, "caption": planted.predictions}).to_parquet(folder / "nic.parquet")
+    return ["--predictions", f"nic={folder}/nic.parquet", "--references", f"{folder}/nic.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [
+        ("gender_error", ["--predictions", "again="]),
+        ("all", ["--bootstrap", "20", "--trials", "2"]),
+        (
+            "lic",
+            ["--preset", "fast", "--trials", "2", "--attribute", "gender", "--attribute", "skin", "--allow-unmasked"],
+        ),
+    ],
+)
+def test_a_real_result_is_as_the_schema_says(metric, options, sides, tmp_path):
+    path = sides[1].partition("=")[2]
+    options = [f"{option}{path}" if option.endswith("=") else option for option in options]
+    ran("measure", metric, *sides, *options, "--output", tmp_path / "result.json")
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert fits(result, SCHEMA)
+    broken = json.dumps(result).replace('"signature"', '"signed"')
+    assert not fits(json.loads(broken), SCHEMA)
+    assert not fits({**result, "image_set": 7}, SCHEMA)

@@ -1,0 +1,309 @@
+"""Captions in other languages: what agrees with a person gives nothing away, and a captioner reads as in English."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from captionbias.captions import check_captioners, check_captions, on_the_same_images
+from captionbias.explain.evidence import captions_behind
+from captionbias.metrics import dbac, find_metric, gender_error, lic, sway
+from captionbias.metrics.catalogue import METRICS
+from captionbias.metrics.verdicts import CANNOT_TELL, LIKE, verdict
+from captionbias.synthetic import plant, swayed
+from captionbias.text import find_mentions, load_lexicon, mask_mentions, named_labels, split_words, tokenize
+from captionbias.text import languages as library
+from captionbias.text.languages import languages, load_language
+from captionbias.text.marks import find_marks
+from tests.cli.conftest import invoke, refused
+
+LANGUAGES = sorted({*languages()} - {"en"})
+EVERY = pytest.mark.parametrize("language", LANGUAGES)
+EXTEND = Path(__file__).parents[2] / "docs" / "extend.md"
+FAST = {"preset": "fast", "cache": False}
+
+# What is said of a woman and of a man, and must be the same word.
+AGREEING = {
+    "de": "eine/ein die/der diese/dieser keine/kein sie/er ihre/seine ihrem/seinem lächelnde/lächelnder junge/junger "
+    "ältere/älterer sitzende/sitzender stehende/stehender blonde/blonder große/großer bekleidete/bekleideter "
+    "dunkelhaarige/dunkelhaariger barfüßige/barfüßiger asiatische/asiatischer fotografierte/fotografierter "
+    "Gärtnerin/Gärtner Forscherinnen/Forscher",
+    "es": "una/un la/el esta/este otra/otro ella/él vieja/viejo sentada/sentado rubia/rubio alta/alto "
+    "vestida/vestido vista/visto sola/solo cansada/cansado acostada/acostado rodeada/rodeado española/español "
+    "inglesa/inglés seria/serio arrodillada/arrodillado pelirroja/pelirrojo sentadas/sentados",
+    "fr": "une/un la/le cette/ce elle/il sa/son assise/assis vieille/vieux belle/beau blonde/blond brune/brun "
+    "noire/noir heureuse/heureux blanche/blanc vêtue/vêtu photographiée/photographié vue/vu rousse/roux "
+    "sportive/sportif seule/seul mignonne/mignon inquiète/inquiet allongées/allongés prise/pris",
+    "ja": "一匹/一台",
+    "zh": "一只/一条 两位/两名",
+}
+
+
+def masked(captions: list[str], language: str) -> list[str]:
+    tokens, lexicon = tokenize(captions, language), load_lexicon(f"gender-{language}")
+    return mask_mentions(tokens, find_mentions(tokens, lexicon, language), lexicon.mask).texts()
+
+
+@EVERY
+def test_what_agrees_with_a_person_is_one_word(language: str) -> None:
+    words = load_language(language).words
+    for pair in AGREEING[language].split():
+        woman, man = pair.split("/")
+        assert words(woman) == words(man), pair
+
+
+@EVERY
+def test_all_objects_have_words_that_captions_are_found_by(language: str) -> None:
+    english = load_lexicon("coco_objects")
+    assert load_lexicon(f"coco_objects-{language}").labels == english.labels
+    frame = {"ja": "これは{}を見る。", "zh": "她在{}旁边。"}.get(language, "X {}.")
+    for kind in ("gender", "coco_objects"):
+        lexicon = load_lexicon(f"{kind}-{language}")
+        listed = [(label, word) for label, words in lexicon.groups.items() for word in words]
+        tokens = tokenize([frame.format(re.sub("(?<=本)[をが]$", "", word)) for _, word in listed], language)
+        named = named_labels(tokens, find_mentions(tokens, lexicon, language), len(lexicon.labels))
+        for (label, word), flags in zip(listed, named, strict=True):
+            found = {lexicon.labels[number] for number in np.flatnonzero(flags)}
+            assert found - {"female"} == {label} - {"female"}, word
+
+
+@pytest.mark.parametrize(
+    ("language", "caption", "named"),
+    [
+        ("de", "Zwei Radfahrerinnen mit Fahrrädern und Kühen", "female|bicycle|cow"),
+        ("de", "Ein Skifahrer und zwei Fußballspieler neben den Bänken", "bench"),
+        ("de", "Junge Frau. Eine junge Dame, die junge Hunde führt", "female|dog"),
+        ("de", "Ein Junge und andere Jungen mit Äpfeln, Torten und Vögeln", "male|bird|apple|cake"),
+        ("es", "Unas niñas y jugadoras con osos de peluche y tablas de surf", "female|surfboard|teddy bear"),
+        ("es", "Los niños y un camarero con cucharas y manzanas", "spoon|apple"),
+        ("fr", "Des joueuses assises sur des chaises près d'une bouche d'incendie", "female|fire hydrant|chair"),
+        ("fr", "Un skieur et des messieurs avec des fourchettes", "male|fork"),
+        ("ja", "彼女は三本のボトルと本を持っている", "female|bottle|book"),
+        ("zh", "一个小男孩和他的热狗在两辆公共汽车旁边", "male|hot dog|bus"),
+    ],
+)
+def test_captions_name_what_their_words_mean(language: str, caption: str, named: str) -> None:
+    found = set()
+    tokens = tokenize([caption], language)
+    for kind in ("gender", "coco_objects"):
+        lexicon = load_lexicon(f"{kind}-{language}")
+        flags = named_labels(tokens, find_mentions(tokens, lexicon, language), len(lexicon.labels))[0]
+        found |= {lexicon.labels[number] for number in np.flatnonzero(flags)}
+    assert found == {*named.split("|")}
+
+
+@EVERY
+def test_nothing_of_the_person_is_left_when_it_is_masked(language: str) -> None:
+    planted = plant(3000, captions=1, naming=0, language=language)
+    said = {value: set() for value in ("female", "male")}
+    for text, value in zip(masked(planted.predictions, language), planted.attributes, strict=True):
+        if "<gender>" in text:
+            said[value].add(text)
+    assert said["female"] == said["male"]
+
+
+@EVERY
+def test_a_faithful_captioner_reads_0_and_a_biased_one_as_in_english(language: str) -> None:
+    faithful, biased = (plant(1000, captions=2, t_to_a=dial, language=language) for dial in (0.0, 0.5))
+    options = {**FAST, "alignment": "constant"}
+    for metric, given in ((sway, {}), (lic, options), (dbac, options)):
+        measured = metric.measure(**vars(faithful), language=language, **given)
+        judged = {key: estimate for key, estimate in measured.estimates.items() if estimate.margin is not None}
+        assert judged
+        for key, estimate in judged.items():
+            assert verdict(measured.estimates, key) in (CANNOT_TELL, LIKE), key
+            assert estimate.low <= 0 <= estimate.high, key
+    english = plant(1000, captions=2, t_to_a=0.5)
+    own, theirs = sway(**vars(biased), language=language), sway(**vars(english))
+    assert {**own, "signature": ""} == {**theirs, "signature": ""}
+    assert swayed(biased, language) == swayed(english)
+    net = dbac(**vars(biased), language=language, directions=["t_to_a"], **options)
+    english_net = dbac(**vars(english), directions=["t_to_a"], **options)["dbac_t_to_a_net"]
+    assert net["dbac_t_to_a_net_ci_low"] > 0.03
+    assert net["dbac_t_to_a_net"] == pytest.approx(english_net, abs=0.02)
+    assert f"|tok:{language}," in own["signature"]
+    assert f"|attribute:gender-{language}|task:coco_objects-{language}|" in own["signature"]
+
+
+def test_captions_keep_their_language_wherever_they_go() -> None:
+    planted = plant(60, language="de")
+    people = {"references": planted.references, "attributes": planted.attributes, "language": "de"}
+    captioners = check_captioners(
+        {"one": planted.predictions, "two": planted.predictions}, **people, image_ids=range(60)
+    )
+    first = captioners["one"]
+    part = check_captions(**first.columns(range(40)))
+    assert pickle.loads(pickle.dumps(first)) == first
+    for one in (part, captioners["two"], first.with_attributes(first.attributes), pickle.loads(pickle.dumps(first))):
+        assert one.language == "de"
+        assert "lächelnd" in one.words().tokens.words
+    shared = on_the_same_images({"one": first, "part": part})
+    assert [(len(one), one.language) for one in shared.values()] == [(40, "de")] * 2
+    assert first.mean_words == (first.words().model.lengths.mean(), first.words().human.lengths.mean())
+
+
+def test_english_is_what_it_was() -> None:
+    planted = vars(plant(60))
+    assert sway(**planted, language="en") == sway(**planted)
+    assert check_captions(**planted, language="en").language is None
+    assert "|tok:words|attribute:gender|task:coco_objects|" in sway(**planted, language="en")["signature"]
+
+
+def test_labels_and_metrics_that_count_take_a_language() -> None:
+    planted = vars(plant(80, language="ja"))
+    for name, entry in METRICS.items():
+        if not entry.of_images:
+            found = find_metric(name).measure(
+                **planted, language="ja", **find_metric(name).accepted({**FAST, "trials": 1})
+            )
+            assert "|tok:ja,sudachipy " in found.signature
+
+
+@pytest.mark.parametrize(
+    ("spoken", "given", "message"),
+    [
+        (
+            "de",
+            {"language": "fr"},
+            r"^predictions: \d+% of them name .* language 'fr', and at least 50% must; give the",
+        ),
+        ("de", {"language": "it"}, r"^language 'it' is unknown; choose one of de, en, es, fr, ja, zh, or give a JSON"),
+        ("ja", {}, r"^predictions are not split into words, .*: give language='ja' or language='zh'; split"),
+        (
+            "de",
+            {"language": "de", "attribute_lexicon": "race"},
+            r"^language 'de' has no words of 'race': give your own",
+        ),
+        ("de", {"language": "no.json"}, r"^language no.json cannot be read as JSON: "),
+    ],
+)
+def test_captions_in_another_language_are_refused_with_the_way_out(spoken, given, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        sway(**vars(plant(60, language=spoken)), **given)
+
+
+def test_a_language_is_given_where_captions_are_read() -> None:
+    captions = check_captions(**vars(plant(60)))
+    with pytest.raises(ValueError, match=r"^language 'de': the captions were read without it; give"):
+        sway(captions, language="de")
+    with pytest.raises(ValueError, match=r"^values must be 2 in language 'de', not 4"):
+        plant(60, values=4, language="de")
+
+
+def test_a_library_that_is_missing_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    planted = plant(60, language="de")
+    load_language.cache_clear()
+    monkeypatch.setitem(sys.modules, "simplemma", None)
+    with pytest.raises(
+        ValueError, match=r"^language 'de': .*simplemma.*: pip install 'captionbias\[languages\]' first"
+    ):
+        check_captions(**vars(planted), language="de")
+
+
+def letters(caption: str) -> list[str]:
+    return [letter for letter in caption if letter not in "。、"]
+
+
+def test_a_function_is_a_tokenizer() -> None:
+    planted = vars(plant(60))
+    ours = sway(**planted, tokenizer=split_words)
+    assert {**ours, "signature": ""} == {**sway(**planted), "signature": ""}
+    assert "|tok:split_words|" in ours["signature"]
+    with pytest.raises(ValueError, match="none of its words occurs"):
+        sway(**planted, tokenizer=lambda caption: [caption])
+    unsplit = vars(plant(60, language="ja"))
+    own = {
+        "attribute_lexicon": {"female": ["女性", "女の人", "少女"], "male": ["男性", "男の人", "少年"]},
+        "tokenizer": letters,
+    }
+    found = lic(**unsplit, **own, **FAST, trials=2)
+    assert found == lic(check_captions(**unsplit, unsplit=True), **own, **FAST, trials=2)
+    assert "|tok:letters|" in found["signature"]
+
+
+@pytest.mark.parametrize(
+    ("language", "caption", "marked"),
+    [
+        ("de", "Zwei Radfahrerinnen im Café: Frauen!", ["Radfahrerinnen", "Frauen"]),
+        ("ja", "ｶﾌｪで女の人とＷＯＭＡＮ、少女。", ["女の人", "少女"]),
+        ("zh", "一个小男孩和她", ["男孩", "她"]),
+    ],
+)
+def test_words_are_marked_where_they_are_written(language: str, caption: str, marked: list[str]) -> None:
+    (marks,) = find_marks([caption], load_lexicon(f"gender-{language}"), language)
+    assert [caption[start:end] for start, end, _ in marks] == marked
+
+
+def test_evidence_is_of_the_language() -> None:
+    captions = check_captions(**vars(plant(300, t_to_a=0.5, language="de")), language="de")
+    evidence = captions_behind({"nic": captions}, {}, {}, swayed={"nic": sway.measure(captions)})
+    assert {"female", "male", "tie"} <= {*evidence["labels"]}
+    texts, marks = evidence["texts"], evidence["marks"]
+    words = {
+        text[start:end]
+        for text, row in zip(texts, marks, strict=True)
+        for start, end in zip(row[::3], row[1::3], strict=True)
+    }
+    assert {"Frau", "Dame", "Radfahrerin", "Mann", "Krawatte"} <= words
+
+
+def test_the_command_line_takes_a_language(tmp_path: Path) -> None:
+    planted = plant(120, language="ja")
+    rows = zip(planted.predictions, planted.references, planted.attributes, strict=True)
+    records = [{"caption": said, "references": human, "gender": value} for said, human, value in rows]
+    (tmp_path / "all.json").write_text(json.dumps(records), encoding="utf-8")
+    given = ["measure", "sway", "--predictions", tmp_path / "all.json", "--references", tmp_path / "all.json"]
+    assert "tok:ja,sudachipy" in invoke(*given, "--language", "ja")
+    assert "give --language ja or --language zh" in refused(*given)
+
+
+@pytest.fixture
+def italian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of the guide."""
+    monkeypatch.setattr(library, "_OWN", {})
+    file = tmp_path / "it.json"
+    (content,) = re.findall(r"```json\n(.*?)```", EXTEND.read_text(encoding="utf-8"), re.DOTALL)
+    file.write_text(content, encoding="utf-8")
+    return file
+
+
+def test_a_language_of_ones_own_is_a_file(italian: Path) -> None:
+    people = {
+        "female": ["Una ragazza sorridente e bionda", "Due donne sedute", "Una signora stanca"],
+        "male": ["Un ragazzo sorridente e biondo", "Due uomini seduti", "Un signore stanco"],
+    }
+    labels = [label for _ in range(20) for label in people]
+    said = [
+        f"{people[label][row % 3]} con {['un cane', 'un orsacchiotto'][row % 4 > 1]}."
+        for row, label in enumerate(labels)
+    ]
+    given = {"predictions": said, "references": [[text, text.upper()] for text in said], "attributes": labels}
+    result = gender_error(**given, language=str(italian))
+    assert (result["error"], result["unnamed"]) == (0, 0)
+    name = re.search(r"\|tok:(it-\w{8}),simplemma [\d.]+\|attribute:gender-it\|", result["signature"])[1]
+    words = load_language("it").words
+    for woman, man in zip(*people.values(), strict=True):
+        assert words(woman)[2:] == words(man)[2:]
+    data = json.loads(italian.read_text(encoding="utf-8"))
+    for change, message in (
+        ({"splitter": "mecab"}, "splitter 'mecab' is none of simplemma, sudachipy, jieba"),
+        ({"lexicons": None}, "has no 'lexicons'"),
+        ({"lexicons": {"gender": {"female": []}}}, "is not built as docs/extend.md says: KeyError\\('groups'"),
+    ):
+        changed = {key: value for key, value in {**data, **change}.items() if value is not None}
+        italian.write_text(json.dumps(changed), encoding="utf-8")
+        with pytest.raises(ValueError, match=message):
+            gender_error(**given, language=str(italian))
+    data["forms"]["un"].append("uno")
+    italian.write_text(json.dumps(data), encoding="utf-8")
+    assert name not in gender_error(**given, language=str(italian))["signature"]
+    for taken, message in (("de.json", "'de' comes with the package"), ("xx.json", "no lemmas of it")):
+        with pytest.raises(ValueError, match=message):
+            gender_error(**given, language=str(shutil.copy(italian, italian.with_name(taken))))
