@@ -57,7 +57,7 @@ from captionbias.attackers.recipes import RECIPES, Recipe, Recurrent
 from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.workers import cores
 from captionbias.metrics import dbac as measure_dbac
-from captionbias.scores import lic as lic_of_captions
+from captionbias.scores.captions import lic as lic_of_captions
 from captionbias.synthetic import TASKS, plant
 from captionbias.text import Tokens, find_mentions, load_lexicon, mask_mentions, tokenize
 

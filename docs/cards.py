@@ -9,6 +9,7 @@ from textwrap import fill
 
 from captionbias.metrics import find_metric
 from captionbias.metrics.catalogue import METRICS, scores_of
+from captionbias.metrics.label_inputs import read_labels
 
 FOLDER = Path(__file__).parents[1] / "metrics"
 MADE = re.compile(r"(?<=<!-- from the code -->\n\n).*?(?=\n\n<!-- until here -->)", re.DOTALL)
@@ -16,9 +17,9 @@ ENTRY = re.compile(r"^    (\w[\w, ]*): (.*(?:\n     .*)*)", re.MULTILINE)
 ALIKE = re.compile(r"as `(\w+)` takes (?:it|them)\.")
 
 
-def section(metric: str, title: str) -> str:
-    """The text under a title of the metric's docstring."""
-    text = inspect.getdoc(find_metric(metric)) or ""
+def section(name: str, title: str) -> str:
+    """The text under a title of a metric's docstring, or of `read_labels`."""
+    text = inspect.getdoc(read_labels if name == read_labels.__name__ else find_metric(name)) or ""
     return text.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
 
 

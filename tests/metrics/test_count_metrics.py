@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import ba_mals, directional_ba, multi_directional_ba
 from captionbias.metrics.catalogue import bounds
-from captionbias.metrics.pair_counts import random_groups
+from captionbias.statistics.samples import random_groups
 from tests.metrics.by_definition import label_tables
 
 each = pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def test_a_heavy_tail_is_said():
 def test_a_side_without_unseen_captions_has_no_scores_of_them():
     captions = of_50_women_and_50_men(["P with a dog"], ["P with a dog"])
     captions["predictions"] = [f"{text} {image}" for image, text in enumerate(captions["predictions"])]
-    message = r"^in 2 of 2 trials all a_to_t human test captions .* have no value$"
+    message = r"^in 2 of 2 trials the attacker, .* has seen all a_to_t human test captions in training"
     with pytest.warns(CaptionBiasWarning, match=message):
         result = dbac(**captions, **FAST, directions=["a_to_t"], details=True)
     unseen = result["details"]["a_to_t"]["unseen"]
@@ -167,7 +167,7 @@ def test_captions_that_only_a_blind_attacker_has_seen_are_left_out_of_net_alone(
     dogs = [f"dog{number}" for number in range(100)]
     given = of_50_women_and_50_men([f"P with a {dog}" for dog in dogs], [f"P with a {dog}" for dog in dogs])
     options = {**FAST, "task_lexicon": {dog: [dog] for dog in dogs}, "directions": ["a_to_t"]}
-    with pytest.warns(CaptionBiasWarning, match="an attacker or of its blind control are also .* blind and net scores"):
+    with pytest.warns(CaptionBiasWarning, match="has seen all a_to_t model test captions in training"):
         result = dbac(**given, **options, details=True)
     details = result["details"]["a_to_t"]
     assert details["seen"] == {"m": 0, "h": 0, "m_net": 100, "h_net": 100}

@@ -126,9 +126,8 @@ def test_of_a_crossing_each_attribute_is_held_to_its_own_words():
         "attribute_lexicon 'race': none of its words occurs"
     )
     captions["attributes"][0] = "M, Unsure"
-    assert "1 of 60 images have it: leave these out, with keep=['Dark', 'Light'] where" in fault(
-        lic, captions, attribute_lexicon=BOTH
-    )
+    message = fault(lic, captions, attribute_lexicon=BOTH)
+    assert "1 of 60 images have it: leave these out, with keep=['F, Dark', 'F, Light', " in message
     assert "of 2 crossed attributes, and attribute_lexicon 'gender'" in fault(lic, captions)
 
 

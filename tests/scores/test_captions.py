@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from captionbias.scores import confidence, cross_entropy, leakage, lic
+from captionbias.scores.captions import confidence, cross_entropy, leakage, lic
 
 PROBABILITY = np.array([0.9, 0.4, 0.5, 0.2, 1.0])
 CORRECT = np.array([True, False, True, True, True])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.scores import number_sets
+from captionbias.scores.omega import number_sets
 from captionbias.text import Lexicon, find_mentions, load_lexicon, mask_mentions, named_labels, named_values, tokenize
 
 BOTH = load_lexicon(["gender", "race"])

@@ -21,7 +21,7 @@ from captionbias.metrics import Measurement, catalogue, dbac
 from captionbias.metrics.protocol import lexicon_name, preset_settings, vectors_name, whole_number
 from captionbias.metrics.verdicts import NOTHING, verdict
 from captionbias.progress import Watch
-from captionbias.scores import QUALITIES
+from captionbias.scores.captions import QUALITIES
 from captionbias.statistics.samples import Estimate
 from captionbias.text import load_lexicon
 

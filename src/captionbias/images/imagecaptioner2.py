@@ -9,31 +9,29 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from captionbias.arrays import Floats, Integers
+from captionbias.arrays import Floats
 from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split
 from captionbias.attackers.engine import run_trials
 from captionbias.captions import Captions, as_captions
 from captionbias.images.beside_captions import images_of
 from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
 from captionbias.metrics import add
-from captionbias.metrics.attacks import AttackPlan, AttackScores
-from captionbias.metrics.catalogue import PERCENT, SIDES, SIGNED_PERCENT, Score
+from captionbias.metrics.attacks import AttackPlan, AttackScores, compared_sides, percent, with_sides
+from captionbias.metrics.catalogue import SIDES, SIGNED_PERCENT, Score
 from captionbias.metrics.inputs import copies_of, number_classes, with_values
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import drawn_captions
 from captionbias.metrics.protocol import lexicon_name, preset_settings, whole_number
 from captionbias.progress import Progress
-from captionbias.scores import CAPTION_SCORES
-from captionbias.statistics.samples import Sample, bootstrap_samples, trial_rows
+from captionbias.scores.captions import CAPTION_SCORES
+from captionbias.statistics.samples import trial_rows
 from captionbias.text import LexiconSource, find_mentions, load_lexicon
+from captionbias.warnings import note
 
 if TYPE_CHECKING:
     from captionbias.images.reading import Images
 
 FORMS = {"": "confidence", "_leakage": "leakage", "_lic": "lic"}  # of Eq. 4, by the ends of their keys
-KEYS = {"m": "m", "h": "d"}  # the paper calls people's side D
-
 
 IMAGECAPTIONER2_2023: dict[str, Any] = {
     "judge": "sat",
@@ -51,7 +49,7 @@ PRESETS = {
 
 def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[Score]:
     key, main = f"imagecaptioner2{form}", not form
-    yield Score(
+    score = Score(
         key,
         f"ImageCaptioner2{name} x 100",
         1,
@@ -65,19 +63,11 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
         claim="image and caption together give {attribute} away" if main else "",
         task=key,
     )
-    for suffix, who in (("m", SIDES["m"]), ("d", SIDES["h"])):
-        yield Score(
-            f"{key}_{suffix}",
-            f"ImageCaptioner2{name} x 100, {who}",
-            1,
-            PERCENT,
-            f"Of 100: {what} after an image whose person is masked, a caption whose attribute words are masked, and "
-            f"the prompt. {chance}",
-            row=f"  {who}",
-            alone=main and suffix == "m",
-            human=suffix == "d",
-            in_tables=main,
-        )
+    meaning = (
+        f"Of 100: {what} after an image whose person is masked, a caption whose attribute words are masked, and the "
+        f"prompt. {chance}"
+    )
+    return with_sides(score, SIDES["h"], meaning, alone=main, in_tables=main)
 
 
 @metric(
@@ -141,7 +131,6 @@ def imagecaptioner2(
     every label cut to the rarest), and trains one judge a side, on the same images. One more person reads 0.
 
     Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
         images: one for each caption: what `captionbias.images.reading.read_images` takes (a folder, a file, a dataset,
             a sequence of paths, PIL images or pixels), or its `Images`. They are joined by their ids with captions that
             have these (from `read_captions`); with other captions they are in the same order.
@@ -159,36 +148,22 @@ def imagecaptioner2(
         answers: what each label is called in the answer, `{"female": "woman"}`; the label itself if it is not there.
         trials: judges trained a side; trial `t` draws, splits and trains with seed `seed + t`. A single one has no
             interval and no verdict.
-        attribute_lexicon: what is masked in captions: a built-in lexicon, a file or a mapping; see
-            `captionbias.text.load_lexicon`.
         details: add the nested entry `details`.
-        predictions, references, attributes, tasks, tokenizer, allow_unmasked: as `lic` takes them.
-        seed, bootstrap, cache, distributed, progress: as `lic` takes them.
+        predictions, references, attributes, tasks, tokenizer: as `lic` takes them.
+        attribute_lexicon, allow_unmasked, seed, bootstrap, cache, distributed, progress: as `lic` takes them.
 
     Returns:
         Floats and a `signature`. `imagecaptioner2_m`, `imagecaptioner2_d` in [0, 100] (Eq. 2: the mean probability of
         the true answer, here among the answers, so that chance has a level) and their difference `imagecaptioner2` in
         [-100, 100], above 0 when the captioner amplifies; the same of the other scores of Eq. 4,
         `imagecaptioner2_leakage` and `imagecaptioner2_lic`, and with the probability among all words, as Eq. 2 writes
-        P(A), `imagecaptioner2_raw`. For each of these `..._std` over trials, `..._trial_ci_low/high` (95%, over trials)
-        and `..._ci_low/high` (95%, over images and trials). With a side
-        absent its keys are too. `test_images`: how many are scored in a trial.
-
-    Raises:
-        ValueError: input that cannot be measured; the message names the argument, the first bad row and the way out.
+        P(A), `imagecaptioner2_raw`; intervals as of `lic`. With a side absent its keys are too. `test_images`: how many
+        are scored in a trial.
 
     Source: Bakr, Sun, Li and Elhoseiny 2023, Eq. 1, 2 and 4.
     """
     captions = as_captions(captions, predictions, references, attributes, tasks)
-    preset, settings = preset_settings(
-        "imagecaptioner2",
-        preset,
-        judge=judge,
-        epochs=epochs,
-        trials=trials,
-        tokenizer=tokenizer,
-        attribute_lexicon=attribute_lexicon,
-    )
+    preset, settings = preset_settings("imagecaptioner2", **locals())
     if settings["epochs"] is not None:
         settings["epochs"] = whole_number("epochs", settings["epochs"], least=1)
     notes: list[str] = []
@@ -222,7 +197,8 @@ def imagecaptioner2(
     scored = {side: _scores(plan.trials[side], answered, len(captions)) for side in plan.trials}
     if settings["trials"] < 2:
         note(notes, "trials: another judge would answer otherwise; a single one has no interval and no verdict")
-    samples = _samples(scored, settings["trials"], bootstrap if settings["trials"] > 1 else 0, seed, copies)
+    of_sides = {f"imagecaptioner2{form}": (form, scored) for form in (*FORMS, "_raw")}
+    samples = compared_sides(of_sides, bootstrap if settings["trials"] > 1 else 0, seed, copies)
     return Scores(
         samples,
         {"test_images": float(np.mean([len(trial.test) for trial in queue]))},
@@ -275,36 +251,13 @@ def _judged_images(images: Any, masks: Any, form: str, fill: str, captions: Capt
 
 
 def _scores(columns: Sequence[Sequence[Trial]], answered: Mapping[Trial, TrialScores], images: int) -> AttackScores:
-    def percent(name: str) -> Any:
-        return lambda log_probability, correct: 100 * CAPTION_SCORES[name](log_probability, correct)
-
-    qualities = {form: percent(name) for form, name in FORMS.items()}
+    qualities = {form: percent(CAPTION_SCORES[name]) for form, name in FORMS.items()}
     scored = AttackScores.of(columns, answered, qualities, np.arange(images))
     unnormalised = {
         trial: replace(scores, log_probability=cast(Floats, scores.raw)) for trial, scores in answered.items()
     }
-    raw = AttackScores.of(columns, unnormalised, {"_raw": percent("confidence")}, np.arange(images))
+    raw = AttackScores.of(columns, unnormalised, {"_raw": percent(CAPTION_SCORES["confidence"])}, np.arange(images))
     return replace(scored, sums=scored.sums | raw.sums)
-
-
-def _samples(
-    scored: Mapping[str, AttackScores], trials: int, replicates: int, seed: int, copies: Integers | None
-) -> dict[str, Sample]:
-    """Every score of each side, and M minus D where there are both."""
-
-    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        return {
-            f"imagecaptioner2{form}_{KEYS[side]}": scores.means(form, multiplicity)
-            for side, scores in scored.items()
-            for form in scores.sums
-        }
-
-    images = next(iter(scored.values())).counts.shape[1]
-    samples = bootstrap_samples(quantities, images, trials, replicates, seed, copies=copies)
-    if len(scored) == 1:
-        return samples
-    names = [key.removesuffix("_m") for key in samples if key.endswith("_m")]
-    return {name: samples[f"{name}_m"] - samples[f"{name}_d"] for name in names} | samples
 
 
 add(imagecaptioner2)

@@ -2,31 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.metrics.inputs import NO_TASKS
 from captionbias.metrics.label_inputs import ImageLabels, Named
-from captionbias.metrics.notes import note
-from captionbias.metrics.pair_counts import PairCounts, in_parts
 from captionbias.scores.cooccurrence import association, change
+from captionbias.warnings import note
 
 Expand = Callable[[Flags], Flags]
 CONDITIONS = {"a_to_t": np.s_[:-1, -1:], "t_to_a": np.s_[-1:, :-1]}  # where what is conditioned on has its totals
 
+ROWS_AT_ONCE = 10_000
+
+
+def in_parts(rows: int, at_once: int = ROWS_AT_ONCE) -> Iterator[slice]:
+    """Slices that cover so many rows, a part at a time: products of all rows would not fit into memory."""
+    return (slice(start, min(start + at_once, rows)) for start in range(0, rows, at_once))
+
+
+class PairCounts:
+    """Rows with each pair of a label on the left and one on the right, by the group of the row's image."""
+
+    def __init__(self, groups: Integers, left: int, right: int) -> None:
+        self._group = groups
+        self._shape = left, right
+        self._cells: list[Integers] = []
+        self._groups: list[Integers] = []
+
+    def add(self, image: Integers, left: Flags, right: Flags) -> None:
+        """Count rows: the image of each, `(rows,)`, and its labels, `(rows, left)` and `(rows, right)`."""
+        row, column = np.nonzero(right)
+        for label, flags in enumerate(left.T):
+            both = flags[row]
+            self._cells.append(label * self._shape[1] + column[both])
+            self._groups.append(self._group[image[row[both]]])
+
+    @cached_property
+    def _counts(self) -> Any:
+        """How often each group has each pair: sparse, `(pairs, groups)`."""
+        cells, groups = np.concatenate(self._cells), np.concatenate(self._groups)
+        return sparse(np.ones(len(cells)), (cells, groups), (int(np.prod(self._shape)), int(self._group.max()) + 1))
+
+    def of(self, multiplicity: Floats | None = None) -> Floats:
+        """The counts with group `g` drawn `multiplicity[g, r]` times (None: once): `(left, right, replicates)`."""
+        flat = self._counts.sum(axis=1)[:, None] if multiplicity is None else self._counts @ multiplicity
+        return np.asarray(flat, np.float64).reshape(*self._shape, -1)
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of a value and a task in the data and in predictions, of each direction that has predictions.
-
-    A row is an image, or one of its captions: from A to T the image's attribute value with the task named, from T to A
-    the value named with the image's task. The last row and column of each table are totals.
-    """
+    """Pairs of a value and a task in the data and in predictions, of each direction that has predictions. A row is an
+    image or a caption: from A to T its image's value with the task named, from T to A the value named with its image's
+    task. The last row and column of each table are totals."""
 
     attributes: tuple[str, ...]
     tasks: tuple[str, ...]
@@ -86,20 +119,11 @@ class Pairs:
         return deltas
 
     def table(self, parts: Mapping[str, Floats]) -> dict[str, list[dict[str, Any]]]:
-        """One row a pair in each direction, the largest shares first; what is undefined is None.
-
-        `parts`: `amplification()` or `changes()`, of which a pair's share is its part over the number of pairs.
-        """
+        """One row a pair in each direction, of `amplification()` or `changes()`, the largest shares first."""
         tables = {}
         for name, amplified in parts.items():
             shares = amplified[:, :, 0] / np.count_nonzero(~np.isnan(amplified))
-            columns = {"share": shares, **self._columns(name)}
-            order = np.argsort(-np.nan_to_num(np.abs(shares), nan=-1.0), axis=None, kind="stable")
-            tables[name] = [
-                {"attribute": self.attributes[value], "task": self.tasks[task]}
-                | {column: plain_number(cells[value, task]) for column, cells in columns.items()}
-                for value, task in zip(*np.unravel_index(order, shares.shape), strict=True)
-            ]
+            tables[name] = pair_rows(self.attributes, self.tasks, {"share": shares, **self._columns(name)})
         return tables
 
     def _columns(self, direction: str) -> dict[str, Any]:
@@ -123,10 +147,15 @@ class Pairs:
         return np.asarray(table[np.ix_(*(np.append(numbers, -1) for numbers in self.kept))])
 
 
-def plain_number(value: Any) -> int | float | None:
-    """An array's entry as Python's number; None where it is undefined."""
-    number: int | float = value.item()
-    return None if number != number else number
+def pair_rows(attributes: Sequence[str], tasks: Sequence[str], columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One row a pair, of columns `(values, tasks)`, the largest `share` first; what is undefined is None."""
+    shares = columns["share"]
+    order = np.argsort(-np.nan_to_num(np.abs(shares), nan=-1.0), axis=None, kind="stable")
+    return [
+        {"attribute": attributes[value], "task": tasks[task]}
+        | {name: None if np.isnan(cells[value, task]) else cells[value, task].item() for name, cells in columns.items()}
+        for value, task in zip(*np.unravel_index(order, shares.shape), strict=True)
+    ]
 
 
 def data_source(labels: ImageLabels) -> dict[str, str]:
@@ -135,10 +164,7 @@ def data_source(labels: ImageLabels) -> dict[str, str]:
 
 
 def count_pairs(rows: Named, groups: Integers, tasks: int, expand: Expand, totals: bool = False) -> PairCounts:
-    """Rows with each pair of a value and a task, `expand` making flags of so many `tasks` of those of the rows.
-
-    `totals`: a column more on the left for rows with any value or task, and on the right for all rows.
-    """
+    """Rows with each pair of a value and a task, `expand`ed; `totals`: a last column of rows with any, and of all."""
     counts = PairCounts(groups, rows.attributes.shape[1] + totals, tasks + totals)
     for part in in_parts(len(rows.image)):
         values, named = rows.attributes[part], expand(rows.tasks[part])

@@ -13,8 +13,11 @@ from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.attackers.base import Fitted, Trial, TrialScores
 from captionbias.attackers.registry import Attacker
 from captionbias.metrics.catalogue import PERCENT, SIDES, Score
-from captionbias.metrics.notes import note
 from captionbias.scores.captions import Quality
+from captionbias.statistics.samples import Sample, bootstrap_samples
+from captionbias.warnings import note
+
+KEYS = {"m": "m", "h": "d"}  # papers call people's side D
 
 
 def with_sides(score: Score, data: str, meaning: str, alone: bool = False, **also: Any) -> Iterator[Score]:
@@ -59,8 +62,7 @@ class AttackPlan:
 
 @dataclass(frozen=True, eq=False)
 class Attacks:
-    """What trained attackers leave to a metric's views: what those of `lic`, or of each direction of `dbac`, were
-    trained on, how, and of each direction what its trials compare, a `Direction`."""
+    """What trained attackers leave to a metric's views: their plans and, of DBAC, each `Direction` by its name."""
 
     plans: dict[str, AttackPlan]
     attacker: Attacker
@@ -85,11 +87,8 @@ class AttackScores:
         units: Integers,
         kept: Mapping[Trial, Flags] | None = None,
     ) -> AttackScores:
-        """Score captions by each of the `qualities`.
-
-        `columns`: trials of each column of captions, one a seed. `units`: of each row of a trial's captions, `(rows,)`.
-        `kept`: which test captions of a trial count; all when None.
-        """
+        """Score captions by each of the `qualities`. `columns`: trials of each column of captions, one a seed. `units`:
+        of each row of a trial's captions. `kept`: which test captions of a trial count; all when None."""
         trials = [trial for of_one_seed in zip(*columns, strict=True) for trial in of_one_seed]
         flags = [kept[trial] if kept else np.ones(len(trial.test), bool) for trial in trials]
         rows = np.concatenate([np.full(of_trial.sum(), number) for number, of_trial in enumerate(flags)])
@@ -106,10 +105,7 @@ class AttackScores:
         return cls(sums, matrix(np.ones(len(rows))), len(columns))
 
     def means(self, name: str, multiplicity: Floats) -> Floats:
-        """The mean over captions and columns in each trial and replicate: shape `(trials, replicates)`.
-
-        nan where a column has no caption. `multiplicity`: how often each unit counts, `(units, replicates)`.
-        """
+        """The mean over captions and columns in each trial and replicate, `(trials, replicates)`, or nan."""
         with np.errstate(invalid="ignore"):
             per_training = (self.sums[name] @ multiplicity) / (self.counts @ multiplicity)
         return np.asarray(per_training.reshape(-1, self.columns, multiplicity.shape[1]).mean(axis=1))
@@ -131,11 +127,32 @@ class AttackScores:
         return np.asarray(per_training.reshape(-1, self.columns).sum(axis=1))
 
 
-def seen_in_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:
-    """Which test captions of each trial are also, word for word, in its training split: shape `(test captions,)`.
+def percent(quality: Quality) -> Quality:
+    """The quality of 100."""
+    return lambda log_probability, correct: 100 * quality(log_probability, correct)
 
-    Examples that several trials share are numbered once.
-    """
+
+def compared_sides(
+    scores: Mapping[str, tuple[str, Mapping[str, AttackScores]]], replicates: int, seed: int, copies: Integers | None
+) -> dict[str, Sample]:
+    """`<key>_m`, `<key>_d` and, first, their difference `<key>`, of each key's quality and the sides that have it."""
+
+    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
+        return {
+            f"{key}_{KEYS[side]}": of_side.means(name, multiplicity)
+            for key, (name, sides) in scores.items()
+            for side, of_side in sides.items()
+        }
+
+    one = next(of_side for _, sides in scores.values() for of_side in sides.values())
+    trainings, images = one.counts.shape
+    samples = bootstrap_samples(quantities, images, trainings // one.columns, replicates, seed, copies=copies)
+    both = [key for key, (_, sides) in scores.items() if len(sides) > 1]
+    return {key: samples[f"{key}_m"] - samples[f"{key}_d"] for key in both} | samples
+
+
+def seen_in_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:
+    """Which test captions of each trial are also, word for word, in its training split: `(test captions,)`."""
     numbers = {
         examples: np.unique(examples.tokens.fingerprints(), return_inverse=True)[1].reshape(-1)
         for examples in {trial.examples for trial in trials}
@@ -144,16 +161,21 @@ def seen_in_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:
     return {trial: np.isin(number[trial.test], number[trial.train]) for trial, number in sides}
 
 
-def note_without_unseen(side: str, lacking: Flags, notes: list[str], net: bool = False) -> None:
-    """Note in how many of a side's trials, flags `(trials,)`, there is nothing unseen to score; `net`: nothing that is
-    unseen by the blind attacker too."""
+def note_without_unseen(side: str, lacking: Flags, notes: list[str]) -> None:
+    """Note in how many of a side's trials, flags `(trials,)`, there is nothing unseen to score."""
     if lacking.any():
-        rest = "have no value" if lacking.all() else "are those of the other trials"
-        whose, of = (
-            ("an attacker or of its blind control", "blind and net scores") if net else ("an attacker", "scores")
-        )
         note(
             notes,
-            f"in {lacking.sum()} of {len(lacking)} trials all {side} test captions of {whose} are also in its training "
-            f"split; the details' {of} of unseen captions {rest}",
+            f"in {lacking.sum()} of {len(lacking)} trials the attacker, or its blind control, has seen all {side} test "
+            "captions in training; the details' unseen scores, or those of blind and net, are without these trials",
+        )
+
+
+def note_single_training(neural: bool, trials: int, notes: list[str]) -> None:
+    """One training of a neural attacker says nothing of the next, whose weights begin elsewhere."""
+    if neural and trials == 1:
+        note(
+            notes,
+            "trials=1: intervals do not contain how much neural attackers differ from training to training; take "
+            "three or more",
         )

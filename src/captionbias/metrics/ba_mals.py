@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics.amplified_pairs import Expand, count_pairs, plain_number
+from captionbias.metrics.amplified_pairs import Expand, PairCounts, count_pairs, pair_rows
 from captionbias.metrics.catalogue import SIGNED, Score
 from captionbias.metrics.inputs import named_in
-from captionbias.metrics.label_inputs import ImageLabels, Named, PairInputs, check_whole, read_labels, takes
+from captionbias.metrics.label_inputs import ImageLabels, Named, check_whole, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.pair_counts import PairCounts
 from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import whole_number
 from captionbias.scores.cooccurrence import mals, shares
 from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import Lexicon, load_lexicon
 from captionbias.text.function_words import FUNCTION_WORDS
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 @metric(
@@ -45,7 +41,7 @@ if TYPE_CHECKING:
     ],
 )
 @against_a_person
-@takes(PairInputs)
+@takes()
 def ba_mals(
     captions: Captions | None = None,
     /,
@@ -57,7 +53,7 @@ def ba_mals(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-    **inputs: Unpack[PairInputs],
+    **inputs: Any,
 ) -> Scores:
     """Bias amplification as the growth of each task's share of its likelier attribute value.
 
@@ -66,8 +62,6 @@ def ba_mals(
     tells no directions, and a task that leans to nobody cannot count.
 
     Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
-        predictions: `n` model captions.
         references: `n` lists of human captions, each of which counts.
         attributes: `n` labels, `n` lists of labels, or a 0/1 array `(n, values)`; with captions they are checked, and
             what captions name counts.
@@ -76,7 +70,7 @@ def ba_mals(
         predicted_tasks: without captions, the predicted tasks; `tasks` when None.
         training_attributes, training_tasks: without captions, the labels of the images whose lean is amplified; those
             of these images when None.
-        **inputs: words, as `read_labels` takes them.
+        predictions, attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
         words: take for tasks the frequent words of the human captions, as LIC's paper does, instead of `task_lexicon`.
         most_frequent: with `words`, how many of the most frequent nouns, verbs, adjectives and adverbs.
         at_least: with `words`, in how many human captions a word occurs with each attribute value.
@@ -84,8 +78,7 @@ def ba_mals(
         details: add the nested entry `details`, with each pair's counts, shares and part in the score.
 
     Returns:
-        `ba_mals` in [-1, 1], above 0 when predictions amplify, `ba_mals_human` of one more person and `ba_mals_excess`,
-        in [-2, 2], the captioner's beyond that; each with `..._ci_low/high` (95%, over images);
+        `ba_mals` in [-1, 1], with `..._human` and `..._excess`; each with `..._ci_low/high` (95%, over images);
         `tasks_ba_mals`: how many tasks count; `undefined_pairs_ba_mals`: pairs whose task occurs with no value, in the
         data or the predictions; `signature`.
 
@@ -127,8 +120,8 @@ def ba_mals(
     counted = int(_defined_tasks(parts).sum())
     if not counted:
         raise ValueError(
-            "tasks: none occurs with an attribute value in the data and in the predictions, so there is nothing to "
-            "compare; give more images, or the words that these captions use as lexicons"
+            "tasks: none occurs with an attribute value in the data and in the predictions, nothing to compare; give "
+            "more images, or the captions' words as lexicons"
         )
     return Scores(
         bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
@@ -146,13 +139,9 @@ def ba_mals(
 
 
 def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: int, at_least: int) -> Lexicon:
-    """A lexicon of one word a label.
-
-    Of the `most` most frequent words of the human captions the nouns, verbs, adjectives and adverbs (all but English
-    function words) that occur in `at_least` captions with each of the lexicon's labels; none of the lexicon's words.
-
-    Source: Hirota et al. 2022, supplement: 1,000 and 100.
-    """
+    """A lexicon of one word a label: of the `most` most frequent words of the human captions, without the lexicon's and
+    English function words, those that are in `at_least` captions with each of the lexicon's labels. Source: Hirota et
+    al. 2022, supplement: 1,000 and 100."""
     if captions.language:
         raise ValueError("words: which words are no function words is known of English only; give task_lexicon instead")
     tokens = captions.words(tokenizer).human
@@ -184,8 +173,7 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
 def data_and_predictions(
     labels: ImageLabels, groups: Integers, tasks: int, expand: Expand = np.asarray
 ) -> tuple[PairCounts, PairCounts]:
-    """Pairs in the data, of other images if these say which way tasks lean, and in the predictions; what is not
-    predicted is taken to be as shown."""
+    """Pairs in the training data, else the data, and in predictions, where what is not predicted is as shown."""
     shown, training = labels.shown, labels.training
     values, named = labels.predicted_attributes, labels.predicted_tasks
     predictions = Named(
@@ -211,17 +199,11 @@ def _table(labels: ImageLabels, known: Floats, predicted: Floats, parts: Floats)
     """One row a pair that occurs in the data, the largest parts of the score first; what is undefined is None."""
     occurring = np.flatnonzero(known.sum(axis=(0, 2)))
     known, predicted, parts = (table[:, occurring, 0] for table in (known, predicted, parts))
-    shares_known, shares_predicted = shares(known), shares(predicted)
-    order = np.argsort(-np.nan_to_num(np.abs(parts), nan=-1.0), axis=None, kind="stable")
-    return [
-        {
-            "attribute": labels.attributes[value],
-            "task": labels.tasks[occurring[task]],
-            "count": int(known[value, task]),
-            "predicted_count": int(predicted[value, task]),
-            "probability": float(shares_known[value, task]),
-            "predicted_probability": plain_number(shares_predicted[value, task]),
-            "share": plain_number(parts[value, task]),
-        }
-        for value, task in zip(*np.unravel_index(order, parts.shape), strict=True)
-    ]
+    columns = {
+        "count": known.astype(np.int64),
+        "predicted_count": predicted.astype(np.int64),
+        "probability": shares(known),
+        "predicted_probability": shares(predicted),
+        "share": parts,
+    }
+    return pair_rows(labels.attributes, [labels.tasks[task] for task in occurring], columns)

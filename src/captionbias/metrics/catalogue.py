@@ -93,10 +93,7 @@ def register(entry: MetricEntry) -> None:
 
 
 def person_scores(score: Score) -> Iterable[Score]:
-    """What else there is of a score of captions: of one more person, and the captioner's beyond that.
-
-    With more than one human caption an image, a verdict goes by the latter, see `superseded`.
-    """
+    """Of a score of captions that of one more person and the captioner's beyond it, by which verdicts go."""
     low, high = score.bounds
     yield replace(
         score,

@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Integers
+from captionbias.arrays import Integers
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics import inputs
-from captionbias.metrics.attacks import Attacks, note_without_unseen
+from captionbias.metrics.attacks import Attacks, note_single_training, note_without_unseen
 from captionbias.metrics.catalogue import DIRECTIONS, NET, POSITIVE, SIDES, SIGNED, Score
-from captionbias.metrics.dbac_direction import Direction, a_to_t, plan_direction, t_to_a
-from captionbias.metrics.dbac_sources import direction_sources
+from captionbias.metrics.dbac_direction import INVERSE, Direction, a_to_t, plan_direction, t_to_a
+from captionbias.metrics.dbac_sources import Sources
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.notes import note, note_single_training
 from captionbias.metrics.pairing import PAIRINGS, pairings
 from captionbias.metrics.person import spread_of_people
 from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings
 from captionbias.progress import Progress
-from captionbias.scores import QUALITIES
+from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import BLIND
 from captionbias.statistics.samples import Sample, bootstrap_samples, trial_rows
 from captionbias.text import LexiconSource, find_mentions, load_lexicon, mask_both, named_values
+from captionbias.warnings import note
 
 if TYPE_CHECKING:
     from torch import nn
@@ -205,14 +205,12 @@ def dbac(
     image with one human caption of it.
 
     Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
         references: `n` lists of human captions; None to measure the captioner alone.
         tasks: `n` lists of tasks that the images show; when None, those named in the image's other human captions than
             the one that a trial scores.
         preset: `dbac-2026` (or `papers`), the paper's attackers; `dbac-2026-published`, with its pairing, tokenizer and
             task words, for comparison with published numbers only; `fast`, the convex attacker.
         directions: `a_to_t`, `t_to_a` or both.
-        trials: attackers trained a side and direction; trial `t` splits and trains with seed `seed + t`.
         quality: `confidence`, `accuracy` or `inverse_cross_entropy`.
         bayes: False leaves the weights out of the published score, as in the paper's Table 3.
         pairing: `held-out`: each trial draws one human caption of each image; `every-caption`: each human caption is a
@@ -221,27 +219,22 @@ def dbac(
         task_lexicon: task words, likewise.
         allow_unmasked: measure although labels are no values of `attribute_lexicon`, or, of A to T, none of its words
             occurs.
-        join_references: where the captioner writes longer captions than people, join as many human captions of an image
-            into one as make them as long; those to spare still say what the image shows. Images with too few are left
-            out.
+        join_references: as `lic` takes it; captions to spare still say what the image shows.
         details: add the nested entry `details`. `drawn` holds the number of each image's human caption in each trial
             (of the joined ones, if they are). For each direction its `seen` says what percent of each side's test
             captions are also in the training split (`m_net`, `h_net`: in its own or the blind attacker's), and its
             `unseen` holds the scores and the omegas over the others, and how many those are. Blind and net are there
             over captions that neither attacker has seen, so net is not the difference of matched and blind.
         predictions, attributes, encoder, model, precision, attribute_lexicon: as `lic` takes them.
-        alignment, vectors, delta, vocabulary, tokenizer: as `lic` takes them.
+        alignment, vectors, delta, vocabulary, tokenizer, trials: as `lic` takes them.
         seed, bootstrap, cache, distributed, keep_attackers, progress: as `lic` takes them.
 
     Returns:
-        Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched`, `dbac_d_blind` and `dbac_d_prior`
-        (the published score with a perfect attacker: its weights alone), in (-1, 1), and `dbac_d_net`, in (-2, 2), each
-        with `..._std` over trials,
-        `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). For each side
-        `s` (m, h): `omega_s_d` and `omega_s_d_matched`, `mean_quality_s_d` and `mean_weight_s_d`, `test_captions_s_d`
-        and what they count as under either weight, `effective_sample_s_d` and `effective_sample_matched_s_d`, and
-        `coverage_s_d`, the share of them that name something named on both sides. With a side absent only the other's
-        published omega and its parts.
+        Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched`, `dbac_d_blind`, `dbac_d_prior` and
+        `dbac_d_net`, each with intervals as of `lic`. For each side `s` (m, h): `omega_s_d` and `omega_s_d_matched`,
+        `mean_quality_s_d` and `mean_weight_s_d`, `test_captions_s_d` and what they count as under either weight,
+        `effective_sample_s_d` and `effective_sample_matched_s_d`, and `coverage_s_d`, the share of them that name
+        something named on both sides. With a side absent only the other's published omega and its parts.
 
     Source: Nair, Tokas and Kerner 2026, Eq. 5 to 9; held-out pairing, matched, blind and net DBAC are this project's
     own.
@@ -259,21 +252,7 @@ def dbac(
     (0.0, 0.0)
     """
     captions = as_captions(captions, predictions, references, attributes, tasks)
-    preset, settings = preset_settings(
-        "dbac",
-        preset,
-        encoder=encoder,
-        trials=trials,
-        quality=quality,
-        alignment=alignment,
-        vectors=vectors,
-        delta=delta,
-        tokenizer=tokenizer,
-        attribute_lexicon=attribute_lexicon,
-        task_lexicon=task_lexicon,
-        pairing=pairing,
-        controls=controls,
-    )
+    preset, settings = preset_settings("dbac", **locals())
     _check_choices(directions, settings)
     attacker = find_attacker(settings["encoder"], precision, model, cache)
     notes: list[str] = []
@@ -302,7 +281,9 @@ def dbac(
     rows: dict[str, Any] = {}
     for name, question in questions.items():
         direction = question.answered(answers, settings["quality"], bayes)
-        sources = direction_sources(direction, notes) if details else None
+        sources = Sources.of(direction) if details and direction.quality != INVERSE else None
+        if details and not sources:
+            notes.append(f"{name}: quality {INVERSE} is not a sum over captions, so there is no table of sources")
         compared = sources.quantities if sources else lambda drawn, _, direction=direction: direction.quantities(drawn)
         samples |= bootstrap_samples(compared, len(captions), trials, bootstrap, seed, overlap, captions.copies)
         facts |= direction.facts()
@@ -361,8 +342,7 @@ def dbac(
 def _spread(
     captions: Captions, directions: Sequence[str], seed: int, options: Mapping[str, Any], notes: list[str]
 ) -> dict[str, float]:
-    """How far from 0 one more person would read net in 19 of 20 cases: by people drawn from the references in the
-    captioner's place, with one trial of the convex attacker each."""
+    """How far from 0 one more person reads net in 19 of 20 cases, by one trial of the convex attacker each."""
     keys = [f"dbac_{direction}_net" for direction in directions]
     quick = {"preset": "fast", "alignment": "constant", "trials": 1, "bootstrap": 0, "progress": False}
     try:
@@ -382,10 +362,7 @@ def plan_dbac(
     notes: list[str],
     others: Sequence[Sequence[str]] = (),
 ) -> dict[str, Direction]:
-    """Pair, mask, align, split: each direction with what its attackers are trained on.
-
-    `others`: of each image human captions that are not scored and only say what it shows.
-    """
+    """Pair, mask, align, split. `others`: human captions of each image that only say what it shows."""
     lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
     if shared := sorted(lexicons["attribute"].words & lexicons["task"].words):
         named_twice = ", ".join(map(repr, shared))
@@ -403,7 +380,6 @@ def plan_dbac(
         inputs.check_tasks_named(named["task"], lexicons["task"])
         questions["a_to_t"] = a_to_t(words, classes, values, named["task"], lexicons["task"].labels, paired)
     if "t_to_a" in directions:
-        inputs.note_crossing_named(named["attribute"], lexicons["attribute"], notes)
         said, tasks = inputs.with_others(words, named["task"], others, lexicons["task"], settings["tokenizer"])
         shown, names = inputs.shown_tasks(captions, said, tasks, lexicons["task"], notes)
         by_pairing = inputs.shown_by_pairing(captions, said, tasks, shown, paired, notes)
@@ -450,13 +426,8 @@ def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str)
 def _seen(direction: Direction, notes: list[str]) -> dict[str, Any]:
     """What percent of each side's test captions are also in the training split, and the scores of the others."""
     seen = direction.seen()
-    without: dict[str, Flags] = {}
-    for form, of_sides in seen.items():
-        for side, trials in of_sides.items():
-            lacking = np.array([flags.all() for flags in trials])
-            if (lacking & ~without.setdefault(side, np.zeros_like(lacking))).any():
-                note_without_unseen(f"{direction.name} {NAMES[side]}", lacking, notes, net=bool(form))
-            without[side] = lacking
+    for side, trials in list(seen.values())[-1].items():  # the last form's attackers have seen all that the others have
+        note_without_unseen(f"{direction.name} {NAMES[side]}", np.array([flags.all() for flags in trials]), notes)
     return {
         "seen": {
             f"{side}{form}": 100 * float(np.concatenate(trials).mean())
@@ -480,14 +451,13 @@ def _note_weak_samples(direction: str, facts: Mapping[str, float], notes: list[s
     for side, name in NAMES.items():
         captions = facts.get(f"test_captions_{side}_{direction}", 0.0)
         kinds = {"published": "effective_sample", "matched": "effective_sample_matched"}
-        samples = {kind: facts.get(f"{key}_{side}_{direction}", captions) for kind, key in kinds.items()}
-        weak = [f"{sample:,.0f} ({kind})" for kind, sample in samples.items() if sample < SMALL_SHARE * captions]
-        if weak:
-            note(
-                notes,
-                f"{direction}: weighted, the {captions:,.0f} {name} test captions count as {' and '.join(weak)}; a few "
-                "rare ones decide the score",
-            )
+        for kind, key in kinds.items():
+            if (sample := facts.get(f"{key}_{side}_{direction}", captions)) < SMALL_SHARE * captions:
+                note(
+                    notes,
+                    f"{direction}: weighted, the {captions:,.0f} {name} test captions count as {sample:,.0f} ({kind}); "
+                    "a few rare ones decide the score",
+                )
         if (coverage := facts.get(f"coverage_{side}_{direction}", 1.0)) < SMALL_COVERAGE:
             note(
                 notes,

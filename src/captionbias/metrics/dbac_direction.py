@@ -16,8 +16,18 @@ from captionbias.captions import Words
 from captionbias.metrics.attacks import AttackPlan, seen_in_training
 from captionbias.metrics.inputs import task_counts
 from captionbias.metrics.pairing import Pairing
-from captionbias.scores import QUALITIES, normalized_difference, number_sets
-from captionbias.scores.omega import BLIND, MATCHED, NOT_SHOWN, Omega, Side, Table, Tested
+from captionbias.scores.captions import QUALITIES
+from captionbias.scores.omega import (
+    BLIND,
+    MATCHED,
+    NOT_SHOWN,
+    Omega,
+    Side,
+    Table,
+    Tested,
+    normalized_difference,
+    number_sets,
+)
 from captionbias.statistics.samples import known_means
 from captionbias.text import Tokens
 
@@ -42,11 +52,8 @@ class Design:
         return len(self.pairing.seeds)
 
     def only(self, chosen: Mapping[str, Sequence[Flags]]) -> Design:
-        """With these test captions of each trial alone, flags `(test captions,)`, as though they were all.
-
-        What a caption names then weighs by its frequency among the captions kept, of all the design's trials together;
-        what an image shows still weighs by its frequency among all images. A side of which nothing is kept is left out.
-        """
+        """With these test captions of each trial alone, as though they were all: what is named weighs by its frequency
+        among them, what an image shows still by that among all images. A side of which nothing is kept is left out."""
         captions, tested = {}, {}
         for side, flags in chosen.items():
             rows = [trial.rows[which] for trial, which in zip(self.tested[side], flags, strict=True)]
@@ -61,10 +68,8 @@ class Design:
         return replace(self, captions=captions, tested=tested)
 
     def named_on_both_sides(self, multiplicity: Floats, names: int) -> tuple[Floats | None, Flags | None]:
-        """The frequencies that matched DBAC weighs to, and which named numbers occur on both sides.
-
-        Those of both sides together; of the human captions alone where every one of them is a row of its own.
-        """
+        """The frequencies that matched DBAC weighs to, those of both sides together, or of the human captions where
+        every one is a row of its own; and which named numbers occur on both sides."""
         if len(self.captions) < 2:
             return None, None
         present = [np.bincount(side.named, minlength=names) > 0 for side in self.captions.values()]
@@ -128,10 +133,8 @@ class Direction:
     def quantities(
         self, multiplicity: Floats, also: Callable[[int, dict[str, Omega]], None] = lambda *_: None
     ) -> dict[str, Floats]:
-        """The scores and omegas by their keys, `(trials, replicates)` each; a prior `(designs, replicates)`.
-
-        `also` is called with each trial's number and both sides' omegas.
-        """
+        """The scores and omegas by their keys, `(trials, replicates)` each; a prior `(designs, replicates)`. `also` is
+        called with each trial's number and both sides' omegas."""
         trials = []
         for number, of_trial in enumerate(self.omegas(multiplicity)):
             trials.append(self._scores(of_trial))
@@ -172,8 +175,7 @@ class Direction:
         }
 
     def seen(self) -> dict[str, dict[str, list[Flags]]]:
-        """Which test captions of each side and trial its attacker has seen in training, flags `(test captions,)`; with
-        controls, as `_net`, which it or the blind one has."""
+        """Which test captions each side's attackers have seen in training, and as `_net`, they or the blind ones."""
         by = {}
         for attacker, plan in self.plans.items():
             flags = seen_in_training(list(plan))
@@ -184,12 +186,9 @@ class Direction:
         return seen
 
     def unseen(self, seen: Mapping[str, Mapping[str, Sequence[Flags]]]) -> dict[str, float]:
-        """The scores and both sides' omegas over test captions that are not `seen`, and how many those are.
-
-        Net, and blind with it, are over those that the blind attacker has not seen either: captions that differ in
-        masked words alone are one to it, so it has seen more, and net compares two attackers that have both to
-        generalise, on the same captions. So net is not the difference of this matched and this blind score.
-        """
+        """The scores and both sides' omegas over test captions that are not `seen`, and how many those are. Blind and
+        net are over those that the blind attacker has not seen either: to it captions that differ in masked words alone
+        are one."""
         scores: dict[str, Floats] = {}
         counts = {}
         for form, of_sides in seen.items():
@@ -265,11 +264,7 @@ def t_to_a(
     values: tuple[str, ...],
     pairings: Sequence[Pairing],
 ) -> Direction:
-    """The attacker predicts those of the `tasks` that occur; captions name attribute `values`, by flags likewise.
-
-    `shown`: which tasks each image shows, `(images, tasks)`; `by_pairing`: the same in each pairing, and whether it is
-    known of the image, see `shown_by_pairing`.
-    """
+    """The attacker predicts the `tasks` that occur, see `shown_by_pairing`; captions name attribute `values`."""
     numbers, named_sets = number_sets(named)
     occurring = np.flatnonzero(shown.any(axis=0))
     designs = []
@@ -300,8 +295,7 @@ def plan_direction(
     test_share: float,
     copies: Integers | None,
 ) -> AttackPlan:
-    """Each side's trials. A trial splits the images that take part: all captions of one fall on the same side, and so
-    do its `copies`."""
+    """Each side's trials: all captions of an image, and its `copies`, fall on the same side of a split."""
     plan: dict[str, list[list[Trial]]] = {side: [[]] for side in direction.designs[0].captions}
     for design in direction.designs:
         part = np.flatnonzero(design.shown != NOT_SHOWN)

@@ -11,7 +11,7 @@ import numpy as np
 
 from captionbias.arrays import Floats, Integers
 from captionbias.metrics.catalogue import NET, POSITIVE, SIGNED
-from captionbias.metrics.dbac_direction import INVERSE, Direction
+from captionbias.metrics.dbac_direction import Direction
 from captionbias.scores.omega import BLIND, MATCHED, Omega, amplification_part, normalized_difference, occurrences
 from captionbias.statistics.intervals import bootstrap_interval
 
@@ -23,17 +23,10 @@ PartsOf = Callable[[int, Mapping[str, Omega]], dict[str, Floats]]
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """The omegas and the score of one direction, divided among pairs of an attribute value and a task.
-
-    A test caption's part of omega, its quality times its weight over the number of test captions, goes to what its
-    image shows with what it names. A to T: the attribute value of the image with each task that the caption names. T to
-    A: each task of the image with each attribute value that the caption names. Several share it equally; what is not
-    there (a caption that names nothing, an image without tasks) is None.
-
-    The pairs that add or take most come first: by the size of their part of the net score, which a verdict goes by;
-    without controls of the matched one, of the published one where no matched score is defined, and of the omega with
-    one side.
-    """
+    """The omegas and the score of one direction, divided among pairs of an attribute value and a task. A test caption's
+    part of omega, its quality times its weight over the number of test captions, goes to what its image shows with what
+    it names; several share it equally, and what is not there (a caption that names nothing) is None. The pairs with the
+    largest parts come first, see `_ranked_by`."""
 
     direction: Direction
     numbers: Integers  # see `Table.shares`, `(pairs,)`
@@ -103,14 +96,6 @@ class Sources:
                 low, high = bootstrap_interval(float(self.estimate[quantity][number]), of_pair, bounds)
                 intervals[number] |= {f"{quantity}_ci_low": low, f"{quantity}_ci_high": high}
         return intervals
-
-
-def direction_sources(direction: Direction, notes: list[str]) -> Sources | None:
-    """The sources of one direction; None, and a note that says so, where the quality has no parts."""
-    if direction.quality == INVERSE:
-        notes.append(f"{direction.name}: quality {INVERSE} is not a sum over captions, so there is no table of sources")
-        return None
-    return Sources.of(direction)
 
 
 def _with_parts(

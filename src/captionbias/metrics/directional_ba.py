@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -11,14 +11,11 @@ from captionbias.arrays import Floats
 from captionbias.captions import Captions
 from captionbias.metrics.amplified_pairs import Pairs, data_source
 from captionbias.metrics.catalogue import DIRECTIONS, SIGNED, Score
-from captionbias.metrics.label_inputs import PairInputs, read_labels, takes
+from captionbias.metrics.label_inputs import read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.person import against_a_person
 from captionbias.scores.cooccurrence import mean_of_defined
 from captionbias.statistics.samples import bootstrap_samples
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 def _directional_ba(direction: str, given: str, named: str, anything: str) -> Iterable[Score]:
@@ -58,7 +55,7 @@ def _directional_ba(direction: str, given: str, named: str, anything: str) -> It
     ],
 )
 @against_a_person
-@takes(PairInputs)
+@takes()
 def directional_ba(
     captions: Captions | None = None,
     /,
@@ -67,7 +64,7 @@ def directional_ba(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-    **inputs: Unpack[PairInputs],
+    **inputs: Any,
 ) -> Scores:
     """Directional bias amplification: do predictions make attribute values and tasks go together more than they do?
 
@@ -77,13 +74,13 @@ def directional_ba(
     those of the lexicons: a bias of language is invisible to them.
 
     Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
         predictions: `n` model captions; their attribute words and task words are the predicted labels. None to measure
             the human captions alone: each of them is then compared with the labels of its image.
         references: `n` lists of human captions. What they name is what predictions are compared with, and the tasks
             that any of an image's names are those that it shows, unless `tasks` gives them. Without references the
             labels of the images are what is compared with.
-        **inputs: labels in place of captions, and words, as `read_labels` takes them.
+        attributes, tasks, predicted_attributes, predicted_tasks: as `read_labels` takes them.
+        training_attributes, training_tasks, attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
         controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
             image.
         seed: seed of the bootstrap.
@@ -91,11 +88,10 @@ def directional_ba(
         details: add the nested entry `details`, with each pair's counts, probabilities and share in the score.
 
     Returns:
-        `directional_ba_a_to_t` and `directional_ba_t_to_a` in [-1, 1], above 0 when predictions amplify, and for each
-        `..._human` and `..._excess` (in [-2, 2]); all with `..._ci_low/high` (95%, over images);
-        `undefined_pairs_a_to_t`, `undefined_pairs_t_to_a`: pairs left out, since no image has the value or the task;
-        `signature`. A direction without predictions is absent. Of human captions
-        alone: `directional_ba_h_a_to_t` and so on.
+        `directional_ba_a_to_t` and `directional_ba_t_to_a` in [-1, 1], those of them that have predictions, each with
+        `..._human` and `..._excess`; all with `..._ci_low/high` (95%, over images); `undefined_pairs_a_to_t`,
+        `undefined_pairs_t_to_a`: pairs left out, since no image has the value or the task; `signature`. Of human
+        captions alone: `directional_ba_h_a_to_t` and so on.
 
     Source: Wang and Russakovsky 2021, Eq. 1; for captions, Hirota et al. 2022, supplement.
 

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from captionbias.arrays import Floats
-from captionbias.attackers.base import Examples, Trial, stratified_split
+from captionbias.attackers.base import Examples, stratified_split
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions
 from captionbias.metrics.catalogue import DIRECTIONS, POSITIVE, SIGNED, Score
-from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, attack_labels, both_sides
-from captionbias.metrics.label_inputs import LabelInputs, read_labels, takes
+from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, attack_labels
+from captionbias.metrics.label_inputs import TRAINING, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.person import against_a_person
 from captionbias.progress import Progress
-from captionbias.scores import QUALITIES, normalized_difference
+from captionbias.scores.captions import QUALITIES
+from captionbias.scores.omega import normalized_difference
 from captionbias.statistics.samples import bootstrap_samples
 
 if TYPE_CHECKING:
     from torch import nn
-    from typing_extensions import Unpack
 
 
 def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
@@ -74,7 +74,7 @@ def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
     trained=True,
 )
 @against_a_person
-@takes(LabelInputs)
+@takes(without=TRAINING)
 def dpa(
     captions: Captions | None = None,
     /,
@@ -91,7 +91,7 @@ def dpa(
     distributed: bool = True,
     details: bool = False,
     progress: Progress = None,
-    **inputs: Unpack[LabelInputs],
+    **inputs: Any,
 ) -> Scores:
     """Directional predictability amplification: do predictions let tasks or attributes be guessed better?
 
@@ -100,8 +100,8 @@ def dpa(
     are, at random, so that it is bias that is compared and not accuracy.
 
     Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
-        **inputs: captions or labels, as `read_labels` takes them.
+        predictions, references, attributes, tasks, predicted_attributes: as `read_labels` takes them.
+        predicted_tasks, attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
         encoder: `linear`, `dense` (a small network, needs torch), or your own `torch.nn.Module`.
         quality: `inverse_cross_entropy`, `accuracy` (of the whole set of labels) or `confidence`.
         equalize: False compares with the true labels as they are.
@@ -111,11 +111,10 @@ def dpa(
         precision, seed, bootstrap, cache, distributed, progress: as `lic` takes them.
 
     Returns:
-        `dpa_a_to_t` and `dpa_t_to_a` in [-1, 1], above 0 when predictions amplify; for each `..._human` of one more
-        person and `..._excess`, in [-2, 2], the captioner's beyond that; `predictability_m_d` and
-        `predictability_d_d` for each direction `d`, of the model's labels and of the data's. Each with `..._std` over
-        trials, `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). And
-        `signature`. A direction without predictions is absent.
+        `dpa_a_to_t` and `dpa_t_to_a` in [-1, 1], those of them that have predictions, with `..._human` and
+        `..._excess`; `predictability_m_d` and `predictability_d_d` for each direction `d`, of the model's labels and of
+        the data's. Each with `..._std` and `..._trial_ci_low/high` over trials and `..._ci_low/high` over images and
+        trials (95%). And `signature`.
 
     Source: Tokas, Nair and Kerner 2025.
 
@@ -130,33 +129,29 @@ def dpa(
         raise ValueError(f"quality {quality!r} is unknown; choose one of {', '.join(QUALITIES)}")
     attacker = find_attacker(encoder, precision, cache=cache)
     labels = read_labels(captions, **inputs).occurring()
-    seeds = range(seed, seed + trials)
-    classes = labels.classes()
-    splits = {number: stratified_split(classes, TEST_SHARE, number, labels.copies) for number in seeds}
     values, shown = labels.shown.attributes, labels.shown.tasks
     asked = {"a_to_t": (values, shown, labels.predicted_tasks), "t_to_a": (shown, values, labels.predicted_attributes)}
-    plans: dict[str, list[Trial]] = {}
-    for name, (known, truth, predicted) in asked.items():
-        if predicted is not None:
-            examples = partial(Examples, as_tokens(known), outputs=truth.shape[1])
-            trials_of = both_sides(name, examples, truth, predicted, splits, equalize)
-            plans |= {f"{side}_{name}": of_side for side, of_side in trials_of.items()}
-    groups = labels.groups(seed)
+    questions = {
+        name: (partial(Examples, as_tokens(known), outputs=truth.shape[1]), truth, predicted)
+        for name, (known, truth, predicted) in asked.items()
+    }
+    groups, engine = labels.groups(seed), {"cache": cache, "distributed": distributed, "progress": progress}
+    seeds = range(seed, seed + trials)
     scored = attack_labels(
-        plans, attacker, QUALITIES[quality], groups, cache=cache, distributed=distributed, progress=progress
+        labels, groups, questions, stratified_split, QUALITIES[quality], seeds, equalize, attacker, **engine
     )
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        means = {f"predictability_{key}": one.means("", multiplicity) for key, one in scored.items()}
+        means = {"_".join(key): one.means("", multiplicity) for key, one in scored.items()}
         if quality == "inverse_cross_entropy":
             with np.errstate(divide="ignore"):
                 means = {key: np.asarray(1 / mean) for key, mean in means.items()}
         scores = {
-            f"dpa_{name}": normalized_difference(means[f"predictability_m_{name}"], means[f"predictability_d_{name}"])
-            for name in DIRECTIONS
-            if f"m_{name}" in plans
+            f"dpa_{name}": normalized_difference(means[f"m_{name}"], means[f"d_{name}"])
+            for side, name in scored
+            if side == "m"
         }
-        return scores | means
+        return scores | {f"predictability_{key}": mean for key, mean in means.items()}
 
     return Scores(
         bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed),

@@ -8,16 +8,16 @@ import numpy as np
 
 from captionbias.arrays import Floats
 from captionbias.captions import Captions, as_captions
+from captionbias.metrics.amplified_pairs import PairCounts
 from captionbias.metrics.catalogue import PERCENT, POSITIVE, Score
 from captionbias.metrics.inputs import copies_of, named_in, note_labels_from_captions, with_values
-from captionbias.metrics.label_inputs import check_whole, values_of_lexicon
+from captionbias.metrics.label_inputs import check_whole, value_numbers
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.notes import note
-from captionbias.metrics.pair_counts import PairCounts, random_groups
 from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import lexicon_name
-from captionbias.statistics.samples import bootstrap_samples
+from captionbias.statistics.samples import bootstrap_samples, random_groups
 from captionbias.text import LexiconSource, load_lexicon
+from captionbias.warnings import note
 
 MOST = 0.5  # of the captions
 
@@ -83,20 +83,19 @@ def gender_error(
     A caption is male if it has male words and no female ones, female the other way round.
 
     Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
-        predictions: `n` model captions.
         references: `n` lists of human captions, for `..._human` and `..._excess` alone.
         attributes: `n` labels, each one of the two labels of `attribute_lexicon`.
         tasks: not used.
         attribute_lexicon: two labels and the words that name them, see `captionbias.text.load_lexicon`.
-        tokenizer, controls, seed, bootstrap: as `directional_ba` takes them.
+        predictions, tokenizer: as `read_labels` takes them.
+        controls, seed, bootstrap: as `directional_ba` takes them.
         details: add the nested entry `details`.
 
     Returns:
         `ratio`: captions of the lexicon's second label over captions of its first (male over female), absent when there
         are none of the first; `error`: percent of all captions that have the wrong label; `unnamed`: percent that have
-        neither or both, and so cannot be wrong; of the last two also `..._human`, of one more person, and `..._excess`,
-        the captioner's beyond that. Each with `..._ci_low/high` (95%, over images). And `signature`.
+        neither or both, and so cannot be wrong; of the last two also `..._human` and `..._excess`. Each with
+        `..._ci_low/high` (95%, over images). And `signature`.
 
     Source: Hendricks et al. 2018; the words are those of Hirota et al. 2022.
 
@@ -116,15 +115,15 @@ def gender_error(
         raise ValueError("predictions is missing: give the captioner's captions")
     notes: list[str] = []
     captions = with_values(captions, check_whole(lexicon), tokenizer, notes, one_language=False)  # counted as unnamed
-    truth = values_of_lexicon(captions, lexicon)
+    value = value_numbers(captions, lexicon.labels)
     groups = random_groups(len(captions), seed, copies=copies_of(captions, notes))
     words = captions.words(tokenizer)
     said = named_in(words.tokens, lexicon, tokenizer)
-    note_labels_from_captions(words, said, truth.argmax(axis=1), notes)
+    note_labels_from_captions(words, said, value, notes)
     first, second = said[: words.model_rows].T
     named = np.stack((first & ~second, second & ~first, ~first & ~second, first & second), axis=1)
     counts = PairCounts(groups, 2, 4)
-    counts.add(np.arange(len(captions)), truth, named)
+    counts.add(np.arange(len(captions)), np.eye(2, dtype=bool)[value], named)
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
         table = counts.of(multiplicity)
@@ -160,7 +159,7 @@ def gender_error(
         notes,
         {
             "images": len(captions),
-            "attribute_counts": dict(zip(lexicon.labels, truth.sum(axis=0).tolist(), strict=True)),
+            "attribute_counts": dict(zip(lexicon.labels, np.bincount(value, minlength=2).tolist(), strict=True)),
             "captions": {
                 value: dict(zip((*lexicon.labels, "neither", "both"), map(int, table[row]), strict=True))
                 for row, value in enumerate(lexicon.labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -18,16 +18,15 @@ from captionbias.arrays import Flags, Integers
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import Captions, Words
 from captionbias.captions.labels import value_names
-from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import Pairing, named_by_any, named_by_others
 from captionbias.text import Lexicon, Tokens, find_mentions, load_lexicon, named_by_words, named_values, tokenize
 from captionbias.text.lexicon import SEPARATOR, builtin_lexicons
+from captionbias.warnings import note
 
 FEW_IMAGES = 100
 SHOWN_LABELS = 5
 ALL_NAMED, ALL_AGREE = 0.99, 0.997  # of the images whose labels were made from their captions
 LONGER = 1.5  # as many words
-WHOLE_SHARE = 0.5  # of the captions that name anything of a crossing
 SELDOM, HALF = 0.01, 0.5  # of a side's captions, of its words
 COPIED_SHARE = 0.99  # of the images; annotators agree with captions on far fewer
 NO_TASKS = (
@@ -55,19 +54,16 @@ def copies_of(captions: Captions, notes: list[str]) -> Integers | None:
     """`captions.copies`, which are split, drawn and resampled together, with a note."""
     if captions.copies is not None:
         pictures = int(captions.copies.max()) + 1
-        note(
-            notes,
-            f"references: {len(captions):,} images have the human captions of {pictures:,} pictures: copies of a "
-            "picture are split and resampled together, as one",
+        text = (
+            f"references: {len(captions):,} images have the human captions of {pictures:,} pictures: copies are as one"
         )
+        note(notes, text)
     return captions.copies
 
 
 def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -> tuple[Captions, dict[str, int]]:
-    """The captions, with human ones joined to the length of the captioner's if wanted, and how many, for the signature.
-
-    Notes lengths that differ, for attackers read more from more words.
-    """
+    """The captions, human ones joined to the length of the captioner's if wanted, and how many, for the signature; with
+    a note of lengths that differ, for attackers read more from more words."""
     joined: dict[str, int] = {}
     if join_references:
         joined, images = {"join": captions.references_to_join}, len(captions)
@@ -80,15 +76,11 @@ def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -
             )
     model, human = captions.mean_words or (0, 0)
     if human and max(model / human, human / model) >= LONGER:
-        way_out = (
-            "join_references=True joins human captions to that length"
-            if model > human
-            else "give human captions as short"
-        )
+        joining = "join_references=True joins human captions to that length"
         note(
             notes,
             f"predictions have {model:.1f} words on average and references {human:.1f}, and longer captions give more "
-            f"away whatever their bias; {way_out}",
+            f"away whatever their bias; {joining if model > human else 'give human captions as short'}",
         )
     return captions, joined
 
@@ -119,12 +111,9 @@ def with_others(
 
 
 def note_labels_from_captions(words: Words, named: Flags, value: Integers, notes: list[str]) -> None:
-    """Labels that were made from the human captions: then people never err, and whoever errs at random looks biased.
-
-    `named`: which values each caption names, `(captions, values)`; `value`: the number of each image's label,
-    `(images,)`. Of 7,038 images of COCO whose labels annotators gave, the captions name a value in 93% and most of them
-    the label in 98.7% of these.
-    """
+    """Labels that were made from the human captions: then people never err, and whoever errs at random looks biased. Of
+    7,038 images of COCO whose labels annotators gave, captions name a value in 93% and most of them the label in 98.7%
+    of these. `named`: which values each caption names; `value`: the number of each image's label."""
     of_people = named[words.model_rows :]
     votes = np.zeros((len(value), named.shape[1]), np.int64)
     np.add.at(votes, words.human_image, of_people)
@@ -148,12 +137,9 @@ def with_values(
     words_needed: bool = False,
     one_language: bool = True,
 ) -> Captions:
-    """The captions, whose labels must be values of the lexicon and whose words must name some: else no score means
-    anything, and it is a ValueError.
-
-    `allow_unmasked`: take others with a note; None where nothing could be measured, as without words if needed.
-    `one_language`: refuse a side that hardly names a value in words that the other lacks.
-    """
+    """The captions, whose labels must be values of the lexicon and whose words must name some; else it is a ValueError.
+    `allow_unmasked`: take others with a note; None where nothing could be measured. `one_language`: refuse a side that
+    hardly names a value in words that the other lacks."""
     faults = other_labels(captions, lexicon), _unsaid(captions, lexicon, tokenizer, one_language)
     for fault, allow in zip(faults, (allow_unmasked, None if words_needed else allow_unmasked), strict=True):
         if fault and not allow:
@@ -164,10 +150,7 @@ def with_values(
 
 
 def labelled(captions: Captions, lexicon: Lexicon, notes: list[str]) -> Captions:
-    """The captions with the lexicon's values for labels that are unmistakably these, such as "women" and "F", noted.
-
-    What differs in case alone stays as it is.
-    """
+    """The captions with the lexicon's values for labels such as "women" and "F", noted; case stays as it is."""
     names = value_names(set(captions.attributes), lexicon)
     if len({*names.values()}) == len(names) and all(one.casefold() == name.casefold() for one, name in names.items()):
         return captions
@@ -196,7 +179,7 @@ def other_labels(captions: Captions, lexicon: Lexicon) -> str:
         images = sum(counts[label] for label in others)
         return (
             f"{listed}, and {images:,} of {len(captions):,} images have {it}: leave these out, with "
-            f"keep={_without(others, sorted(names), lexicon)} where they are read, or give words for {each}"
+            f"keep={sorted(names)} where they are read, or give words for {each}"
         )
     for name in builtin_lexicons():
         if value_names(counts, load_lexicon(name)).keys() == counts.keys():
@@ -207,16 +190,8 @@ def other_labels(captions: Captions, lexicon: Lexicon) -> str:
     )
 
 
-def _without(others: Sequence[str], labels: Sequence[str], lexicon: Lexicon) -> list[str]:
-    """The labels to keep so that the others go; of a crossing those of each attribute that has others."""
-    apart = ([label.split(SEPARATOR) if lexicon.parts else [label] for label in side] for side in (labels, others))
-    columns = zip(*(zip(*side, strict=False) for side in apart), strict=False)
-    return [label for own, other in columns if set(other) - set(own) for label in dict.fromkeys(own)]
-
-
 def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: bool) -> str:
-    """What is wrong where captions name no value of the lexicon, or of a crossing's part, or where one side hardly does
-    and speaks another language than the other; else empty."""
+    """What is wrong where captions name no value of a lexicon, or one side hardly does in another language."""
     words = captions.words(tokenizer)
     for part in lexicon.parts or (lexicon,):
         named = np.asarray(named_in(words.tokens, part, tokenizer).any(axis=1))
@@ -250,21 +225,6 @@ def _some(names: Sequence[str]) -> str:
     return _first([*map(repr, names)])
 
 
-def note_crossing_named(named: Flags, lexicon: Lexicon, notes: list[str]) -> None:
-    """Note captions, flags `(captions, labels)`, that seldom name the whole of a crossing."""
-    if not lexicon.parts:
-        return
-    whole = named[:, np.array(lexicon.named_parts()).all(axis=1)].any(axis=1).mean()
-    anything = named.any(axis=1).mean()
-    if whole < WHOLE_SHARE * anything:
-        alone = lexicon.parts[0].labels[0]
-        note(
-            notes,
-            f"t_to_a: {anything:.0%} of the captions name a value of {lexicon.name} at least in part, {whole:.1%} a "
-            f"whole one; a part ({alone!r} alone) is a value of its own, so the score speaks mostly of those",
-        )
-
-
 def check_tasks_named(named: Flags, lexicon: Lexicon) -> None:
     """Raise ValueError if no caption names anything of the lexicon."""
     if not named.any():
@@ -274,23 +234,17 @@ def check_tasks_named(named: Flags, lexicon: Lexicon) -> None:
 def shown_tasks(
     captions: Captions, words: Words, named: Flags, lexicon: Lexicon, notes: list[str]
 ) -> tuple[Flags, tuple[str, ...]]:
-    """Which tasks each image shows, flags of shape `(images, tasks)`, and the tasks' names.
-
-    The tasks as given, else those that any human caption of the image names. `named`: which of the lexicon's tasks each
-    caption names, both sides' rows, shape `(captions, tasks)`.
-    """
+    """Which tasks each image shows, `(images, tasks)`, and their names: those given, else all that people name."""
     flags = named_by_any(words.human_image, len(captions), named[words.model_rows :])
     if captions.tasks is not None:
         names = tuple(sorted({name for row in captions.tasks for name in row}))
-        given = given_tasks(captions.tasks, names, lexicon, "their words are not masked", notes)
-        by_label = dict(zip(lexicon.labels, flags.T, strict=True))
-        same = given == np.array([by_label.get(name, np.zeros(len(captions), bool)) for name in names]).T
+        given = given_tasks(captions.tasks, lexicon, notes, names)
+        by_label, never = dict(zip(lexicon.labels, flags.T, strict=True)), np.zeros(len(captions), bool)
+        same = given == np.array([by_label.get(name, never) for name in names]).T
         if captions.references and same.all(axis=1).mean() > COPIED_SHARE:
             note(
                 notes,
-                "t_to_a: the tasks given are those that the human captions name, also the captions that are scored: "
-                "no captioner can know them as well, and the score leans below 0; leave tasks out, and each trial "
-                "takes them from the image's other captions",
+                "t_to_a: the tasks given are those that the human captions name: it leans below 0; leave tasks out",
             )
         return given, names
     if captions.references is None:
@@ -306,18 +260,11 @@ def shown_tasks(
 def shown_by_pairing(
     captions: Captions, words: Words, named: Flags, shown: Flags, pairings: Sequence[Pairing], notes: list[str]
 ) -> list[tuple[Flags, Flags]]:
-    """Which tasks each image shows in each pairing, `(images, tasks)`, and whether that is known, `(images,)`.
-
-    The tasks as given; by held-out pairing else those that the image's other captions name, so that the one compared
-    with the captioner's has no part in what it is scored against.
-    """
+    """Which tasks each image shows in each pairing, and whether that is known, `(images,)`: those given; by held-out
+    pairing else those that the image's captions but the one compared name."""
     if captions.tasks is not None or not pairings[0].held_out:
         if captions.tasks is None and captions.predictions is not None:
-            note(
-                notes,
-                "t_to_a: the tasks are those that the scored human captions name themselves, which no captioner can "
-                "know as well: the score leans below 0",
-            )
+            note(notes, "t_to_a: the tasks are those that the scored human captions name themselves: it leans below 0")
         return [(shown, np.ones(len(captions), bool))] * len(pairings)
     human = named[words.model_rows :]
     by_pairing = [named_by_others(words.human_image, len(captions), human, pairing.human) for pairing in pairings]
@@ -338,11 +285,12 @@ def shown_by_pairing(
 
 
 def given_tasks(
-    tasks: Sequence[Sequence[str]], names: Sequence[str], lexicon: Lexicon, unlisted: str, notes: list[str]
+    tasks: Sequence[Sequence[str]], lexicon: Lexicon, notes: list[str], names: Sequence[str] | None = None
 ) -> Flags:
-    """Which of the tasks with these names each image shows, `(images, names)`; `unlisted`: what follows for tasks that
-    the lexicon does not have."""
-    given = {name for row in tasks for name in row}
+    """Which of the lexicon's labels each image shows, `(images, labels)`, or which of the tasks with these names."""
+    given, unlisted = {name for row in tasks for name in row}, "their words are not masked"
+    if names is None:
+        names, unlisted = lexicon.labels, "captions cannot name them; left out"
     others = sorted(given.difference(lexicon.labels))
     if len(others) == len(given):
         raise ValueError(
@@ -374,15 +322,14 @@ def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
             vocabulary = json.loads(text) if text.lstrip().startswith(("[", "{")) else text.split()
         except (OSError, ValueError) as error:
             raise ValueError(f"vocabulary {str(vocabulary)!r} cannot be read: {error}") from error
-    words = list(vocabulary) if isinstance(vocabulary, Collection) and not isinstance(vocabulary, Mapping) else []
-    if not words or not all(isinstance(word, str) for word in words):
+    words = list(vocabulary)
+    if isinstance(vocabulary, Mapping) or not words or not all(isinstance(word, str) for word in words):
         raise ValueError("vocabulary must be a list of words, or a file of such a list (JSON, or one word a line)")
     return frozenset(words)
 
 
 def words_of_captioner(masked: Words, vocabulary: frozenset[str] | None) -> tuple[Words, Flags]:
-    """The captions over all words that human ones are aligned to, and which these are, flags `(words,)`: those of the
-    vocabulary, else those that occur in the captioner's captions."""
+    """The captions over all words that human ones are aligned to, and which these are: the vocabulary's, or its own."""
     if vocabulary is None:
         return masked, masked.model.present()
     words = (*masked.tokens.words, *sorted(vocabulary.difference(masked.tokens.words)))
@@ -393,10 +340,7 @@ def words_of_captioner(masked: Words, vocabulary: frozenset[str] | None) -> tupl
 def alignment_vectors(
     words: Words, masked: Iterable[Words], settings: Mapping[str, Any], vocabulary: frozenset[str] | None = None
 ) -> Any:
-    """The word vectors that contextual alignment of any of the `masked` captions needs; None if it needs none.
-
-    "captions" are trained on the human captions alone: they are the same beside any captioner.
-    """
+    """The word vectors, if alignment needs any; "captions" are of human ones, the same beside any captioner."""
     if settings["alignment"] == "constant" or not (words.model_rows or vocabulary):
         return None
     aligned = (words_of_captioner(table, vocabulary) for table in masked)
@@ -415,10 +359,7 @@ def align_human(
     vocabulary: frozenset[str] | None = None,
     lexicons: Sequence[Lexicon] = (),
 ) -> tuple[Tokens, AlignmentReport | None]:
-    """The masked human captions in the captioner's words; as they are when a side is absent and no vocabulary known.
-
-    What the words of the lexicons name stays as it is.
-    """
+    """The masked human captions in the captioner's words, if these are known, but for words of the lexicons."""
     if not len(masked.human) or not (masked.model_rows or vocabulary):
         return masked.human, None
     known, flags = words_of_captioner(masked, vocabulary)

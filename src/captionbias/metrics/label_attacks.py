@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import Attacker
 from captionbias.metrics.attacks import AttackScores
+from captionbias.metrics.label_inputs import ImageLabels
 from captionbias.scores.captions import Quality
 from captionbias.text import Tokens
 
@@ -19,36 +20,37 @@ TEST_SHARE = 0.2
 
 
 def attack_labels(
-    plans: Mapping[str, Sequence[Trial]], attacker: Attacker, quality: Quality, groups: Integers, **engine: Any
-) -> dict[str, AttackScores]:
-    """Train an attacker for each trial and score it, as `quality`; `engine`: options of `run_trials`."""
+    labels: ImageLabels,
+    groups: Integers,
+    questions: Mapping[str, tuple[Callable[[Flags], Examples], Flags, Flags | None]],
+    split: Callable[..., tuple[Integers, Integers]],
+    quality: Quality,
+    seeds: range,
+    equalize: bool,
+    attacker: Attacker,
+    **engine: Any,
+) -> dict[tuple[str, str], AttackScores]:
+    """Each question's scores of what is predicted, `m`, and of what is true, `d`, made as often wrong if they are to be
+    equalized. `questions`: how examples are made of labels, the true labels, and those predicted, if they are. `split`:
+    of the images into training and test, by seed. `engine`: options of `run_trials`."""
+    classes = labels.classes()
+    splits = {seed: split(classes, TEST_SHARE, seed, labels.copies) for seed in seeds}
+    plans: dict[tuple[str, str], list[Trial]] = {}
+    for name, (examples, truth, predicted) in questions.items():
+        if predicted is None:
+            continue
+        if not predicted.any():
+            raise ValueError(f"{name}: nothing is predicted for any image; give the captions' words as lexicons")
+        model, data = examples(predicted), examples(truth)
+        model_trials, data_trials = plans["m", name], plans["d", name] = [], []
+        for seed, sides in splits.items():
+            if equalize:
+                data = examples(as_wrong_as(truth, predicted, seed))
+            model_trials.append(Trial(model, *sides, seed))
+            data_trials.append(Trial(data, *sides, seed))
     queue = [trial for trials in plans.values() for trial in trials]
     answers = dict(zip(queue, run_trials(queue, attacker, **engine), strict=True))
-    return {name: AttackScores.of([trials], answers, {"": quality}, groups) for name, trials in plans.items()}
-
-
-def both_sides(
-    name: str,
-    examples: Callable[[Flags], Examples],
-    truth: Flags,
-    predicted: Flags,
-    splits: Mapping[int, tuple[Integers, Integers]],
-    equalize: bool,
-) -> dict[str, list[Trial]]:
-    """Trials of attackers on what is predicted, `m...`, and on what is true, `d...`, which is made as often wrong if
-    they are to be equalized; `splits`: training and test images, by seed."""
-    if not predicted.any():
-        raise ValueError(
-            f"{name}: nothing is predicted for any image; give the words that these captions use as lexicons"
-        )
-    model, data = examples(predicted), examples(truth)
-    trials: dict[str, list[Trial]] = {"m": [], "d": []}
-    for seed, (train, test) in splits.items():
-        if equalize:
-            data = examples(as_wrong_as(truth, predicted, seed))
-        for side, of_side in (("m", model), ("d", data)):
-            trials[side].append(Trial(of_side, train, test, seed))
-    return trials
+    return {side: AttackScores.of([trials], answers, {"": quality}, groups) for side, trials in plans.items()}
 
 
 def as_tokens(flags: Flags) -> Tokens:
@@ -59,14 +61,10 @@ def as_tokens(flags: Flags) -> Tokens:
 
 
 def as_wrong_as(truth: Flags, predicted: Flags, seed: int) -> Flags:
-    """True labels made wrong as often as predictions are, on images drawn at random: quality equalisation.
-
-    For each label, what is predicted for the images that have it is shuffled among them, and likewise for those that
-    have it not. So presence and absence are each mistaken as often as by the model, but for no reason.
-
-    Source: Tokas, Nair and Kerner 2025 flip as many labels as the model gets wrong, whether present or absent; that
-    would add a rare label to as many images as the model misses it in.
-    """
+    """True labels made wrong as often as predictions are, on images drawn at random: of each label what is predicted is
+    shuffled among the images that have it, and among those that do not. Tokas, Nair and Kerner 2025 flip as many labels
+    as the model gets wrong, present or absent, which would add a rare label to as many images as the model misses it
+    in."""
     generator = np.random.default_rng([seed, 6])
     result = predicted.copy()
     for label in range(truth.shape[1]):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ParamSpec, TypedDict, cast
+from typing import Any, ParamSpec, cast
 
 import numpy as np
 
@@ -25,51 +24,21 @@ from captionbias.metrics.inputs import (
     with_values,
 )
 from captionbias.metrics.measurement import Scores
-from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.pairing import named_by_any
 from captionbias.metrics.protocol import lexicon_name
-from captionbias.scores import number_sets
+from captionbias.scores.omega import number_sets
+from captionbias.statistics.samples import random_groups
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
 
 P = ParamSpec("P")
-ARGUMENT = re.compile(r"^    (\w+(?:, \w+)*): .*\n(?:     .*\n)*", re.MULTILINE)
+TRAINING = ("training_attributes", "training_tasks")
 
 
-class TaskInputs(TypedDict, total=False):
-    """What `read_labels` reads for metrics that ask for predicted tasks."""
-
-    predictions: Any
-    references: Any
-    attributes: Any
-    tasks: Any
-    predicted_tasks: Any
-    attribute_lexicon: LexiconSource
-    task_lexicon: LexiconSource
-    tokenizer: str
-
-
-class LabelInputs(TaskInputs, total=False):
-    """For metrics that ask for predicted attribute values as well."""
-
-    predicted_attributes: Any
-
-
-class PairInputs(LabelInputs, total=False):
-    """For metrics that count which of them go together, perhaps in other images."""
-
-    training_attributes: Any
-    training_tasks: Any
-
-
-def takes(inputs: type) -> Callable[[Callable[P, Scores]], Callable[P, Scores]]:
-    """Make the `**inputs` of a metric, which are one of the above, arguments like its others.
-
-    Their defaults are those of `read_labels`, and so is their description where the metric has none of its own.
-    """
-    arguments = inspect.signature(read_labels).parameters
-    parameters = [arguments[name] for name in arguments if name in inputs.__annotations__]
-    described = {entry[1]: entry[0] for entry in ARGUMENT.finditer(inspect.getdoc(read_labels) or "")}
-    defaults = {one.name: one.default for one in parameters}
+def takes(*, without: Collection[str] = ()) -> Callable[[Callable[P, Scores]], Callable[P, Scores]]:
+    """Make the `**inputs` of a metric, those of `read_labels` but these, arguments like its others."""
+    left_out = {"captions", "people_alone", *without}
+    inputs = [one for name, one in inspect.signature(read_labels).parameters.items() if name not in left_out]
+    defaults = {one.name: one.default for one in inputs}
 
     def with_inputs(measure: Callable[P, Scores]) -> Callable[P, Scores]:
         @functools.wraps(measure)
@@ -77,11 +46,7 @@ def takes(inputs: type) -> Callable[[Callable[P, Scores]], Callable[P, Scores]]:
             return cast("Callable[..., Scores]", measure)(*captions, **defaults | options)
 
         captions, *own, _ = inspect.signature(measure).parameters.values()
-        measured.__signature__ = inspect.Signature([captions, *parameters, *own])  # type: ignore[attr-defined]
-        text = inspect.getdoc(measure) or ""
-        alone = {name for entry in ARGUMENT.finditer(text) for name in entry[1].split(", ")}
-        missing = "".join(described[one.name] for one in parameters if one.name not in alone)
-        measured.__doc__ = re.sub(r"^    \*\*inputs: .*\n", lambda _: missing, text, flags=re.MULTILINE)
+        measured.__signature__ = inspect.Signature([captions, *inputs, *own])  # type: ignore[attr-defined]
         return measured
 
     return with_inputs
@@ -118,9 +83,8 @@ class ImageLabels:
 
     def groups(self, seed: int) -> Integers:
         """The group of each row, `(rows,)`, see `random_groups`."""
-        if self.image is None:
-            return random_groups(len(self), seed, copies=self.copies)
-        return random_groups(int(self.image.max()) + 1, seed, copies=self.copies)[self.image]
+        image = np.arange(len(self)) if self.image is None else self.image
+        return random_groups(int(image.max()) + 1, seed, copies=self.copies)[image]
 
     def occurring(self) -> ImageLabels:
         """Without the labels of a lexicon that no image shows."""
@@ -149,10 +113,8 @@ class ImageLabels:
         if rarest < SMALLEST_CLASS:
             image = int(np.flatnonzero(np.bincount(numbers)[numbers] == rarest)[0])
             values = itertools.compress(self.attributes, self.shown.attributes[image])
-            raise ValueError(
-                f"attributes: {rarest} images have {' and '.join(values) or 'no value'}; an attacker needs at least "
-                f"{SMALLEST_CLASS}. Add images, or leave these out"
-            )
+            have = f"attributes: {rarest} images have {' and '.join(values) or 'no value'}"
+            raise ValueError(f"{have}; an attacker needs at least {SMALLEST_CLASS}. Add images, or leave these out")
         return numbers
 
     def image_counts(self, values: Collection[str] | None = None) -> dict[str, Any]:
@@ -217,9 +179,7 @@ def read_labels(
     for kind, labels in (("predicted", predicted), ("training", training)):
         for side, value in labels.items():
             if value is not None and not alone:
-                raise ValueError(
-                    f"{kind}_{side}: labels are found in captions; give captions or predicted labels, not both"
-                )
+                raise ValueError(f"{kind}_{side}: labels are found in captions; give either captions or labels")
     captions = as_captions(captions, predictions, references, attributes, tasks)
     if captions.predictions is None and not alone:
         raise ValueError("predictions is missing: without a captioner's captions there is nothing to compare")
@@ -232,21 +192,19 @@ def read_labels(
 def _from_labels(
     shown_labels: Mapping[str, Any], predicted_labels: Mapping[str, Any], training_labels: Mapping[str, Any]
 ) -> ImageLabels:
-    for side, value in shown_labels.items():
-        if value is None:
-            raise ValueError(
-                f"{side} is missing: give predictions and references (captions), or attributes and tasks (labels)"
-            )
+    if missing := [side for side, value in shown_labels.items() if value is None]:
+        raise ValueError(
+            f"{missing[0]} is missing: give predictions and references (captions), or attributes and tasks (labels)"
+        )
     if all(value is None for value in predicted_labels.values()):
         raise ValueError("predicted_tasks and predicted_attributes are both missing: give one of them, or predictions")
     shown = {side: check_labels(side, value) for side, value in shown_labels.items()}
-    absent = [value is None for value in training_labels.values()]
-    if any(absent) and not all(absent):
+    training, given = None, {side: value for side, value in training_labels.items() if value is not None}
+    if len(given) == 1:
         raise ValueError("training_attributes and training_tasks belong together: give both or neither")
-    training = None
-    if not any(absent):
+    if given:
         known = {}
-        for side, value in training_labels.items():
+        for side, value in given.items():
             argument = f"training_{side}"
             shown[side], known[side] = join_labels(side, shown[side], argument, check_labels(argument, value))
         _check_lengths({f"training_{side}": labels for side, labels in known.items()})
@@ -293,15 +251,13 @@ def _check_lengths(labels: dict[str, Labels]) -> None:
 def labels_of_captions(
     captions: Captions, attribute_lexicon: LexiconSource, task_lexicon: LexiconSource, tokenizer: str
 ) -> ImageLabels:
-    """What images show, what the captioner names and what people name.
-
-    Without predictions, people's captions are the predicted ones, a row each, compared with the labels of their images.
-    """
+    """What images show, the captioner names and people name; without predictions people's take their place."""
     sources = {"attribute": attribute_lexicon, "task": task_lexicon}
     lexicons = {kind: load_lexicon(source) for kind, source in sources.items()}
     notes: list[str] = []
     captions = with_values(captions, check_whole(lexicons["attribute"]), tokenizer, notes)
-    shown_values = values_of_lexicon(captions, lexicons["attribute"])
+    value = value_numbers(captions, lexicons["attribute"].labels)
+    shown_values = value[:, None] == np.arange(len(lexicons["attribute"].labels))
     if captions.tasks is None and (captions.predictions is None or captions.references is None):
         raise ValueError(
             "tasks is missing: what images show is given, or found in human captions beside predictions; give tasks, "
@@ -309,10 +265,10 @@ def labels_of_captions(
         )
     words = captions.words(tokenizer)
     values, tasks = (named_in(words.tokens, check_whole(lexicon), tokenizer) for lexicon in lexicons.values())
-    note_labels_from_captions(words, values, shown_values.argmax(axis=1), notes)
+    note_labels_from_captions(words, values, value, notes)
     model, people = slice(0, words.model_rows), slice(words.model_rows, None)
     if captions.tasks is not None:
-        shown_tasks = tasks_of_lexicon(captions.tasks, lexicons["task"], notes)
+        shown_tasks = given_tasks(captions.tasks, lexicons["task"], notes)
     else:
         shown_tasks = named_by_any(words.human_image, len(captions), tasks[people])
     human = Named(words.human_image, values[people], tasks[people]) if captions.references else None
@@ -341,11 +297,6 @@ def labels_of_captions(
     )
 
 
-def values_of_lexicon(captions: Captions, lexicon: Lexicon) -> Flags:
-    """Which of the lexicon's labels each image has, see `with_values`; "Female" is the label `female`."""
-    return np.asarray(value_numbers(captions, lexicon.labels)[:, None] == np.arange(len(lexicon.labels)))
-
-
 def value_numbers(captions: Captions, labels: tuple[str, ...]) -> Integers:
     """The number of each image's label among these `labels` of a lexicon, see `with_values`."""
     numbers = {label.casefold(): number for number, label in enumerate(labels)}
@@ -367,8 +318,3 @@ def check_whole(lexicon: Lexicon) -> Lexicon:
             "of captions"
         )
     return lexicon
-
-
-def tasks_of_lexicon(tasks: Sequence[Sequence[str]], lexicon: Lexicon, notes: list[str]) -> Flags:
-    """Which of the lexicon's labels each image shows; a task that has no words there cannot be found in captions."""
-    return given_tasks(tasks, lexicon.labels, lexicon, "captions cannot name them; left out", notes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from captionbias.arrays import Flags, Floats
 from captionbias.attackers.base import Examples, balanced_split
@@ -11,17 +11,16 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions
 from captionbias.metrics.attacks import with_sides
 from captionbias.metrics.catalogue import SIGNED_PERCENT, Score
-from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, attack_labels, both_sides
-from captionbias.metrics.label_inputs import TaskInputs, read_labels, takes
+from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, attack_labels
+from captionbias.metrics.label_inputs import TRAINING, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
 from captionbias.metrics.person import against_a_person
 from captionbias.progress import Progress
-from captionbias.scores import leakage
+from captionbias.scores.captions import leakage
 from captionbias.statistics.samples import bootstrap_samples
 
 if TYPE_CHECKING:
     from torch import nn
-    from typing_extensions import Unpack
 
 
 @metric(
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     trained=True,
 )
 @against_a_person
-@takes(TaskInputs)
+@takes(without=("predicted_attributes", *TRAINING))
 def label_leakage(
     captions: Captions | None = None,
     /,
@@ -64,7 +63,7 @@ def label_leakage(
     distributed: bool = True,
     details: bool = False,
     progress: Progress = None,
-    **inputs: Unpack[TaskInputs],
+    **inputs: Any,
 ) -> Scores:
     """How much better predicted tasks give away the attribute than the tasks that images show, times 100.
 
@@ -73,22 +72,18 @@ def label_leakage(
     set of attribute values is a class. It tells no directions.
 
     Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
-        predictions: `n` model captions; the tasks that they name are the predicted ones.
-        **inputs: captions or labels, as `read_labels` takes them.
-        encoder: `linear`, `dense` (a small network, needs torch), or your own `torch.nn.Module`.
+        predictions, references, attributes, tasks, predicted_tasks: as `read_labels` takes them.
+        attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
         equalize: False compares with the true tasks as they are.
         trials: attackers trained a side; trial `t` splits and trains with seed `seed + t`.
         controls: as `directional_ba` takes it.
         details: add the nested entry `details`.
-        precision, seed, bootstrap, cache, distributed, progress: as `lic` takes them.
+        encoder, precision, seed, bootstrap, cache, distributed, progress: as `dpa` takes them.
 
     Returns:
         `label_leakage_m` and `label_leakage_d`, percent of test images whose attribute is read right from the predicted
         and from the true tasks; images are balanced, so that with two values 50 is chance; `label_leakage`, their
-        difference, above 0 when predictions amplify; `label_leakage_human` of one more person, `label_leakage_excess`,
-        in [-200, 200], the captioner's beyond that. Each with `..._std` over trials, `..._trial_ci_low/high` (95%,
-        over trials) and `..._ci_low/high` (95%, over images and trials). And `signature`.
+        difference, with `..._human` and `..._excess`. Each with intervals as of `dpa`. And `signature`.
 
     Source: Wang et al. 2019.
 
@@ -105,19 +100,17 @@ def label_leakage(
     outputs = int(classes.max()) + 1
     if outputs == 1:
         raise ValueError("attributes has the same value in all rows: an attacker needs two or more to tell apart")
-    assert labels.predicted_tasks is not None
-    seeds = range(seed, seed + trials)
-    splits = {number: balanced_split(classes, TEST_SHARE, number, labels.copies) for number in seeds}
 
     def examples(tasks: Flags) -> Examples:
         return Examples(as_tokens(tasks), classes, outputs)
 
-    plan = both_sides("predicted_tasks", examples, labels.shown.tasks, labels.predicted_tasks, splits, equalize)
-    groups = labels.groups(seed)
-    scored = attack_labels(plan, attacker, leakage, groups, cache=cache, distributed=distributed, progress=progress)
+    questions = {"predicted_tasks": (examples, labels.shown.tasks, labels.predicted_tasks)}
+    groups, engine = labels.groups(seed), {"cache": cache, "distributed": distributed, "progress": progress}
+    seeds = range(seed, seed + trials)
+    scored = attack_labels(labels, groups, questions, balanced_split, leakage, seeds, equalize, attacker, **engine)
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        sides = {side: 100 * one.means("", multiplicity) for side, one in scored.items()}
+        sides = {side: 100 * one.means("", multiplicity) for (side, _), one in scored.items()}
         return {"label_leakage": sides["m"] - sides["d"]} | {f"label_leakage_{side}": sides[side] for side in sides}
 
     return Scores(

@@ -16,28 +16,31 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics import inputs
 from captionbias.metrics.attacks import (
+    KEYS,
     AttackPlan,
     Attacks,
     AttackScores,
+    compared_sides,
+    note_single_training,
     note_without_unseen,
+    percent,
     seen_in_training,
     with_sides,
 )
 from captionbias.metrics.catalogue import SIDES, SIGNED_PERCENT, Score
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.notes import note, note_single_training
 from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings
 from captionbias.progress import Progress
-from captionbias.scores.captions import CAPTION_SCORES, Quality
+from captionbias.scores.captions import CAPTION_SCORES
 from captionbias.statistics.intervals import rounded
-from captionbias.statistics.samples import Sample, bootstrap_samples, known_means, mean_over_trials, trial_rows
+from captionbias.statistics.samples import Sample, known_means, mean_over_trials, trial_rows
 from captionbias.text import LexiconSource, Tokens, find_mentions, load_lexicon
+from captionbias.warnings import note
 from captionbias.wings import entered
 
 if TYPE_CHECKING:
     from torch import nn
 
-KEYS = {"m": "m", "h": "d"}  # the paper calls people's side D
 NAMES = {"m": "model", "h": "human"}
 UNSEEN = "lic_unseen"
 LEAST_PEOPLE = 3  # for how much people differ
@@ -164,7 +167,7 @@ def lic(
         image_encoder: the frozen image model that reads them, a name on the Hub or a folder; `microsoft/resnet-50`
             when None.
         precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
-        trials: attackers trained a side; trial `t` splits and trains with seed `seed + t`.
+        trials: attackers trained a side (and direction); trial `t` splits and trains with seed `seed + t`.
         seed: seed of the first trial and of the bootstrap.
         alignment: `constant` or `contextual`.
         vectors: word vectors of contextual alignment, see `captionbias.alignment.vectors.load_vectors`.
@@ -184,13 +187,12 @@ def lic(
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
             of them alone measures.
         details: add the nested entry `details`. Its `unseen` holds what `unseen_only` would give, without spread and
-            intervals, and without training anything: the scores of test captions that are not in the training
-            split, and how many they are. A trial without such captions does not count; a side without any has none.
+            intervals, and how many captions those are. A trial without any does not count.
         keep_attackers: keep so many attackers of the captioner's captions, the first, for
             `captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept.
         progress: None for a bar, or log lines without a terminal or notebook, if it takes long; True for a bar, False
-            for nothing; or a function to call with the numbers of finished and of all trials, see
-            `captionbias.attackers.engine.run_trials`; an exception of it ends the run, and finished trials are kept.
+            for nothing; or a function to call with the numbers of finished and of all trials, whose exception ends the
+            run (finished trials are kept).
 
     Returns:
         Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], `s` in
@@ -209,17 +211,7 @@ def lic(
     100.0
     """
     captions = as_captions(captions, predictions, references, attributes, tasks)
-    preset, settings = preset_settings(
-        "lic",
-        preset,
-        encoder=encoder,
-        trials=trials,
-        alignment=alignment,
-        vectors=vectors,
-        delta=delta,
-        tokenizer=tokenizer,
-        attribute_lexicon=attribute_lexicon,
-    )
+    preset, settings = preset_settings("lic", **locals())
     notes: list[str] = []
     lexicon = load_lexicon(settings["attribute_lexicon"])
     captions = inputs.with_values(captions, lexicon, settings["tokenizer"], notes, allow_unmasked)
@@ -278,7 +270,7 @@ def lic(
         else None
     )
     return Scores(
-        _samples(scored, scored_unseen, settings["trials"], bootstrap, seed, captions.copies),
+        _samples(scored, scored_unseen, bootstrap, seed, captions.copies),
         facts,
         dict(
             preset=preset,
@@ -354,9 +346,6 @@ def _trials(name: str, examples: Examples, splits: list[tuple[int, tuple[Integer
 def _scores(
     plan: AttackPlan, answers: Mapping[Trial, TrialScores], images: int, kept: Mapping[Trial, Flags] | None
 ) -> dict[str, AttackScores]:
-    def percent(score: Quality) -> Quality:
-        return lambda log_probability, correct: 100 * score(log_probability, correct)
-
     scores = {name: percent(score) for name, score in CAPTION_SCORES.items()}
     return {
         side: AttackScores.of(columns, answers, scores, np.arange(images), kept)
@@ -365,35 +354,16 @@ def _scores(
 
 
 def _samples(
-    scored: Mapping[str, AttackScores],
-    scored_unseen: Mapping[str, AttackScores],
-    trials: int,
-    replicates: int,
-    seed: int,
-    copies: Integers | None,
+    scored: Mapping[str, AttackScores], unseen: Mapping[str, AttackScores], *bootstrap: Any
 ) -> dict[str, Sample]:
     """Every score of each side, and M minus D where there are both, of LIC also over unseen captions."""
-
-    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        forms = [(f"{score}_", score, scored) for score in CAPTION_SCORES] + [(f"{UNSEEN}_", "lic", scored_unseen)]
-        return {
-            f"{form}{KEYS[side]}": sides[side].means(score, multiplicity)
-            for form, score, sides in forms
-            for side in sides
-        }
-
-    images = next(iter(scored.values())).counts.shape[1]
-    samples = bootstrap_samples(quantities, images, trials, replicates, seed, copies=copies)
-    unseen = [samples.pop(f"{UNSEEN}_{KEYS[side]}") for side in scored]
-    if len(scored) == 1:
-        return samples
-    differences = {score: samples[f"{score}_m"] - samples[f"{score}_d"] for score in CAPTION_SCORES}
-    return differences | {UNSEEN: unseen[0] - unseen[1]} | samples
+    scores = {score: (score, scored) for score in CAPTION_SCORES}
+    samples = compared_sides(scores | {UNSEEN: ("lic", unseen)}, *bootstrap)
+    return {key: sample for key, sample in samples.items() if not key.startswith(f"{UNSEEN}_")}
 
 
 def _noise(scored: Mapping[str, AttackScores], notes: list[str]) -> dict[str, float]:
-    """How far from 0 one more person would read in 19 of 20 cases, by the spread of the columns of human captions; of
-    fewer than three columns unknown."""
+    """How far from 0 one more person would read in 19 of 20 cases, by the spread of three columns or more."""
     from scipy.stats import t
 
     if len(scored) < 2:

@@ -15,13 +15,13 @@ import numpy as np
 from captionbias.captions import Captions, check_captions
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import MetricEntry, Score
-from captionbias.metrics.notes import note
 from captionbias.metrics.protocol import replicate_count, signature, whole_number
 from captionbias.progress import steps_shown
 from captionbias.statistics.samples import ENDINGS, LEAST_IMAGES, Estimate, Sample
 from captionbias.text.languages import check_language, signed
 from captionbias.text.lexicon import said_in
 from captionbias.text.tokens import OTHER_TOKENIZERS, tokenizer_name
+from captionbias.warnings import note
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -210,16 +210,9 @@ class Metric(Generic[P]):
         if options.get("bootstrap", 1) and not any(len(sample.replicates) for sample in scores.samples.values()):
             note(scores.notes, f"no interval: it takes {LEAST_IMAGES} images, and two trials of trained judges")
         tok = scores.signature.get("tok")
-        return Measurement(
-            self.name,
-            scores.samples,
-            scores.facts,
-            signature(metric=self.name, **scores.signature | ({"tok": signed(tok)} if tok else {})),
-            scores.notes,
-            scores.details if options.get("details") else None,
-            scores.artefacts,
-            scores.noise,
-        )
+        text = signature(metric=self.name, **scores.signature | ({"tok": signed(tok)} if tok else {}))
+        details = scores.details if options.get("details") else None
+        return Measurement(self.name, **vars(scores) | {"signature": text, "details": details})
 
     def _in_language(
         self, captions: Captions | None = None, /, *, language: str | None = None, **options: Any

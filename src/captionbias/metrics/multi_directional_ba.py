@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions
-from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source
+from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source, in_parts
 from captionbias.metrics.ba_mals import data_and_predictions
 from captionbias.metrics.catalogue import SHARE, Score
 from captionbias.metrics.inputs import NO_TASKS
-from captionbias.metrics.label_inputs import ImageLabels, PairInputs, read_labels, takes
+from captionbias.metrics.label_inputs import ImageLabels, read_labels, takes
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.pair_counts import in_parts
 from captionbias.metrics.person import against_a_person
 from captionbias.metrics.protocol import whole_number
-from captionbias.scores import number_sets
 from captionbias.scores.cooccurrence import mals, mean_of_defined
+from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import bootstrap_samples
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 MOST_COMBINATIONS = 5000
 EXCHANGES = 40
@@ -70,7 +66,7 @@ def _multi_directional_ba(key: str, name: str, meaning: str, bounds: tuple[float
     ],
 )
 @against_a_person
-@takes(PairInputs)
+@takes()
 def multi_directional_ba(
     captions: Captions | None = None,
     /,
@@ -80,7 +76,7 @@ def multi_directional_ba(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-    **inputs: Unpack[PairInputs],
+    **inputs: Any,
 ) -> Scores:
     """How far predictions move attribute values and combinations of tasks, in either sense, and how unequally.
 
@@ -90,13 +86,13 @@ def multi_directional_ba(
     beside them. A combination is the whole set of tasks of some image; an image has it if it has all of its tasks.
 
     Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
         references: `n` lists of human captions, as `directional_ba` takes them. Combinations are then the whole sets
             of tasks of human captions.
         training_attributes, training_tasks: the labels of other images, that say which combinations there are, of which
             those count that some of these images has, and which value is a combination's likelier one; those of these
             images when None.
-        **inputs: other captions or labels, and words, as `read_labels` takes them.
+        predictions, attributes, tasks, predicted_attributes: as `read_labels` takes them.
+        predicted_tasks, attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
         at_least: how many images show just this combination, in the training labels if there are any; from captions,
             how many human captions name just this one.
         controls, seed, bootstrap: as `directional_ba` takes them.
@@ -104,9 +100,9 @@ def multi_directional_ba(
 
     Returns:
         `multi_directional_ba_a_to_t` and `multi_directional_ba_t_to_a`, the mean of `|Delta|` over pairs of a value and
-        a combination, in [0, 1], and `..._variance`, the variance of `Delta` with its sign; `multi_mals` and its
-        variance, the undirected form, a mean over combinations; for each but the variances `..._human` and
-        `..._excess`, in [-1, 1]; all with `..._ci_low/high` (95%, over images). Of labels, with `controls`, also
+        a combination, and `..._variance`, the variance of `Delta` with its sign; `multi_mals` and its variance, a mean
+        over combinations; for each but the variances `..._human` and `..._excess`; all with `..._ci_low/high` (95%,
+        over images). Of labels, with `controls`, also
         `..._null` and `..._null_high`: the mean and the 95% point of what a direction reads when the labels and
         predictions of images are exchanged at random, which is not 0, since sizes do not cancel: a score below
         `..._null_high` is no evidence, whatever its interval. `combinations`: how many;
@@ -198,10 +194,7 @@ def _combinations(labels: ImageLabels, at_least: int) -> Flags:
     if labels.training is not None:
         chosen = chosen[_shown(chosen, labels.shown.tasks)]
         if not len(chosen):
-            raise ValueError(
-                "tasks: no image shows any of the combinations of training_tasks, so nothing can be compared; give "
-                "images that do"
-            )
+            raise ValueError("tasks: no image shows any of the combinations of training_tasks; give images that do")
     if len(chosen) > MOST_COMBINATIONS:
         raise ValueError(
             f"tasks: {len(chosen):,} sets of tasks are those of {at_least} or more images or captions, and no more "

@@ -24,12 +24,9 @@ class Pairing:
 
 
 def pairings(words: Words, images: int, kind: str, seeds: Sequence[int]) -> list[Pairing]:
-    """The pairing of each trial, or one for all.
-
-    `held-out`: a trial draws one human caption for each image, so that people describe an image as often as the
-    captioner does, and the caption that is scored is not one of those that say what the image shows. `every-caption`:
-    as published, each human caption is a row of its own in every trial.
-    """
+    """The pairing of each trial, or one for all. `held-out`: a trial draws one human caption of each image, so that
+    people describe it as often as the captioner, and the caption scored does not say what it shows. `every-caption`: as
+    published, each human caption is a row of its own in every trial."""
     if kind == "every-caption":
         return [Pairing(seeds, np.arange(len(words.human_image)), held_out=False)]
     return [Pairing([seed], drawn_captions(words.human_image, images, seed), held_out=True) for seed in seeds]

@@ -13,9 +13,9 @@ import numpy as np
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.catalogue import EXCESS, HUMAN, scores_of
 from captionbias.metrics.measurement import Metric, Scores
-from captionbias.metrics.notes import note
 from captionbias.metrics.pairing import drawn_captions
 from captionbias.statistics.intervals import rounded
+from captionbias.warnings import note
 
 P = ParamSpec("P")
 PEOPLE = 5
@@ -24,12 +24,9 @@ SIDES = ("predictions", "references", "attributes", "tasks")
 
 
 def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
-    """A metric of captions that also scores one more person, unless its option `controls` is False.
-
-    Of each image with two human captions or more one is drawn. Of these images, and against their other captions, both
-    the captioner and the drawn captions are scored, on the same trials and bootstrap replicates. `<key>_human` is the
-    person's score, `<key>_excess` the captioner's minus the person's: 0 for one more person.
-    """
+    """A metric of captions that also scores one more person, unless its option `controls` is False. Of each image with
+    two human captions or more one is drawn; against the others both the captioner and the drawn captions are scored, on
+    the same trials and replicates: `<key>_human`, and `<key>_excess`, the captioner's minus the person's."""
     score: Callable[..., Scores] = measure
 
     @functools.wraps(measure)
@@ -85,10 +82,7 @@ def spread_of_people(
 
 
 def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Captions] | None:
-    """The captioner's captions and one human caption of the same images, both with the other human captions.
-
-    None without a captioner, or where no image has two human captions.
-    """
+    """The captioner's captions and one human caption of each image, both with the others, if there are any."""
     if captions.predictions is None or captions.references is None:
         return None
     counts = np.fromiter(map(len, captions.references), np.int64, len(captions))

@@ -16,17 +16,16 @@ LEAST_REPLICATES = 20  # of the bootstrap
 
 
 def preset_settings(metric: str, preset: str, **chosen: Any) -> tuple[str, dict[str, Any]]:
-    """The preset's own name and its settings, with those that the caller chose (not None) in their place.
-
-    `papers` is the metric's protocol of its paper.
-    """
+    """The preset's own name and its settings, with those that the caller chose in their place: not None, and no other
+    arguments. `papers` is the metric's protocol of its paper."""
     presets = METRICS[metric].presets
     name = next(iter(presets)) if preset == "papers" else preset
     if not isinstance(name, str) or name not in presets:
         raise ValueError(f"preset {preset!r} is unknown; choose one of {', '.join((*presets, 'papers'))}")
-    result = {**presets[name]} | {setting: value for setting, value in chosen.items() if value is not None}
+    usual = presets[name]
+    result = {setting: usual[setting] if chosen.get(setting) is None else chosen[setting] for setting in usual}
     for setting, value in result.items():
-        if isinstance(presets[name].get(setting), bool) and not isinstance(value, bool):
+        if isinstance(usual[setting], bool) and not isinstance(value, bool):
             raise ValueError(f"{setting} must be True or False, not {value!r}")
     result["trials"] = whole_number("trials", result["trials"], least=1)
     if result.get("alignment", "constant") not in ("constant", "contextual"):

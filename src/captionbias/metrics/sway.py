@@ -13,8 +13,6 @@ from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.catalogue import ANY, DIRECTIONS, DOUBLE_PERCENT, Score
 from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.notes import note
-from captionbias.metrics.pair_counts import random_groups
 from captionbias.metrics.protocol import lexicon_name
 from captionbias.metrics.sway_counts import (
     ENDS,
@@ -30,8 +28,9 @@ from captionbias.metrics.sway_counts import (
     read_named,
 )
 from captionbias.scores.sway import Leans
-from captionbias.statistics.samples import Extreme, Sample, bootstrap_samples
+from captionbias.statistics.samples import Extreme, Sample, bootstrap_samples, random_groups
 from captionbias.text import LexiconSource, load_lexicon
+from captionbias.warnings import note
 
 CELL_SHARES = ("right", "wrong", "none", "wrong_of_named")
 
@@ -132,18 +131,13 @@ def sway(
     given the truth, not a cause: the scene suggests as much as the tasks do.
 
     Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
-        predictions: `n` model captions.
         references: `n` lists of human captions: two or more of an image, or one and `tasks`. One is drawn to be
             compared with the captioner's, the others say what the image shows.
         attributes: `n` labels, each a label of `attribute_lexicon`; two values or more, also crossed attributes.
         tasks: `n` lists of all tasks that the images show, such as COCO's annotated objects; those that the other human
             captions name when None. People do not name all that is there: without them A to T is a range.
-        attribute_lexicon: the words that name attribute values: `gender`, `race`, `age`, a JSON file or a mapping of
-            values to words, see `captionbias.text.load_lexicon`.
-        task_lexicon: the words that name tasks: `coco_objects`, `coco_names` (without everyday names), or your own,
-            likewise. `person` is no task.
-        tokenizer: `words` or `whitespace`.
+            `person` is no task.
+        predictions, attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
         lean: which tasks go with which values: `shipped`, as counted on COCO's images, for `gender` and `coco_objects`,
             or `own`, as counted on these images; `shipped` where there is such a table, when None.
         draws: human captions that are drawn of each image, one after the other; scores are means over them.
@@ -153,14 +147,11 @@ def sway(
             `t_to_a` of each value, `error_ratio`, `tasks`, `naming_level` and `leans`.
 
     Returns:
-        In captions of 100: `sway_t_to_a`; `sway_t_to_a_least` and `sway_t_to_a_most`, the same if all values were as
-        the least and the most swayed one; `sway_t_to_a_lost`, in which a caption that names no value counts as wrong,
-        with its `..._least` and `..._most`. In mentions of 100 captions: `sway_a_to_t`; `sway_a_to_t_low` and
-        `sway_a_to_t_high`, if what is named beyond the tasks known was all there, or all made up; `sway_a_to_t_least`
-        and `sway_a_to_t_most`, the ends with the one task left out that matters most. All with `..._ci_low/high` (95%,
-        over images) save the last two, verdicts' scores with `..._detectable` (what would be seen in four of five
-        samples). `sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value.
-        And `signature`.
+        In captions of 100: `sway_t_to_a`, `sway_t_to_a_lost`, in which a caption that names no value counts as wrong,
+        and of each `..._least` and `..._most`. In mentions of 100 captions: `sway_a_to_t`, its range `..._low` and
+        `..._high`, and `..._least` and `..._most`. All with `..._ci_low/high` (95%, over images) save the last two,
+        verdicts' scores with `..._detectable` (what would be seen in four of five samples). `sway_images`: images that
+        are compared; `sway_suggested`: those whose tasks suggest a value. And `signature`.
 
     Source: this project. T to A: separation as in Hardt et al. 2016, strata as in Mantel and Haenszel 1959. A to T:
     Robinson 1988, Chernozhukov et al. 2018.
@@ -189,8 +180,7 @@ def sway(
     if named.given is None:
         note(
             notes,
-            "a_to_t: what people do not name may be there or not, so the score has a range; tasks that list all that "
-            "the images show, such as COCO's annotated objects, close it",
+            "a_to_t: what people do not name may be there or not, so the score has a range; complete tasks close it",
         )
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:

@@ -14,9 +14,15 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.captions import Captions, Words
-from captionbias.metrics.inputs import check_tasks_named, copies_of, named_in, note_labels_from_captions, with_values
-from captionbias.metrics.label_inputs import tasks_of_lexicon, value_numbers
-from captionbias.metrics.notes import note
+from captionbias.metrics.inputs import (
+    check_tasks_named,
+    copies_of,
+    given_tasks,
+    named_in,
+    note_labels_from_captions,
+    with_values,
+)
+from captionbias.metrics.label_inputs import value_numbers
 from captionbias.metrics.pairing import drawn_captions, named_by_any
 from captionbias.scores.sway import (
     Leans,
@@ -30,6 +36,7 @@ from captionbias.scores.sway import (
 )
 from captionbias.text import Lexicon
 from captionbias.text.languages import english_name
+from captionbias.warnings import note
 
 BEARER = "person"  # whoever has the attribute is no task
 SHIPPED = "gender_coco_objects"
@@ -86,7 +93,7 @@ def read_named(captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer:
     every_task = named_in(words.tokens, task, tokenizer)
     check_tasks_named(every_task, task)
     is_task = np.array([label != BEARER for label in task.labels])
-    given = None if captions.tasks is None else tasks_of_lexicon(captions.tasks, task, notes)[:, is_task]
+    given = None if captions.tasks is None else given_tasks(captions.tasks, task, notes)[:, is_task]
     kept, copies = _comparable(words, captions, notes), copies_of(captions, notes)
     occurring = np.unique(value)
     order = np.concatenate((occurring, np.setdiff1d(np.arange(len(labels)), occurring)))
@@ -164,11 +171,7 @@ def _counted(named: NamedImages) -> tuple[Floats, Floats]:
 def note_leans(named: NamedImages, table: Leans, source: str, notes: list[str]) -> None:
     """Leans that are of these images alone, or of other images than these."""
     if source == OWN:
-        note(
-            notes,
-            "lean: which tasks go with which values was counted on these images, so that scores on other images, or on "
-            "more or fewer of them, do not compare",
-        )
+        note(notes, "lean: what goes with what was counted on these images: scores on others do not compare")
         if not table.goes_with.any():
             note(notes, "lean: no task goes with any value more than by chance, so nothing can sway; give more images")
         return
@@ -179,11 +182,7 @@ def note_leans(named: NamedImages, table: Leans, source: str, notes: list[str]) 
         own = leans_of(both, shares).lean[known, 0]
         (own_spread, together), (_, spread) = np.cov(own, table.lean[known, 0], aweights=often[known])
         if together < LEAST_AGREEMENT * np.sqrt(own_spread * spread):
-            note(
-                notes,
-                "lean: here other tasks go with other values than on COCO's images, which the shipped table counts; "
-                "take lean='own'",
-            )
+            note(notes, "lean: here other tasks go with other values than in the shipped table; take lean='own'")
 
 
 def note_suggested(images: SwayImages, notes: list[str]) -> None:
@@ -264,8 +263,7 @@ class Compared:
         return scores
 
     def _a_to_t(self, sums: Floats) -> dict[str, Floats]:
-        """The scores of A to T, without each task, and each pair's part of them: how much more often the captioner
-        names the task for the value than a person who names it as often."""
+        """The scores of A to T, with and without each task, and each pair's part of them beside a person's."""
         tasks, values = self.pairs
         spread = sums[7 * len(tasks) :][values]
         # In a replicate that has a value in no image there is nothing to divide.
@@ -291,8 +289,7 @@ class Compared:
         return scores
 
     def error_ratio(self, named: int, right: int) -> float:
-        """How many times as often a value is named wrong beside tasks that suggest another: the geometric mean over
-        values, of the captioner (kinds 1 and 2) or the person (3 and 4)."""
+        """How many times as often a value is named wrong beside tasks that suggest another, the geometric mean."""
         table = self.table()[..., 0]
         ratios = [_errors(error_ratio, _beside(table, number), named, right) for number in range(len(table))]
         return float(np.exp(np.mean(np.log(ratios))))
@@ -376,8 +373,7 @@ def _sums(
 
 
 def _naming_level(named: NamedImages, shown: Flags, human: Flags, leans: Leans) -> Floats:
-    """How completely the captioner names the tasks without a lean of each value's images, a person who names as many as
-    it does at 1: `(values,)`."""
+    """How completely the captioner names tasks without a lean, for each value; a person who names as many is at 1."""
     plain = ~leans.goes_with.any(axis=1)
     captioner, person = (flags[:, plain] & shown[:, plain] for flags in (named.captioner_tasks, human))
     rate = naming_rates(*(flags.sum(axis=0).astype(np.float64) for flags in (captioner, person)))
@@ -386,8 +382,7 @@ def _naming_level(named: NamedImages, shown: Flags, human: Flags, leans: Leans) 
 
 
 def _beside(table: Floats, value: int) -> Floats:
-    """Captions of images with this value beside tasks that suggest another and beside tasks that suggest it, `(strata,
-    2, kinds, ...)`, from the table of a draw."""
+    """Of images with this value captions beside tasks that suggest another, and it: `(strata, 2, kinds, ...)`."""
     along = table[value, value]
     return np.stack((table[value, :-1].sum(axis=0) - along, along), axis=1)
 

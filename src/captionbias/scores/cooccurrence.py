@@ -12,18 +12,13 @@ from captionbias.arrays import Floats
 
 
 def association(together: Floats, attributes: Floats, tasks: Floats, images: Floats) -> Floats:
-    """1 where an attribute value and a task occur together more often than by chance, -1 where less often, else 0.
-
-    Source: Wang and Russakovsky 2021, section 3: the sign of `P(a, t) - P(a) P(t)`.
-    """
+    """1 where a value and a task occur together more often than by chance, -1 where less often, else 0 (Wang and
+    Russakovsky 2021, section 3: the sign of `P(a, t) - P(a) P(t)`)."""
     return np.sign(together * images - attributes * tasks)
 
 
 def change(predicted: Floats, predicted_given: Floats, together: Floats, given: Floats) -> Floats:
-    """What predictions change of each pair: `Delta = P(predicted | given) - P(true | given)`.
-
-    Source: Wang and Russakovsky 2021, Eq. 1.
-    """
+    """`Delta = P(predicted | given) - P(true | given)` of each pair (Wang and Russakovsky 2021, Eq. 1)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         defined = (given > 0) & (predicted_given > 0)
         return np.where(defined, predicted / predicted_given - together / given, np.nan)
@@ -36,12 +31,8 @@ def shares(together: Floats) -> Floats:
 
 
 def mals(training: Floats, predicted: Floats) -> Floats:
-    """Each pair's share in BA (MALS): `b_predicted - b_training` where the value is the task's likelier one, else 0.
-
-    nan for all pairs of a task that does not occur in the training data or in the predictions.
-
-    Source: Zhao et al. 2017, Eq. 2: pairs with `b_training > 1 / |A|`.
-    """
+    """Each pair's share in BA (MALS): `b_predicted - b_training` where the value is the task's likelier one,
+    `b_training > 1 / |A|`, else 0; nan where the task does not occur on both sides (Zhao et al. 2017, Eq. 2)."""
     known, change = shares(training), shares(predicted) - shares(training)
     return np.where((known > 1 / len(training)) | np.isnan(change), change, 0.0)
 

@@ -34,8 +34,7 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """A trial's test captions: their row numbers among the side's captions and the quality of each attacker on them,
-    `""` and, if there is one that sees neither attribute nor task words, `BLIND`."""
+    """A trial's test captions: their rows and the quality of the attacker, `""`, and of the `BLIND` one, if any."""
 
     rows: Integers
     quality: dict[str, Floats]
@@ -53,8 +52,7 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Omega:
-    """One side's omegas in one trial, by form: `""` as published, `MATCHED`, and `BLIND`, matched of the blind
-    attacker."""
+    """One side's omegas in one trial: `""` as published, `MATCHED`, and `BLIND`, matched of the blind attacker."""
 
     counts: Floats  # its test captions by cell, `(cells, replicates)`
     quality: dict[str, Floats]  # the sum of theirs
@@ -74,8 +72,7 @@ class Omega:
         return _mean(shares @ self._weighted(form), self._total(form))
 
     def facts(self) -> dict[str, Floats]:
-        """What it is made of; `effective_sample`: `(sum w)^2 / sum w^2`, in captions; `coverage`: the share of test
-        captions that name something named on both sides."""
+        """What it is made of; `effective_sample`: `(sum w)^2 / sum w^2`; `coverage`: who names what both sides name."""
         facts = {
             "mean_quality": self._mean_quality,
             "mean_weight": self._mean_weight,
@@ -118,8 +115,7 @@ class Table:
 
     @classmethod
     def of(cls, side: Side, shown: Integers, trials: Sequence[Tested], names: int) -> Table:
-        """A side's captions by cell. `shown`: the number of what each image shows, `(images,)`, or `NOT_SHOWN`, of
-        images without captions here. `names`: how many named numbers there are."""
+        """A side's captions by cell. `shown`: the number of what each image shows; `names`: how many are named."""
         width = int(shown.max(initial=0)) + 1
         keys, cell = np.unique(side.named * width + shown[side.image], return_inverse=True)
         pairs, cell = np.stack(np.divmod(keys, width), axis=1), cell.reshape(-1)
@@ -151,14 +147,11 @@ class Table:
         inverse: bool = False,
         bayes: bool = True,
     ) -> Iterator[Omega]:
-        """The omegas of each of a side's trials, one after the other: they hold large arrays.
-
-        `multiplicity`: how often each image counts, `(images, replicates)`. `target`: `pi(k)`, the frequency of each
-        named number that matched DBAC weighs the side to, `(names, replicates)`; None for the published form alone.
-        `common`: which named numbers occur on both sides, `(names,)`. `bayes`: False leaves the published weight out.
-
-        Source: DBAC Eq. 5, 6 and 8 for the published form; the matched one is this project's own.
-        """
+        """The omegas of each of a side's trials, one after the other: they hold large arrays. `multiplicity`: how often
+        each image counts. `target`: `pi(k)`, the frequency of each named number, `(names, replicates)`, that matched
+        DBAC weighs the side to; None for the published form alone. `common`: which named numbers occur on both sides.
+        `bayes`: False leaves the published weight out. Source: DBAC Eq. 5, 6 and 8; the matched form is this project's
+        own."""
         named, shown = self.pairs.T
         counts = np.asarray(self.counts @ multiplicity)
         named_share = (self.naming @ counts) / counts.sum(axis=0)
@@ -178,27 +171,17 @@ class Table:
             yield Omega(np.asarray(cells.counts @ multiplicity), quality, of_cells, prior, inverse)
 
     def shares(self, pairs: Integers, shown_sets: Flags, named_sets: Flags) -> list[Any]:
-        """How the captions in each of a trial's cells are shared among pairs of labels: sparse, `(pairs, cells)` a
-        trial.
-
-        A caption goes to the pairs of a label that its image shows with a label that it names, in equal shares. What
-        has no label has one more, "nothing", the last of either kind.
-
-        `pairs`: as numbers `shown label * (named labels + 1) + named label`. `shown_sets`, `named_sets`: which labels
-        each shown and each named number stands for, `(numbers, labels)`.
-        """
+        """How the captions in each of a trial's cells are shared among pairs of a label that the image shows with one
+        that the caption names, equally: sparse, `(pairs, cells)`. The last label of either kind is "nothing". `pairs`:
+        as `shown label * (named labels + 1) + named label`. `shown_sets`, `named_sets`: the labels of each number,
+        `(numbers, labels)`."""
         named, shown = self.pairs.T
         shares = _products(_shares(shown_sets)[shown], _shares(named_sets)[named])[:, pairs]
         return [shares[cells.place].T.tocsr() for cells in self.trials]
 
 
 def number_sets(flags: Flags) -> tuple[Integers, Flags]:
-    """A number for each set given as a row of flags `(n, labels)`, and the set of each number, `(numbers, labels)`.
-
-    >>> numbers, sets = number_sets(np.array([[True, True], [True, False], [True, True]]))
-    >>> numbers.tolist(), sets.tolist()
-    ([1, 0, 1], [[True, False], [True, True]])
-    """
+    """A number for each row of flags `(n, labels)`, and the set of each number, `(numbers, labels)`."""
     packed = np.packbits(flags, axis=1)
     rows = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).reshape(-1)
     _, first, numbers = np.unique(rows, return_index=True, return_inverse=True)
@@ -208,15 +191,7 @@ def number_sets(flags: Flags) -> tuple[Integers, Flags]:
 def occurrences(
     side: Side, shown: Integers, rows: Integers, shown_sets: Flags, named_sets: Flags
 ) -> tuple[Floats, Floats]:
-    """How many of the captions `rows` have each pair of labels, and how many are of images that show its shown label.
-
-    Both of shape `(pairs,)` over all pairs, numbered as in `Table.shares`. A caption with several pairs counts in each.
-
-    >>> side = Side(image=np.array([0, 1, 1]), named=np.array([0, 0, 1]))
-    >>> sets = np.array([[True], [False]])
-    >>> [counts.tolist() for counts in occurrences(side, np.array([0, 1]), np.arange(3), sets, sets)]
-    [[1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 2.0, 2.0]]
-    """
+    """How many captions have each of all pairs, see `Table.shares`, and how many an image with its shown label."""
     has_shown, has_named = ((_shares(sets) > 0).astype(np.float64) for sets in (shown_sets, named_sets))
     captions = _members(shown[side.image[rows]], side.named[rows], len(named_sets), len(shown_sets))
     both = (has_shown.T @ captions @ has_named).toarray()

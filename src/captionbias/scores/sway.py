@@ -23,8 +23,7 @@ class Leans(NamedTuple):
 
 
 def leans_of(both: Floats, shares: Floats) -> Leans:
-    """The leans of tasks. `both`: images that show the task and have the value, `(tasks, values)`; `shares`: the share
-    of all images with each value, `(values,)`."""
+    """The leans of tasks, from images with each task and value `(tasks, values)` and the `shares` of values."""
     shown = both.sum(axis=1, keepdims=True)
     share = (both + shares) / (shown + 1)
     lean = share - shares
@@ -36,8 +35,7 @@ def leans_of(both: Floats, shares: Floats) -> Leans:
 
 
 def suggested_values(shown: Flags, leans: Leans) -> Integers:
-    """The value that the tasks an image shows suggest, `(images,)`: that of the largest sum of log odds; -1 if none of
-    them goes with any value. `shown`: `(images, tasks)`."""
+    """The value of the largest sum of log odds of the tasks that an image shows, -1 if none goes with any."""
     return _likeliest(shown.astype(np.float64) @ leans.log_odds, shown, leans)
 
 
@@ -60,11 +58,8 @@ def _likeliest(odds: Floats, shown: Flags, leans: Leans) -> Integers:
 
 
 def error_difference(captions: Floats, errors: Floats) -> Floats:
-    """How much larger the share of errors is where another value is suggested, strata weighted as Mantel and Haenszel
-    do: shape `(...)`, nan where no stratum has both.
-
-    Source: Greenland and Robins 1985, the Mantel-Haenszel risk difference.
-    """
+    """How much larger the share of errors is where another value is suggested, `(...)`, nan where no stratum has both:
+    the Mantel-Haenszel risk difference (Greenland and Robins 1985)."""
     against, along = captions[:, 0], captions[:, 1]
     total = _filled(against + along)
     numerator = (errors[:, 0] * along - errors[:, 1] * against) / total
@@ -90,12 +85,8 @@ def _filled(counts: Floats) -> Floats:
 
 
 def residuals(features: Floats, outcomes: Floats, seed: int, pictures: Integers | None = None) -> Floats:
-    """What cross-fitted ridge regressions on the features leave of outcomes: shape of `outcomes`, `(images, n)`.
-
-    `pictures`: the number of each image's picture, where there are copies: none is predicted from its copy.
-
-    Source: Robinson 1988; cross-fitting as in Chernozhukov et al. 2018.
-    """
+    """What cross-fitted ridge regressions on the features leave of outcomes, `(images, n)`; `pictures`: of copies, the
+    number of each image's, so that none is predicted from its copy (Robinson 1988; Chernozhukov et al. 2018)."""
     from sklearn.model_selection import KFold
 
     # Each fold's products are made once and taken from the whole; scikit-learn's Ridge makes the other folds' anew.

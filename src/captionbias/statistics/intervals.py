@@ -44,14 +44,10 @@ def multiplicities(images: int, replicates: int, seed: int) -> Iterator[Floats]:
 
 
 def trial_weights(trials: int, replicates: int, seed: int, overlap: float = 0.0) -> Floats:
-    """How much each trial counts in each replicate's mean over trials: `(trials, replicates)`, columns sum to 1.
-
-    Trials that split the same images again share most of what they train on, so their spread shows too little of what
-    other images would change. With `overlap`, test images over training images, a replicate draws so few trials that
-    the variance of their mean is (1 / trials + overlap) times that of a trial.
-
-    Source: Nadeau and Bengio 2003, Inference for the generalization error, Eq. 5.
-    """
+    """How much each trial counts in each replicate's mean over trials: `(trials, replicates)`, columns sum to 1. Trials
+    share most of what they train on, so their spread shows too little of what other images would change: with
+    `overlap`, test images over training images, a replicate draws so few trials that the variance of their mean is (1 /
+    trials + overlap) times that of a trial (Nadeau and Bengio 2003, Eq. 5)."""
     generator = np.random.default_rng([seed, 4])
     draws = max(1, round(1 / (1 / trials + overlap)))
     return generator.multinomial(draws, np.full(trials, 1 / trials), size=replicates).T / draws
@@ -70,13 +66,9 @@ def resamples(
 
 
 def bootstrap_interval(estimate: float, replicates: Floats, bounds: tuple[float, float]) -> tuple[float, float]:
-    """The middle 95% of the replicates, moved so that their mean is the estimate, and kept inside `bounds`.
-
-    It holds the estimate, also where a few replicates far off leave the mean outside of that middle.
-
-    Resampling repeats images, so rare sets look more frequent in a replicate than they are: a shift that both sides of
-    a comparison share with no meaning. Moving the replicates back takes it out and keeps their spread.
-    """
+    """The middle 95% of the replicates, moved so that their mean is the estimate, which it always holds, and kept
+    inside `bounds`. Resampling repeats images, so rare sets look more frequent in a replicate: a shift with no
+    meaning."""
     drawn = replicates[~np.isnan(replicates)]
     if not len(drawn):
         return float("nan"), float("nan")
@@ -94,32 +86,22 @@ def rounded(value: float) -> float:
 
 
 def coefficient_of_variation(scores: Floats) -> Floats:
-    """The spread of each captioner's scores over attackers (n - 1) relative to the size of their mean: `(captioners,)`,
-    0 is best, nan where the mean is 0.
-
-    Source: Nair et al. 2026, section 5.3.
-    """
+    """The spread of each captioner's scores over attackers (n - 1) relative to the size of their mean, `(captioners,)`;
+    nan where that is 0. Source: Nair et al. 2026, section 5.3."""
     mean = np.abs(scores.mean(axis=1))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(mean > 0, scores.std(axis=1, ddof=1) / mean, np.nan)
 
 
 def conflict_score(scores: Floats) -> float:
-    """On what share of captioners two attackers disagree about amplification (scores above 0); the mean over pairs.
-
-    Source: ImageCaptioner2, "Conflict score" and "Ranking consistency", for two attackers.
-    """
+    """On what share of captioners two attackers disagree about amplification, on average (ImageCaptioner2)."""
     return float(np.mean([(scores[:, i] > 0) != (scores[:, j] > 0) for i, j in _pairs(scores)]))
 
 
 def ranking_consistency(scores: Floats) -> float:
-    """Pearson's correlation of two attackers' scores over captioners, in [-1, 1]; the mean over pairs of attackers.
-
-    nan if an attacker gives all captioners the same score, and of fewer than three captioners: that of two is always
-    1 or -1.
-
-    Source: as `conflict_score`.
-    """
+    """Pearson's correlation of two attackers' scores over captioners, the mean over pairs; nan if an attacker gives all
+    the same score, and of two captioners, where it is always 1 or -1. Source: ImageCaptioner2, "Ranking
+    consistency"."""
     if len(scores) < 3:
         return float("nan")
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -20,16 +20,11 @@ Z = 1.959963984540054  # the 0.975 quantile of the normal distribution: interval
 
 @dataclass(frozen=True)
 class VarianceParts:
-    """Where the variance of a score comes from, in squared units of the score; nan where it is unknown.
-
-    `trials`: how many were measured. `trial`: the variance of one trial's score around the mean of all possible trials,
-    on these very images: `split`, because a trial scores some images and not others, and `training`, the rest.
-    `images`: that of the mean of all possible trials if other images were drawn to be scored. Attackers stay as they
-    were trained: other images to learn from would move all trials together, and nothing here shows how far.
-    `bootstrap`: that of the replicates that the reported interval is made of. It counts `split / trials` up to three
-    times, which about makes up for the images to learn from: `benchmarks/significance.py` finds it close to the true
-    variance, and `standard_error`**2 a lower bound.
-    """
+    """Where the variance of a score comes from, in squared units of the score; nan where it is unknown. `trial`: of one
+    trial's score on these very images: `split`, as it scores some of them, and `training`, the rest. `images`: of the
+    mean of all possible trials if other images were scored. `bootstrap`: of the replicates of the reported interval, in
+    which `split / trials` counts up to three times, about as much as other images to learn from would: it is close to
+    the true variance (`benchmarks/significance.py`), and `standard_error`**2 a lower bound."""
 
     trials: int
     trial: float
@@ -55,12 +50,9 @@ class VarianceParts:
 
 
 def variance_parts(values: Floats, per_trial: Floats, replicates: Floats) -> VarianceParts:
-    """The parts of the variance of a mean over trials, from the arrays of a `Sample`; nan with fewer than two trials or
-    two replicates. An estimate below 0, by chance, is 0.
-
-    With `v` the mean variance of one trial over replicates and `c` the mean covariance of two, `images` is `c` and
-    `split` is `v - c`: two trials have only the images in common.
-    """
+    """The parts from the arrays of a `Sample`; nan with fewer than two trials or replicates, and 0 where an estimate is
+    below. With `v` the mean variance of one trial over replicates and `c` the mean covariance of two, `images` is `c`
+    and `split` is `v - c`: two trials have only the images in common."""
     known = ~np.isnan(values)
     drawn = per_trial[known]
     drawn = drawn[:, ~np.isnan(drawn).any(axis=0)]
@@ -79,12 +71,8 @@ def variance_parts(values: Floats, per_trial: Floats, replicates: Floats) -> Var
 
 
 def p_value(estimate: float, replicates: Floats) -> float:
-    """The two-sided p-value against 0, by the replicates and the construction of `bootstrap_interval`; nan with fewer
-    than two.
-
-    The smallest share that can be left out of that interval, half on each side, so that it excludes 0, 1 for an
-    estimate of 0. So p is below 0.05 exactly when the 95% interval excludes 0 (with 40 replicates or more).
-    """
+    """The two-sided p-value against 0: the smallest share that can be left out of `bootstrap_interval`, half on each
+    side, so that it excludes 0; 1 for an estimate of 0, nan with fewer than two replicates."""
     drawn = np.sort(replicates[~np.isnan(replicates)])
     if len(drawn) < 2 or math.isnan(estimate):
         return float("nan")
@@ -112,13 +100,8 @@ def least_p_value(replicates: int) -> float:
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:
-    """P-values `(tests,)` corrected for their number: the chance of any false finding stays below the level.
-
-    The smallest is multiplied by their number, the next by one less, and so on; none comes below a smaller one's. nan
-    stays nan and does not count.
-
-    Source: Holm 1979, "A simple sequentially rejective multiple test procedure".
-    """
+    """P-values `(tests,)` corrected for their number: the chance of any false finding stays below the level. nan stays
+    nan and does not count. Source: Holm 1979, "A simple sequentially rejective multiple test procedure"."""
     values = np.asarray(p_values, np.float64)
     known = np.flatnonzero(~np.isnan(values))
     order = known[np.argsort(values[known], kind="stable")]
@@ -128,12 +111,9 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
 
 def images_needed(parts: VarianceParts, images: int, width: float) -> int:
-    """How many images it takes, with as many trials, until a score's reported 95% interval is this wide; `images`: on
-    how many the parts were measured.
-
-    Everything but `parts.training` is taken to fall with the number of images, as 1 / n. Training is taken not to fall
-    at all: with more images it often does, so the answer is rather too many than too few.
-    """
+    """How many images it takes, with as many trials, until a score's 95% interval is this wide; `images`: on how many
+    the parts were measured. All but `parts.training`, which is taken not to fall, fall as 1 / n: rather too many than
+    too few."""
     if math.isnan(parts.bootstrap) or math.isnan(parts.training):
         raise ValueError("parts: the variance's parts are unknown; measure with two trials and two replicates or more")
     # The bootstrap draws as many trials as there are from them.

@@ -16,7 +16,7 @@ from captionbias.io.files import check_ending, replacing
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.protocol import whole_number
 from captionbias.report.wording import FORMS, pair_name
-from captionbias.scores import number_sets
+from captionbias.scores.omega import number_sets
 
 TOLERANCE, MOST_ROUNDS = 1e-6, 2000
 SMALL_SHARE = 0.2
