@@ -34,7 +34,7 @@ def test_planted_bias_is_more_than_people_and_a_faithful_captioner_is_not(swayed
     assert matrix.person[0].verdict == "-"
     assert in_a_sentence(matrix).startswith("Question 1: yes for biased; ")
     assert title_of(swayed) == "Do these captioners exaggerate gender?"
-    assert f"All {len(swayed.verdicts)} verdicts" in correction(swayed)
+    assert "corrected for how many there are" in correction(swayed)
 
 
 def test_each_cell_of_sway_has_its_numbers_and_captions_that_are_wrong(swayed):
@@ -73,7 +73,13 @@ def test_the_most_unequal_tasks_have_both_groups_of_captioner_and_people(swayed)
         (-3.0, 9.0, CANNOT_TELL, {}, "cannot tell: from 3.0 less to 9.0 more"),
         (2.0, 4.0, CANNOT_TELL, {}, "cannot tell: among so many verdicts this could be chance"),
         (0.2, 4.0, CANNOT_TELL, {}, "cannot tell: other people can differ by as much"),
-        (2.0, 4.0, CANNOT_TELL, {"lic_unseen": (-3.0, -1.0)}, "cannot tell: changes sign without repeated captions"),
+        (
+            2.0,
+            4.0,
+            CANNOT_TELL,
+            {"lic_unseen": (-3.0, -1.0)},
+            "cannot tell: the sign changes when repeated captions are left out",
+        ),
     ],
 )
 def test_an_answer_has_its_word_and_what_it_rests_on(low, high, word, others, text):

@@ -208,7 +208,7 @@ class Metric(Generic[P]):
         with steps_shown(options.get("progress", usual)):
             scores = cast("Callable[..., Scores]", self._scores)(*given, **options)
         if options.get("bootstrap", 1) and not any(len(sample.replicates) for sample in scores.samples.values()):
-            note(scores.notes, f"no interval: it takes {LEAST_IMAGES} images, and two trials of trained judges")
+            note(scores.notes, f"no interval: it takes {LEAST_IMAGES} images (and imagecaptioner2 two trials)")
         tok = scores.signature.get("tok")
         text = signature(metric=self.name, **scores.signature | ({"tok": signed(tok)} if tok else {}))
         details = scores.details if options.get("details") else None

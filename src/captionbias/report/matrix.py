@@ -27,7 +27,10 @@ ASKED = {
         "Do the {tasks} that are named follow the {value}?",
         "more mentions of {tasks} that go with the {value}, of 100 captions",
     ),
-    "lic": ("Can {attribute} be guessed from the wording?", "even when the words for it are hidden; LIC x 100"),
+    "lic": (
+        "Can {attribute} be guessed from the wording?",
+        "even when the words for it are hidden; LIC, in points of 100",
+    ),
     "imagecaptioner2": (
         "Can {attribute} be guessed from images with their captions?",
         "the people being masked; ImageCaptioner2 x 100",
@@ -200,7 +203,7 @@ def _open(
         return _amount(score, None, low, high)
     sign = math.copysign(1, low)
     if any(sign * estimates[key].value <= 0 for key in score.confirmed_by if key in estimates):
-        return "changes sign without repeated captions"
+        return "the sign changes when repeated captions are left out"
     if min(abs(low), abs(high)) <= noise(estimates, score.key):
         return "other people can differ by as much"
     if verdict(estimates, score.key) != CANNOT_TELL:
@@ -208,7 +211,7 @@ def _open(
     return (
         f"hangs on one of the {words['tasks']}"
         if score.direction == "a_to_t"
-        else f"not clear for each {words['value']} alone"
+        else f"not clear for each {words['value']} by itself"
     )
 
 
@@ -223,7 +226,9 @@ def title_of(audit: Audit) -> str:
 
 def about(audit: Audit) -> str:
     """What was measured, and by which protocol."""
-    protocol = {"fast": "Quick protocol.", "papers": "The papers' protocols."}[audit.settings["preset"]]
+    protocol = {"fast": "A quick measurement.", "papers": "Measured by the papers' protocols."}[
+        audit.settings["preset"]
+    ]
     counts = listed([f"{count:,} {images_of(value)}" for value, count in audit.attribute_counts.items()])
     beside = ", beside other people's captions of the same images" if audit.verdicts else ""
     return f"{audit.images:,} images, {counts}{beside}. {protocol}"
@@ -279,11 +284,10 @@ def matrix_grid(audit: Audit) -> Grid:
 
 def correction(audit: Audit) -> str:
     """For how many verdicts they are corrected; empty without verdicts."""
-    count = len(audit.verdicts)
     return (
-        f"All {count:,} verdicts of this report, the folded ones too, are corrected for their number "
-        "(Benjamini-Hochberg): at most one in twenty of those that say more or less is expected to be false."
-        if count > 1
+        "Verdicts are corrected for how many there are (Benjamini-Hochberg): of those that say more or less, at most "
+        "one in twenty is expected to be false."
+        if len(audit.verdicts) > 1
         else ""
     )
 
