@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tarfile
+from base64 import b64decode
 
 import datasets
 import fsspec
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image, ImageOps
 
-from captionbias.images.reading import Images, open_image, read_images, read_source, stored_size, turned
+from captionbias.images.reading import Images, open_image, read_images, read_source, stored_size, thumbnails, turned
 
 SIZE = (6, 4)  # width, height
 
@@ -241,3 +242,11 @@ def test_what_has_no_images_or_one_id_twice_is_refused(folder, tmp_path_factory)
         with pytest.raises(ValueError, match=message):
             read_images(source)
     assert isinstance(read_images(folder), Images)
+
+
+def test_a_thumbnail_is_the_image_made_small(tmp_path):
+    Image.new("RGB", (640, 320), (200, 10, 10)).save(tmp_path / "COCO_val2014_000000000042.png")
+    url = thumbnails(read_images(tmp_path))("42")
+    head, _, content = url.partition(",")
+    small = Image.open(io.BytesIO(b64decode(content)))
+    assert (head, small.size, small.getpixel((5, 5))) == ("data:image/png;base64", (160, 80), (200, 10, 10))

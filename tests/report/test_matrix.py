@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from captionbias.analysis.audit import audit
 from captionbias.metrics import catalogue
 from captionbias.metrics.verdicts import CANNOT_TELL, LESS, LIKE, MORE
+from captionbias.report.html import html_report
 from captionbias.report.matrix import answer, correction, in_a_sentence, matrix_of, title_of
 from captionbias.report.people import cells, doubts, dumbbells
 from captionbias.report.wording import words_of
@@ -48,6 +52,14 @@ def test_each_cell_of_sway_has_its_numbers_and_captions_that_are_wrong(swayed):
     }
     assert {one.captioner for one in shown} == wrong
     assert all(one.quotes for one in shown if one.captioner > 5)
+
+
+def test_the_images_themselves_stand_beside_their_captions_where_they_are_given(swayed):
+    images = {row: {**image, "id": str(row)} for row, image in swayed.evidence["images"].items()}
+    page = html_report(replace(swayed, evidence={**swayed.evidence, "images": images}), picture_of="data:,{}".format)
+    quoted = sum(len(cell.quotes) for name in swayed.captioners for cell in cells(swayed, name))
+    assert quoted == len(re.findall(r'<img src="data:,(\d+)" alt="image \1">', page)) > 0
+    assert "<img" not in html_report(swayed)
 
 
 def test_the_most_unequal_tasks_have_both_groups_of_captioner_and_people(swayed):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ def report(
     json: Path | None,
     title: str | None,
     sensitivity: bool,
+    picture_of: Callable[[str], str] | None = None,
     **values: Any,
 ) -> None:
     """Everything about captioners' bias in one file: scores, what drives them, words, quality, and uncertainty.
@@ -80,7 +82,7 @@ def report(
     if console.quiet:
         return
     command = shlex.join(["captionbias", *(re.sub(r"(^|=)/.*/", r"\1", word) for word in sys.argv[1:])])  # no folders
-    write_report(audited, output, title=title, command=command)
+    write_report(audited, output, title=title, command=command, picture_of=picture_of)
     say(f"the report is in {output}")
     if markdown:
         write_text(markdown_report(audited, command=command), markdown)

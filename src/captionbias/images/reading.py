@@ -7,6 +7,7 @@ import hashlib
 import io
 import tarfile
 from abc import abstractmethod
+from base64 import b64encode
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MAX_PIXELS = 100_000_000  # an image with more is refused before it is decoded
+THUMBNAIL = 160  # pixels of the longer side
 AHEAD = 64  # images that are opened before they are used
 # Formats of photographs. Pillow knows more, and starts other programs for some.
 FORMATS = {"AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TIFF", "WEBP"}
@@ -401,6 +403,30 @@ def _names(entries: Iterable[Any]) -> list[str]:
         else f"row {row}"
         for row, path in enumerate(paths)
     ]
+
+
+def thumbnails(images: Images) -> Callable[[str], str]:
+    """A function that gives the data URL of an image, made small, by its id."""
+    rows = {image: row for row, image in enumerate(images.ids)}
+
+    def picture_of(image: str) -> str:
+        small = images[rows[image]].copy()
+        small.thumbnail((THUMBNAIL, THUMBNAIL))
+        return data_url(small)
+
+    return picture_of
+
+
+def data_url(picture: Image) -> str:
+    """A picture as an address that holds its pixels.
+
+    >>> from PIL import Image
+    >>> data_url(Image.new("RGB", (1, 1)))[:29]
+    'data:image/png;base64,iVBORw0'
+    """
+    png = io.BytesIO()
+    picture.save(png, "PNG")
+    return f"data:image/png;base64,{b64encode(png.getvalue()).decode()}"
 
 
 def coco_name(path: str | Path) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from captionbias.attackers.pretrained.models import first_line
 from captionbias.images.captioners import plain
+from captionbias.images.reading import data_url
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -82,15 +81,3 @@ class Served:
                 return self._answer(client, picture, "max_completion_tokens")
             raise
         return plain(choice.message.content or choice.message.refusal or ""), choice.finish_reason == "length"
-
-
-def data_url(picture: Image) -> str:
-    """A picture as an address that holds its pixels.
-
-    >>> from PIL import Image
-    >>> data_url(Image.new("RGB", (1, 1)))[:29]
-    'data:image/png;base64,iVBORw0'
-    """
-    png = io.BytesIO()
-    picture.save(png, "PNG")
-    return f"data:image/png;base64,{base64.b64encode(png.getvalue()).decode()}"

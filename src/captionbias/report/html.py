@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,17 +34,26 @@ WORDS = 12  # of an attribute value, before one asks for more
 ARTICLES = ("a", "an", "the")
 
 
-def write_report(audit: Audit, path: str | Path, *, title: str | None = None, command: str | None = None) -> None:
-    """Write an audit as one HTML file, whole or not at all; see `html_report`.
+def write_report(audit: Audit, path: str | Path, **options: Any) -> None:
+    """Write an audit as one HTML file, whole or not at all; `options`: of `html_report`.
 
     Raises:
         ValueError: the path cannot be written, or jinja2 is missing.
     """
-    write_text(html_report(audit, title=title, command=command), Path(path))
+    write_text(html_report(audit, **options), Path(path))
 
 
-def html_report(audit: Audit, *, title: str | None = None, command: str | None = None) -> str:
-    """An audit as one HTML page that loads nothing; its data, JSON by gzip in base64, are in `#audit-data`."""
+def html_report(
+    audit: Audit,
+    *,
+    title: str | None = None,
+    command: str | None = None,
+    picture_of: Callable[[str], str] | None = None,
+) -> str:
+    """An audit as one HTML page that loads nothing; its data, JSON by gzip in base64, are in `#audit-data`.
+
+    `picture_of`: the data URL of an image, by its id, to be shown beside its captions.
+    """
     things = wording.named_things(audit)
     answers = matrix.matrix_of(audit)
     data = gzip.compress(json_text(audit.as_dict()).encode(), 6, mtime=0)
@@ -53,6 +62,7 @@ def html_report(audit: Audit, *, title: str | None = None, command: str | None =
         audit=audit,
         title=title or matrix.title_of(audit),
         command=command,
+        picture_of=picture_of,
         matrix=matrix,
         answers=answers,
         cannot_tell=CANNOT_TELL,

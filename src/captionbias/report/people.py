@@ -25,6 +25,7 @@ class Quote(NamedTuple):
 
     captioner: Pieces
     person: Pieces
+    image: str | None
 
 
 class Named(NamedTuple):
@@ -177,7 +178,8 @@ def _quotes(evidence: Mapping[str, Any], captioner: str, behind: Mapping[str, An
         people = [one for one in evidence["images"][row["row"]]["people"] if value in naming(one)]
         if number not in seen and people and len(seen) < QUOTES:
             seen.add(number)
-            yield Quote(*(_pieces(evidence, one, values) for one in (number, people[0])))
+            image = evidence["images"][row["row"]]["id"]
+            yield Quote(_pieces(evidence, number, values), _pieces(evidence, people[0], values), image)
 
 
 def _pieces(evidence: Mapping[str, Any], number: int, values: set[str]) -> Pieces:

@@ -173,10 +173,12 @@ def audit(captions: Path, **values: Any) -> None:
 
     Example: captionbias audit Salesforce/blip-image-captioning-base --images val2014 --references people.parquet
     """
+    from captionbias.images.reading import thumbnails
     from captionbias.report.html import check_installed
 
     check_installed()
     caption(output=captions, cache=values["cache"], **{name: values[name] for name in CAPTIONING})
     name = Path(values["model"]).name.replace("=", "-")
     reported = {name: values[name] for name in REPORTED}
-    report.report(predictions=[f"{name}={captions}"], prediction_column=None, **reported)
+    picture_of = thumbnails(take_images({name: values[name] for name in IMAGES}))
+    report.report(predictions=[f"{name}={captions}"], prediction_column=None, picture_of=picture_of, **reported)
