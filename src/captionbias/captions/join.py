@@ -68,9 +68,9 @@ def joined(
     if labels:
         names = rename_labels(values["attributes"].values(), labels, str(attributes))
         values["attributes"] = dict(zip(values["attributes"], names, strict=True))
-    silent = [image for image, text in values.get("predictions", {}).items() if is_missing(text) or text == ""]
+    silent = {image: text for image, text in values.get("predictions", {}).items() if is_missing(text) or text == ""}
     if silent and len(silent) < len(values["predictions"]):
-        _note_silent(silent, values["predictions"], values["attributes"], notes)
+        _note_silent(list(silent), values["predictions"], values["attributes"], notes)
         values["predictions"] = {image: text for image, text in values["predictions"].items() if image not in silent}
     base = predictions or references or attributes
     every_image = next(values[name] for name in ("predictions", "references", "attributes") if name in values)
