@@ -7,7 +7,6 @@ import pytest
 
 from captionbias.attackers import convex
 from captionbias.attackers.base import Fitted
-from captionbias.attackers.reader import Reader
 from captionbias.captions import CaptionBiasWarning
 from captionbias.explain import contributions as module
 from captionbias.explain.contributions import TOLERANCE, contributions
@@ -159,7 +158,7 @@ def test_padding_and_unknown_words_get_nothing_and_captions_do_not_depend_on_eac
 def test_steps_are_added_where_values_do_not_add_up(fitted, monkeypatch):
     attacker = fitted("dense")
     many = contributions(attacker, attacker.trial.test)
-    monkeypatch.setattr(Reader, "n_steps", 1)
+    monkeypatch.setattr(module, "FIRST_STEPS", 1)
     raised = contributions(attacker, attacker.trial.test)
     monkeypatch.setattr(module, "MOST_STEPS", 1)
     with pytest.warns(CaptionBiasWarning, match=r"captions: after 1 steps .* largest difference is"):
