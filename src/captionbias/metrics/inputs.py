@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -312,39 +311,11 @@ def task_counts(flags: Flags, names: tuple[str, ...]) -> dict[str, int]:
     return {names[task]: int(counts[task]) for task in np.argsort(-counts, kind="stable") if counts[task]}
 
 
-def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
-    """The words of a captioner's own vocabulary: given as they are, or as a file of them, JSON or one a line."""
-    if vocabulary is None:
-        return None
-    if isinstance(vocabulary, (str, Path)):
-        try:
-            text = Path(vocabulary).read_text(encoding="utf-8")
-            vocabulary = json.loads(text) if text.lstrip().startswith(("[", "{")) else text.split()
-        except (OSError, ValueError) as error:
-            raise ValueError(f"vocabulary {str(vocabulary)!r} cannot be read: {error}") from error
-    words = list(vocabulary)
-    if isinstance(vocabulary, Mapping) or not words or not all(isinstance(word, str) for word in words):
-        raise ValueError("vocabulary must be a list of words, or a file of such a list (JSON, or one word a line)")
-    return frozenset(words)
-
-
-def words_of_captioner(masked: Words, vocabulary: frozenset[str] | None) -> tuple[Words, Flags]:
-    """The captions over all words that human ones are aligned to, and which these are: the vocabulary's, or its own."""
-    if vocabulary is None:
-        return masked, masked.model.present()
-    words = (*masked.tokens.words, *sorted(vocabulary.difference(masked.tokens.words)))
-    flags = np.fromiter((word in vocabulary for word in words), bool, len(words))
-    return replace(masked, tokens=replace(masked.tokens, words=words)), flags
-
-
-def alignment_vectors(
-    words: Words, masked: Iterable[Words], settings: Mapping[str, Any], vocabulary: frozenset[str] | None = None
-) -> Any:
+def alignment_vectors(words: Words, masked: Iterable[Words], settings: Mapping[str, Any]) -> Any:
     """The word vectors, if alignment needs any; "captions" are of human ones, the same beside any captioner."""
-    if settings["alignment"] == "constant" or not (words.model_rows or vocabulary):
+    if settings["alignment"] == "constant" or not words.model_rows:
         return None
-    aligned = (words_of_captioner(table, vocabulary) for table in masked)
-    if any((table.human.present() & ~flags).any() for table, flags in aligned):
+    if any((table.human.present() & ~table.model.present()).any() for table in masked):
         return load_vectors(settings["vectors"], words.human)
     if isinstance(settings["vectors"], (str, Path)) and settings["vectors"] != CAPTIONS:
         find_vectors(settings["vectors"])  # they are in the signature
@@ -352,16 +323,10 @@ def alignment_vectors(
 
 
 def align_human(
-    masked: Words,
-    masks: Sequence[str],
-    vectors: Any,
-    delta: float,
-    vocabulary: frozenset[str] | None = None,
-    lexicons: Sequence[Lexicon] = (),
+    masked: Words, masks: Sequence[str], vectors: Any, delta: float, lexicons: Sequence[Lexicon] = ()
 ) -> tuple[Tokens, AlignmentReport | None]:
-    """The masked human captions in the captioner's words, if these are known, but for words of the lexicons."""
-    if not len(masked.human) or not (masked.model_rows or vocabulary):
+    """The masked human captions in the captioner's words, if there are any, but for words of the lexicons."""
+    if not len(masked.human) or not masked.model_rows:
         return masked.human, None
-    known, flags = words_of_captioner(masked, vocabulary)
-    names = named_by_words(known.tokens.words, *lexicons) if lexicons else None
-    return align(known.human, flags, frozenset(masks), vectors, delta, names)
+    names = named_by_words(masked.tokens.words, *lexicons) if lexicons else None
+    return align(masked.human, masked.model.present(), frozenset(masks), vectors, delta, names)
