@@ -88,8 +88,10 @@ class Direction:
             }
             return Tested(trials[""].test, scores)
 
+        ends = np.cumsum([design.trials for design in self.designs]).tolist()
         designs = []
-        for design, numbers in self._numbered():
+        for design, end in zip(self.designs, ends, strict=True):
+            numbers = range(end - design.trials, end)
             sides = {side: [tested(side, number) for number in numbers] for side in design.captions}
             designs.append(replace(design, tested=sides))
         return replace(self, designs=designs, quality=quality, bayes=bayes)
@@ -193,12 +195,6 @@ class Direction:
             scores[f"dbac_{name}_net"] = scores[f"dbac_{name}{MATCHED}"] - scores[f"dbac_{name}{BLIND}"]
         prior = normalized_difference(omegas["m"].prior, omegas["h"].prior)
         return scores | {f"dbac_{name}_prior": prior} | of_sides
-
-    def _numbered(self) -> Iterator[tuple[Design, range]]:
-        """Each design with the numbers of its trials among all."""
-        start = 0
-        for design in self.designs:
-            yield design, range(start, start := start + design.trials)
 
 
 def a_to_t(
