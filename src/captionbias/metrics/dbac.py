@@ -155,7 +155,6 @@ def _omega(direction: str, attacked: str) -> Iterable[Score]:
         *_omega("t_to_a", "the tasks from captions whose task words are masked"),
     ],
     presets=PRESETS,
-    trained=True,
 )
 def dbac(
     captions: Captions | None = None,

@@ -47,7 +47,6 @@ MOST = 0.5  # of the captions
             headline=True,
             against_a_person=True,
             claim="the wrong {value} is named",
-            sentence="{captioner} names the wrong {value} {more} than people; none or both is never wrong, see unnamed",
             task="gender_error",
         ),
         Score(

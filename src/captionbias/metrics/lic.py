@@ -105,7 +105,6 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
         *_lic("confidence", "confidence", "how surely an attacker reads the attribute", "100 / k"),
     ],
     presets=PRESETS,
-    trained=True,
 )
 def lic(
     captions: Captions | None = None,
@@ -309,14 +308,12 @@ def plan_lic(
         columns["h"] = _human_columns(human, words.human_image, len(captions), notes)
     copies = inputs.copies_of(captions, notes)
     splits = [(seed, balanced_split(classes, settings["test_share"], seed, copies)) for seed in seeds]
-    trials = {
-        side: [
-            _trials(f"{side}{number}", Examples(tokens, classes, len(values), (lexicon.mask,), pictures), splits)
-            for number, tokens in enumerate(tables)
-        ]
-        for side, tables in columns.items()
-    }
-    return AttackPlan("lic", values, trials), report
+
+    def trials(tokens: Tokens) -> list[Trial]:
+        examples = Examples(tokens, classes, len(values), (lexicon.mask,), pictures)
+        return [Trial(examples, train, test, seed) for seed, (train, test) in splits]
+
+    return AttackPlan("lic", values, {side: list(map(trials, of_side)) for side, of_side in columns.items()}), report
 
 
 def _human_columns(human: Tokens, image: Integers, images: int, notes: list[str]) -> list[Tokens]:
@@ -329,10 +326,6 @@ def _human_columns(human: Tokens, image: Integers, images: int, notes: list[str]
         )
     first = np.concatenate(([0], np.cumsum(counts)[:-1]))
     return [human.select(first + column) for column in range(columns)]
-
-
-def _trials(name: str, examples: Examples, splits: list[tuple[int, tuple[Integers, Integers]]]) -> list[Trial]:
-    return [Trial(examples, train, test, seed) for seed, (train, test) in splits]
 
 
 def _scores(
