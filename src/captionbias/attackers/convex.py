@@ -72,8 +72,7 @@ def _merged(train: csr_array) -> csr_array:
     column = np.arange(train.shape[1]) + train.shape[0]
     column[alone] = by_column.indices[by_column.indptr[:-1][alone]]
     _, column, size = np.unique(column, return_inverse=True, return_counts=True)
-    place = np.arange(len(column), dtype=np.int32), column.astype(np.int32)  # 64 bits would slow the solver down
-    return sparse(1 / np.sqrt(size[column]), place, (len(column), len(size)))
+    return sparse(1 / np.sqrt(size[column]), (np.arange(len(column)), column), (len(column), len(size)))
 
 
 @dataclass(frozen=True, eq=False)
