@@ -151,7 +151,7 @@ def bootstrap_samples(
     means: dict[str, list[Floats]] = {key: [np.zeros(0)] for key in estimate}
     drawn = units if copies is None else int(copies.max()) + 1
     replicates, done = replicates if drawn >= LEAST_IMAGES else 0, 0
-    # On one thread: several would wait for each other longer than they work.
+    # More threads wait for each other longer than they work.
     with threadpool_limits(1), told_if_long("bootstrap", "replicates") as report:
         report(done, replicates)
         for multiplicity, weights in resamples(drawn, trials, replicates, seed, overlap):
