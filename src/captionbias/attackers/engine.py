@@ -51,7 +51,9 @@ def plain(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finis
 
 
 def threads(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
-    with ThreadPoolExecutor(cores()) as pool:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1), ThreadPoolExecutor(cores()) as pool:
         running = {pool.submit(finish, job, attacker, store): job for job in jobs}
         try:
             for done in as_completed(running):
