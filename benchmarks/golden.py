@@ -176,8 +176,7 @@ def qualities(group: str, given: Given) -> Cases:
         predictions = (sides["predictions"][:12] * len(sides["predictions"]))[: len(sides["predictions"])]  # few words
         arguments = {**sides, "predictions": predictions, "captions": 300, "vectors": {"trained here": "captions"}}
         found = alignment_quality(**arguments)
-        of_vectors = vars(found.vectors["trained here"])
-        return {**vars(found), "vectors": {**of_vectors, "report": of_vectors["report"].as_dict()}}
+        return found | {"reports": found["reports"]["trained here"].as_dict()}
 
     yield f"{group}: caption quality", quality
     yield f"{group}: caption quality of 100", lambda: quality(images=100, tokenizer="whitespace", seed=1)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from captionbias.captions import read_captions
-from captionbias.captions.harnesses import row_of_log
+from captionbias.captions.tables import row_of_log
 from tests.cli.conftest import ran
 
 LOGS = Path(__file__).parent / "harnesses"

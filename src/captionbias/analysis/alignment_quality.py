@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from captionbias.alignment.align import AlignmentReport, align
+from captionbias.alignment.align import align
 from captionbias.alignment.vectors import load_vectors
 from captionbias.analysis.caption_quality import meteor, meteor_name
 from captionbias.captions import check_sides
@@ -17,23 +16,6 @@ from captionbias.text import TOKENIZERS, Tokens, tokenize
 from captionbias.text.languages import signed
 
 DELTA = 0.4  # of DBAC, for GloVe
-
-
-@dataclass(frozen=True)
-class AlignmentStudy:
-    """METEOR between human captions before and after constant and contextual substitution, mean over captions.
-
-    `meteors`: of contextual substitution, by the name of the word vectors; `reports`: what was replaced, and what other
-    thresholds than `delta` would do; `meteor_name`: `meteor`, or `meteor_without_synonyms` where WordNet is not
-    installed; `captions`: how many it was taken of.
-    """
-
-    meteor_constant: float
-    meteor_name: str
-    captions: int
-    meteors: dict[str, float]
-    reports: dict[str, AlignmentReport]
-    signature: str
 
 
 def alignment_quality(
@@ -45,7 +27,7 @@ def alignment_quality(
     tokenizer: str = "words",
     captions: int = 2000,
     seed: int = 0,
-) -> AlignmentStudy:
+) -> dict[str, Any]:
     """Compare ways to put human captions into a captioner's words, as DBAC's section 5.4 and appendix A do.
 
     METEOR credits a substitution only if it knows the two words for synonyms or forms of one word: without WordNet it
@@ -60,17 +42,22 @@ def alignment_quality(
         captions: METEOR is taken of so many human captions, drawn with `seed`; of all, if there are fewer.
         seed: of the draw.
 
+    Returns:
+        METEOR between human captions before and after substitution, mean over `captions`: `constant`, and
+        `contextual`, by the name of the word vectors; `score`: `meteor`, or `meteor_without_synonyms` where WordNet is
+        not installed; `reports`: what was replaced, by the name of the word vectors; `signature`.
+
     Raises:
         ValueError: bad captions, word vectors or delta; no word vectors; no word to replace.
 
     >>> import warnings
     >>> warnings.simplefilter("ignore")
-    >>> study = alignment_quality(
+    >>> found = alignment_quality(
     ...     predictions=["a dog runs", "a cat sleeps"],
     ...     references=[["a dog runs quickly"], ["a cat sleeps there", "a cat sleeps"]],
     ...     vectors={"trained here": "captions"},
     ... )
-    >>> study.captions, study.reports["trained here"].tokens
+    >>> found["captions"], found["reports"]["trained here"].tokens
     (3, 11)
     """
     if not vectors:
@@ -91,9 +78,16 @@ def alignment_quality(
     if not report.replaced_unknown:
         raise ValueError("references: every word is one of the captioner's, so there is nothing to align")
     name = meteor_name()
-    meteors, reports = {}, {}
+    contextual, reports = {}, {}
     for key, source in vectors.items():
         aligned, reports[key] = align(people, model.present(), frozenset(), load_vectors(source, people), delta)
-        meteors[key] = kept(aligned)
+        contextual[key] = kept(aligned)
     parts = {"metric": "alignment_quality", "tok": signed(tokenizer), "delta": delta, "meteor": name, "captions": count}
-    return AlignmentStudy(kept(constant), name, len(drawn), meteors, reports, signature(**parts, seed=seed))
+    return {
+        "constant": kept(constant),
+        "contextual": contextual,
+        "score": name,
+        "captions": len(drawn),
+        "reports": reports,
+        "signature": signature(**parts, seed=seed),
+    }

@@ -399,14 +399,9 @@ def _words(
 
 
 def _alignment(vectors: Any, seed: int, _: str, captions: Captions) -> dict[str, Any]:
-    study = alignment_quality(**_sides(captions), vectors={"": vectors}, captions=ALIGNED, seed=seed)
-    return {
-        "contextual": study.meteors[""],
-        "constant": study.meteor_constant,
-        "score": study.meteor_name,
-        "captions": study.captions,
-        "signature": study.signature,
-    }
+    found = alignment_quality(**_sides(captions), vectors={"": vectors}, captions=ALIGNED, seed=seed)
+    del found["reports"]
+    return found | {"contextual": found["contextual"][""]}
 
 
 def _quality(images: int, seed: int, _: str, captions: Captions) -> dict[str, Any]:

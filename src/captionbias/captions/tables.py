@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from zipfile import BadZipFile
 
-from captionbias.captions.harnesses import row_of_log
 from captionbias.captions.sources import TABLES, WORKBOOK, Remote, is_url, load_rows, names_dataset
 from captionbias.captions.values import as_list, entries, is_column, is_missing
 from captionbias.io.formats import json_object
@@ -27,6 +26,7 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 PERSON = "person"  # bears the attribute, and is no object
+ANSWER = "filtered_resps"  # what lmms-eval's `--log_samples` calls the model's text
 DICTIONARIES = ("PLAIN_DICTIONARY", "RLE_DICTIONARY")
 
 
@@ -308,6 +308,27 @@ def _table_of_records(path: File, records: list[Any], unit: str, numbers: Sequen
     if not columns:
         raise ValueError(f"{path} holds no rows: give a file with a record for each image")
     return Table(str(path), columns, lambda column: [record.get(column) for record in records])
+
+
+def row_of_log(record: dict[str, Any]) -> dict[str, Any]:
+    """A line of lmms-eval's log with the model's text as `caption`, and what the task keeps of the image beside it.
+
+    Tasks keep it once for each score, as `"coco_CIDEr": {"image_id": 42, "answer": [...], "pred": "..."}`. Other
+    records stay as they are.
+
+    >>> row = row_of_log({"doc_id": 0, "filtered_resps": "a man", "coco_CIDEr": {"image_id": 42, "pred": "a man"}})
+    >>> row["image_id"], row["caption"]
+    (42, 'a man')
+    """
+    if ANSWER not in record:
+        return record
+    row: dict[str, Any] = {}
+    for name, value in record.items():
+        row |= value if isinstance(value, dict) else {name: value}
+    caption = record[ANSWER]
+    while isinstance(caption, list) and len(caption) == 1:  # earlier versions wrap it
+        caption = caption[0]
+    return row | {"caption": caption}
 
 
 def _parquet(path: File) -> Table:

@@ -11,7 +11,7 @@ import os
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,10 +125,6 @@ class Store:
                 _remove(path)
             yield
 
-    def held(self, kind: str, keys: Iterable[str]) -> int:
-        """How many of these entries somebody has claimed now."""
-        return sum(_is_held(self._path(kind, key, "lock")) for key in keys)
-
     def contents(self) -> list[Entry]:
         """Every entry, the longest unused first."""
         return self._files("npz")
@@ -171,7 +167,8 @@ class Store:
     def _sweep(self, since: float) -> None:
         """Remove what killed processes left: locks that nobody holds, parts that have not grown since then."""
         for lock in self._files("lock"):
-            _is_held(lock.path)
+            with suppress(OSError), _locked(lock.path, timeout=0):
+                pass
         for part in self._files("part"):
             if part.used < since:
                 _remove(part.path)
@@ -218,18 +215,3 @@ def _locked(path: Path, timeout: float) -> Iterator[None]:
             # Removed while held, so that locks do not pile up. Whoever opened this file before gets its lock next, sees
             # that it has lost its name, and asks again by name: nobody holds a lock that newcomers cannot see.
             _remove(path)
-
-
-def _is_held(path: Path) -> bool:
-    """Whether somebody holds this lock now; the file that a killed process left is removed."""
-    from filelock import Timeout
-
-    try:
-        if path.exists():  # asking for the lock would make it
-            with _locked(path, timeout=0):
-                pass
-    except Timeout:
-        return True
-    except OSError:
-        pass
-    return False
