@@ -46,7 +46,7 @@ def add(trainer, pictures, planted, processor, tokenizer, **options):
         tasks=planted.tasks,
         processor=processor,
         tokenizer=tokenizer,
-        **{"max_new_tokens": 8, "trials": 1} | options,
+        **{"generation": {"max_new_tokens": 8}, "trials": 1} | options,
     )
     trainer.add_callback(callback)
     return callback
@@ -85,7 +85,15 @@ def test_weights_and_losses_are_the_same_bit_for_bit_with_and_without(
     for model, watched in ((learner, True), (twin, False)):
         one = trainer(model)
         if watched:
-            add(one, images, planted, processor, tokenizer, generation={"do_sample": True}, metrics=["lic"])
+            add(
+                one,
+                images,
+                planted,
+                processor,
+                tokenizer,
+                generation={"do_sample": True, "max_new_tokens": 8},
+                metrics=["lic"],
+            )
         one.train()
         assert len(scores_logged(one)) == (3 if watched else 0)
         ends.append((model.state_dict(), [row["loss"] for row in one.state.log_history if "loss" in row]))

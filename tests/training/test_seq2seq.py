@@ -55,7 +55,7 @@ def test_a_seq2seq_trainer_logs_what_its_captioner_says(learner, planted, images
     compute = bias_metrics(tokenizer, **human(planted), trials=1)
     trainer = Seq2SeqTrainer(learner, args, eval_dataset=rows, compute_metrics=compute)
     found = trainer.evaluate()
-    captions = caption_images(learner, processor, images, tokenizer=tokenizer, max_new_tokens=8)
+    captions = caption_images(learner, processor, images, tokenizer=tokenizer, generation={"max_new_tokens": 8})
     wanted = bias_scores(captions, **human(planted), trials=1, vectors=human_vectors(planted.references))
     assert {name: found[f"eval_{name}"] for name in wanted} == wanted
     assert "empty_captions" in wanted

@@ -34,7 +34,7 @@ class BiasCallback(TrainerCallback):
         references, attributes, tasks: of these images, in their order; see `bias_scores`.
         processor: see `caption_images`; the Trainer's `processing_class` when None.
         tokenizer: likewise; the processor, when None.
-        batch_size, max_new_tokens, num_beams, generation: see `caption_images`.
+        batch_size, generation: see `caption_images`.
         **settings: see `captionbias.training.scores.Settings`; `seed` is also that of captions that are drawn.
 
     Raises:
@@ -57,15 +57,13 @@ class BiasCallback(TrainerCallback):
         processor: Any = None,
         tokenizer: Any = None,
         batch_size: int = 32,
-        max_new_tokens: int = 30,
-        num_beams: int = 1,
         generation: Mapping[str, Any] | None = None,
         **settings: Unpack[Settings],
     ) -> None:
         _check_whole(trainer)
         check_images(images)
         self.bias = TrainingBias(references, attributes, tasks, **settings).prepare()
-        if not callable(images) and len(images) != len(self.bias.people):
+        if len(images) != len(self.bias.people):
             raise ValueError(
                 f"images has length {len(images):,} and references has length {len(self.bias.people):,}: "
                 "entry i of each belongs to image i, so give as many of one as of the other"
@@ -77,8 +75,6 @@ class BiasCallback(TrainerCallback):
             images=images,
             tokenizer=tokenizer,
             batch_size=whole_number("batch_size", batch_size, least=1),
-            max_new_tokens=max_new_tokens,
-            num_beams=num_beams,
             generation=generation,
             seed=settings.get("seed", 0),
         )
