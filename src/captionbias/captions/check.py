@@ -80,8 +80,7 @@ class Captions:
     def with_predictions(self, predictions: Collection[Any]) -> Captions:
         """The same images and human captions with the `n` captions of another captioner, which alone are checked."""
         lists = as_lists({"predictions": predictions, "attributes": self.attributes})
-        unsplit = bool(self.language) or is_unsplit([text for texts in self.references or () for text in texts])
-        checked = _checked_predictions(lists["predictions"], self.image_ids, unsplit)
+        checked = _checked_predictions(lists["predictions"], self.image_ids, unsplit=self.language is not None)
         return _checked_language(self._with_words_of(replace(self, predictions=checked)), "predictions")
 
     def with_attributes(self, attributes: Collection[Any]) -> Captions:
@@ -233,7 +232,6 @@ def check_captions(
     image_ids: Collection[Any] | None = None,
     labels: Mapping[Any, str] | None = None,
     language: str | None = None,
-    unsplit: bool = False,
 ) -> Captions:
     """Check the captions of `n` images and freeze them.
 
@@ -250,7 +248,6 @@ def check_captions(
         language: what captions are written in: `en` (None is the same), or `de`, `es`, `fr`, `ja`, `zh`, whose words
             metrics then see as lemmas, and by whose lexicons they go. At least half of each side's captions must
             name a gender or an object of COCO in it.
-        unsplit: take captions of a script without blanks that are not split into words, for a tokenizer of your own.
 
     Returns:
         The same captions as tuples of strings. Captions are unchanged; labels and tasks lose surrounding
@@ -286,16 +283,13 @@ def check_captions(
         tasks=tasks,
         image_ids=image_ids,
         language=language,
-        unsplit=unsplit,
     )
 
 
-def checked_columns(
-    *, language: str | None = None, unsplit: bool = False, **columns: Collection[Any] | None
-) -> Captions:
+def checked_columns(*, language: str | None = None, **columns: Collection[Any] | None) -> Captions:
     """`check_captions` where there may be no captions, as only labels are needed."""
     language = check_language(language)
-    unsplit = unsplit or language is not None
+    unsplit = language is not None
     lists = as_lists(columns)
     ids = _checked_ids(lists["image_ids"]) if "image_ids" in lists else None
     captions = Captions(
@@ -403,8 +397,8 @@ def _check_split(argument: str, texts: Sequence[str]) -> None:
     if is_unsplit(texts):
         raise ValueError(
             f"{argument} are not split into words, which their script sets no blanks between: give language='ja' or "
-            "language='zh'; split others by blanks, or give a function as tokenizer (with unsplit=True), "
-            "and words in that language as attribute_lexicon and task_lexicon"
+            "language='zh'; split others by blanks, and give words in that language as attribute_lexicon and "
+            "task_lexicon"
         )
 
 
