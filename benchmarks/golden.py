@@ -157,7 +157,7 @@ def words(group: str, given: Given, *variants: Given) -> Cases:
         sides = ("attributes", "tasks", "references") if "direction" in options else ("attributes",)
         people = {side: given[side] for side in sides if side in given}
         found = attribute_captions(given["predictions"], **people, **options, cache=False)
-        entries = ("classes", "scores", "truth", "rows", "largest_delta", "signature")
+        entries = ("classes", "scores", "truth", "rows", "signature")
         values = {"by_class": found.by_class(), "by_word": found.by_word(), "first": found.of(int(found.rows[0]))}
         return values | {name: getattr(found, name) for name in entries}
 

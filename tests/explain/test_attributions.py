@@ -151,7 +151,7 @@ def test_words_that_name_the_attribute_are_masked_and_only_captions_held_back_ar
 # --- the tables ---
 
 TOKENS = tokenize(["x y", "x", "y z", "x y"])
-WHERE = {"rows": np.array([10, 11, 12, 10]), "trials": np.array([0, 0, 0, 1]), "largest_delta": 0.0, "signature": ""}
+WHERE = {"rows": np.array([10, 11, 12, 10]), "trials": np.array([0, 0, 0, 1]), "signature": ""}
 TOWARD_A = np.array([3.0, 4.0, -2.0, -1.0, 0.5, 1.0, 2.0])
 # Two trials. Captions 0 and 3 are right for "a", 2 is wrong, 1 is right for "b".
 CLASSES = Attributions(

@@ -440,19 +440,13 @@ def _lacking_human_words(captioners: Mapping[str, Captions]) -> list[str]:
 
 
 def _undefined(comparison: Comparison) -> list[str]:
-    """The requested scores that are undefined in all trials of some captioner, matched DBAC and its net together."""
-    lines = []
-    for captioner, measured in comparison.measurements.items():
-        lacking = [score for score in comparison.scores if score not in measured.estimates]
-        for score in lacking:
-            direction, _, form = score.rpartition("_")
-            if form == "matched":
-                also = " and net" if f"{direction}_net" in lacking else ""
-                reason = "in no trial do captioner and human test captions name the same, so there is nothing to match"
-                lines.append(f"{catalogue.label(score)}{also}, of {captioner}: {reason}")
-            elif form != "net" or f"{direction}_matched" not in lacking:
-                lines.append(f"{catalogue.label(score)}, of {captioner}: in no trial is it defined")
-    return lines
+    """The requested scores that are undefined in all trials of some captioner."""
+    return [
+        f"{catalogue.label(score)}, of {captioner}: in no trial is it defined"
+        for captioner, measured in comparison.measurements.items()
+        for score in comparison.scores
+        if score not in measured.estimates
+    ]
 
 
 def _explained(attributions: Attributions, mask: str) -> dict[str, Any]:

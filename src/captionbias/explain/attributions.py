@@ -36,7 +36,6 @@ class Attributions:
             `(n, classes)`, which tasks its image shows: several, one or none. `is_true` has either as flags.
         trials: `(n,)`, the number of the trial that scored each caption.
         classes: the names of the classes; from T to A, of the tasks that are explained.
-        largest_delta: the largest difference between the sum of a caption's values and what it should be, in log-odds.
         signature: everything that changes the values.
     """
 
@@ -47,7 +46,6 @@ class Attributions:
     truth: Integers | Flags
     trials: Integers
     classes: tuple[str, ...]
-    largest_delta: float
     signature: str
 
     @property
@@ -256,8 +254,10 @@ def _attributions(
     classes = plan.classes
     examples, tests = attackers[0].trial.examples, [attacker.trial.test for attacker in attackers]
     outputs = _class_numbers(wanted, classes) if examples.multilabel else None
-    each = [contributions(attacker, test, outputs) for attacker, test in zip(attackers, tests, strict=True)]
-    rows, values = np.concatenate(tests), np.concatenate([of_words for of_words, _ in each])
+    rows = np.concatenate(tests)
+    values = np.concatenate(
+        [contributions(attacker, test, outputs) for attacker, test in zip(attackers, tests, strict=True)]
+    )
     logits = np.concatenate([attacker.logits(test) for attacker, test in zip(attackers, tests, strict=True)])
     truth = np.concatenate([attacker.trial.examples.targets[attacker.trial.test] for attacker in attackers])
     if outputs is not None:
@@ -275,7 +275,6 @@ def _attributions(
         truth=truth,
         trials=np.repeat(np.arange(len(tests)), list(map(len, tests))),
         classes=classes,
-        largest_delta=max(largest for _, largest in each),
         signature=signature,
     )
 
