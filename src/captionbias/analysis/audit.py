@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +21,7 @@ from captionbias.analysis.sensitivity import Sensitivity, draws
 from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import Captions, check_captioners, uncross
-from captionbias.explain import Attributions, attribute_captions, explain
+from captionbias.explain import Attributions, explain
 from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.metrics.inputs import labelled
@@ -390,12 +390,12 @@ def _words(
 ) -> dict[str, Any]:
     """What gives the attribute away to an attacker of a captioner's captions: of `lic`, if it was measured."""
     if lic:
-        attributions = explain(lic.measurements[name])
+        measured = lic.measurements[name]
     else:
-        attributions = attribute_captions(
-            captions.predictions, captions.attributes, attribute_lexicon=lexicon, **options
-        )
-    return _explained(attributions, load_lexicon(lexicon).mask)
+        alone = replace(captions, references=None)
+        once: dict[str, Any] = {"trials": 1, "bootstrap": 0, "keep_attackers": 1, "distributed": False}
+        measured = find_metric("lic").measure(alone, attribute_lexicon=lexicon, **once, **options)
+    return _explained(explain(measured), load_lexicon(lexicon).mask)
 
 
 def _alignment(vectors: Any, seed: int, _: str, captions: Captions) -> dict[str, Any]:
