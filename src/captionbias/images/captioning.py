@@ -258,15 +258,17 @@ def _ask(
     from captionbias.training.captioning import caption_images
 
     captioner = load()
-    hearing, generation = Hearing(captioner), dict[str, Any](search)
+    hearing = Hearing(captioner)
+    generation: dict[str, Any] = {**search}
     if draw:
         temperature, top_p, seed = draw
         draws = Draws(temperature, top_p, [f"{seed} {digest}" for digest in pictures])
         generation["logits_processor"] = LogitsProcessorList([draws])
-    options = {"batch_size": len(pictures), "tokenizer": hearing, "generation": generation, "distributed": False}
+    given = list(pictures.values())
+    options: dict[str, Any] = {"batch_size": len(given), "generation": generation, "distributed": False}
     try:
         with silenced():
-            texts = caption_images(captioner.model, captioner.processor, list(pictures.values()), **options)
+            texts = caption_images(captioner.model, captioner.processor, given, tokenizer=hearing, **options)
     except Exception as error:  # families raise almost anything at what they cannot do
         raise ValueError(
             f"model {name!r} cannot caption these images, asked {captioner.asked!r} ({first_line(error)}): "
