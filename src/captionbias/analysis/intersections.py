@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from captionbias.captions import Captions, uncross
@@ -51,17 +51,10 @@ def intersections(
         raise ValueError(f"lexicons has {len(lexicons)} attributes: a crossing needs two or more")
     labels = uncross(captions.attributes, len(lexicons))
 
-    def measured(name: str, of_images: Captions, words: LexiconSource) -> Measurement:
-        with warnings.catch_warnings(record=True) as heard:
-            measurement = find_metric(metric).measure(of_images, attribute_lexicon=words, **options)
-        for each in heard:
-            warnings.warn(f"{name}: {each.message}", each.category, stacklevel=4)
-        return measurement
-
-    crossing = CROSSING.join(lexicons)
-    crossed = measured(crossing, captions, list(lexicons.values()))
+    measure = partial(find_metric(metric).measure, **options)
+    crossed = measure(captions, attribute_lexicon=list(lexicons.values()))
     alone = {
-        name: measured(name, captions.with_attributes(of_attribute), words)
+        name: measure(captions.with_attributes(of_attribute), attribute_lexicon=words)
         for (name, words), of_attribute in zip(lexicons.items(), labels, strict=True)
     }
-    return {**alone, crossing: crossed}
+    return {**alone, CROSSING.join(lexicons): crossed}

@@ -199,10 +199,7 @@ class Captions:
         return len(self.attributes)
 
     def __repr__(self) -> str:
-        present = [
-            "attributes",
-            *(name for name in COLUMNS if name != "attributes" and getattr(self, name) is not None),
-        ]
+        present = [name for name in COLUMNS if getattr(self, name) is not None]
         return f"<Captions of {len(self):,} images: {', '.join(present)}>"
 
 
@@ -263,7 +260,7 @@ def check_captions(
         ...     attributes=["male", "female"],
         ... )
         >>> captions
-        <Captions of 2 images: attributes, predictions, references>
+        <Captions of 2 images: predictions, references, attributes>
         >>> captions.references[1]
         ('a woman walks a dog', 'a lady and her pet')
         >>> check_captions(references=[["a man"], []], attributes=["male", "female"])

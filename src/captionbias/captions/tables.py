@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import json
 import re
@@ -31,7 +30,7 @@ DICTIONARIES = ("PLAIN_DICTIONARY", "RLE_DICTIONARY")
 
 
 class Table(NamedTuple):
-    """Named columns. `name` is what messages call the table; `size`: the bytes of memory that it holds by itself."""
+    """Named columns. `name` is what messages call the table."""
 
     name: str
     columns: tuple[str, ...]
@@ -194,10 +193,8 @@ def _explained(path: File) -> Iterator[None]:
 
 def _csv(path: File) -> Table:
     # The csv module in strict mode: pandas fills short rows up, and pyarrow lets an open quote swallow the rest.
-    with path.open("rb") as binary:
-        marked = binary.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     rows: list[list[str]] = []
-    with path.open(encoding="utf-16" if marked else "utf-8-sig", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:
         # Where the comma is the decimal mark, Excel separates cells with semicolons.
         marks = "\t" if path.suffix.lower() == ".tsv" else ",;\t"
         header = file.readline(csv.field_size_limit())
@@ -210,8 +207,6 @@ def _csv(path: File) -> Table:
                     f"{path} has {len(rows[0])} columns, but line {reader.line_num} has {len(row)}: "
                     "put a cell that contains the separator in double quotes"
                 )
-            if "\0" in "".join(row):
-                raise ValueError(f"{path} has a NUL character at line {reader.line_num}: save it as UTF-8")
     if not rows:
         raise ValueError(f"{path} has only blank lines: give a file with column names and rows")
     columns = tuple(map(str.strip, rows[0]))

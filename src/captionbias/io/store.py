@@ -181,13 +181,10 @@ def open_store(cache: bool | str | Path) -> Store | None:
     """
     if cache is False:
         return None
-    size = os.environ.get("CAPTIONBIAS_CACHE_GB") or "1"
     try:
-        limit = int(float(size) * GIGABYTE)
-    except (ValueError, OverflowError):
-        limit = -1
-    if limit < 0:
-        raise ValueError(f"CAPTIONBIAS_CACHE_GB is {size!r}: set it to a number of gigabytes, such as 0.5, or unset it")
+        limit = int(float(os.environ.get("CAPTIONBIAS_CACHE_GB") or 1) * GIGABYTE)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"CAPTIONBIAS_CACHE_GB: {error}; set it to a number of gigabytes, such as 0.5") from error
     usual = os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "captionbias")
     folder = (os.environ.get("CAPTIONBIAS_CACHE") or usual) if cache is True else cache
     # An absolute path, for worker processes may have another working folder.
