@@ -145,7 +145,7 @@ def test_errors_come_before_the_training(trainer, parrot, numbered, planted, pro
         with pytest.raises(ValueError, match=message):
             add(trainer, planted=planted, **arguments)
     trainer.is_fsdp_enabled = True
-    with pytest.raises(ValueError, match=r"a part of the model.* use bias_metrics with Seq2SeqTrainer"):
+    with pytest.raises(ValueError, match=r"a part of the model.* use bias_scores as compute_metrics"):
         add(trainer, numbered, planted, processor, tokenizer)
 
 

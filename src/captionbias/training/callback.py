@@ -98,5 +98,5 @@ def _check_whole(trainer: Any) -> None:
     if trainer.is_fsdp_enabled or (deepspeed is not None and deepspeed.zero_stage == 3):
         raise ValueError(
             "trainer: each process holds a part of the model (FSDP or DeepSpeed ZeRO-3), and none can caption alone; "
-            "use bias_metrics with Seq2SeqTrainer and predict_with_generate=True"
+            "use bias_scores as compute_metrics of a Seq2SeqTrainer that generates, see docs/training.md"
         )

@@ -23,7 +23,7 @@ PLACEHOLDER = "-"  # for an empty caption, where only the others are looked at
 
 
 class Settings(TypedDict, total=False):
-    """What `bias_scores`, `bias_metrics` and `BiasCallback` take by keyword."""
+    """What `bias_scores` and `BiasCallback` take by keyword."""
 
     metrics: Sequence[str]  # any of `captionbias.metrics`; sway, dbac and lic by default
     preset: str  # `fast` (the default) or `papers`
