@@ -177,9 +177,9 @@ def qualities(group: str, given: Given) -> Cases:
 
     def aligned() -> Given:
         predictions = (sides["predictions"][:12] * len(sides["predictions"]))[: len(sides["predictions"])]  # few words
-        arguments = {**sides, "predictions": predictions, "captions": 300, "vectors": {"trained here": "captions"}}
+        arguments = {**sides, "predictions": predictions, "captions": 300, "vectors": "captions"}
         found = alignment_quality(**arguments)
-        return found | {"reports": found["reports"]["trained here"].as_dict()}
+        return found | {"report": found["report"].as_dict()}
 
     yield f"{group}: caption quality", quality
     yield f"{group}: caption quality of 100", lambda: quality(images=100, tokenizer="whitespace", seed=1)

@@ -1,8 +1,7 @@
-"""How well alignment preserves human captions: constant beside contextual, over word vectors."""
+"""How well alignment preserves human captions: constant beside contextual."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ def alignment_quality(
     *,
     predictions: Any,
     references: Any,
-    vectors: Mapping[str, Any],
+    vectors: Any,
     delta: float = DELTA,
     tokenizer: str = "words",
     captions: int = 2000,
@@ -36,16 +35,16 @@ def alignment_quality(
     Args:
         predictions: `n` model captions, whose words are the vocabulary.
         references: `n` lists of human captions.
-        vectors: word vectors to compare, by any name; see `captionbias.alignment.vectors.load_vectors`.
+        vectors: word vectors of contextual substitution, see `captionbias.alignment.vectors.load_vectors`.
         delta: largest cosine distance of a contextual substitution.
         tokenizer: `words`, `whitespace` or a language such as `de`.
         captions: METEOR is taken of so many human captions, drawn with `seed`; of all, if there are fewer.
         seed: of the draw.
 
     Returns:
-        METEOR between human captions before and after substitution, mean over `captions`: `constant`, and
-        `contextual`, by the name of the word vectors; `score`: `meteor`, or `meteor_without_synonyms` where WordNet is
-        not installed; `reports`: what was replaced, by the name of the word vectors; `signature`.
+        METEOR between human captions before and after substitution, mean over `captions`: `contextual` and
+        `constant`; `score`: `meteor`, or `meteor_without_synonyms` where WordNet is not installed; `report`: what was
+        replaced; `signature`.
 
     Raises:
         ValueError: bad captions, word vectors or delta; no word vectors; no word to replace.
@@ -55,13 +54,11 @@ def alignment_quality(
     >>> found = alignment_quality(
     ...     predictions=["a dog runs", "a cat sleeps"],
     ...     references=[["a dog runs quickly"], ["a cat sleeps there", "a cat sleeps"]],
-    ...     vectors={"trained here": "captions"},
+    ...     vectors="captions",
     ... )
-    >>> found["captions"], found["reports"]["trained here"].tokens
+    >>> found["captions"], found["report"].tokens
     (3, 11)
     """
-    if not vectors:
-        raise ValueError("vectors is empty: give word vectors to compare, such as {'FastText': 'wiki.en.bin'}")
     count, seed = whole_number("captions", captions, least=1), whole_number("seed", seed, least=0)
     model_texts, human = check_sides(predictions, references, tokenizer not in TOKENIZERS)
     texts = [text for image in human for text in image]
@@ -78,16 +75,13 @@ def alignment_quality(
     if not report.replaced_unknown:
         raise ValueError("references: every word is one of the captioner's, so there is nothing to align")
     name = meteor_name()
-    contextual, reports = {}, {}
-    for key, source in vectors.items():
-        aligned, reports[key] = align(people, model.present(), frozenset(), load_vectors(source, people), delta)
-        contextual[key] = kept(aligned)
+    contextual, report = align(people, model.present(), frozenset(), load_vectors(vectors, people), delta)
     parts = {"metric": "alignment_quality", "tok": signed(tokenizer), "delta": delta, "meteor": name, "captions": count}
     return {
+        "contextual": kept(contextual),
         "constant": kept(constant),
-        "contextual": contextual,
         "score": name,
         "captions": len(drawn),
-        "reports": reports,
+        "report": report,
         "signature": signature(**parts, seed=seed),
     }

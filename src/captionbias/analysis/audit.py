@@ -399,9 +399,8 @@ def _words(
 
 
 def _alignment(vectors: Any, seed: int, _: str, captions: Captions) -> dict[str, Any]:
-    found = alignment_quality(**_sides(captions), vectors={"": vectors}, captions=ALIGNED, seed=seed)
-    del found["reports"]
-    return found | {"contextual": found["contextual"][""]}
+    found = alignment_quality(**_sides(captions), vectors=vectors, captions=ALIGNED, seed=seed)
+    return {name: entry for name, entry in found.items() if name != "report"}
 
 
 def _quality(images: int, seed: int, _: str, captions: Captions) -> dict[str, Any]:
