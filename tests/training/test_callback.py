@@ -137,7 +137,6 @@ def test_errors_come_before_the_training(trainer, parrot, numbered, planted, pro
     trainer = trainer(parrot(planted.predictions), numbered)
     for changes, message in [
         ({"pictures": numbered[:299]}, "images has length 299 and references has length 300"),
-        ({"pictures": 7}, "images is of type int"),
         ({"batch_size": 0}, "batch_size must be a whole number of 1 or more"),
         ({"attribute_lexicon": "nobody"}, "nobody"),
     ]:

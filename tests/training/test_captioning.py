@@ -88,10 +88,3 @@ def test_drawn_captions_repeat_with_their_seed_only(learner, tokenizer, images, 
 
     assert drawn(0) == drawn(0)
     assert drawn(0) != drawn(1)
-
-
-def test_what_is_not_a_column_of_images_and_what_cannot_make_text_is_refused(parrot, tokenizer, processor, numbered):
-    with pytest.raises(ValueError, match="images is of type dict: give a list of images, or a column"):
-        caption_images(parrot(["a man"]), processor, {"image": []}, tokenizer=tokenizer)
-    with pytest.raises(ValueError, match="tokenizer: Processor has no batch_decode"):
-        caption_images(parrot(["a man"]), processor, numbered)

@@ -380,7 +380,7 @@ def _checked_predictions(column: list[Any], ids: Ids) -> tuple[str, ...]:
 
 
 def _checked_references(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
-    rows = _checked_lists("references", column, ids, "caption")
+    rows = checked_lists("references", column, ids, "caption")
     for row, place in zip(rows, _places("references", ids), strict=False):
         if not row:
             raise ValueError(
@@ -410,7 +410,7 @@ def _checked_attributes(column: list[Any], ids: Ids) -> tuple[str, ...]:
 
 
 def _checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
-    rows = _checked_lists("tasks", column, ids, "task")
+    rows = checked_lists("tasks", column, ids, "task")
     if not any(rows):
         raise ValueError(
             "tasks has no task in any image: name the objects or activities of the images, or leave tasks out"
@@ -418,7 +418,8 @@ def _checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(dict.fromkeys(map(str.strip, row))) for row in rows)
 
 
-def _checked_lists(argument: str, column: list[Any], ids: Ids, noun: str) -> list[Any]:
+def checked_lists(argument: str, column: list[Any], ids: Ids, noun: str) -> list[Any]:
+    """The rows as lists of strings."""
     if not set(map(type, column)) <= {list, tuple}:
         for value, place in zip(column, _places(argument, ids), strict=False):
             if not is_column(value):

@@ -11,7 +11,7 @@ from transformers import TrainerCallback
 
 from captionbias.attackers.ranks import on_rank_0
 from captionbias.metrics.protocol import whole_number
-from captionbias.training.captioning import caption_images, check_images
+from captionbias.training.captioning import caption_images
 from captionbias.training.scores import Settings, TrainingBias
 
 if TYPE_CHECKING:
@@ -61,7 +61,6 @@ class BiasCallback(TrainerCallback):
         **settings: Unpack[Settings],
     ) -> None:
         _check_whole(trainer)
-        check_images(images)
         self.bias = TrainingBias(references, attributes, tasks, **settings).prepare()
         if len(images) != len(self.bias.people):
             raise ValueError(

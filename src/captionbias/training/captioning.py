@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.captions.values import is_column
-
 if TYPE_CHECKING:
     import torch
     from torch import nn
@@ -52,17 +50,12 @@ def caption_images(
 
     Returns:
         One caption for each image, in their order, without surrounding blanks; some may be empty.
-
-    Raises:
-        ValueError: `images` is no column, or nothing can turn tokens into text.
     """
     import torch
     from accelerate import PartialState
     from accelerate.utils import extract_model_from_parallel, gather_object
 
     decoder = processor if tokenizer is None else tokenizer
-    if not hasattr(decoder, "batch_decode"):
-        raise ValueError(f"tokenizer: {type(decoder).__name__} has no batch_decode; give the captioner's tokenizer")
     rank, size = (PartialState().process_index, PartialState().num_processes) if distributed else (0, 1)
     arguments = {"max_new_tokens": 30, "num_beams": 1, "do_sample": False, **(generation or {})}
     captioner = extract_model_from_parallel(model)
@@ -87,18 +80,10 @@ def _own_batches(
     images: Any, processor: Any, batch_size: int, rank: int, size: int
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Every `size`-th batch, with its number."""
-    check_images(images)
     starts = range(0, len(images), batch_size)
     for number in range(rank, len(starts), size):
         batch = list(images[starts[number] : starts[number] + batch_size])
         yield number, processor(images=batch, return_tensors="pt")
-
-
-def check_images(images: Any) -> None:
-    """Raise a ValueError if these cannot be images of `caption_images`."""
-    if not is_column(images):
-        kind = type(images).__name__
-        raise ValueError(f"images is of type {kind}: give a list of images, or a column such as dataset['image']")
 
 
 def moved(value: Any, weights: torch.Tensor) -> Any:
