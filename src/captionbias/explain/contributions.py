@@ -29,11 +29,12 @@ def check_explained(attacker: Attacker) -> None:
 def contributions(attacker: FittedConvex | Reader, rows: Integers, outputs: Integers | None = None) -> Floats:
     """What each word of the captions `rows` adds to each logit of a fitted attacker, or to these `outputs`, `(words,
     outputs)`: the exact shares of a convex attacker, else integrated gradients."""
+    if isinstance(attacker, Reader):
+        attacker.check()
     chosen = np.arange(attacker.logits(rows[:1]).shape[1]) if outputs is None else outputs
-    if isinstance(attacker, FittedConvex):
-        return attacker.contributions(rows, chosen)
-    attacker.check()
-    return integrated_gradients(attacker, rows, chosen)
+    if isinstance(attacker, Reader):
+        return integrated_gradients(attacker, rows, chosen)
+    return attacker.contributions(rows, chosen)
 
 
 def integrated_gradients(attacker: Reader, rows: Integers, outputs: Integers) -> Floats:
