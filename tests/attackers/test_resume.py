@@ -223,7 +223,7 @@ def test_two_runs_at_once_train_nothing_twice(study, counting, run, tmp_path):
     first.begin()
     first.wait_for(lambda: len(counting.trained(log)) == held)
     second.begin()
-    time.sleep(3)
+    time.sleep(1)
     gate.touch()
     assert json.loads(second.printed()) == study.result
     assert json.loads(first.printed()) == study.result
