@@ -85,10 +85,9 @@ def test_the_values_of_a_caption_add_up_to_its_logit_less_that_of_mask_tokens(at
     with torch.no_grad():
         nothing = [attacker.read(attacker.baselines(rows[place : place + 1]))[0].numpy() for place in range(len(rows))]
     wanted = attacker.logits(rows) - nothing
-    added = np.stack([found[0][a:b].sum(0) for a, b in zip(tokens.offsets, tokens.offsets[1:], strict=False)])
+    added = np.stack([found[a:b].sum(0) for a, b in zip(tokens.offsets, tokens.offsets[1:], strict=False)])
     gaps = np.abs(added - wanted)
     assert np.all(gaps <= TOLERANCE * np.maximum(1, np.abs(wanted)) + 1e-4)
-    assert found[1] == pytest.approx(gaps.max(), abs=1e-3)
     assert np.abs(wanted).max() > 1
 
 
@@ -115,7 +114,7 @@ def test_values_of_words_are_the_integral_over_their_pieces(minilm, attacker, fo
         total += torch.autograd.grad(attacker.network.head(features[None]).sum(), points)[0].sum(0) / 64
     by_piece = (total * (end - start)).sum(1).numpy()
     expected = np.bincount([word for word in own if word is not None], by_piece[1:-1])
-    here = found[0][tokens.offsets[row] : tokens.offsets[row + 1], 0]
+    here = found[tokens.offsets[row] : tokens.offsets[row + 1], 0]
     np.testing.assert_allclose(here, expected, rtol=0.03, atol=0.03)  # as exact as 16 steps are
     assert np.abs(expected).max() > 0.3
 
