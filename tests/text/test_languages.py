@@ -18,7 +18,7 @@ from captionbias.metrics import dbac, find_metric, gender_error, lic, sway
 from captionbias.metrics.catalogue import METRICS
 from captionbias.metrics.verdicts import CANNOT_TELL, LIKE, verdict
 from captionbias.synthetic import plant, swayed
-from captionbias.text import find_mentions, load_lexicon, mask_mentions, named_labels, tokenize
+from captionbias.text import find_mentions, load_lexicon, mask_mentions, named_labels, split_words, tokenize
 from captionbias.text import languages as library
 from captionbias.text.languages import languages, load_language
 from captionbias.text.marks import find_marks
@@ -205,6 +205,27 @@ def test_a_library_that_is_missing_is_named_with_its_extra(monkeypatch: pytest.M
         ValueError, match=r"^language 'de': .*simplemma.*: pip install 'captionbias\[languages\]' first"
     ):
         check_captions(**vars(planted), language="de")
+
+
+def letters(caption: str) -> list[str]:
+    return [letter for letter in caption if letter not in "。、"]
+
+
+def test_a_function_is_a_tokenizer() -> None:
+    planted = vars(plant(60))
+    ours = sway(**planted, tokenizer=split_words)
+    assert {**ours, "signature": ""} == {**sway(**planted), "signature": ""}
+    assert "|tok:split_words|" in ours["signature"]
+    with pytest.raises(ValueError, match="none of its words occurs"):
+        sway(**planted, tokenizer=lambda caption: [caption])
+    unsplit = vars(plant(60, language="ja"))
+    own = {
+        "attribute_lexicon": {"female": ["女性", "女の人", "少女"], "male": ["男性", "男の人", "少年"]},
+        "tokenizer": letters,
+    }
+    found = lic(**unsplit, **own, **FAST, trials=2)
+    assert found == lic(check_captions(**unsplit, unsplit=True), **own, **FAST, trials=2)
+    assert "|tok:letters|" in found["signature"]
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,9 @@ class Captions:
         """The same images and human captions with the `n` captions of another captioner, which alone are checked."""
         lists = as_lists({"predictions": predictions, "attributes": self.attributes})
         checked = _checked_predictions(lists["predictions"], self.image_ids)
-        return _checked_language(self._with_words_of(replace(self, predictions=checked)), "predictions")
+        captions = self._with_words_of(replace(self, predictions=checked))
+        unsplit = is_unsplit([text for texts in self.references or () for text in texts])  # as somebody's own tokenizer
+        return captions if unsplit and not self.language else _checked_language(captions, "predictions")
 
     def with_attributes(self, attributes: Collection[Any]) -> Captions:
         """The same captions of the same images with `n` other labels, which alone are checked."""
@@ -229,6 +231,7 @@ def check_captions(
     image_ids: Collection[Any] | None = None,
     labels: Mapping[Any, str] | None = None,
     language: str | None = None,
+    unsplit: bool = False,
 ) -> Captions:
     """Check the captions of `n` images and freeze them.
 
@@ -245,6 +248,7 @@ def check_captions(
         language: what captions are written in: `en` (None is the same), or `de`, `es`, `fr`, `ja`, `zh`, whose words
             metrics then see as lemmas, and by whose lexicons they go. At least half of each side's captions must
             name a gender or an object of COCO in it.
+        unsplit: take captions of a script without blanks that are not split into words, for a tokenizer of your own.
 
     Returns:
         The same captions as tuples of strings. Captions are unchanged; labels and tasks lose surrounding
@@ -280,10 +284,13 @@ def check_captions(
         tasks=tasks,
         image_ids=image_ids,
         language=language,
+        unsplit=unsplit,
     )
 
 
-def checked_columns(*, language: str | None = None, **columns: Collection[Any] | None) -> Captions:
+def checked_columns(
+    *, language: str | None = None, unsplit: bool = False, **columns: Collection[Any] | None
+) -> Captions:
     """`check_captions` where there may be no captions, as only labels are needed."""
     lists = as_lists(columns)
     ids = _checked_ids(lists["image_ids"]) if "image_ids" in lists else None
@@ -295,7 +302,7 @@ def checked_columns(*, language: str | None = None, **columns: Collection[Any] |
         image_ids=ids,
         language=check_language(language),
     )
-    return _checked_language(captions, "predictions", "references")
+    return captions if unsplit and not language else _checked_language(captions, "predictions", "references")
 
 
 def _checked_language(captions: Captions, *sides: str) -> Captions:
@@ -393,8 +400,8 @@ def _check_split(argument: str, side: Sequence[Any]) -> None:
     if is_unsplit(side if argument == "predictions" else list(chain.from_iterable(side))):
         raise ValueError(
             f"{argument} are not split into words, which their script sets no blanks between: give language='ja' or "
-            "language='zh'; split others by blanks, and give words in that language as attribute_lexicon and "
-            "task_lexicon"
+            "language='zh'; split others by blanks, or give a function as tokenizer (with unsplit=True), "
+            "and words in that language as attribute_lexicon and task_lexicon"
         )
 
 

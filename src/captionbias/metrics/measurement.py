@@ -20,6 +20,7 @@ from captionbias.progress import steps_shown
 from captionbias.statistics.samples import ENDINGS, LEAST_IMAGES, Estimate, Sample
 from captionbias.text.languages import check_language, signed
 from captionbias.text.lexicon import said_in
+from captionbias.text.tokens import OTHER_TOKENIZERS, tokenizer_name
 from captionbias.warnings import note
 
 if TYPE_CHECKING:
@@ -217,10 +218,10 @@ class Metric(Generic[P]):
         self, captions: Captions | None = None, /, *, language: str | None = None, **options: Any
     ) -> tuple[list[Captions], dict[str, Any]]:
         """The captions, if there are any, and the options with the tokenizer and lexicons of their language."""
-        name = check_language(language)
-        if captions is None and name:
+        name, unsplit = check_language(language), str(options.get("tokenizer")) in OTHER_TOKENIZERS
+        if captions is None and (name or unsplit):
             columns = {name: options.pop(name, None) for name in ("predictions", "references", "attributes", "tasks")}
-            captions = check_captions(**columns, language=name)
+            captions = check_captions(**columns, language=name, unsplit=unsplit)
         spoken = getattr(captions, "language", None)
         if language is not None and name != spoken:
             raise ValueError(
@@ -237,6 +238,8 @@ class Metric(Generic[P]):
         usual = self._parameters[name].default
         if isinstance(usual, bool) and name != "cache" and not isinstance(value, (bool, np.bool_)):
             raise ValueError(f"{name} must be True or False, not {value!r}")
+        if name == "tokenizer":
+            return tokenizer_name(value)
         if name in LEAST and not (value is None and usual is None):
             return whole_number(name, value, LEAST[name])
         return replicate_count(value) if name == "bootstrap" else value

@@ -135,7 +135,7 @@ def signed(tokenizer: str) -> str:
     ('words', 'de,simplemma')
     """
     if tokenizer not in languages():
-        return tokenizer
+        return tokenizer.partition("@")[0]
     libraries = LIBRARIES[_data(tokenizer)["splitter"]]
     own = f"-{sha256(repr(_OWN[tokenizer]).encode()).hexdigest()[:8]}" if tokenizer in _OWN else ""
     return ",".join([f"{tokenizer}{own}", *(f"{library} {version(library)}" for library in libraries)])

@@ -9,6 +9,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,14 +62,28 @@ def is_unsplit(captions: Sequence[str]) -> bool:
 
 
 TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"words": split_words, "whitespace": split_whitespace}
-OTHER_TOKENIZERS: dict[str, Callable[[str], list[str]]] = {}  # of languages
+OTHER_TOKENIZERS: dict[str, Callable[[str], list[str]]] = {}  # of languages, and users' own
 
 
 def tokenizer(name: str) -> Callable[[str], list[str]]:
     """The tokenizer called `name`; ValueError names those there are."""
     if name not in (known := TOKENIZERS | OTHER_TOKENIZERS):
-        raise ValueError(f"tokenizer {name!r} is unknown; choose one of {', '.join(known)}")
+        named = (name for name in known if "@" not in name)
+        raise ValueError(f"tokenizer {name!r} is unknown; choose one of {', '.join(named)}, or give a function")
     return known[name]
+
+
+def tokenizer_name(tokenizer: Any) -> Any:
+    """The name under which a function from a caption to its words is kept as a tokenizer; anything else as it is.
+
+    >>> tokenizer_name("words"), tokenizer_name(str.split).partition("@")[0]
+    ('words', 'str.split')
+    """
+    if not callable(tokenizer):
+        return tokenizer
+    name = f"{getattr(tokenizer, '__qualname__', type(tokenizer).__qualname__)}@{id(tokenizer)}"
+    OTHER_TOKENIZERS[name] = tokenizer
+    return name
 
 
 @dataclass(frozen=True)
