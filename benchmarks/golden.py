@@ -36,7 +36,7 @@ import captionbias
 from captionbias import metrics
 from captionbias.analysis.alignment_quality import alignment_quality
 from captionbias.analysis.caption_quality import caption_quality
-from captionbias.explain import attribute_captions
+from captionbias.explain import explain
 from captionbias.synthetic import plant
 
 ROOT = Path(captionbias.__file__).parents[2]
@@ -51,7 +51,7 @@ TRAINED = {**DRAWN, "trials": 3, "cache": False, "distributed": False}
 FAST = {**TRAINED, "preset": "fast"}
 BASES = {"dbac": FAST, "lic": FAST, "dpa": TRAINED, "label_leakage": TRAINED}
 METRICS = (*BASES, "ba_mals", "directional_ba", "gender_error", "multi_directional_ba")
-BOW, TASKS = {"encoder": "bow", "trials": 2}, {"direction": "t_to_a"}
+BOW, TASKS = {"encoder": "bow", "trials": 2}, {"directions": ["t_to_a"], "alignment": "constant"}
 CARDS = {"model": "license: mit", "data": "configs:\n- config_name: all\n  data_files: people.parquet"}
 SHOWN = 60  # differences
 
@@ -154,10 +154,13 @@ def words(group: str, given: Given, *variants: Given) -> Cases:
     """Which words give the attribute or the tasks away."""
 
     def explained(options: Given) -> Given:
-        sides = ("attributes", "tasks", "references") if "direction" in options else ("attributes",)
-        people = {side: given[side] for side in sides if side in given}
-        found = attribute_captions(given["predictions"], **people, **options, cache=False)
-        entries = ("classes", "scores", "truth", "rows", "largest_delta", "signature")
+        kept = {"trials": 1, "bootstrap": 0, "keep_attackers": 2, "distributed": False, "cache": False} | options
+        if "directions" in options:
+            found = explain(metrics.dbac.measure(**given, **kept), "t_to_a")
+        else:
+            sides = {side: given[side] for side in ("predictions", "attributes")}
+            found = explain(metrics.lic.measure(**sides, **kept))
+        entries = ("classes", "scores", "truth", "rows", "signature")
         values = {"by_class": found.by_class(), "by_word": found.by_word(), "first": found.of(int(found.rows[0]))}
         return values | {name: getattr(found, name) for name in entries}
 
@@ -174,10 +177,9 @@ def qualities(group: str, given: Given) -> Cases:
 
     def aligned() -> Given:
         predictions = (sides["predictions"][:12] * len(sides["predictions"]))[: len(sides["predictions"])]  # few words
-        arguments = {**sides, "predictions": predictions, "captions": 300, "vectors": {"trained here": "captions"}}
+        arguments = {**sides, "predictions": predictions, "captions": 300, "vectors": "captions"}
         found = alignment_quality(**arguments)
-        of_vectors = vars(found.vectors["trained here"])
-        return {**vars(found), "vectors": {**of_vectors, "report": of_vectors["report"].as_dict()}}
+        return found | {"report": found["report"].as_dict()}
 
     yield f"{group}: caption quality", quality
     yield f"{group}: caption quality of 100", lambda: quality(images=100, tokenizer="whitespace", seed=1)

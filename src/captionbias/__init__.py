@@ -30,7 +30,6 @@ _HOMES = {
     "captionbias.analysis.sensitivity": "sensitivity",
     "captionbias.analysis.sentences": "by_sentence",
     "captionbias.studies.resampling": "predicted_effect resampling_weights write_weights",
-    "captionbias.explain": "attribute_captions",
     "captionbias.report.html": "write_report",
     "captionbias.report.picture": "picture",
     "captionbias.synthetic": "plant",
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from captionbias.captions import check_captions as check_captions
     from captionbias.captions import cross as cross
     from captionbias.captions import read_captions as read_captions
-    from captionbias.explain import attribute_captions as attribute_captions
     from captionbias.images.anonymousbench import anonymousbench as anonymousbench
     from captionbias.images.imagecaptioner2 import imagecaptioner2 as imagecaptioner2
     from captionbias.metrics import Measurement as Measurement

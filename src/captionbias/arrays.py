@@ -20,6 +20,7 @@ Floats32 = npt.NDArray[np.float32]
 
 def sparse(values: Array, places: tuple[Integers, Integers], shape: tuple[int, int]) -> Any:
     """A sparse table with these values at these rows and columns; what is at the same place adds up."""
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array, get_index_dtype
 
-    return csr_array((values, places), shape=shape)
+    number = get_index_dtype(maxval=max(*shape, len(values)))  # the smaller, the faster are products
+    return csr_array((values, tuple(place.astype(number) for place in places)), shape=shape)

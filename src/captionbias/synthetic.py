@@ -29,20 +29,13 @@ AGES = {  # an attribute of four values: its lexicon
     "senior": ["senior", "pensioner", "retiree"],
 }
 NO_TASK, NO_VALUE = len(TASKS), -1
-MANNERS = (" stands", " waits", " is seen", " poses", " walks", " is pictured")
 PLACES = (
-    " in a room",
-    " on a street",
-    " outside",
-    " in a yard",
-    " at night",
-    " near a wall",
-    " by the road",
-    " indoors",
+    *(" in a room", " on a street", " outside", " in a yard"),
+    *(" at night", " near a wall", " by the road", " indoors"),
 )
 
 ENGLISH = {
-    "manners": MANNERS,
+    "manners": (" stands", " waits", " is seen", " poses", " walks", " is pictured"),
     "tasks": [f" with a {name}" for name in TASKS],
     "places": PLACES,
     "sentence": "{person}{manner}{task}{place}.",
@@ -231,12 +224,6 @@ def plant_verbs(
     >>> plant_verbs(model=1.0, images=6).predictions[1]
     'a guy is laying on the bed on a street.'
     """
-    cells = 2 * len(VERBS)
-    if images < cells or images % cells or captions < 1:
-        raise ValueError(f"images must be a multiple of {cells} and captions 1 or more, not {images} and {captions}")
-    for name, share in (("human", human), ("model", model)):
-        if not 0 <= share <= 1:
-            raise ValueError(f"{name} must be between 0 and 1, not {share}")
     attribute, task = np.arange(images) % 2, np.arange(images) // 2 % len(VERBS)
     generators = [np.random.default_rng([seed, 20 + part]) for part in range(captions + 1)]
     columns = [_with_verbs(attribute, task, human, generator) for generator in generators[1:]]

@@ -139,7 +139,7 @@ def test_only_columns_that_there_are_can_be_chosen_and_labels_that_went_are_not_
     for columns, message in (
         (
             replace(data.columns, prediction_column=("a", "<b>")),
-            "prediction_column is '<b>', and the columns are 'a', 'id'",
+            "prediction_column is '<b>', and the columns are 'id', 'a'",
         ),
         (replace(data.columns, id_column="nr"), "id_column is 'nr', and the columns are"),
     ):

@@ -33,7 +33,7 @@ def test_good_input_becomes_tuples_and_a_short_name():
     assert captions.tasks == (("bicycle",), ("dog",), ())
     assert captions.image_ids == ("42", "7", "9")
     assert pickle.loads(pickle.dumps(captions)) == captions
-    assert repr(captions) == "<Captions of 3 images: attributes, predictions, references, tasks, image_ids>"
+    assert repr(captions) == "<Captions of 3 images: predictions, references, attributes, tasks, image_ids>"
     with pytest.raises(FrozenInstanceError):
         captions.predictions = None
 
@@ -163,15 +163,15 @@ ONE_ROW = [
     ),
     ("attributes", 1, "[1] (image 7) is of type int: a label is a string"),
     ("references", [], "[1] (image 7) is empty: every image needs at least one human caption; drop the image or add"),
-    ("references", "a man", "[1] (image 7) is of type str: every row is a list of human captions"),
-    ("references", math.nan, "[1] (image 7) is missing: every row is a list of human captions; drop the image or add"),
-    ("references", {"caption": "a"}, "[1] (image 7) is of type dict: every row is a list of human captions"),
+    ("references", "a man", "[1] (image 7) is of type str: every row is a list of captions"),
+    ("references", math.nan, "[1] (image 7) is missing: every row is a list of captions; give one, or drop the image"),
+    ("references", {"caption": "a"}, "[1] (image 7) is of type dict: every row is a list of captions"),
     ("references", ["a man", " "], "[1][1] (image 7) is empty: take it out of the list or fill it in"),
     ("references", ["a man", 3], "[1][1] (image 7) is of type int: a caption is a string"),
     ("references", ["x" * 10_001], "[1][0] (image 7) has 10,001 characters, and no caption has more than 10,000"),
     ("tasks", "dog", "[1] (image 7) is of type str: every row is a list of tasks"),
-    ("tasks", None, "[1] (image 7) is missing: every row is a list of tasks; give an empty list to an image without"),
-    ("tasks", ["dog", ""], "[1][1] (image 7) is empty: take it out of the list or name the task"),
+    ("tasks", None, "[1] (image 7) is missing: every row is a list of tasks; give one, or drop the image"),
+    ("tasks", ["dog", ""], "[1][1] (image 7) is empty: take it out of the list or fill it in"),
 ]
 
 

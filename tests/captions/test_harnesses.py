@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from captionbias.captions import read_captions
-from captionbias.captions.harnesses import row_of_log
+from captionbias.captions.tables import row_of_log
 from tests.cli.conftest import ran
 
 LOGS = Path(__file__).parent / "harnesses"
@@ -54,7 +54,7 @@ def test_the_log_of_lmms_evals_coco_task_is_joined_by_coco_ids_not_by_row(logged
 def test_a_log_without_image_ids_is_not_joined_by_its_row_numbers(people, tmp_path):
     rows = [{"doc_id": row, "filtered_resps": f"a man {row}"} for row in range(7)]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    with pytest.raises(ValueError, match="no column 'doc_id' with ids such as 0, 1"):
+    with pytest.raises(ValueError, match="no column 'image_id' to join it by"):
         read_captions(predictions=tmp_path / "log.jsonl", references=people, attribute="gender")
 
 

@@ -36,7 +36,7 @@ def test_formats_give_the_same_captions_in_the_order_of_their_ids(
     assert captions.tasks == (("dog", "cat"), ("bicycle",), ())
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
 def test_csv_is_read_as_excel_writes_it(tmp_path, encoding, mark):
     rows = [["image_id", " caption ", "attribute"], ["1", '"Äpfel, so; sagt\t""sie"""', "f"], ["2", "b", "m"]]
@@ -90,7 +90,6 @@ HEAD = "image_id,caption,attribute\n"
         ("a.json", '{"images": []}', "holds neither an array of records nor COCO captions"),
         ("a.json", '[{"image_id": 1}, "a"]', "has str instead of a record at position 1: "),
         ("a.json", "[]", "holds no rows"),
-        ("a.csv", HEAD + "1,a \0 man,m\n", "has a NUL character at line 2: "),
         ("a.json", b"\xff\xfe", "cannot be read ("),
         ("a.jsonl", '{"image_id": 1}\n\n{"image_id": 2', "is broken JSON at line 3, column "),
         ("a.jsonl", '{"image_id": 1}\n[2]', "has list instead of a record at line 2: "),

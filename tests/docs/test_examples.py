@@ -178,7 +178,7 @@ def shorten(folder: Path) -> None:
 def test_a_callback_of_a_training(run, planted, learner, processor, tokenizer, images, tmp_path):  # noqa: F811
     import torch
     from datasets import Dataset
-    from transformers import TrainingArguments
+    from transformers import EvalPrediction, TrainingArguments
 
     words = tokenizer(planted.predictions, padding="max_length", max_length=14, return_tensors="pt")
     rows = {"pixel_values": images, "image": images, "labels": words.input_ids.numpy()}
@@ -190,8 +190,11 @@ def test_a_callback_of_a_training(run, planted, learner, processor, tokenizer, i
         tmp_path / "run", **usual, report_to="none", disable_tqdm=True, save_strategy="no", use_cpu=True
     )
     processor.batch_decode = tokenizer.batch_decode
-    left = run("docs/training.md", model=learner, args=args, processor=processor, train=train, validation=train)
+    given = {"model": learner, "processor": processor, "tokenizer": tokenizer}
+    left = run("docs/training.md", args=args, train=train, validation=train, **given)
     assert any("eval_lic" in row for row in left["trainer"].state.log_history)
+    generated = np.where(words.input_ids == tokenizer.pad_token_id, -100, words.input_ids)
+    assert "lic" in left["compute_metrics"](EvalPrediction(generated, None))
 
 
 def parsed(arguments: list[str]) -> str:

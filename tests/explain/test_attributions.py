@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from captionbias.attackers.registry import find_attacker
-from captionbias.explain.attributions import Attributions, attribute_captions, explain
+from captionbias.explain.attributions import Attributions, explain
 from captionbias.metrics import dbac, lic
 from captionbias.synthetic import plant
 from captionbias.text import tokenize
@@ -41,10 +41,18 @@ def objects(n: int = 400) -> tuple[list[str], list[str], list[list[str]]]:
     return captions, ["female", "male"] * (n // 2), tasks
 
 
-def of_objects(n: int = 400, **arguments: Any) -> Attributions:
-    captions, labels, tasks = objects(n)
-    usual = {"direction": "t_to_a", "tasks": tasks, "preset": "fast"}
-    return attribute_captions(captions, labels, **usual | arguments)
+def of_people(trials: int = 1, **options: Any) -> Attributions:
+    captions, labels = people()
+    usual = {"trials": trials, "keep_attackers": trials, "bootstrap": 0}
+    return explain(lic.measure(predictions=captions, attributes=labels, **usual, **options))
+
+
+def of_objects(classes: list[str] | None = None, **options: Any) -> Attributions:
+    captions, labels, tasks = objects()
+    usual = {"directions": ["t_to_a"], "controls": False, "alignment": "constant", "preset": "fast"}
+    usual |= {"trials": 1, "bootstrap": 0, "keep_attackers": 1}
+    measured = dbac.measure(predictions=captions, attributes=labels, tasks=tasks, **usual, **options)
+    return explain(measured, "t_to_a", classes=classes)
 
 
 # --- the attackers are those that gave the score ---
@@ -77,8 +85,6 @@ def test_the_attackers_of_dbac_explain_the_quality_of_their_answers(of_humans):
     truth = np.where(found.truth, found.scores, 1 - found.scores).prod(axis=1)
     assert truth.mean() == pytest.approx(measured.facts["mean_quality_m_t_to_a"], abs=1e-4)
     assert explain(measured).signature != found.signature
-    trained = attribute_captions(planted.pop("predictions"), **planted, direction="t_to_a", **settings)
-    np.testing.assert_array_equal(trained.values, found.values)
 
 
 def test_the_attackers_of_dbac_explain_what_tells_the_attribute_and_a_planted_task():
@@ -114,7 +120,7 @@ def test_tasks_are_those_of_the_trial_that_scored_the_image_and_rows_are_those_o
 
 @pytest.mark.parametrize("encoder", ["bow", "linear", "lstm-lic"])
 def test_the_word_that_gives_the_attribute_away_is_on_top(encoder):
-    found = attribute_captions(*people(), encoder=encoder)
+    found = of_people(encoder=encoder)
     by_word, by_class = found.by_word(least=3), found.by_class()
     assert [by_word[name][0]["word"] for name in found.classes] == ["indoors", "surfs"]
     assert by_word["female"][-1]["word"] == "surfs"
@@ -137,7 +143,7 @@ def test_the_word_that_gives_a_task_away_is_on_top_and_its_own_word_is_masked(en
 
 def test_words_that_name_the_attribute_are_masked_and_only_captions_held_back_are_explained():
     captions, labels = people()
-    found = attribute_captions(captions, labels, preset="fast", trials=3)
+    found = of_people(preset="fast", trials=3)
     assert not {"woman", "man"} & {found.tokens.words[word] for word in found.tokens.ids}
     assert len(found.tokens) == len(found.rows) == len(found.truth) == len(found.trials) == 3 * 40
     assert found.values.shape == (len(found.tokens.ids), 2)
@@ -151,7 +157,7 @@ def test_words_that_name_the_attribute_are_masked_and_only_captions_held_back_ar
 # --- the tables ---
 
 TOKENS = tokenize(["x y", "x", "y z", "x y"])
-WHERE = {"rows": np.array([10, 11, 12, 10]), "trials": np.array([0, 0, 0, 1]), "largest_delta": 0.0, "signature": ""}
+WHERE = {"rows": np.array([10, 11, 12, 10]), "trials": np.array([0, 0, 0, 1]), "signature": ""}
 TOWARD_A = np.array([3.0, 4.0, -2.0, -1.0, 0.5, 1.0, 2.0])
 # Two trials. Captions 0 and 3 are right for "a", 2 is wrong, 1 is right for "b".
 CLASSES = Attributions(
@@ -219,32 +225,16 @@ def test_one_caption_is_shown_with_the_means_over_its_trials():
 # --- what cannot be explained ---
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"encoder": "gru"}, r"encoder 'gru' is unknown; choose one of bow, linear, lstm"),
-        ({"seed": -1}, r"seed must be a whole number of 0 or more"),
-        ({"tasks": None}, r"tasks is missing: T to A needs .* give tasks"),
-        ({"classes": ["dog", "wine"]}, r"classes\[1\] 'wine' is not a task that an image shows; .* cake, dog, tie"),
-        ({"preset": "lic-2022"}, r"preset 'lic-2022' is unknown; choose one of dbac-2026"),
-        ({"direction": "both"}, r"direction 'both' is unknown; choose one of a_to_t, t_to_a"),
-        (
-            {"direction": "a_to_t"},
-            r"tasks, references and classes have no meaning .*give direction='t_to_a'",
-        ),
-    ],
-)
-def test_bad_arguments_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        of_objects(**arguments)
+def test_tasks_that_no_image_shows_are_named():
+    with pytest.raises(ValueError, match=r"classes\[1\] 'wine' is not a task that an image shows; .* cake, dog, tie"):
+        of_objects(classes=["dog", "wine"])
 
 
-def test_what_cannot_be_explained_is_not_trained(monkeypatch):
-    monkeypatch.setitem(lic.__wrapped__.__globals__, "run_trials", None)
+def test_what_cannot_be_explained_is_refused(monkeypatch):
     monkeypatch.setattr("captionbias.explain.contributions.find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"pip install 'captionbias\[explain\]'"):
-        attribute_captions(*people())
+        of_people(encoder="lstm-lic")
     unexplained = replace(find_attacker("bow"), explained=None)
-    monkeypatch.setattr("captionbias.explain.attributions.find_attacker", lambda *_, **__: unexplained)
+    monkeypatch.setitem(lic.__wrapped__.__globals__, "find_attacker", lambda *_, **__: unexplained)
     with pytest.raises(ValueError, match=r"encoder 'bow' cannot be explained"):
-        attribute_captions(*people(), preset="fast")
+        of_people(preset="fast")

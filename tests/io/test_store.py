@@ -206,7 +206,7 @@ def test_a_file_in_the_folder_s_place_is_warned_of_once_with_the_way_out(tmp_pat
         assert not has(store, KEY)
         pickle.loads(pickle.dumps(store)).save("captions", KEY, ARRAYS)
         store.trim()
-        assert (store.held("trial", [KEY]), store.contents(), store.clear()) == (0, [], [])
+        assert (store.contents(), store.clear()) == ([], [])
     assert (tmp_path / "file").read_text() == "mine"
 
 
@@ -226,12 +226,9 @@ def test_a_file_system_without_locks_still_keeps_entries(store, monkeypatch):
         with store.claim("trial", key):
             # Nor a file that takes the place of a lock: it would outlive a process that is killed.
             assert not list(store.folder.glob("*.lock"))
-            assert store.held("trial", [KEY, OTHER]) == 0
             store.save("trial", key, ARRAYS)
     assert has(store, KEY)
     assert names(store.folder) == files(KEY, OTHER)
-    (store.folder / f"trial-{KEY}.lock").touch()  # of another machine, which has locks
-    assert store.held("trial", [KEY]) == 0
 
 
 # --- killed at any moment ---
@@ -368,8 +365,7 @@ def test_the_limit_is_in_gigabytes(monkeypatch):
     for value, limit in (("0.5", GIGABYTE // 2), ("0", 0), ("", GIGABYTE)):
         monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", value)
         assert open_store(True).limit == open_store("mine").limit == limit
-    for value in ("-1", "nan", "inf", "much"):
-        monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", value)
-        with pytest.raises(ValueError, match=f"CAPTIONBIAS_CACHE_GB is '{value}'.*gigabytes, such as 0.5"):
-            open_store(True)
+    monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", "much")
+    with pytest.raises(ValueError, match=r"CAPTIONBIAS_CACHE_GB: .* 'much'; set it to a number of gigabytes"):
+        open_store(True)
     assert open_store(False) is None

@@ -51,20 +51,10 @@ def measurement(ends):
 
 def choices() -> Sensitivity:
     tried = {"alignment": ["contextual", "constant"], "delta": ["0.4", "0.3"]}
-    made = [
-        ("contextual", "0.4", 0.1, MORE),
-        ("contextual", "0.3", -0.1, LESS),
-        ("constant", None, 0, CANNOT_TELL),
-    ]
+    made = [("", "", 0.1, MORE), ("delta", "0.3", -0.1, LESS), ("alignment", "constant", 0, CANNOT_TELL)]
     found = [
-        Specification(
-            NAMES[0],
-            {"alignment": alignment, "delta": delta},
-            {A_TO_T: Estimate(value, value - 0.02, value + 0.03)},
-            {A_TO_T: said},
-            "",
-        )
-        for alignment, delta, value, said in made
+        Specification(NAMES[0], *changed, {A_TO_T: Estimate(value, value - 0.02, value + 0.03)}, {A_TO_T: said}, "")
+        for *changed, value, said in made
     ]
     return Sensitivity([NAMES[0]], [A_TO_T], tried, found)
 

@@ -16,10 +16,10 @@ NET, OTHER, MATCHED = "dbac_a_to_t_net", "dbac_t_to_a_net", "dbac_a_to_t_matched
 VERDICTS = {1: MORE, 0: CANNOT_TELL, -1: LESS}
 
 
-def specified(name, value, side=0, **choices):
+def specified(name, value, side=0, choice="", tried=""):
     estimate = Estimate(value, value - 0.02, value + 0.03)
     verdicts = {NET: VERDICTS[side], OTHER: VERDICTS[0]}
-    return Specification(name, choices, {NET: estimate, OTHER: estimate, MATCHED: estimate}, verdicts, "")
+    return Specification(name, choice, tried, {NET: estimate, OTHER: estimate, MATCHED: estimate}, verdicts, "")
 
 
 @pytest.fixture
@@ -30,10 +30,10 @@ def found():
         [NET, OTHER, MATCHED],
         tried,
         [
-            specified("<b>nic</b>", 0.1, 1, alignment="contextual", delta="0.4", encoder="bow"),
-            specified("<b>nic</b>", -0.1, -1, alignment="contextual", delta="0.3", encoder="bow"),
-            specified("<b>nic</b>", 0.01, 0, alignment="constant", delta=None, encoder="bow"),
-            specified("sat", 0.2, 1, alignment="contextual", delta="0.4", encoder="bow"),
+            specified("<b>nic</b>", 0.1, 1),
+            specified("<b>nic</b>", -0.1, -1, "delta", "0.3"),
+            specified("<b>nic</b>", 0.01, 0, "alignment", "constant"),
+            specified("sat", 0.2, 1),
         ],
     )
 
@@ -44,7 +44,7 @@ def test_moves_stand_beside_the_verdicts_that_change(found):
         *("captioner", "choice", "A to T, net", "T to A, net", "A to T, matched", "verdict changes")
     ]
     assert grid.rows == [
-        ["<b>nic</b>", "alignment", *[pytest.approx(0.11)] * 3, "A to T"],
+        ["<b>nic</b>", "alignment", *[pytest.approx(0.09)] * 3, "A to T"],
         ["<b>nic</b>", "delta", *[pytest.approx(0.2)] * 3, "A to T"],
     ]
     same = [replace(one, verdicts={}) for one in found.specifications]

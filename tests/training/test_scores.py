@@ -54,12 +54,13 @@ def test_images_without_a_caption_are_left_out_on_both_sides_and_counted(planted
 
 
 @pytest.mark.parametrize("women", [0, 9])
-def test_too_few_captions_of_a_group_give_no_score_and_one_warning(planted, women):
+def test_too_few_captions_of_a_group_give_no_score_of_attackers_and_one_warning(planted, women):
     rows = [row for row, label in enumerate(planted.attributes) if label == "female"][women:]
     said = ["" if row in rows else text for row, text in enumerate(planted.predictions)]
     found, (note,) = remarks(lambda: bias_scores(said, *human(planted)))
-    assert found == {"empty_captions": len(rows) / 300}
-    assert f"no score: 'female' has {women} images with a caption, and an attacker needs 10 a value" in note
+    assert found["empty_captions"] == len(rows) / 300
+    assert not any(key.startswith(("dbac", "lic")) for key in found)
+    assert ("lic is left out: attributes: 'female' has 9 images" if women else "attributes has only one value") in note
 
 
 @pytest.mark.parametrize("caption", ["", "a man with a tie.", "the the the", "\u200b", "<unk>"])

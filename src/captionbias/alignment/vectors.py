@@ -114,6 +114,7 @@ def train_vectors(tokens: Tokens) -> KeyedVectors:
     with needs_gensim():
         from gensim.models import KeyedVectors
     from scipy.sparse.linalg import svds
+    from threadpoolctl import threadpool_limits
 
     tokens = tokens.used()
     if not len(tokens.ids):
@@ -125,11 +126,12 @@ def train_vectors(tokens: Tokens) -> KeyedVectors:
     expected = counts.sum(axis=1)[information.row] * (others / max(others.sum(), 1))[information.col]
     information.data = np.log(information.data / expected).clip(min=0)
     matrix = information.tocsr()
-    # ARPACK finds fewer singular values than the matrix has, and of a small one all are found as fast.
-    if len(tokens.words) > _SMALL_VOCABULARY and matrix.nnz:
-        left, values, _ = svds(matrix, k=_DIMENSIONS + 1, v0=np.ones(len(tokens.words)))
-    else:
-        left, values, _ = np.linalg.svd(matrix.toarray())
+    with threadpool_limits(1):  # more threads wait for each other longer than they work
+        # ARPACK finds fewer singular values than the matrix has, and of a small one all are found as fast.
+        if len(tokens.words) > _SMALL_VOCABULARY and matrix.nnz:
+            left, values, _ = svds(matrix, k=_DIMENSIONS + 1, v0=np.ones(len(tokens.words)))
+        else:
+            left, values, _ = np.linalg.svd(matrix.toarray())
     # Of directions equally strong rounding would choose, so the first that is left out takes its equals with it.
     least = np.sort(values)[::-1][_DIMENSIONS] if len(values) > _DIMENSIONS else 0
     strong = values > max(least, values.max() * 1e-9) * (1 + 1e-6)

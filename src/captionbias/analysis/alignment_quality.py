@@ -1,14 +1,12 @@
-"""How well alignment preserves human captions: constant beside contextual, over word vectors."""
+"""How well alignment preserves human captions: constant beside contextual."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from captionbias.alignment.align import AlignmentReport, align
+from captionbias.alignment.align import align
 from captionbias.alignment.vectors import load_vectors
 from captionbias.analysis.caption_quality import meteor, meteor_name
 from captionbias.captions import check_sides
@@ -19,33 +17,16 @@ from captionbias.text.languages import signed
 DELTA = 0.4  # of DBAC, for GloVe
 
 
-@dataclass(frozen=True)
-class AlignmentStudy:
-    """METEOR between human captions before and after constant and contextual substitution, mean over captions.
-
-    `meteors`: of contextual substitution, by the name of the word vectors; `reports`: what was replaced, and what other
-    thresholds than `delta` would do; `meteor_name`: `meteor`, or `meteor_without_synonyms` where WordNet is not
-    installed; `captions`: how many it was taken of.
-    """
-
-    meteor_constant: float
-    meteor_name: str
-    captions: int
-    meteors: dict[str, float]
-    reports: dict[str, AlignmentReport]
-    signature: str
-
-
 def alignment_quality(
     *,
     predictions: Any,
     references: Any,
-    vectors: Mapping[str, Any],
+    vectors: Any,
     delta: float = DELTA,
     tokenizer: str = "words",
     captions: int = 2000,
     seed: int = 0,
-) -> AlignmentStudy:
+) -> dict[str, Any]:
     """Compare ways to put human captions into a captioner's words, as DBAC's section 5.4 and appendix A do.
 
     METEOR credits a substitution only if it knows the two words for synonyms or forms of one word: without WordNet it
@@ -54,27 +35,30 @@ def alignment_quality(
     Args:
         predictions: `n` model captions, whose words are the vocabulary.
         references: `n` lists of human captions.
-        vectors: word vectors to compare, by any name; see `captionbias.alignment.vectors.load_vectors`.
+        vectors: word vectors of contextual substitution, see `captionbias.alignment.vectors.load_vectors`.
         delta: largest cosine distance of a contextual substitution.
         tokenizer: `words`, `whitespace` or a language such as `de`.
         captions: METEOR is taken of so many human captions, drawn with `seed`; of all, if there are fewer.
         seed: of the draw.
+
+    Returns:
+        METEOR between human captions before and after substitution, mean over `captions`: `contextual` and
+        `constant`; `score`: `meteor`, or `meteor_without_synonyms` where WordNet is not installed; `report`: what was
+        replaced; `signature`.
 
     Raises:
         ValueError: bad captions, word vectors or delta; no word vectors; no word to replace.
 
     >>> import warnings
     >>> warnings.simplefilter("ignore")
-    >>> study = alignment_quality(
+    >>> found = alignment_quality(
     ...     predictions=["a dog runs", "a cat sleeps"],
     ...     references=[["a dog runs quickly"], ["a cat sleeps there", "a cat sleeps"]],
-    ...     vectors={"trained here": "captions"},
+    ...     vectors="captions",
     ... )
-    >>> study.captions, study.reports["trained here"].tokens
+    >>> found["captions"], found["report"].tokens
     (3, 11)
     """
-    if not vectors:
-        raise ValueError("vectors is empty: give word vectors to compare, such as {'FastText': 'wiki.en.bin'}")
     count, seed = whole_number("captions", captions, least=1), whole_number("seed", seed, least=0)
     model_texts, human = check_sides(predictions, references, tokenizer not in TOKENIZERS)
     texts = [text for image in human for text in image]
@@ -91,9 +75,13 @@ def alignment_quality(
     if not report.replaced_unknown:
         raise ValueError("references: every word is one of the captioner's, so there is nothing to align")
     name = meteor_name()
-    meteors, reports = {}, {}
-    for key, source in vectors.items():
-        aligned, reports[key] = align(people, model.present(), frozenset(), load_vectors(source, people), delta)
-        meteors[key] = kept(aligned)
+    contextual, report = align(people, model.present(), frozenset(), load_vectors(vectors, people), delta)
     parts = {"metric": "alignment_quality", "tok": signed(tokenizer), "delta": delta, "meteor": name, "captions": count}
-    return AlignmentStudy(kept(constant), name, len(drawn), meteors, reports, signature(**parts, seed=seed))
+    return {
+        "contextual": kept(contextual),
+        "constant": kept(constant),
+        "score": name,
+        "captions": len(drawn),
+        "report": report,
+        "signature": signature(**parts, seed=seed),
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +21,7 @@ from captionbias.analysis.sensitivity import Sensitivity, draws
 from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import Captions, check_captioners, uncross
-from captionbias.explain import Attributions, attribute_captions, explain
+from captionbias.explain import Attributions, explain
 from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.metrics.inputs import labelled
@@ -390,23 +390,17 @@ def _words(
 ) -> dict[str, Any]:
     """What gives the attribute away to an attacker of a captioner's captions: of `lic`, if it was measured."""
     if lic:
-        attributions = explain(lic.measurements[name])
+        measured = lic.measurements[name]
     else:
-        attributions = attribute_captions(
-            captions.predictions, captions.attributes, attribute_lexicon=lexicon, **options
-        )
-    return _explained(attributions, load_lexicon(lexicon).mask)
+        alone = replace(captions, references=None)
+        once: dict[str, Any] = {"trials": 1, "bootstrap": 0, "keep_attackers": 1, "distributed": False}
+        measured = find_metric("lic").measure(alone, attribute_lexicon=lexicon, **once, **options)
+    return _explained(explain(measured), load_lexicon(lexicon).mask)
 
 
 def _alignment(vectors: Any, seed: int, _: str, captions: Captions) -> dict[str, Any]:
-    study = alignment_quality(**_sides(captions), vectors={"": vectors}, captions=ALIGNED, seed=seed)
-    return {
-        "contextual": study.meteors[""],
-        "constant": study.meteor_constant,
-        "score": study.meteor_name,
-        "captions": study.captions,
-        "signature": study.signature,
-    }
+    found = alignment_quality(**_sides(captions), vectors=vectors, captions=ALIGNED, seed=seed)
+    return {name: entry for name, entry in found.items() if name != "report"}
 
 
 def _quality(images: int, seed: int, _: str, captions: Captions) -> dict[str, Any]:
@@ -445,19 +439,13 @@ def _lacking_human_words(captioners: Mapping[str, Captions]) -> list[str]:
 
 
 def _undefined(comparison: Comparison) -> list[str]:
-    """The requested scores that are undefined in all trials of some captioner, matched DBAC and its net together."""
-    lines = []
-    for captioner, measured in comparison.measurements.items():
-        lacking = [score for score in comparison.scores if score not in measured.estimates]
-        for score in lacking:
-            direction, _, form = score.rpartition("_")
-            if form == "matched":
-                also = " and net" if f"{direction}_net" in lacking else ""
-                reason = "in no trial do captioner and human test captions name the same, so there is nothing to match"
-                lines.append(f"{catalogue.label(score)}{also}, of {captioner}: {reason}")
-            elif form != "net" or f"{direction}_matched" not in lacking:
-                lines.append(f"{catalogue.label(score)}, of {captioner}: in no trial is it defined")
-    return lines
+    """The requested scores that are undefined in all trials of some captioner."""
+    return [
+        f"{catalogue.label(score)}, of {captioner}: in no trial is it defined"
+        for captioner, measured in comparison.measurements.items()
+        for score in comparison.scores
+        if score not in measured.estimates
+    ]
 
 
 def _explained(attributions: Attributions, mask: str) -> dict[str, Any]:

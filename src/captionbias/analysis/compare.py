@@ -202,8 +202,6 @@ def compare(
     """
     if len(captioners) < 2:
         raise ValueError(f"captioners has {len(captioners)}: a comparison needs two or more")
-    if unknown := sorted(options.keys() - find_metric(metric).options()):
-        raise ValueError(f"{unknown[0]} is not an option of {metric}; leave it out, or name another metric")
     checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
     margins_by_metric(margins, [metric])
     replicates = replicates_for([metric], len(captioners), against, scores) if bootstrap is None else bootstrap

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from captionbias.captions import Captions, count_cells, uncross
+from captionbias.captions import Captions, uncross
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.text import LexiconSource
 
@@ -15,33 +14,9 @@ METRICS = catalogue.REPORTED
 CROSSING = " x "  # between the names of crossed attributes
 
 
-@dataclass(frozen=True, eq=False)
-class Intersections:
-    """One metric of the same captions by crossed attributes and by each alone, by its name.
-
-    `cells`: the images of each intersection, by its labels in the order of `alone`; 0 where no image is.
-    """
-
-    crossed: Measurement
-    alone: dict[str, Measurement]
-    cells: dict[tuple[str, ...], int]
-
-    @property
-    def measurements(self) -> dict[str, Measurement]:
-        """Each attribute's, then the crossing's, by what a table calls them."""
-        return {**self.alone, CROSSING.join(self.alone): self.crossed}
-
-    def cell_rows(self) -> list[dict[str, Any]]:
-        """A row an intersection, for a file: its label of each attribute, and how many images it has."""
-        return [
-            {"labels": dict(zip(self.alone, labels, strict=True)), "images": count}
-            for labels, count in self.cells.items()
-        ]
-
-
 def intersections(
     captions: Captions, lexicons: Mapping[str, LexiconSource], metric: str = "sway", **options: Any
-) -> Intersections:
+) -> dict[str, Measurement]:
     """Measure captions by crossed attributes and by each alone, on the same images and with the same seeds.
 
     A bias can be at an intersection alone: a captioner may be fair to women and to dark-skinned people and not to
@@ -55,6 +30,9 @@ def intersections(
         metric: `sway`, `dbac` or `lic`.
         options: of the metric, such as `preset`, `trials`, `seed` or `cache`.
 
+    Returns:
+        Each attribute's measurement by its name, and last the crossing's, called "gender x skin", say.
+
     Raises:
         ValueError: another metric, one attribute, labels that are no crossing of so many, or what the metric refuses,
             such as an intersection with fewer than 10 images.
@@ -64,8 +42,8 @@ def intersections(
     >>> texts = ["a black woman cooks", "a man surfs", "a lady rides", "a guy skates"] * 20
     >>> captions = check_captions(predictions=texts, attributes=cross(people))
     >>> found = intersections(captions, {"gender": "gender", "skin": "race"}, "lic", preset="fast", trials=2)
-    >>> found.cells["female", "dark"], list(found.measurements)
-    (20, ['gender', 'skin', 'gender x skin'])
+    >>> list(found)
+    ['gender', 'skin', 'gender x skin']
     """
     if metric not in METRICS:
         raise ValueError(f"metric {metric!r} is not measured at intersections; choose one of {', '.join(METRICS)}")
@@ -73,16 +51,10 @@ def intersections(
         raise ValueError(f"lexicons has {len(lexicons)} attributes: a crossing needs two or more")
     labels = uncross(captions.attributes, len(lexicons))
 
-    def measured(name: str, of_images: Captions, words: LexiconSource) -> Measurement:
-        with warnings.catch_warnings(record=True) as heard:
-            measurement = find_metric(metric).measure(of_images, attribute_lexicon=words, **options)
-        for each in heard:
-            warnings.warn(f"{name}: {each.message}", each.category, stacklevel=4)
-        return measurement
-
-    crossed = measured(CROSSING.join(lexicons), captions, list(lexicons.values()))
+    measure = partial(find_metric(metric).measure, **options)
+    crossed = measure(captions, attribute_lexicon=list(lexicons.values()))
     alone = {
-        name: measured(name, captions.with_attributes(of_attribute), words)
+        name: measure(captions.with_attributes(of_attribute), attribute_lexicon=words)
         for (name, words), of_attribute in zip(lexicons.items(), labels, strict=True)
     }
-    return Intersections(crossed, alone, count_cells(captions.attributes, len(lexicons)))
+    return {**alone, CROSSING.join(lexicons): crossed}

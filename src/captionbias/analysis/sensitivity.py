@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
@@ -11,8 +10,6 @@ from numbers import Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-
-import numpy as np
 
 from captionbias.alignment.vectors import load_vectors
 from captionbias.attackers.registry import find_attacker
@@ -41,8 +38,6 @@ OF_CONTEXTUAL = ("delta", "vectors")  # no part of constant alignment
 DRAWS = 3
 SCORES = [f"dbac_{direction}_{form}" for form in ("net", "matched") for direction in catalogue.DIRECTIONS]
 
-Choices = dict[str, "str | None"]
-
 
 def label(choice: str) -> str:
     """What a choice is called."""
@@ -51,23 +46,27 @@ def label(choice: str) -> str:
 
 @dataclass(frozen=True)
 class Specification:
-    """One captioner measured with one set of choices, in text; None for what plays no part, as `delta` in constant
-    alignment.
-    """
+    """One captioner measured with the base's choices but `choice`, which has this `value`; both "" for the base."""
 
     captioner: str
-    choices: Choices
+    choice: str
+    value: str
     estimates: dict[str, Estimate]
     verdicts: dict[str, str]
     signature: str
+
+    @property
+    def label(self) -> str:
+        """What sets it apart from the base."""
+        return f"{label(self.choice)} {self.value}" if self.choice else "base"
 
 
 @dataclass(frozen=True)
 class Move:
     """How far a choice moves a score of a captioner when nothing else changes.
 
-    `change`: the largest difference between two specifications that differ in this choice alone; `lower`, `upper`: its
-    values in these two. `verdict_changes`: whether any two such have different verdicts; None where the score has none.
+    `change`: the largest difference between two values of this choice; `lower`, `upper`: these two. `verdict_changes`:
+    whether any two values have different verdicts; None where the score has none.
     """
 
     captioner: str
@@ -93,30 +92,22 @@ class Sensitivity:
     specifications: list[Specification]
 
     @property
-    def varied(self) -> dict[str, list[str]]:
-        """The choices of which more than one value was tried."""
-        return {choice: values for choice, values in self.choices.items() if len(values) > 1}
-
-    @property
-    def base(self) -> Choices:
+    def base(self) -> dict[str, str]:
         """The choices around which the others vary."""
-        return _effective({choice: values[0] for choice, values in self.choices.items()})
+        return _in_use({choice: values[0] for choice, values in self.choices.items()})
 
     def of(self, captioner: str) -> list[Specification]:
         return [one for one in self.specifications if one.captioner == captioner]
-
-    def label(self, one: Specification) -> str:
-        """A specification by what sets it apart from the base."""
-        return _label(self.choices, one.choices)
 
     @cached_property
     def moves(self) -> list[Move]:
         """What each choice does to each score of each captioner."""
         moves = []
-        for captioner, choice in itertools.product(self.captioners, self.varied):
-            pairs = itertools.combinations(self.of(captioner), 2)
-            alone = [pair for pair in pairs if _differ_in(choice, *pair)]
-            moves += [_move(choice, score, alone) for score in self.scores]
+        for captioner in self.captioners:
+            base, *others = self.of(captioner)
+            for choice, (usual, *_) in self.choices.items():
+                by_value = {usual: base, **{one.value: one for one in others if one.choice == choice}}
+                moves += [_move(captioner, choice, score, by_value) for score in self.scores]
         return list(filter(None, moves))
 
     def as_dict(self) -> dict[str, Any]:
@@ -127,7 +118,8 @@ class Sensitivity:
             "specifications": [
                 {
                     "captioner": one.captioner,
-                    "choices": one.choices,
+                    "choice": one.choice,
+                    "value": one.value,
                     "scores": {score: _numbers(one, score) for score in self.scores},
                     "signature": one.signature,
                 }
@@ -144,7 +136,6 @@ def sensitivity(
     tasks: Any = None,
     *,
     preset: str = "fast",
-    grid: bool = False,
     watch: Watch | None = None,
     cache: bool | str | Path = True,
     **options: Any,
@@ -164,7 +155,6 @@ def sensitivity(
         captioners: each captioner's name and its `n` captions, or its `Captions`.
         references, attributes, tasks: of the same images, as the metrics take them; left out with `Captions`.
         preset: of the base; see `dbac`.
-        grid: measure every combination of the values, not only those that differ from the base in one choice.
         watch: called before each measurement with the captioner and what sets its choices apart from the base, and with
             the share of the work that is done, in [0, 1].
         cache: as of `dbac`; with False, trials are kept in a temporary folder until all is measured.
@@ -194,24 +184,26 @@ def sensitivity(
     values = _values(preset, options)
     choices = {choice: list(tried) for choice, tried in values.items()}
     fixed = {option: value for option, value in options.items() if option not in USUAL}
-    plan = _plan(choices, grid)
+    base = {choice: tried[0] for choice, tried in choices.items()}
+    plan = [("", ""), *((choice, value) for choice in _in_use(base) for value in choices[choice][1:])]
     specifications: list[Specification] = []
     with TemporaryDirectory(prefix="captionbias-") as folder:
         for name, captions in checked.items():
             vectors = functools.cache(partial(_vectors, captions, values["vectors"]))
-            for chosen in plan:
-                step = f"{name}, {_label(choices, chosen)}"
+            for choice, value in plan:
+                step = f"{name}, {label(choice)} {value}" if choice else f"{name}, base"
                 if watch:
                     watch(step, len(specifications) / (len(plan) * len(checked)))
-                own = {choice: values[choice][value] for choice, value in chosen.items() if value is not None}
+                chosen = _in_use(base | ({choice: value} if choice else {}))
+                own = {choice: values[choice][value] for choice, value in chosen.items()}
                 try:
-                    if chosen["vectors"] is not None:
+                    if "vectors" in chosen:
                         own["vectors"] = vectors(chosen["tokenizer"], chosen["vectors"])
                     store = folder if cache is False else cache
                     measured = dbac.measure(captions, preset=preset, cache=store, **own, **fixed)
                 except ValueError as error:
                     raise ValueError(f"{step}: {error}") from error
-                specifications.append(_specification(name, chosen, measured))
+                specifications.append(_specification(name, choice, value, measured))
     scores = [score for score in SCORES if score in measured.samples]
     return Sensitivity(list(checked), scores, choices, specifications)
 
@@ -254,25 +246,10 @@ def _text(choice: str, value: Any) -> str:
     return f"{value:g}" if choice == "delta" else str(value)
 
 
-def _plan(choices: Mapping[str, Sequence[str]], grid: bool) -> list[Choices]:
-    """The base and what differs from it in one choice, or every combination; those that come to the same once."""
-    base = {choice: values[0] for choice, values in choices.items()}
-    if grid:
-        chosen = [dict(zip(choices, values, strict=True)) for values in itertools.product(*choices.values())]
-    else:
-        chosen = [base, *({**base, choice: value} for choice, values in choices.items() for value in values[1:])]
-    return list({tuple(one.values()): one for one in map(_effective, chosen)}.values())
-
-
-def _effective(chosen: Mapping[str, str]) -> Choices:
-    """None for what plays no part."""
-    constant = chosen["alignment"] == "constant"
-    return {choice: None if constant and choice in OF_CONTEXTUAL else value for choice, value in chosen.items()}
-
-
-def _label(choices: Mapping[str, Sequence[str]], chosen: Choices) -> str:
-    others = {choice: value for choice, value in chosen.items() if value not in (None, choices[choice][0])}
-    return ", ".join(f"{label(choice)} {value}" for choice, value in others.items()) or "base"
+def _in_use(choices: Mapping[str, str]) -> dict[str, str]:
+    """Those that play a part."""
+    unused = OF_CONTEXTUAL if choices["alignment"] == "constant" else ()
+    return {choice: value for choice, value in choices.items() if choice not in unused}
 
 
 def _vectors(captions: Captions, sources: Mapping[str, Any], tokenizer: str, name: str) -> Any:
@@ -285,43 +262,22 @@ def _vectors(captions: Captions, sources: Mapping[str, Any], tokenizer: str, nam
     return loaded
 
 
-def _specification(captioner: str, chosen: Choices, measured: Measurement) -> Specification:
+def _specification(captioner: str, choice: str, value: str, measured: Measurement) -> Specification:
     estimates = {score: measured.estimates[score] for score in SCORES if score in measured.estimates}
     said = {score: verdict(measured.estimates, score) for score in estimates if catalogue.SCORES[score].judged}
     verdicts = {score: words for score, words in said.items() if words != NOTHING}
-    return Specification(captioner, chosen, estimates, verdicts, measured.signature)
+    return Specification(captioner, choice, value, estimates, verdicts, measured.signature)
 
 
-def _differ_in(choice: str, one: Specification, other: Specification) -> bool:
-    """Whether this choice alone differs; what plays no part in one of them does not count."""
-
-    def same(name: str) -> bool:
-        return one.choices[name] == other.choices[name] or None in (one.choices[name], other.choices[name])
-
-    return not same(choice) and all(same(name) for name in one.choices if name != choice)
-
-
-def _move(choice: str, score: str, pairs: Sequence[tuple[Specification, Specification]]) -> Move | None:
-    """None where no pair has the score."""
-    known = [
-        sorted(pair, key=lambda one: one.estimates[score].value)
-        for pair in pairs
-        if all(score in one.estimates for one in pair)
-    ]
-    if not known:
+def _move(captioner: str, choice: str, score: str, by_value: Mapping[str, Specification]) -> Move | None:
+    """None where fewer than two values of the choice have the score."""
+    scores = {value: one.estimates[score].value for value, one in by_value.items() if score in one.estimates}
+    if len(scores) < 2:
         return None
-    changes = [upper.estimates[score].value - lower.estimates[score].value for lower, upper in known]
-    lower, upper = known[int(np.argmax(changes))]
-    verdicts = [(one.verdicts[score], other.verdicts[score]) for one, other in known if score in one.verdicts]
-    return Move(
-        lower.captioner,
-        choice,
-        score,
-        max(changes),
-        str(lower.choices[choice]),
-        str(upper.choices[choice]),
-        any(one != other for one, other in verdicts) if verdicts else None,
-    )
+    lower, *_, upper = sorted(scores, key=scores.__getitem__)
+    verdicts = {by_value[value].verdicts.get(score) for value in scores}
+    changes = None if verdicts == {None} else len(verdicts) > 1
+    return Move(captioner, choice, score, scores[upper] - scores[lower], lower, upper, changes)
 
 
 def _numbers(one: Specification, score: str) -> dict[str, Any]:

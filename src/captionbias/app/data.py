@@ -14,7 +14,7 @@ from captionbias.app.uploads import MAX_IMAGES, check_total, open_table, shown_n
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import Captions, guess_columns, on_the_same_images, read_captioners
 from captionbias.captions.captioners import captioner_columns
-from captionbias.captions.columns import NAMES, SYNONYMS, plain_name
+from captionbias.captions.columns import SYNONYMS, plain_name
 from captionbias.captions.tables import Table
 from captionbias.captions.values import is_missing
 from captionbias.text import load_lexicon
@@ -129,9 +129,7 @@ def _role(table: Table) -> tuple[str, int]:
     labels, tasks = guessed["attribute_column"], guessed["task_column"]
     known = bool(labels) + bool(tasks)  # what else it says of the images
     if caption is None and human is None:
-        if labels and (tasks is None or plain_name(labels) in NAMES["attribute_column"]):
-            return LABELS, int(plain_name(labels) in NAMES["attribute_column"])
-        return TASKS if tasks else UNUSED, int(plain_name(tasks or "") in NAMES["task_column"])
+        return LABELS if labels else TASKS if tasks else UNUSED, known
     if caption is None:
         return PEOPLE, 4 + known
     if human is None and _several_an_image(table, guessed["id_column"]):

@@ -29,6 +29,7 @@ HOUR = 3600
 NEEDED = (  # by runs
     *("gensim.models", "sklearn.linear_model", "captionbias.report.html"),
     *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
+    "matplotlib.pyplot",  # by gradio, at the first event
 )
 
 EMBEDDED = " https://huggingface.co https://*.hf.space" if os.environ.get("SPACE_ID") else ""

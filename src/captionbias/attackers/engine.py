@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, nullcontext
@@ -15,7 +14,6 @@ from captionbias.attackers.ranks import rank_and_size, share
 from captionbias.attackers.registry import Attacker
 from captionbias.attackers.stored_trials import load_scores, save_scores, trial_key
 from captionbias.attackers.workers import cores, in_workers
-from captionbias.captions import CaptionBiasWarning
 from captionbias.io.store import Store, open_store
 from captionbias.progress import Progress, reported
 
@@ -51,7 +49,9 @@ def plain(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finis
 
 
 def threads(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
-    with ThreadPoolExecutor(cores()) as pool:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1), ThreadPoolExecutor(cores()) as pool:
         running = {pool.submit(finish, job, attacker, store): job for job in jobs}
         try:
             for done in as_completed(running):
@@ -137,13 +137,6 @@ def _finished(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> F
             yield job, scores
     if not missing:
         return
-    if store and (elsewhere := store.held("trial", (job.key for job in missing))):
-        warnings.warn(
-            f"another run is training {elsewhere} of these trials now: this one waits for them and takes their scores",
-            CaptionBiasWarning,
-            stacklevel=2,
-        )
-        missing.reverse()  # the other run comes from the front: meet in the middle
     from threadpoolctl import threadpool_limits
 
     # The products are small: threads would fight over them, and add up in another order on another machine.

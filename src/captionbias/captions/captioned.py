@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.captions.check import as_lists, check_strings
-from captionbias.captions.values import as_list
+from captionbias.captions.check import as_lists, checked_lists
 from captionbias.text import LexiconSource, find_mentions, load_lexicon, named_values, tokenize
 
 
@@ -36,13 +35,8 @@ def captioned_labels(captions: Collection[Any], lexicon: LexiconSource = "gender
     """
     if least < 1:
         raise ValueError(f"least must be 1 or more, not {least}")
-    rows = [
-        as_list(f"captions[{row}]", texts) for row, texts in enumerate(as_lists({"captions": captions})["captions"])
-    ]
-    places = (f"captions[{row}][{number}]" for row, texts in enumerate(rows) for number in range(len(texts)))
-    texts = list(chain.from_iterable(rows))
-    check_strings(texts, places, "caption", "take it out of the list")
-    words, tokens = load_lexicon(lexicon), tokenize(texts)
+    rows = checked_lists("captions", as_lists({"captions": captions})["captions"], None, "caption")
+    words, tokens = load_lexicon(lexicon), tokenize(list(chain.from_iterable(rows)))
     named = named_values(tokens, find_mentions(tokens, words), words)
     ends = np.cumsum([0, *map(len, rows)])
     counts = np.array([named[start:end].sum(axis=0) for start, end in pairwise(ends)])

@@ -80,9 +80,10 @@ class Captions:
     def with_predictions(self, predictions: Collection[Any]) -> Captions:
         """The same images and human captions with the `n` captions of another captioner, which alone are checked."""
         lists = as_lists({"predictions": predictions, "attributes": self.attributes})
-        unsplit = bool(self.language) or is_unsplit([text for texts in self.references or () for text in texts])
-        checked = _checked_predictions(lists["predictions"], self.image_ids, unsplit)
-        return _checked_language(self._with_words_of(replace(self, predictions=checked)), "predictions")
+        checked = _checked_predictions(lists["predictions"], self.image_ids)
+        captions = self._with_words_of(replace(self, predictions=checked))
+        unsplit = is_unsplit([text for texts in self.references or () for text in texts])  # as somebody's own tokenizer
+        return captions if unsplit and not self.language else _checked_language(captions, "predictions")
 
     def with_attributes(self, attributes: Collection[Any]) -> Captions:
         """The same captions of the same images with `n` other labels, which alone are checked."""
@@ -200,10 +201,7 @@ class Captions:
         return len(self.attributes)
 
     def __repr__(self) -> str:
-        present = [
-            "attributes",
-            *(name for name in COLUMNS if name != "attributes" and getattr(self, name) is not None),
-        ]
+        present = [name for name in COLUMNS if getattr(self, name) is not None]
         return f"<Captions of {len(self):,} images: {', '.join(present)}>"
 
 
@@ -266,7 +264,7 @@ def check_captions(
         ...     attributes=["male", "female"],
         ... )
         >>> captions
-        <Captions of 2 images: attributes, predictions, references>
+        <Captions of 2 images: predictions, references, attributes>
         >>> captions.references[1]
         ('a woman walks a dog', 'a lady and her pet')
         >>> check_captions(references=[["a man"], []], attributes=["male", "female"])
@@ -294,25 +292,26 @@ def checked_columns(
     *, language: str | None = None, unsplit: bool = False, **columns: Collection[Any] | None
 ) -> Captions:
     """`check_captions` where there may be no captions, as only labels are needed."""
-    language = check_language(language)
-    unsplit = unsplit or language is not None
     lists = as_lists(columns)
     ids = _checked_ids(lists["image_ids"]) if "image_ids" in lists else None
     captions = Captions(
-        predictions=_checked_predictions(lists["predictions"], ids, unsplit) if "predictions" in lists else None,
-        references=_checked_references(lists["references"], ids, unsplit) if "references" in lists else None,
+        predictions=_checked_predictions(lists["predictions"], ids) if "predictions" in lists else None,
+        references=_checked_references(lists["references"], ids) if "references" in lists else None,
         attributes=_checked_attributes(lists["attributes"], ids),
         tasks=_checked_tasks(lists["tasks"], ids) if "tasks" in lists else None,
         image_ids=ids,
-        language=language,
+        language=check_language(language),
     )
-    return _checked_language(captions, "predictions", "references")
+    return captions if unsplit and not language else _checked_language(captions, "predictions", "references")
 
 
 def _checked_language(captions: Captions, *sides: str) -> Captions:
-    """The captions; ValueError where those of a side hardly name anything in their language."""
+    """The captions; ValueError where those of a side are not split into words, or hardly name anything in their
+    language."""
     language = captions.language
     if not language:
+        for side in sides:
+            _check_split(side, getattr(captions, side) or ())
         return captions
     words, named = captions.words(), np.zeros(len(captions.words().tokens), bool)
     for lexicon in load_language(language).lexicons:
@@ -352,8 +351,11 @@ def check_sides(
     if len(lists) < 2:
         missing = "predictions" if predictions is None else "references"
         raise ValueError(f"{missing} is missing: give model captions and human captions")
-    predicted = _checked_predictions(lists["predictions"], None, unsplit)
-    return predicted, _checked_references(lists["references"], None, unsplit)
+    sides = _checked_predictions(lists["predictions"], None), _checked_references(lists["references"], None)
+    if not unsplit:
+        _check_split("predictions", sides[0])
+        _check_split("references", sides[1])
+    return sides
 
 
 def as_lists(columns: Mapping[str, Collection[Any] | None]) -> dict[str, list[Any]]:
@@ -379,28 +381,23 @@ def _checked_ids(column: list[Any]) -> tuple[str, ...]:
     return tuple(rows)
 
 
-def _checked_predictions(column: list[Any], ids: Ids, unsplit: bool = False) -> tuple[str, ...]:
+def _checked_predictions(column: list[Any], ids: Ids) -> tuple[str, ...]:
     check_strings(column, _places("predictions", ids), "caption", "drop the image or add a caption")
-    if not unsplit:
-        _check_split("predictions", column)
     return _plain(column)
 
 
-def _checked_references(column: list[Any], ids: Ids, unsplit: bool = False) -> tuple[tuple[str, ...], ...]:
-    way_out = "drop the image or add one"
-    rows = _checked_lists(
-        "references", column, ids, "human caption", way_out, "caption", "take it out of the list or fill it in"
-    )
+def _checked_references(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
+    rows = checked_lists("references", column, ids, "caption")
     for row, place in zip(rows, _places("references", ids), strict=False):
         if not row:
-            raise ValueError(f"{place} is empty: every image needs at least one human caption; {way_out}")
-    if not unsplit:
-        _check_split("references", list(chain.from_iterable(rows)))
+            raise ValueError(
+                f"{place} is empty: every image needs at least one human caption; drop the image or add one"
+            )
     return tuple(map(_plain, rows))
 
 
-def _check_split(argument: str, texts: Sequence[str]) -> None:
-    if is_unsplit(texts):
+def _check_split(argument: str, side: Sequence[Any]) -> None:
+    if is_unsplit(side if argument == "predictions" else list(chain.from_iterable(side))):
         raise ValueError(
             f"{argument} are not split into words, which their script sets no blanks between: give language='ja' or "
             "language='zh'; split others by blanks, or give a function as tokenizer (with unsplit=True), "
@@ -420,8 +417,7 @@ def _checked_attributes(column: list[Any], ids: Ids) -> tuple[str, ...]:
 
 
 def _checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
-    way_out = "give an empty list to an image without tasks"
-    rows = _checked_lists("tasks", column, ids, "task", way_out, "task", "take it out of the list or name the task")
+    rows = checked_lists("tasks", column, ids, "task")
     if not any(rows):
         raise ValueError(
             "tasks has no task in any image: name the objects or activities of the images, or leave tasks out"
@@ -429,21 +425,20 @@ def _checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(dict.fromkeys(map(str.strip, row))) for row in rows)
 
 
-def _checked_lists(
-    argument: str, column: list[Any], ids: Ids, nouns: str, when_missing: str, noun: str, when_empty: str
-) -> list[Any]:
+def checked_lists(argument: str, column: list[Any], ids: Ids, noun: str) -> list[Any]:
+    """The rows as lists of strings."""
     if not set(map(type, column)) <= {list, tuple}:
         for value, place in zip(column, _places(argument, ids), strict=False):
             if not is_column(value):
                 kind = "missing" if is_missing(value) else f"of type {type(value).__name__}"
-                raise ValueError(f"{place} is {kind}: every row is a list of {nouns}s; {when_missing}")
+                raise ValueError(f"{place} is {kind}: every row is a list of {noun}s; give one, or drop the image")
         column = [as_list(argument, value) for value in column]
     places = (
         f"{argument}[{row}][{number}]{_image(row, ids)}"
         for row, texts in enumerate(column)
         for number in range(len(texts))
     )
-    check_strings(list(chain.from_iterable(column)), places, noun, when_empty)
+    check_strings(list(chain.from_iterable(column)), places, noun, "take it out of the list or fill it in")
     return column
 
 

@@ -1,17 +1,16 @@
-"""Which column of a table is what: the one that is named, else the one with the usual name, else a guess."""
+"""Which column of a table is what: the one that is named, else the one with the usual name, else a guess by names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from captionbias.captions.crossing import Crossed, one_column
 from captionbias.captions.tables import Column, Table, nested, no_column, numbered
 from captionbias.captions.values import entries, holds_list, image_keys, is_missing
-from captionbias.text.lexicon import load_lexicon
 
 # Every argument that names a column, and the argument that takes its table.
 ARGUMENTS = {
@@ -24,10 +23,13 @@ ARGUMENTS = {
 USUAL_ID = "image_id"
 # Names to guess by, in the order of how sure they are: one table may have several of them.
 NAMES = {
-    "id_column": (USUAL_ID, "img_id", "imgid", "cocoid", "coco_id", "file_name", "filename", "image", "id"),
+    "id_column": (
+        *(USUAL_ID, "img_id", "imgid", "cocoid", "coco_id", "file_name", "filename", "image_name", "image", "img"),
+        *("id", "index"),
+    ),
     "prediction_column": (
-        *("prediction", "predictions", "generated_caption", "generated", "model_caption", "hypothesis", "caption"),
-        *("captions", "text"),
+        *("prediction", "predictions", "generated_caption", "generated", "model_caption", "hypothesis", "response"),
+        *("caption", "captions", "text"),
     ),
     "reference_column": (
         *("references", "reference", "refs", "human_captions", "human_caption", "human", "humans", "people"),
@@ -38,16 +40,9 @@ NAMES = {
     ),
     "task_column": ("tasks", "task", "objects", "rmdup_obj_list", "categories", "labels"),
 }
-# Columns so named say something of the file or the work on it: no guess by content takes them.
-ASIDES = ("note", "notes", "comment", "comments", "remark", "remarks", "source", "split", "subset", "license", "url")
 SYNONYMS = {"gender": ("bb_gender", "sex"), "race": ("skin", "bb_skin")}
-ATTRIBUTES = ("gender", "race", "age", "emotion")  # whose labels and words are known
 ANY_TEXTS = ("captions", "caption", "sentences", "text")  # names of human captions, or of the captioner's
-# What a column must hold to be guessed by its name, and without a name; see `_kinds`.
-BY_NAME = ("scalars", "text", "text or lists", "text", "text or lists")
-BY_CONTENT = ("ids", "captions", "references", "groups", "word lists")
-
-MAX_GROUPS = 20  # values of an attribute, for a guess
+KINDS = ("scalars", "text", "text or lists", "text", "text or lists")  # what they must hold; see `_kinds`
 SAMPLE = 2000
 
 
@@ -65,11 +60,9 @@ def guess_columns(
     attributes: Table | None = None,
     tasks: Table | None = None,
 ) -> dict[str, Guess]:
-    """Guess every column by its name, then by what it holds, for a user to correct.
+    """Guess every column by its name, if it holds what it should, for a user to correct.
 
-    An attribute is text of 2 to 20 values that repeat, some of them labels or words of gender, race, age or emotion, a
-    prediction is text with blanks, a reference is lists of such text, tasks are lists of words, and ids are all
-    different. Without a table of their own, references, attributes and tasks are looked for in the others.
+    Without a table of their own, references, attributes and tasks are looked for in the others.
     """
     pools = _pools(predictions, references, attributes, tasks)
     columns = _guessed(pools, {}, "attribute")
@@ -138,7 +131,7 @@ def _choose(
     columns |= guesses
     for role in missing:
         if role != "id_column" and not any(other in columns for other in (optional if role in optional else [role])):
-            objects = (column for column in _not_named(pools[role], ()) if dict in map(type, column.values()))
+            objects = (column for column in _columns(pools[role]) if dict in map(type, column.values()))
             way_out = [f"name one of these with {role}", *(str(nested(column, role)) for column in objects)]
             raise no_column(usual[role][0], pools[role], way_out="; ".join(way_out))
     ids = columns.pop("id_column", None)
@@ -225,36 +218,24 @@ def _distinct(*tables: Table | None) -> list[Table]:
 
 def _guessed(pools: Mapping[str, list[Table]], known: Mapping[str, Column], attribute: str) -> dict[str, Column]:
     """Columns for the arguments that are not known, each column for one argument only."""
-    kinds = cache(partial(_kinds, labels=_labels_of(attribute)))
-    guesses = dict(known)
-
-    def look(role: str, columns: Iterable[Column], kind: str) -> None:
-        for column in columns:
-            if role not in guesses and column not in guesses.values() and kind in kinds(column):
-                guesses[role] = column
-
     names = dict(NAMES)
     if attribute != "attribute":  # the column of another attribute would not do
         names["attribute_column"] = (attribute, *SYNONYMS.get(attribute, ()), "attribute", "label")
-    for role, kind in zip(ARGUMENTS, BY_NAME, strict=True):
+    guesses, kinds = dict(known), cache(_kinds)
+    for role, kind in zip(ARGUMENTS, KINDS, strict=True):
         together = _numbered(pools[role], guesses) if role == "reference_column" else []
-        look(role, [*together, *_named(pools[role], names[role])], kind)
-    several = [one for table in chain(*pools.values()) for one in chain(*numbered(table.columns).values())]
-    for role, kind in zip(ARGUMENTS, BY_CONTENT, strict=True):
-        taken = {"id_column": (), "attribute_column": NAMES["id_column"] + NAMES["attribute_column"]}
-        columns = _not_named(pools[role], (*taken.get(role, NAMES["id_column"]), *ASIDES, *map(plain_name, several)))
-        # Beside the predictions one text a row may be anything; lists of captions are human.
-        beside = role == "reference_column" and pools[role] == pools["prediction_column"]
-        look(role, columns, "caption lists" if beside else kind)
+        for column in (*together, *_named(pools[role], names[role])):
+            if role not in guesses and column not in guesses.values() and kind in kinds(column):
+                guesses[role] = column
     return guesses
 
 
 def _named(tables: Iterable[Table], names: Iterable[str]) -> list[Column]:
-    return [column for name in names for column in _not_named(tables, ()) if plain_name(column.name) == name]
+    return [column for name in names for column in _columns(tables) if plain_name(column.name) == name]
 
 
-def _not_named(tables: Iterable[Table], names: Collection[str]) -> list[Column]:
-    return [Column(table, name) for table in tables for name in table.columns if plain_name(name) not in names]
+def _columns(tables: Iterable[Table]) -> list[Column]:
+    return [Column(table, name) for table in tables for name in table.columns]
 
 
 def plain_name(name: str) -> str:
@@ -262,39 +243,18 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s-]+", "_", str(name).strip().lower())
 
 
-@cache
-def _labels_of(attribute: str) -> frozenset[str] | None:
-    """Labels and words of the attribute, of all where it is not named; None of one that is not known."""
-    known = next((name for name, columns in SYNONYMS.items() if attribute in columns), attribute)
-    names = ATTRIBUTES if known == "attribute" else {known}.intersection(ATTRIBUTES)
-    lexicons = [load_lexicon(name) for name in names]
-    words = chain.from_iterable((*lexicon.labels, *lexicon.words) for lexicon in lexicons)
-    return frozenset(map(str.casefold, words)) if lexicons else None
-
-
-def _kinds(column: Column, labels: frozenset[str] | None = None) -> set[str]:
-    """What a column may be by what it holds; groups only with one of the `labels`, where these are known."""
-    values = column.values()
-    present = [value for value in values if not is_missing(value)]
+def _kinds(column: Column) -> set[str]:
+    """What a column may be by what it holds."""
+    present = [value for value in column.values() if not is_missing(value)]
     types = set(map(type, present))
     lists = [_list(value) for value in present[:SAMPLE]]
     if lists and None not in lists:
         sentences = _mostly_sentences(list(chain.from_iterable(filter(None, lists))))
-        return {"text or lists", *(("references", "caption lists") if sentences else ("word lists",))}
-    if types not in ({str}, {int}):
-        return set()
-    distinct, kinds = len(set(present)), {"scalars"}
-    sentences = types == {str} and _mostly_sentences(present[:SAMPLE])
-    if distinct == len(values) and not any(" " in str(value).strip() for value in present[:SAMPLE]):
-        kinds.add("ids")
-    if types == {str}:
-        kinds |= {"text", "text or lists"}
-        if sentences and distinct > len(present) / 2:
-            kinds |= {"captions", "references"}
-        if 2 <= distinct <= min(MAX_GROUPS, len(present) / 2):
-            groups = {value.strip().casefold() for value in present}
-            kinds |= {"groups"} if labels is None or groups & labels else set()
-    return kinds
+        return {"text or lists", *(("references", "caption lists") if sentences else ())}
+    if types != {str}:
+        return {"scalars"} if types == {int} else set()
+    sentences = _mostly_sentences(present[:SAMPLE]) and len(set(present)) > len(present) / 2
+    return {"scalars", "text", "text or lists", *(("references",) if sentences else ())}
 
 
 def _mostly_sentences(texts: Sequence[str]) -> bool:

@@ -171,10 +171,8 @@ def _from_names(argument: str, rows: list[Any], known: Labels | None, known_as: 
 
 def _names(place: str, row: Any) -> list[str]:
     """The labels of one image."""
-    if is_missing(row):
-        raise ValueError(f"{place} is missing ({row}): give a label, a list of labels, or an empty list")
     if not isinstance(row, str) and not is_column(row):
-        raise ValueError(f"{place} is of type {type(row).__name__}: give a label, or a list of labels")
+        raise ValueError(f"{place} is of type {type(row).__name__}: give a label, a list of labels, or an empty list")
     names = [row] if isinstance(row, str) else as_list(place, row)
     for name in names:
         if not isinstance(name, str) or not name.strip():

@@ -46,8 +46,7 @@ def read_captions(
     wrote is one, too.
 
     A column that is named must exist; output.text is what objects in the column output have as text. One that is not
-    named has its usual name, or is guessed where it is needed, by its name and then by what it holds, with a warning;
-    see `captionbias.captions.guess_columns`. A column named "" is not read.
+    named has its usual name, or is guessed by its name where it is needed, with a warning; one named "" is not read.
 
     Args:
         table: a table or file that may hold everything, human captions too.

@@ -55,17 +55,12 @@ class Remote:
 
 def names_dataset(source: str | Path) -> bool:
     """Whether this is a folder, which may hold a dataset, or `owner/dataset:configuration:split`, and no file here."""
-    whole, _, _ = str(source).partition(":")
-    path, named = (os.path.expanduser(text) for text in (str(source), whole))
+    path = os.path.expanduser(str(source))
     if os.path.lexists(path) or is_url(source):
         return os.path.isdir(path)
-    if os.path.isdir(named):
-        return True
-    return (
-        not os.path.isabs(named)
-        and named.count("/") == 1
-        and Path(named).suffix.lower() not in {*TABLES, WORKBOOK, ".txt"}
-    )
+    name, _, _ = path.partition(":")
+    on_the_hub = not os.path.isabs(name) and name.count("/") == 1
+    return os.path.isdir(name) or (on_the_hub and Path(name).suffix.lower() not in {*TABLES, WORKBOOK, ".txt"})
 
 
 def load_rows(source: str | Path) -> Any:

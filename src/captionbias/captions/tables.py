@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import json
 import re
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from zipfile import BadZipFile
 
-from captionbias.captions.harnesses import row_of_log
 from captionbias.captions.sources import TABLES, WORKBOOK, Remote, is_url, load_rows, names_dataset
 from captionbias.captions.values import as_list, entries, is_column, is_missing
 from captionbias.io.formats import json_object
@@ -27,11 +25,12 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 PERSON = "person"  # bears the attribute, and is no object
+ANSWER = "filtered_resps"  # what lmms-eval's `--log_samples` calls the model's text
 DICTIONARIES = ("PLAIN_DICTIONARY", "RLE_DICTIONARY")
 
 
 class Table(NamedTuple):
-    """Named columns. `name` is what messages call the table; `size`: the bytes of memory that it holds by itself."""
+    """Named columns. `name` is what messages call the table."""
 
     name: str
     columns: tuple[str, ...]
@@ -194,10 +193,8 @@ def _explained(path: File) -> Iterator[None]:
 
 def _csv(path: File) -> Table:
     # The csv module in strict mode: pandas fills short rows up, and pyarrow lets an open quote swallow the rest.
-    with path.open("rb") as binary:
-        marked = binary.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     rows: list[list[str]] = []
-    with path.open(encoding="utf-16" if marked else "utf-8-sig", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:
         # Where the comma is the decimal mark, Excel separates cells with semicolons.
         marks = "\t" if path.suffix.lower() == ".tsv" else ",;\t"
         header = file.readline(csv.field_size_limit())
@@ -210,8 +207,6 @@ def _csv(path: File) -> Table:
                     f"{path} has {len(rows[0])} columns, but line {reader.line_num} has {len(row)}: "
                     "put a cell that contains the separator in double quotes"
                 )
-            if "\0" in "".join(row):
-                raise ValueError(f"{path} has a NUL character at line {reader.line_num}: save it as UTF-8")
     if not rows:
         raise ValueError(f"{path} has only blank lines: give a file with column names and rows")
     columns = tuple(map(str.strip, rows[0]))
@@ -308,6 +303,27 @@ def _table_of_records(path: File, records: list[Any], unit: str, numbers: Sequen
     if not columns:
         raise ValueError(f"{path} holds no rows: give a file with a record for each image")
     return Table(str(path), columns, lambda column: [record.get(column) for record in records])
+
+
+def row_of_log(record: dict[str, Any]) -> dict[str, Any]:
+    """A line of lmms-eval's log with the model's text as `caption`, and what the task keeps of the image beside it.
+
+    Tasks keep it once for each score, as `"coco_CIDEr": {"image_id": 42, "answer": [...], "pred": "..."}`. Other
+    records stay as they are.
+
+    >>> row = row_of_log({"doc_id": 0, "filtered_resps": "a man", "coco_CIDEr": {"image_id": 42, "pred": "a man"}})
+    >>> row["image_id"], row["caption"]
+    (42, 'a man')
+    """
+    if ANSWER not in record:
+        return record
+    row: dict[str, Any] = {}
+    for name, value in record.items():
+        row |= value if isinstance(value, dict) else {name: value}
+    caption = record[ANSWER]
+    while isinstance(caption, list) and len(caption) == 1:  # earlier versions wrap it
+        caption = caption[0]
+    return row | {"caption": caption}
 
 
 def _parquet(path: File) -> Table:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,21 +114,26 @@ def _show_one(metric: str, captions: Any, chosen: dict[str, Any]) -> dict[str, A
 
 def _show_crossed(attributes: list[str], metric: str, captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
     from captionbias.analysis.intersections import intersections
+    from captionbias.captions import count_cells
     from captionbias.report.terminal import intersection_tables
 
     if len(set(attributes)) < len(attributes):
         raise ValueError(f"--attribute: {', '.join(attributes)} are not all different; name each attribute once")
     words = dict(zip(attributes, chosen["attribute_lexicon"], strict=True))
     options = {name: value for name, value in _accepted(metric, chosen).items() if name != "attribute_lexicon"}
-    crossing = intersections(captions, words, metric, **options)
     margins = chosen["margins"].get(metric, {})
-    by_attribute = {name: measured.with_margins(margins) for name, measured in crossing.alone.items()}
-    crossing = replace(crossing, crossed=crossing.crossed.with_margins(margins), alone=by_attribute)
-    show(intersection_tables(crossing))
+    found = {
+        name: measured.with_margins(margins)
+        for name, measured in intersections(captions, words, metric, **options).items()
+    }
+    cells = count_cells(captions.attributes, len(attributes))
+    show(intersection_tables(found, cells))
+    _, crossed = found.popitem()
     say(f"\n{len(captions):,} images")
-    say(f"signature {crossing.crossed.signature}")
-    alone = {name: _content(measured) for name, measured in by_attribute.items()}
-    return {**_content(crossing.crossed), "cells": crossing.cell_rows(), "alone": alone}
+    say(f"signature {crossed.signature}")
+    rows = [{"labels": dict(zip(found, labels, strict=True)), "images": count} for labels, count in cells.items()]
+    alone = {name: _content(measured) for name, measured in found.items()}
+    return {**_content(crossed), "cells": rows, "alone": alone}
 
 
 def _show_all(captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from captionbias.explain.attributions import Attributions, attribute_captions, explain
+from captionbias.explain.attributions import Attributions, explain
 
-__all__ = ["Attributions", "attribute_captions", "explain"]
+__all__ = ["Attributions", "explain"]

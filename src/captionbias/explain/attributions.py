@@ -10,12 +10,10 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.convex import FittedConvex
-from captionbias.attackers.registry import find_attacker
 from captionbias.explain.contributions import TOLERANCE, check_explained, contributions
-from captionbias.metrics import Measurement, Metric, dbac, lic
+from captionbias.metrics import Measurement
 from captionbias.metrics.attacks import AttackPlan, Attacks
-from captionbias.metrics.catalogue import DIRECTIONS
-from captionbias.metrics.protocol import preset_settings, whole_number
+from captionbias.metrics.protocol import whole_number
 from captionbias.text import Tokens
 
 if TYPE_CHECKING:
@@ -38,7 +36,6 @@ class Attributions:
             `(n, classes)`, which tasks its image shows: several, one or none. `is_true` has either as flags.
         trials: `(n,)`, the number of the trial that scored each caption.
         classes: the names of the classes; from T to A, of the tasks that are explained.
-        largest_delta: the largest difference between the sum of a caption's values and what it should be, in log-odds.
         signature: everything that changes the values.
     """
 
@@ -49,7 +46,6 @@ class Attributions:
     truth: Integers | Flags
     trials: Integers
     classes: tuple[str, ...]
-    largest_delta: float
     signature: str
 
     @property
@@ -134,78 +130,12 @@ class Attributions:
         }
 
 
-def attribute_captions(
-    captions: Any,
-    attributes: Any,
-    *,
-    direction: str = "a_to_t",
-    classes: Sequence[str] | None = None,
-    preset: str | None = None,
-    trials: int = 1,
-    **options: Any,
-) -> Attributions:
-    """What each word of a caption adds to an attacker's log-odds of each value of the attribute, or of each task.
-
-    Measures `lic` of the captions (A to T), or `dbac` (T to A), and explains its attackers: see `explain`. With human
-    captions that name the tasks, the attackers of those are trained as well: give `tasks` to save most of that time.
-
-    Args:
-        captions: `n` captions, a model's or one human caption an image.
-        attributes: `n` labels of the protected attribute, two or more values.
-        direction: `a_to_t` or `t_to_a`.
-        classes: T to A: the tasks to explain, all when None. Attackers are trained on all; networks take time for each.
-        preset: of `lic` or `dbac`: `fast`, or the paper's when None.
-        trials: attackers that are trained; trial `t` splits and trains with seed `seed + t`.
-        **options: of `lic`, or of `dbac`, such as `tasks` or `references`. `encoder`: any but `bert-finetuned`; your
-            own `torch.nn.Module` must read words through one `torch.nn.Embedding`.
-
-    Raises:
-        ValueError: input that cannot be explained; the message names the argument, the first bad row and the way out.
-
-    >>> captions = ["a woman cooks food", "a lady cooks dinner", "a man rides waves", "a man surfs"] * 20
-    >>> labels = ["female", "female", "male", "male"] * 20
-    >>> attributions = attribute_captions(captions, labels, preset="fast")
-    >>> [row["word"] for row in attributions.by_word(least=1)["female"][:1]]
-    ['cooks']
-    >>> tasks = [["oven"], ["oven"], ["surfboard"], []] * 20
-    >>> attributions = attribute_captions(captions, labels, direction="t_to_a", tasks=tasks, preset="fast")
-    >>> attributions.classes, [row["word"] for row in attributions.by_word(least=1)["surfboard"][:1]]
-    (('oven', 'surfboard'), ['rides'])
-    """
-    if direction not in DIRECTIONS:
-        raise ValueError(f"direction {direction!r} is unknown; choose one of {', '.join(DIRECTIONS)}")
-    metric: Metric[Any] = lic if direction == "a_to_t" else dbac
-    options = {name: value for name, value in options.items() if value is not None}
-    if metric is lic and (classes is not None or options.keys() & {"tasks", "references"}):
-        raise ValueError(
-            "tasks, references and classes have no meaning in direction 'a_to_t'; leave them out, or give "
-            "direction='t_to_a'"
-        )
-    if metric is dbac:
-        # Given tasks are the same by either pairing, and held-out trains fewer attackers on people's captions.
-        pairing = "held-out" if "tasks" in options else "every-caption"
-        options |= {"directions": ["t_to_a"], "pairing": pairing, "controls": False, "alignment": "constant"}
-    preset, settings = preset_settings(metric.name, preset or "papers", encoder=options.get("encoder"))
-    how = {name: options[name] for name in ("precision", "model", "cache") if name in options}
-    check_explained(find_attacker(settings["encoder"], **how))
-    measured = metric.measure(
-        predictions=captions,
-        attributes=attributes,
-        preset=preset,
-        trials=trials,
-        bootstrap=0,
-        distributed=False,
-        keep_attackers=trials,
-        **options,
-    )
-    return explain(measured, direction, classes=classes)
-
-
 def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequence[str] | None = None) -> Attributions:
     """Which words give the attribute, or the tasks, away to the attackers that gave the captioner its score.
 
     Attackers are asked about the captions that were held back from their training. The words of what they predict are
-    masked: attribute words from A to T, task words from T to A.
+    masked: attribute words from A to T, task words from T to A. Every attacker but `bert-finetuned` can be explained;
+    your own `torch.nn.Module` must read words through one `torch.nn.Embedding`.
 
     `bow` and `linear`: the exact share of each word, a pair's weight divided between its two words. Neural attackers:
     integrated gradients over each word's embedding, from a caption of as much padding, by Gauss-Legendre quadrature
@@ -217,7 +147,7 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
     Args:
         measured: of `lic`, or of `dbac`, with `keep_attackers`.
         direction: of `dbac`.
-        classes: T to A: the tasks to explain, all when None.
+        classes: T to A: the tasks to explain, all when None; networks take time for each.
 
     Raises:
         ValueError: no attackers of this direction were kept, they cannot be explained, or unknown tasks.
@@ -257,8 +187,10 @@ def _attributions(
     classes = plan.classes
     examples, tests = attackers[0].trial.examples, [attacker.trial.test for attacker in attackers]
     outputs = _class_numbers(wanted, classes) if examples.multilabel else None
-    each = [contributions(attacker, test, outputs) for attacker, test in zip(attackers, tests, strict=True)]
-    rows, values = np.concatenate(tests), np.concatenate([of_words for of_words, _ in each])
+    rows = np.concatenate(tests)
+    values = np.concatenate(
+        [contributions(attacker, test, outputs) for attacker, test in zip(attackers, tests, strict=True)]
+    )
     logits = np.concatenate([attacker.logits(test) for attacker, test in zip(attackers, tests, strict=True)])
     truth = np.concatenate([attacker.trial.examples.targets[attacker.trial.test] for attacker in attackers])
     if outputs is not None:
@@ -276,7 +208,6 @@ def _attributions(
         truth=truth,
         trials=np.repeat(np.arange(len(tests)), list(map(len, tests))),
         classes=classes,
-        largest_delta=max(largest for _, largest in each),
         signature=signature,
     )
 

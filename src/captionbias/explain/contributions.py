@@ -30,25 +30,18 @@ def check_explained(attacker: Attacker) -> None:
         raise ValueError("neural attackers are explained with captum: pip install 'captionbias[explain]', or use 'bow'")
 
 
-def contributions(
-    attacker: FittedConvex | FittedNetwork, rows: Integers, outputs: Integers | None = None
-) -> tuple[Floats, float]:
+def contributions(attacker: FittedConvex | FittedNetwork, rows: Integers, outputs: Integers | None = None) -> Floats:
     """What each word of the captions `rows` adds to each logit of a fitted attacker, or to these `outputs`, `(words,
-    outputs)`, and how far any caption's sum is from what it should be, its logit less that of no words at all: the
-    exact shares of a convex attacker, else integrated gradients."""
+    outputs)`: the exact shares of a convex attacker, else integrated gradients."""
     if not isinstance(attacker, FittedConvex):
         attacker.check()
     chosen = np.arange(attacker.logits(rows[:1]).shape[1]) if outputs is None else outputs
-    if not isinstance(attacker, FittedConvex):
-        return integrated_gradients(attacker, rows, chosen)
-    values, tokens = attacker.contributions(rows, chosen), attacker.trial.examples.tokens.select(rows)
-    totals = np.concatenate((np.zeros((1, len(chosen))), np.cumsum(values, axis=0)))
-    sums = totals[tokens.offsets[1:]] - totals[tokens.offsets[:-1]]
-    wanted = (attacker.logits(rows) - attacker.bias)[:, chosen]
-    return values, float(np.abs(sums - wanted).max())
+    if isinstance(attacker, FittedConvex):
+        return attacker.contributions(rows, chosen)
+    return integrated_gradients(attacker, rows, chosen)
 
 
-def integrated_gradients(attacker: FittedNetwork, rows: Integers, outputs: Integers) -> tuple[Floats, float]:
+def integrated_gradients(attacker: FittedNetwork, rows: Integers, outputs: Integers) -> Floats:
     """Integrated gradients from no words, with as many steps as each caption needs. Equal captions are computed once,
     captions of as many words together, so there is no padding to explain."""
     from captionbias.attackers.neural.fitting import READ_AT_ONCE, of_equal_length
@@ -71,7 +64,7 @@ def integrated_gradients(attacker: FittedNetwork, rows: Integers, outputs: Integ
             CaptionBiasWarning,
             stacklevel=2,
         )
-    return values[distinct.positions(copy.reshape(-1))], largest
+    return values[distinct.positions(copy.reshape(-1))]
 
 
 def _along_paths(attacker: FittedNetwork, rows: Integers, outputs: Integers) -> tuple[Floats, Floats, Flags]:

@@ -56,7 +56,7 @@ def captions_behind(
         its own by row; `pairs`, of each direction a list of at most 12: `attribute`, `task`, `shown` (images that show
         the first), `captioner` and `people` (how many of these have a caption that names the second), `images` (how
         many are behind it), and `rows`: `row`, `captioner` (whether it names it), `people` (the share that does) and
-        `difference`, None where a side is missing; and `words`, of each attribute value a list of `word`, `images`,
+        `difference`, None without people; and `words`, of each attribute value a list of `word`, `images`,
         `labels` (how many of these of each label), `people` (images of which a person's caption has it), and at most 5
         `rows` of that value likewise. `cells`, under `t_to_a`, of each true value and suggested one `attribute`,
         `suggested`, `shown` (images), `captioner` and `people` (how many of these have a caption that names another
@@ -99,8 +99,8 @@ def captions_behind(
         }
         groups = itertools.chain.from_iterable(of_kind.values() for of_kind in behind.values())
         rows = sorted({listed["row"] for group in groups for one in group for listed in one["rows"]})
-        own = {row: number(captions.predictions[row]) for row in rows} if captions.predictions else {}
-        evidence[name] = {"captions": own, **behind}
+        said_of = captions.predictions or ()
+        evidence[name] = {"captions": {row: number(said_of[row]) for row in rows}, **behind}
     first = next(iter(captioners.values()))
     images = {
         row: {
@@ -117,9 +117,9 @@ def captions_behind(
 @dataclass(frozen=True, eq=False)
 class _Naming:
     """What captions of each image name: `captioner`, whether its own does, and `people`, the share of theirs that do,
-    `(images, things)`; None where a side is missing."""
+    `(images, things)`, if there are any."""
 
-    captioner: Flags | None
+    captioner: Flags
     people: Floats | None
 
     @classmethod
@@ -130,30 +130,27 @@ class _Naming:
         captioner, people, image = flags[: words.model_rows], flags[words.model_rows :], words.human_image
         of_image = csr_array((np.ones(len(image)), (image, np.arange(len(image)))), shape=(images, len(image)))
         captions = np.maximum(np.bincount(image, minlength=images), 1)[:, None]
-        return cls(captioner if len(captioner) else None, (of_image @ people) / captions if len(image) else None)
+        return cls(captioner, (of_image @ people) / captions if len(image) else None)
 
     def behind(self, thing: int, among: Flags, most: int = IMAGES) -> dict[str, Any]:
         """The images `among` those given, `(images,)`, of which the captioner or people name it."""
-        captioner, people = (None if side is None else side[:, thing] for side in (self.captioner, self.people))
-        model, human = (
-            np.zeros(len(among)) if side is None else side.astype(np.float64) for side in (captioner, people)
-        )
-        behind = np.flatnonzero(among & ((model > 0) | (human > 0)))
-        differences = model - human
+        captioner = self.captioner[:, thing]
+        people = np.zeros(len(among)) if self.people is None else self.people[:, thing]
+        behind = np.flatnonzero(among & (captioner | (people > 0)))
+        differences = captioner - people
         order = behind[np.argsort(-differences[behind], kind="stable")]
         listed = order if len(order) <= most else np.concatenate((order[: most - most // 2], order[-(most // 2) :]))
-        both = captioner is not None and people is not None
         return {
             "shown": int(among.sum()),
             "images": len(behind),
-            "captioner": None if captioner is None else int((model[behind] > 0).sum()),
-            "people": None if people is None else int((human[behind] > 0).sum()),
+            "captioner": int(captioner[behind].sum()),
+            "people": None if self.people is None else int((people[behind] > 0).sum()),
             "rows": [
                 {
                     "row": row,
-                    "captioner": None if captioner is None else bool(model[row]),
-                    "people": None if people is None else float(human[row]),
-                    "difference": float(differences[row]) if both else None,
+                    "captioner": bool(captioner[row]),
+                    "people": None if self.people is None else float(people[row]),
+                    "difference": None if self.people is None else float(differences[row]),
                 }
                 for row in listed.tolist()
             ],

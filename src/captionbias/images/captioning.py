@@ -109,7 +109,7 @@ def caption(
         caption("Salesforce/blip-image-captioning-base", "photos")  # {"42": "a woman with a dog", ...}
     """
     pictures = read_images(images)
-    search = {"batch_size": batch_size, "max_new_tokens": max_new_tokens, "num_beams": num_beams}
+    search = {"max_new_tokens": max_new_tokens, "num_beams": num_beams}
     draw, arguments = _draw(temperature, top_p, num_beams, sampling_seed), dict(template_arguments or {})
     if endpoint:
         if num_beams > 1 or dtype or device_map or revision:
@@ -258,15 +258,17 @@ def _ask(
     from captionbias.training.captioning import caption_images
 
     captioner = load()
-    hearing, generation = Hearing(captioner), {}
+    hearing = Hearing(captioner)
+    generation: dict[str, Any] = {**search}
     if draw:
         temperature, top_p, seed = draw
         draws = Draws(temperature, top_p, [f"{seed} {digest}" for digest in pictures])
         generation["logits_processor"] = LogitsProcessorList([draws])
-    options: dict[str, Any] = {**search, "tokenizer": hearing, "generation": generation, "distributed": False}
+    given = list(pictures.values())
+    options: dict[str, Any] = {"batch_size": len(given), "generation": generation, "distributed": False}
     try:
         with silenced():
-            texts = caption_images(captioner.model, captioner.processor, list(pictures.values()), **options)
+            texts = caption_images(captioner.model, captioner.processor, given, tokenizer=hearing, **options)
     except Exception as error:  # families raise almost anything at what they cannot do
         raise ValueError(
             f"model {name!r} cannot caption these images, asked {captioner.asked!r} ({first_line(error)}): "

@@ -11,7 +11,7 @@ import os
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,10 +119,6 @@ class Store:
                 _remove(path)
             yield
 
-    def held(self, kind: str, keys: Iterable[str]) -> int:
-        """How many of these entries somebody has claimed now."""
-        return sum(_is_held(self._path(kind, key, "lock")) for key in keys)
-
     def contents(self) -> list[Entry]:
         """Every entry, the longest unused first."""
         return self._files("npz")
@@ -161,7 +157,8 @@ class Store:
     def _sweep(self, since: float) -> None:
         """Remove what killed processes left: locks that nobody holds, parts that have not grown since then."""
         for lock in self._files("lock"):
-            _is_held(lock.path)
+            with suppress(OSError), _locked(lock.path, timeout=0):
+                pass
         for part in self._files("part"):
             if part.used < since:
                 _remove(part.path)
@@ -174,13 +171,10 @@ def open_store(cache: bool | str | Path) -> Store | None:
     """
     if cache is False:
         return None
-    size = os.environ.get("CAPTIONBIAS_CACHE_GB") or "1"
     try:
-        limit = int(float(size) * GIGABYTE)
-    except (ValueError, OverflowError):
-        limit = -1
-    if limit < 0:
-        raise ValueError(f"CAPTIONBIAS_CACHE_GB is {size!r}: set it to a number of gigabytes, such as 0.5, or unset it")
+        limit = int(float(os.environ.get("CAPTIONBIAS_CACHE_GB") or 1) * GIGABYTE)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"CAPTIONBIAS_CACHE_GB: {error}; set it to a number of gigabytes, such as 0.5") from error
     usual = os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "captionbias")
     folder = (os.environ.get("CAPTIONBIAS_CACHE") or usual) if cache is True else cache
     # An absolute path, for worker processes may have another working folder.
@@ -208,18 +202,3 @@ def _locked(path: Path, timeout: float) -> Iterator[None]:
             # Removed while held, so that locks do not pile up. Whoever opened this file before gets its lock next, sees
             # that it has lost its name, and asks again by name: nobody holds a lock that newcomers cannot see.
             _remove(path)
-
-
-def _is_held(path: Path) -> bool:
-    """Whether somebody holds this lock now; the file that a killed process left is removed."""
-    from filelock import Timeout
-
-    try:
-        if path.exists():  # asking for the lock would make it
-            with _locked(path, timeout=0):
-                pass
-    except Timeout:
-        return True
-    except OSError:
-        pass
-    return False

@@ -282,7 +282,7 @@ class Compared:
             whole = part.sum(axis=0) if len(part) else np.full(part.shape[1], np.nan)
             scores[f"sway_a_to_t{form}"] = unit * whole
             for task in np.unique(tasks) if form else ():
-                scores[f"without:{task}{form}"] = unit * part[tasks != task].sum(axis=0)
+                scores[f"without:{task}{form}"] = unit * (whole - part[tasks == task].sum(axis=0))
         of_pairs = {"": parts[""], "captioner": captioner, "person": shown + other}
         for number, (task, value) in enumerate(self.pairs.T):
             scores |= {f"pair:{task}:{value}:{who}": 100 * part[number] for who, part in of_pairs.items()}

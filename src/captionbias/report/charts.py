@@ -115,8 +115,7 @@ def specification_chart(found: Sensitivity, captioners: Sequence[str] = ()) -> P
     for captioner in captioners or found.captioners:
         for key in scores:
             entries = [
-                Entry(found.label(one) or "base", one.estimates.get(key), one.verdicts.get(key, NOTHING))
-                for one in found.of(captioner)
+                Entry(one.label, one.estimates.get(key), one.verdicts.get(key, NOTHING)) for one in found.of(captioner)
             ]
             panels.append(Panel(f"{captioner}: {catalogue.label(key)}", _descending(entries), catalogue.SCORES[key]))
     return intervals(panels, "Scores by choices")

@@ -50,10 +50,10 @@ def specifications(found: Sensitivity, captioner: str) -> Grid:
         rows += [RULE, Strong([score.label, "", ""])]
         for one in found.of(captioner):
             said = one.verdicts.get(key, NOTHING) if score.judged else ""
-            rows.append([f"  {found.label(one)}", interval(one.estimates.get(key), score.digits), said])
+            rows.append([f"  {one.label}", interval(one.estimates.get(key), score.digits), said])
     title = "Scores by choices [95% interval]"
     return Grid(title, columns(captioner, "score", "verdict"), rows, f"The base: {_base(found)}.")
 
 
 def _base(found: Sensitivity) -> str:
-    return ", ".join(f"{label(choice)} {value}" for choice, value in found.base.items() if value is not None)
+    return ", ".join(f"{label(choice)} {value}" for choice, value in found.base.items())

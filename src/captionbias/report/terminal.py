@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from captionbias.metrics import catalogue
@@ -16,7 +16,6 @@ from captionbias.report.wording import fixed, interval, percent
 
 if TYPE_CHECKING:
     from captionbias.analysis.compare import Comparison
-    from captionbias.analysis.intersections import Intersections
     from captionbias.images.attributions import ImageAttributions
     from captionbias.metrics import Measurement
 
@@ -84,14 +83,15 @@ def comparison_tables(comparison: Comparison) -> Iterator[Grid]:
     yield differences([comparison])
 
 
-def intersection_tables(found: Intersections) -> Iterator[Grid]:
+def intersection_tables(found: Mapping[str, Measurement], cells: Mapping[tuple[str, ...], int]) -> Iterator[Grid]:
     """How many images each intersection has; the crossing's result; its main scores beside each attribute's alone."""
-    images: list[list[Cell]] = [[*labels, f"{count:,}"] for labels, count in found.cells.items()]
-    yield Grid("Images", columns(*found.alone, "images"), images)
-    yield score_table([found.crossed])
+    *alone, crossing = found
+    images: list[list[Cell]] = [[*labels, f"{count:,}"] for labels, count in cells.items()]
+    yield Grid("Images", columns(*alone, "images"), images)
+    yield score_table([found[crossing]])
     rows = [
         _score(measured, score, f"{name}: {score.label}", verdict(measured.estimates, score.key))
-        for name, measured in found.measurements.items()
+        for name, measured in found.items()
         for score in main_scores(measured.estimates)
     ]
     yield Grid("Each attribute alone, and crossed [95% interval]", columns("", "score", "verdict"), rows, ALONE)

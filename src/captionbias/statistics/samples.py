@@ -144,12 +144,15 @@ def bootstrap_samples(
     >>> samples["lic"].values.tolist(), samples["lic"].replicates.shape
     ([2.0], (40,))
     """
+    from threadpoolctl import threadpool_limits
+
     estimate = quantities(np.ones((units, 1)), None)
     per_trial: dict[str, list[Floats]] = {key: [np.zeros((len(values), 0))] for key, values in estimate.items()}
     means: dict[str, list[Floats]] = {key: [np.zeros(0)] for key in estimate}
     drawn = units if copies is None else int(copies.max()) + 1
     replicates, done = replicates if drawn >= LEAST_IMAGES else 0, 0
-    with told_if_long("bootstrap", "replicates") as report:
+    # More threads wait for each other longer than they work.
+    with threadpool_limits(1), told_if_long("bootstrap", "replicates") as report:
         report(done, replicates)
         for multiplicity, weights in resamples(drawn, trials, replicates, seed, overlap):
             if copies is not None:

@@ -19,7 +19,6 @@ from captionbias.text.tokens import OTHER_TOKENIZERS, WORDS, visible
 
 ENGLISH = "en"
 COVERED = 0.5  # of a side's captions, in which a language's lexicons must find a word
-REQUIRED = ("splitter", "lexicons")
 _FOLDER = resources.files("captionbias.text") / "languages"
 _OWN: dict[str, dict[str, Any]] = {}  # users' files, by name
 
@@ -78,10 +77,6 @@ def _own(path: Path) -> str:
         data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=json_object)
     except (OSError, ValueError) as error:
         raise ValueError(f"language {path} cannot be read as JSON: {error}") from error
-    if missing := [key for key in REQUIRED if not isinstance(data, dict) or key not in data]:
-        raise ValueError(f"language {path} has no {missing[0]!r}; see docs/extend.md")
-    if data["splitter"] not in SPLITTERS:
-        raise ValueError(f"language {path}: splitter {data['splitter']!r} is none of {', '.join(SPLITTERS)}")
     name = path.stem
     if name in languages() and name not in _OWN:
         raise ValueError(f"language {path}: {name!r} comes with the package; rename the file")
@@ -147,7 +142,9 @@ def signed(tokenizer: str) -> str:
 
 
 def _data(language: str) -> dict[str, Any]:
-    return _OWN.get(language) or dict(json.loads((_FOLDER / f"{language}.json").read_text(encoding="utf-8")))
+    if language in _OWN:
+        return _OWN[language]
+    return dict(json.loads((_FOLDER / f"{language}.json").read_text(encoding="utf-8")))
 
 
 def _form(forms: Mapping[str, str], written: str, lemma: str) -> str:

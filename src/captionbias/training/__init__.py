@@ -1,4 +1,4 @@
-"""Bias while a captioner is trained: in a `Trainer`, in a `Seq2SeqTrainer`, in a custom loop."""
+"""Bias while a captioner is trained: in a `Trainer`, in a custom loop."""
 
 from __future__ import annotations
 
@@ -10,6 +10,5 @@ except ImportError as error:
 from captionbias.training.callback import BiasCallback
 from captionbias.training.captioning import caption_images
 from captionbias.training.scores import bias_scores, human_vectors
-from captionbias.training.seq2seq import bias_metrics
 
-__all__ = ["BiasCallback", "bias_metrics", "bias_scores", "caption_images", "human_vectors"]
+__all__ = ["BiasCallback", "bias_scores", "caption_images", "human_vectors"]

@@ -11,7 +11,7 @@ from transformers import TrainerCallback
 
 from captionbias.attackers.ranks import on_rank_0
 from captionbias.metrics.protocol import whole_number
-from captionbias.training.captioning import caption_images, check_images
+from captionbias.training.captioning import caption_images
 from captionbias.training.scores import Settings, TrainingBias
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class BiasCallback(TrainerCallback):
         references, attributes, tasks: of these images, in their order; see `bias_scores`.
         processor: see `caption_images`; the Trainer's `processing_class` when None.
         tokenizer: likewise; the processor, when None.
-        batch_size, max_new_tokens, num_beams, generation: see `caption_images`.
+        batch_size, generation: see `caption_images`.
         **settings: see `captionbias.training.scores.Settings`; `seed` is also that of captions that are drawn.
 
     Raises:
@@ -57,15 +57,12 @@ class BiasCallback(TrainerCallback):
         processor: Any = None,
         tokenizer: Any = None,
         batch_size: int = 32,
-        max_new_tokens: int = 30,
-        num_beams: int = 1,
         generation: Mapping[str, Any] | None = None,
         **settings: Unpack[Settings],
     ) -> None:
         _check_whole(trainer)
-        check_images(images)
         self.bias = TrainingBias(references, attributes, tasks, **settings).prepare()
-        if not callable(images) and len(images) != len(self.bias.people):
+        if len(images) != len(self.bias.people):
             raise ValueError(
                 f"images has length {len(images):,} and references has length {len(self.bias.people):,}: "
                 "entry i of each belongs to image i, so give as many of one as of the other"
@@ -77,8 +74,6 @@ class BiasCallback(TrainerCallback):
             images=images,
             tokenizer=tokenizer,
             batch_size=whole_number("batch_size", batch_size, least=1),
-            max_new_tokens=max_new_tokens,
-            num_beams=num_beams,
             generation=generation,
             seed=settings.get("seed", 0),
         )
@@ -102,5 +97,5 @@ def _check_whole(trainer: Any) -> None:
     if trainer.is_fsdp_enabled or (deepspeed is not None and deepspeed.zero_stage == 3):
         raise ValueError(
             "trainer: each process holds a part of the model (FSDP or DeepSpeed ZeRO-3), and none can caption alone; "
-            "use bias_metrics with Seq2SeqTrainer and predict_with_generate=True"
+            "use bias_scores as compute_metrics of a Seq2SeqTrainer that generates, see docs/training.md"
         )

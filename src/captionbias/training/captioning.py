@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.captions.values import is_column
-
 if TYPE_CHECKING:
     import torch
     from torch import nn
@@ -26,8 +24,6 @@ def caption_images(
     *,
     tokenizer: Any = None,
     batch_size: int = 32,
-    max_new_tokens: int = 30,
-    num_beams: int = 1,
     generation: Mapping[str, Any] | None = None,
     seed: int = 0,
     distributed: bool = True,
@@ -42,34 +38,26 @@ def caption_images(
         model: a captioner with `generate`, as it is or as `Accelerator.prepare` gives it back. Not one of which each
             process holds a part (FSDP, DeepSpeed ZeRO-3).
         processor: called with `images=` (a list of as many as a batch holds) and `return_tensors="pt"`, it gives what
-            `generate` takes, perhaps with a prompt as `input_ids`, which captions leave out; not called if `images` is
-            a function.
+            `generate` takes, perhaps with a prompt as `input_ids`, which captions leave out.
         images: what the processor takes: a list, an array, or a column of a dataset, of which no more than a batch is
-            decoded at a time. Or a function that gives an iterable of batches: `pixel_values`, or a mapping that
-            `generate` takes as keyword arguments.
+            decoded at a time.
         tokenizer: turns tokens into text, by its `batch_decode`; the processor, when None.
         batch_size: images a batch, on each process.
-        max_new_tokens: longest caption, in tokens.
-        num_beams: beams of the search.
-        generation: more arguments for `generate`, such as `{"do_sample": True}`; greedy search without.
+        generation: arguments for `generate`, such as `{"do_sample": True}`; without, the search is greedy, for captions
+            of at most 30 tokens.
         seed: of captions that are drawn; each batch has a separate seed.
         distributed: False when one process captions alone.
 
     Returns:
         One caption for each image, in their order, without surrounding blanks; some may be empty.
-
-    Raises:
-        ValueError: `images` is neither a column nor a function, or nothing can turn tokens into text.
     """
     import torch
     from accelerate import PartialState
     from accelerate.utils import extract_model_from_parallel, gather_object
 
     decoder = processor if tokenizer is None else tokenizer
-    if not hasattr(decoder, "batch_decode"):
-        raise ValueError(f"tokenizer: {type(decoder).__name__} has no batch_decode; give the captioner's tokenizer")
     rank, size = (PartialState().process_index, PartialState().num_processes) if distributed else (0, 1)
-    arguments = {"max_new_tokens": max_new_tokens, "num_beams": num_beams, "do_sample": False, **(generation or {})}
+    arguments = {"max_new_tokens": 30, "num_beams": 1, "do_sample": False, **(generation or {})}
     captioner = extract_model_from_parallel(model)
     weights = next(captioner.parameters())
     done = []
@@ -92,25 +80,10 @@ def _own_batches(
     images: Any, processor: Any, batch_size: int, rank: int, size: int
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Every `size`-th batch, with its number."""
-    if callable(images):
-        for number, batch in enumerate(images()):
-            if number % size == rank:
-                yield number, batch if isinstance(batch, Mapping) else {"pixel_values": batch}
-        return
-    check_images(images)
     starts = range(0, len(images), batch_size)
     for number in range(rank, len(starts), size):
         batch = list(images[starts[number] : starts[number] + batch_size])
         yield number, processor(images=batch, return_tensors="pt")
-
-
-def check_images(images: Any) -> None:
-    """Raise a ValueError if these cannot be images of `caption_images`."""
-    if not callable(images) and not is_column(images):
-        raise ValueError(
-            f"images is of type {type(images).__name__}: give a list of images, a column such as dataset['image'], "
-            "or a function that gives batches"
-        )
 
 
 def moved(value: Any, weights: torch.Tensor) -> Any:

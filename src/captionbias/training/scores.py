@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
-from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
+from captionbias.captions.check import checked_columns
 from captionbias.captions.values import as_list
 from captionbias.metrics import catalogue, find_metric
 from captionbias.metrics.protocol import whole_number
@@ -24,7 +23,7 @@ PLACEHOLDER = "-"  # for an empty caption, where only the others are looked at
 
 
 class Settings(TypedDict, total=False):
-    """What `bias_scores`, `bias_metrics` and `BiasCallback` take by keyword."""
+    """What `bias_scores` and `BiasCallback` take by keyword."""
 
     metrics: Sequence[str]  # any of `captionbias.metrics`; sway, dbac and lic by default
     preset: str  # `fast` (the default) or `papers`
@@ -122,46 +121,36 @@ class TrainingBias:
 
     def measure(self, predictions: Collection[Any]) -> dict[str, float]:
         """`bias_scores` of these captions."""
-        texts = as_list("predictions", predictions)
-        empty = [isinstance(text, str) and not text.strip() for text in texts]
-        texts = [PLACEHOLDER if missing else text for text, missing in zip(texts, empty, strict=True)]
+        texts = [
+            PLACEHOLDER if isinstance(text, str) and not text.strip() else text
+            for text in as_list("predictions", predictions)
+        ]
         captions = self.people.with_predictions(texts)
+        said = [row for row, text in enumerate(texts) if text != PLACEHOLDER]
+        empty = len(texts) - len(said)
         notes: list[str] = []
-        result = {"empty_captions": sum(empty) / len(empty)}
-        if any(empty):
-            said = [row for row, missing in enumerate(empty) if not missing]
-            captions = Captions(**{**captions.columns(said), "image_ids": None})
-            notes.append(
-                f"{sum(empty):,} of {len(empty):,} captions are empty; the scores are of the other images alone"
-            )
-        left = Counter(captions.attributes)
-        small = [value for value in sorted(set(self.people.attributes)) if left[value] < SMALLEST_CLASS]
-        if any(empty) and small:
-            for name in self.options:
-                self._measure_people(name)  # raises, if the captioner is not all that is wrong
-            few = ", ".join(f"{value!r} has {left[value]}" for value in small)
-            notes.append(f"no score: {few} images with a caption, and an attacker needs {SMALLEST_CLASS} a value")
-        else:
-            for name in self.options:
-                result |= self._measured(name, captions, notes)
+        if empty:
+            notes.append(f"{empty:,} of {len(texts):,} captions are empty; the scores are of the other images alone")
+        result = {"empty_captions": empty / len(texts)}
+        for name in self.options:
+            result |= self._measured(name, captions, said, notes)
         if notes:
             warnings.warn(f"bias in training: {'; '.join(dict.fromkeys(notes))}", CaptionBiasWarning, stacklevel=3)
         return result
 
-    def _measured(self, name: str, captions: Captions, notes: list[str]) -> dict[str, float]:
+    def _measured(self, name: str, captions: Captions, said: list[int], notes: list[str]) -> dict[str, float]:
+        """The scores of the images of these rows."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
+                if len(said) < len(captions):
+                    captions = checked_columns(**captions.columns(said))
                 measured = find_metric(name).measure(_usable(name, captions), **self.options[name])
             except ValueError as error:
                 self._measure_people(name)  # raises, if the captioner is not to blame
                 notes.append(f"{name} is left out: {error}")
                 return {}
-        for one in caught:
-            if issubclass(one.category, CaptionBiasWarning):
-                notes.append(str(one.message))
-            else:
-                warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+        notes += [str(one.message) for one in caught]
         keys = self._keys(name)
         if missing := [key for key in keys if key not in measured.estimates]:
             notes.append(f"{', '.join(missing)} left out: undefined, as too few captions name what human captions name")
@@ -201,8 +190,4 @@ def _options(
 
 def _usable(name: str, captions: Captions) -> Captions:
     """Drop the tasks for metrics that do not use them: images without tasks are no obstacle to these."""
-    if "task_lexicon" not in find_metric(name).options():
-        return captions.without_tasks()
-    if captions.tasks is not None and not any(captions.tasks):
-        raise ValueError("tasks has no task in any image that has a caption")
-    return captions
+    return captions if "task_lexicon" in find_metric(name).options() else captions.without_tasks()

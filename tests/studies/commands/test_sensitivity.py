@@ -85,7 +85,6 @@ def test_biases_are_put_into_people_s_captions(files, planted, tmp_path):
     [
         (["--delta", "0.4"], "--delta is no option of --inject, which measures sway"),
         (["--trials", "3"], "--trials is no option of --inject"),
-        (["--grid"], "--grid is no option of --inject"),
         (["--plot", "a.html"], "--plot is no option of --inject"),
         (["--seed", "1", "--seed", "2"], "--seed is given more than once: --inject tries no choices"),
     ],

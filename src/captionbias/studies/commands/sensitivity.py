@@ -55,13 +55,12 @@ WRITTEN: Options = {
         "Instead, put known biases into people's captions: from which share of captions on would sway have seen them?",
         panel=PANEL,
     ),
-    "grid": switch("--grid", "Measure every combination of the values.", panel=PANEL),
     "output": result_option(Path | None, "Write everything to this JSON file.", "--output", "--json"),
 }
 OPTIONS = CAPTIONERS | FILES | CHOICES | OTHERS | WRITTEN | PLOT
 
 
-def sensitivity(inject: bool, grid: bool, output: Path | None, plot: Path | None, **values: Any) -> None:
+def sensitivity(inject: bool, output: Path | None, plot: Path | None, **values: Any) -> None:
     """How much hangs on our choices? Net and matched DBAC with other tokenizers, task words, alignments, qualities ...
 
     Choices are varied one at a time around the preset's. What measurements have in common is trained once. With
@@ -74,12 +73,12 @@ def sensitivity(inject: bool, grid: bool, output: Path | None, plot: Path | None
     from captionbias.report.sensitivity import moves, specifications
 
     if inject:
-        _inject(output, **values, grid=grid, plot=plot)
+        _inject(output, **values, plot=plot)
         return
     files, chosen = split_options(values)
     chosen |= {name: values[name] for name in CHOICES if values[name] is not None}
     captioners = read_captioners(**files)
-    study = sensitivity_of(captioners, grid=grid, watch=step_lines(), progress=complaints.is_terminal or None, **chosen)
+    study = sensitivity_of(captioners, watch=step_lines(), progress=complaints.is_terminal or None, **chosen)
     show([*(specifications(study, name) for name in study.captioners), moves(study)])
     images = len(next(iter(captioners.values())))
     say(f"\n{images:,} images")
