@@ -16,8 +16,9 @@ from rich.console import Console
 from rich.table import Table
 
 from captionbias.attackers.convex import FittedConvex
-from captionbias.attackers.reader import Reader
+from captionbias.attackers.neural.fitting import FittedNetwork
 from captionbias.explain import Attributions, explain
+from captionbias.explain import contributions as module
 from captionbias.explain.contributions import contributions
 from captionbias.metrics import Measurement, lic
 
@@ -45,7 +46,7 @@ def measure(shared: Path, captioner: str, encoder: str, trials: int, seed: int) 
     )
 
 
-def show_speed(attacker: FittedConvex | Reader) -> None:
+def show_speed(attacker: FittedConvex | FittedNetwork) -> None:
     import torch
 
     torch.set_num_threads(1)
@@ -59,9 +60,9 @@ def show_speed(attacker: FittedConvex | Reader) -> None:
     console.print(table)
     if not isinstance(attacker, FittedConvex):
         tests = attacker.trial.test
-        quick, Reader.n_steps = Reader.n_steps, FINE_STEPS
+        quick, module.FIRST_STEPS = module.FIRST_STEPS, FINE_STEPS
         fine = contributions(attacker, tests)
-        Reader.n_steps = quick
+        module.FIRST_STEPS = quick
         gaps = np.abs(contributions(attacker, tests) - fine)
         console.print(f"a word's value against {FINE_STEPS} steps: largest difference {gaps.max():.2g}")
 

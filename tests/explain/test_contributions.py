@@ -7,7 +7,6 @@ import pytest
 
 from captionbias.attackers import convex
 from captionbias.attackers.base import Fitted
-from captionbias.attackers.reader import Reader
 from captionbias.captions import CaptionBiasWarning
 from captionbias.explain import contributions as module
 from captionbias.explain.contributions import TOLERANCE, contributions
@@ -158,7 +157,7 @@ def test_steps_are_added_where_values_do_not_add_up(fitted, monkeypatch):
     attacker = fitted("dense")
     rows = attacker.trial.test
     many = contributions(attacker, rows)
-    monkeypatch.setattr(Reader, "n_steps", 1)
+    monkeypatch.setattr(module, "FIRST_STEPS", 1)
     raised = contributions(attacker, rows)
     monkeypatch.setattr(module, "MOST_STEPS", 1)
     with pytest.warns(CaptionBiasWarning, match=r"captions: after 1 steps .* largest difference is"):

@@ -142,7 +142,7 @@ TRAINED = {"training_attributes": LABELS["attributes"], "training_tasks": LABELS
             "predicted_tasks: nothing is predicted",
         ),
         ("directional_ba", TRAINED, "training_attributes: labels are found in captions"),
-        ("directional_ba", {"predictions": None, "tasks": None}, "tasks is missing"),
+        ("directional_ba", {"references": None, "tasks": None}, "tasks is missing"),
         *(
             (name, SILENT, "references: no human caption names")
             for name in ("directional_ba", "multi_directional_ba", "dpa")
@@ -187,6 +187,19 @@ def test_every_metric_of_labels_refuses_bad_labels(name):
 def test_labels_that_cannot_be_measured(name, change, message):
     given = {key: value for key, value in (PREDICTED | change).items() if key in getattr(metrics, name).options()}
     assert re.match(message, fault(getattr(metrics, name), given))
+
+
+def test_vectors_that_do_not_exist_are_refused_even_if_no_word_needs_them():
+    captions = ["a woman with a cake", "a man with a dog"] * 40
+    with pytest.raises(ValueError, match="vectors: there is no file nope"):
+        dbac(
+            predictions=captions,
+            references=[[text] * 2 for text in captions],
+            attributes=["female", "male"] * 40,
+            preset="fast",
+            trials=1,
+            vectors="nope.txt",
+        )
 
 
 # --- odd captions that are not bad ---

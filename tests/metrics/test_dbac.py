@@ -150,29 +150,13 @@ def test_a_heavy_tail_is_said():
     assert not any("a_to_t" in warning and "a few rare" in warning for warning in result["details"]["warnings"])
 
 
-def test_a_side_without_unseen_captions_has_no_scores_of_them():
-    captions = of_50_women_and_50_men(["P with a dog"], ["P with a dog"])
-    captions["predictions"] = [f"{text} {image}" for image, text in enumerate(captions["predictions"])]
-    message = r"^in 2 of 2 trials the attacker, .* has seen all a_to_t human test captions in training"
-    with pytest.warns(CaptionBiasWarning, match=message):
-        result = dbac(**captions, **FAST, directions=["a_to_t"], details=True)
-    unseen = result["details"]["a_to_t"]["unseen"]
-    assert set(unseen) == {"omega_m", *(f"test_captions_{side}" for side in ("m", "h", "m_net", "h_net"))}
-    assert (unseen["test_captions_m"], unseen["test_captions_h"]) == (20, 0)
-    json.dumps(result, allow_nan=False)
-
-
-def test_captions_that_only_a_blind_attacker_has_seen_are_left_out_of_net_alone():
+def test_captions_that_only_a_blind_attacker_has_seen_count_for_net_alone():
     """No two captions name the same dog, and nothing else tells them apart."""
     dogs = [f"dog{number}" for number in range(100)]
     given = of_50_women_and_50_men([f"P with a {dog}" for dog in dogs], [f"P with a {dog}" for dog in dogs])
     options = {**FAST, "task_lexicon": {dog: [dog] for dog in dogs}, "directions": ["a_to_t"]}
-    with pytest.warns(CaptionBiasWarning, match="has seen all a_to_t model test captions in training"):
-        result = dbac(**given, **options, details=True)
-    details = result["details"]["a_to_t"]
-    assert details["seen"] == {"m": 0, "h": 0, "m_net": 100, "h_net": 100}
-    assert {"dbac", "test_captions_m"} < set(details["unseen"])
-    assert not {"dbac_blind", "dbac_net"} & set(details["unseen"])
+    result = dbac(**given, **options, details=True)
+    assert result["details"]["a_to_t"]["seen"] == {"m": 0, "h": 0, "m_net": 100, "h_net": 100}
 
 
 def test_what_is_undefined_is_left_out():

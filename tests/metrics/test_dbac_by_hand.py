@@ -25,8 +25,6 @@ OTHER = {"female": "male", "male": "female"}
 TASKS = {"ball": "round", "bench": "long"}  # and their clues
 FILLERS = [f"word{number}" for number in range(20)]
 DIRECTIONS = ("a_to_t", "t_to_a")
-HIDDEN = {"a_to_t": dict.fromkeys(("woman", "man"), "<gender>"), "t_to_a": dict.fromkeys(TASKS, "<task>")}
-BLIND = HIDDEN["a_to_t"] | HIDDEN["t_to_a"]
 IMAGES, REPLICATE = 400, 2
 KNOWN = {"preset": "fast", "trials": 3, "bootstrap": 20, "alignment": "constant", "quality": "accuracy", "cache": False}
 
@@ -39,9 +37,6 @@ class Told(NamedTuple):
     tasks: frozenset[str]
     clue: str
     text: str
-
-    def masked(self, hidden):
-        return [hidden.get(word, word) for word in self.text.split()]
 
 
 class Known:
@@ -85,31 +80,22 @@ class Known:
             for numbers in drawn
         ]
 
-    def weighed(self, direction, drawn, times=None, hidden=None):
+    def weighed(self, direction, drawn, times=None):
         """In each trial, of each side, all captions and those tested, each with its quality and both of its weights.
 
-        `times`: how often each image is there. `hidden`: tested are only captions that are not in training with these
-        words masked; what is named is then counted among those, of all trials that compare the same captions.
+        `times`: how often each image is there.
         """
         shows = self.attributes if direction == "a_to_t" else self.tasks
         times = [1] * IMAGES if times is None else times.astype(int).tolist()
-        trials = list(zip(self.tested, self.compared(drawn), strict=True))
         of_shown = Counter(one for one, count in zip(shows, times, strict=True) for _ in range(count))
 
         def named(one):
             return one.tasks if direction == "a_to_t" else one.person
 
-        def tested(trial, side):
-            images, told = trial
-            seen = [one.masked(hidden) for one in told[side] if one.image not in images] if hidden else []
-            return [one for one in told[side] if one.image in images and (not hidden or one.masked(hidden) not in seen)]
-
-        for trial in trials:
-            counted = trials if drawn is None else [trial]
+        for images, told in zip(self.tested, self.compared(drawn), strict=True):
             share = {}
             for side in "mh":
-                among = [one for each in counted for one in tested(each, side)] if hidden else trial[1][side]
-                names = Counter(named(one) for one in among for _ in range(times[one.image]))
+                names = Counter(named(one) for one in told[side] for _ in range(times[one.image]))
                 share[side] = {name: count / names.total() for name, count in names.items()}
             both = share["m"].keys() & share["h"].keys()
             pi = {
@@ -125,7 +111,7 @@ class Known:
             yield {
                 side: [
                     [weights(side, one) for one in captions for _ in range(times[one.image])]
-                    for captions in (trial[1][side], tested(trial, side))
+                    for captions in (told[side], [one for one in told[side] if one.image in images])
                 ]
                 for side in "mh"
             }
@@ -140,7 +126,6 @@ class Known:
                 found[f"omega_{side}"].append((q * w).mean())
                 found[f"omega_{side}_matched"].append((q * v).sum() / v.sum())
                 found[f"quality_{side}"].append(q.mean())
-                found[f"captions_{side}"].append(len(q))
         of = {name: np.array(values) for name, values in found.items()}
         return of | {
             "dbac": difference(of["omega_m"], of["omega_h"]),
@@ -219,22 +204,6 @@ def test_a_replicate_is_the_score_of_images_repeated(direction, known, measured)
     for form in ("", "_matched"):
         found = measured.samples[f"dbac_{direction}{form}"].per_trial[:, REPLICATE]
         assert found == pytest.approx(hand[f"dbac{form}"])
-
-
-@each_way
-def test_unseen_captions_are_weighed_as_though_they_were_all(direction, known, measured):
-    """Of net both parts are over the captions that neither the attacker nor the blind one has seen."""
-    drawn, expected = measured.details["drawn"], {}
-    for form, hidden in (("", HIDDEN[direction]), ("_net", BLIND)):
-        hand = known.by_hand(direction, drawn, hidden=hidden)
-        assert 0 < hand["captions_m"].mean() < len(known.tested[0])
-        expected |= {f"test_captions_{side}{form}": hand[f"captions_{side}"] for side in "mh"}
-        if form:
-            expected |= {"dbac_blind": hand["dbac_matched"], "dbac_net": 0.0}
-        else:
-            names = [f"{name}{of}" for name in ("omega_m", "omega_h", "dbac") for of in ("", "_matched")]
-            expected |= {name: hand[name] for name in names}
-    assert measured.details[direction]["unseen"] == means(expected)
 
 
 @each_way

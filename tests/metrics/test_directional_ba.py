@@ -96,24 +96,6 @@ def test_a_captioner_that_repeats_a_human_caption_of_each_image_amplifies_nothin
         assert interval(against_images, name)[1] < 0
 
 
-def test_human_captions_alone_are_compared_with_the_labels_of_their_images():
-    planted = plant(images=300, captions=3)
-    every = [text for texts in planted.references for text in texts]
-    labels = {name: [label for label in getattr(planted, name) for _ in range(3)] for name in ("attributes", "tasks")}
-    alone = directional_ba(
-        references=planted.references, attributes=planted.attributes, tasks=planted.tasks, details=True
-    )
-    as_predictions = directional_ba(predictions=every, **labels)
-    for name in DIRECTIONS:
-        assert alone[f"directional_ba_h_{name}"] == as_predictions[f"directional_ba_{name}"]
-        # An image is drawn with all of its captions: captions drawn one by one would seem to know more.
-        low, high = interval(as_predictions, name)
-        assert alone[f"directional_ba_h_{name}_ci_high"] - alone[f"directional_ba_h_{name}_ci_low"] > high - low
-    assert "directional_ba_a_to_t" not in alone
-    assert alone["details"]["images"] == sum(alone["details"]["attribute_counts"].values()) == 300
-    assert "captions:human|data:images" in alone["signature"]
-
-
 # --- the table ---
 
 CAPTIONS = {

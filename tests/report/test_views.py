@@ -69,19 +69,16 @@ def test_what_alignment_replaced_is_counted(two, alone):
     assert views.alignment(alone, "nic", "a_to_t").rows == []
 
 
-def test_leaks_are_shares_with_the_score_on_unseen_captions(two, alone):
+def test_leaks_are_shares(two, alone):
     rows = {(row[0], row[1]): row[2:] for row in views.leaks(two).rows}
     for captioner in two.captioners:
-        facts, lic = two.measurement("lic", captioner).facts, two.details("lic", captioner)
-        seen, human, _, unseen = rows[captioner, "LIC x 100"]
-        assert [100 * seen, 100 * human, unseen] == pytest.approx(
-            [facts["seen_m"], facts["seen_d"], lic["unseen"]["lic"]]
-        )
+        facts = two.measurement("lic", captioner).facts
+        seen, human, _ = rows[captioner, "LIC x 100"]
+        assert [100 * seen, 100 * human] == pytest.approx([facts["seen_m"], facts["seen_d"]])
         dbac = two.details("dbac", captioner)["a_to_t"]
         for form, of in (("matched", ""), ("net", "_net")):
-            seen, human, value, unseen = rows[captioner, f"DBAC A to T, {form}"]
-            expected = [dbac["seen"][f"m{of}"], dbac["seen"][f"h{of}"], dbac["unseen"][f"dbac_{form}"]]
-            assert [100 * seen, 100 * human, unseen] == pytest.approx(expected)
+            seen, human, value = rows[captioner, f"DBAC A to T, {form}"]
+            assert [100 * seen, 100 * human] == pytest.approx([dbac["seen"][f"m{of}"], dbac["seen"][f"h{of}"]])
             assert value == two.measurement("dbac", captioner).estimates[f"dbac_a_to_t_{form}"].value
     assert {row[3] for row in views.leaks(alone).rows} == {None}
     assert {row[1] for row in views.leaks(alone).rows} == {"LIC x 100, captioner", "omega A to T, captioner"}

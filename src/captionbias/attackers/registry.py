@@ -8,13 +8,13 @@ from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from captionbias.attackers import convex
 from captionbias.attackers.base import Fitted, Trial
 from captionbias.attackers.pretrained.models import KNOWN, find_model, is_model
 from captionbias.attackers.ranks import device
-from captionbias.attackers.recipes import BERT_FINETUNED, BERT_FROZEN, RECIPES, SENTENCES
+from captionbias.attackers.recipes import BERT_FINETUNED, BERT_FROZEN, RECIPES, SENTENCES, FineTuned, Frozen
 from captionbias.io.store import open_store
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def find_attacker(
     cache: bool | str | Path = True,
 ) -> Attacker:
     """The attacker called `encoder`; ValueError if there is none, or it cannot be had so or here. `cache`: where
-    embeddings of pretrained encoders and trainings in progress are kept."""
+    embeddings of pretrained encoders are kept."""
     trained_whole = encoder in ENCODERS or not isinstance(encoder, str) or ":" in encoder
     pretrained = not trained_whole and (encoder in BERTS or is_model(str(encoder)))
     if not (trained_whole or pretrained):
@@ -127,21 +127,18 @@ def _pretrained(
     bert = encoder in BERTS
     files = find_model(model or "bert-base-uncased", "model") if bert else find_model(encoder)
     name = f"{encoder},{files.name}" if bert else files.name
-    settings: dict[str, Any] = {"model": files, "precision": precision, "device": place, "store": open_store(cache)}
-    if encoder == "bert-finetuned":
-        identity = _identity((BERT_FINETUNED, files.identity), precision, place)
-        tune = partial(finetuned.fit, recipe=BERT_FINETUNED, identity=identity, **settings)
-        return Attacker(name, precision, identity, tune, placement="plain", explained=None, reads_words=True)
-    recipe = BERT_FROZEN if bert else SENTENCES
+    tuned = encoder == "bert-finetuned"
+    recipe: Frozen | FineTuned
+    fit: Callable[[Trial], Fitted]
+    if tuned:
+        recipe = BERT_FINETUNED
+        fit = partial(finetuned.fit, recipe=recipe, model=files, precision=precision, device=place)
+    else:
+        recipe = BERT_FROZEN if bert else SENTENCES
+        fit = FrozenEncoder(recipe, files, precision, place, open_store(cache)).fit
+    identity = _identity((recipe, files.identity), precision, place)
     return Attacker(
-        name,
-        precision,
-        _identity((recipe, files.identity), precision, place),
-        FrozenEncoder(recipe, **settings).fit,
-        placement="plain",
-        explained="integrated_gradients,mask",
-        reads_words=True,
-        reads_pictures=True,
+        name, precision, identity, fit, placement="plain", explained=None, reads_words=True, reads_pictures=not tuned
     )
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.convex import FittedConvex
-from captionbias.attackers.reader import Reader
 from captionbias.explain.contributions import TOLERANCE, check_explained, contributions
 from captionbias.metrics import Measurement
 from captionbias.metrics.attacks import AttackPlan, Attacks
 from captionbias.metrics.protocol import whole_number
 from captionbias.text import Tokens
+
+if TYPE_CHECKING:
+    from captionbias.attackers.neural.fitting import FittedNetwork
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +140,9 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
     `bow` and `linear`: the exact share of each word, a pair's weight divided between its two words. Neural attackers:
     integrated gradients over each word's embedding, from a caption of as much padding, by Gauss-Legendre quadrature
     with so many steps that the values of a caption add up to its log-odds less those of padding: within 0.01, or 1% of
-    the difference where that is more; a warning counts the captions that do not get there. Pretrained encoders: the
-    same through the whole encoder, over the embeddings of word pieces, from the encoder's mask token in the place of
-    each; a word has the sum of its pieces, and masked words have 0. With three or more values of the attribute,
-    log-odds are relative to the geometric mean over values. Each task has its own log-odds, present against absent.
+    the difference where that is more; a warning counts the captions that do not get there. Attackers on pretrained
+    encoders cannot be explained. With three or more values of the attribute, log-odds are relative to the geometric
+    mean over values. Each task has its own log-odds, present against absent.
 
     Args:
         measured: of `lic`, or of `dbac`, with `keep_attackers`.
@@ -182,7 +183,7 @@ def _attributions(
 ) -> Attributions:
     """The words of the test captions of the plan's attackers, in their order. `part`: the captions that the attackers
     were trained and tested on, all when None."""
-    attackers = [attacker for attacker in plan.fitted if isinstance(attacker, FittedConvex | Reader)]
+    attackers = cast("list[FittedConvex | FittedNetwork]", plan.fitted)  # as `check_explained` has seen
     classes = plan.classes
     examples, tests = attackers[0].trial.examples, [attacker.trial.test for attacker in attackers]
     outputs = _class_numbers(wanted, classes) if examples.multilabel else None

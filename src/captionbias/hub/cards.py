@@ -43,7 +43,7 @@ def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
     """
     check_results(results)
     if not scores_in(results, human=True):
-        raise ValueError("results have no score of human captions: measure lic, dbac or directional_ba with references")
+        raise ValueError("results have no score of human captions: measure lic or dbac with references")
     card = _card_at(path)
     return _write({card: _changed(card, NEW_DATASET_CARD, dataset_section(results))})
 

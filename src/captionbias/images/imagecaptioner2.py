@@ -90,7 +90,6 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
         ),
     ],
     presets=PRESETS,
-    trained=True,
     of_images=True,
 )
 def imagecaptioner2(

@@ -26,11 +26,8 @@ from captionbias.warnings import CaptionBiasWarning
 Arrays = Mapping[str, npt.NDArray[Any]]
 Value = TypeVar("Value")
 
-# In the order in which they make room: embeddings are large and soon computed again. A training in progress does not
-# count towards the limit, for one alone can be larger; it goes after a week without a step.
-LIMITED = ("embeddings", "trial", "captions")
-CHECKPOINT_SECONDS = 7 * 24 * 3600
-NAME = r"(captions|embeddings|trial|checkpoint)-([0-9a-f]{64}|[0-9a-f]{32}-[0-9a-f]{16})\.(npz|lock)"
+KINDS = ("embeddings", "trial", "captions")  # in the order in which they make room: embeddings are soon computed again
+NAME = r"(captions|embeddings|trial)-([0-9a-f]{64}|[0-9a-f]{32}-[0-9a-f]{16})\.(npz|lock)"
 FILE = re.compile(rf"{NAME}|\.captionbias-[0-9a-f]{{32}}\.part")
 PART_SECONDS = 3600  # a younger one may be growing
 GIGABYTE = 1_000_000_000
@@ -103,9 +100,6 @@ class Store:
                     stacklevel=3,
                 )
 
-    def remove(self, kind: str, key: str) -> None:
-        _remove(self._path(kind, key))
-
     def keys(self, kind: str, start: str = "") -> list[str]:
         """The keys of this kind that begin with `start`, in alphabetical order."""
         return sorted(entry.key for entry in self.contents() if entry.kind == kind and entry.key.startswith(start))
@@ -130,17 +124,13 @@ class Store:
         return self._files("npz")
 
     def trim(self) -> None:
-        """Remove what is outdated, then entries beyond the limit: by kind, then the longest unused first."""
-        entries, now = self.contents(), time.time()
-        limited = [entry for kind in LIMITED for entry in entries if entry.kind == kind]
-        excess = sum(entry.size for entry in limited) - self.limit
-        for entry in limited:
+        """Remove entries beyond the limit, by kind, then the longest unused first; and what killed processes left."""
+        entries = sorted(self.contents(), key=lambda entry: KINDS.index(entry.kind))
+        excess = sum(entry.size for entry in entries) - self.limit
+        for entry in entries:
             if excess > 0 and _remove(entry.path):
                 excess -= entry.size
-        for entry in entries:
-            if entry.kind == "checkpoint" and entry.used < now - CHECKPOINT_SECONDS:
-                _remove(entry.path)
-        self._sweep(now - PART_SECONDS)
+        self._sweep(time.time() - PART_SECONDS)
 
     def clear(self) -> list[Entry]:
         """Remove every entry and what killed processes left, and nothing else; returns the removed entries."""

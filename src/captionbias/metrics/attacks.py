@@ -161,16 +161,6 @@ def seen_in_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:
     return {trial: np.isin(number[trial.test], number[trial.train]) for trial, number in sides}
 
 
-def note_without_unseen(side: str, lacking: Flags, notes: list[str]) -> None:
-    """Note in how many of a side's trials, flags `(trials,)`, there is nothing unseen to score."""
-    if lacking.any():
-        note(
-            notes,
-            f"in {lacking.sum()} of {len(lacking)} trials the attacker, or its blind control, has seen all {side} test "
-            "captions in training; the details' unseen scores, or those of blind and net, are without these trials",
-        )
-
-
 def note_single_training(neural: bool, trials: int, notes: list[str]) -> None:
     """One training of a neural attacker says nothing of the next, whose weights begin elsewhere."""
     if neural and trials == 1:

@@ -12,7 +12,6 @@ SIGNED, PERCENT, SIGNED_PERCENT = (-1.0, 1.0), (0.0, 100.0), (-100.0, 100.0)
 SHARE, POSITIVE, NET = (0.0, 1.0), (0.0, INFINITY), (-2.0, 2.0)
 ANY, DOUBLE_PERCENT = (-INFINITY, INFINITY), (-200.0, 200.0)
 DIRECTIONS = {"a_to_t": "A to T", "t_to_a": "T to A"}
-QUESTIONS = {"a_to_t": "does the attribute shape the tasks?", "t_to_a": "do the tasks shape the attribute?"}
 HUMAN, EXCESS = "_human", "_excess"  # of the keys of one more person's score, and of the captioner's beyond it
 SIDES = {"m": "captioner", "h": "human captions"}
 
@@ -42,8 +41,6 @@ class Score:
     # What a score above 0 says is more than with people; `{attribute}` ("gender", "the attribute"), `{value}`
     # ("gender", "attribute") and `{tasks}` are filled in.
     claim: str = ""
-    # How a verdict is told instead of by the claim; also `{captioner}` and `{more}` ("more often", "less often").
-    sentence: str = ""
     task: str | None = None  # its id in the Hub's evaluation results, of scores of a captioner
     human: bool = False  # it describes human captions alone
     in_tables: bool = True
@@ -64,14 +61,13 @@ class Score:
 @dataclass(frozen=True)
 class MetricEntry:
     """A metric: its title, the question it asks, its scores in the order of its tables, the settings of its presets by
-    name, that of its paper first, whether it trains attackers, and whether it looks at the images."""
+    name, that of its paper first, and whether it looks at the images."""
 
     name: str
     title: str
     question: str
     scores: tuple[Score, ...]
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    trained: bool = False
     of_images: bool = False
 
 

@@ -15,7 +15,7 @@ from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics import inputs
-from captionbias.metrics.attacks import Attacks, note_single_training, note_without_unseen
+from captionbias.metrics.attacks import Attacks, note_single_training
 from captionbias.metrics.catalogue import DIRECTIONS, NET, POSITIVE, SIDES, SIGNED, Score
 from captionbias.metrics.dbac_direction import INVERSE, Direction, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.dbac_sources import Sources
@@ -155,7 +155,6 @@ def _omega(direction: str, attacked: str) -> Iterable[Score]:
         *_omega("t_to_a", "the tasks from captions whose task words are masked"),
     ],
     presets=PRESETS,
-    trained=True,
 )
 def dbac(
     captions: Captions | None = None,
@@ -179,7 +178,6 @@ def dbac(
     alignment: str | None = None,
     vectors: Any = None,
     delta: float | None = None,
-    vocabulary: Any = None,
     tokenizer: str | None = None,
     attribute_lexicon: LexiconSource | None = None,
     task_lexicon: LexiconSource | None = None,
@@ -222,11 +220,9 @@ def dbac(
         join_references: as `lic` takes it; captions to spare still say what the image shows.
         details: add the nested entry `details`. `drawn` holds the number of each image's human caption in each trial
             (of the joined ones, if they are). For each direction its `seen` says what percent of each side's test
-            captions are also in the training split (`m_net`, `h_net`: in its own or the blind attacker's), and its
-            `unseen` holds the scores and the omegas over the others, and how many those are. Blind and net are there
-            over captions that neither attacker has seen, so net is not the difference of matched and blind.
+            captions are also in the training split (`m_net`, `h_net`: in its own or the blind attacker's).
         predictions, attributes, encoder, model, precision, attribute_lexicon: as `lic` takes them.
-        alignment, vectors, delta, vocabulary, tokenizer, trials: as `lic` takes them.
+        alignment, vectors, delta, tokenizer, trials: as `lic` takes them.
         seed, bootstrap, cache, distributed, keep_attackers, progress: as `lic` takes them.
 
     Returns:
@@ -265,7 +261,6 @@ def dbac(
     note_single_training(attacker.precision is not None, settings["trials"], notes)
     values, classes = inputs.number_classes(captions, notes)
 
-    settings["vocabulary"] = inputs.read_vocabulary(vocabulary)
     others = inputs.left_over(people, **joined) if joined else ()
     questions = plan_dbac(captions, settings, directions, values, classes, seed, notes, others)
     queue = [trial for by in ("", BLIND) for one in questions.values() for trial in one.plans.get(by, ())]
@@ -290,7 +285,7 @@ def dbac(
         _note_weak_samples(name, facts, notes)
         if details:
             rows_of_trials = trial_rows(range(seed, seed + trials), direction.estimates())
-            tables[name] = {"trials": rows_of_trials, "alignment": direction.report, **_seen(direction, notes)}
+            tables[name] = {"trials": rows_of_trials, "alignment": direction.report, "seen": direction.seen()}
             rows[name] = sources.rows() if sources else []
     noise = {}
     if bootstrap and settings["controls"] and captions.predictions and captions.references:
@@ -395,12 +390,11 @@ def plan_dbac(
     if controlled:
         both = mask_both(words.tokens, *hidden_of["attribute"], *hidden_of["task"])
         masked[BLIND] = replace(words, tokens=both)
-    vocabulary = settings.get("vocabulary")
-    vectors = inputs.alignment_vectors(words, masked.values(), settings, vocabulary)
+    vectors = inputs.alignment_vectors(words, masked.values(), settings)
     kept = tuple(lexicons.values()) if settings["names_kept"] else ()
     texts, reports = {}, {}
     for name, hidden in masked.items():
-        human, report = inputs.align_human(hidden, masks[name], vectors, settings["delta"], vocabulary, kept)
+        human, report = inputs.align_human(hidden, masks[name], vectors, settings["delta"], kept)
         texts[name], reports[name] = {"m": hidden.model, "h": human}, report.as_dict() if report else None
 
     def planned(question: Direction) -> Direction:
@@ -421,21 +415,6 @@ def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str)
     counts = np.fromiter(map(len, captions.references), np.int64, len(captions))
     starts = np.cumsum(counts) - counts
     return [(design.pairing.human - starts).tolist() for design in next(iter(questions.values())).designs]
-
-
-def _seen(direction: Direction, notes: list[str]) -> dict[str, Any]:
-    """What percent of each side's test captions are also in the training split, and the scores of the others."""
-    seen = direction.seen()
-    for side, trials in list(seen.values())[-1].items():  # the last form's attackers have seen all that the others have
-        note_without_unseen(f"{direction.name} {NAMES[side]}", np.array([flags.all() for flags in trials]), notes)
-    return {
-        "seen": {
-            f"{side}{form}": 100 * float(np.concatenate(trials).mean())
-            for form, of_sides in seen.items()
-            for side, trials in of_sides.items()
-        },
-        "unseen": direction.unseen(seen),
-    }
 
 
 def _check_choices(directions: Sequence[str], settings: Mapping[str, Any]) -> None:

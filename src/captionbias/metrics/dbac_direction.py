@@ -28,11 +28,9 @@ from captionbias.scores.omega import (
     normalized_difference,
     number_sets,
 )
-from captionbias.statistics.samples import known_means
 from captionbias.text import Tokens
 
 INVERSE = "inverse_cross_entropy"
-BLIND_SCORES = ("dbac_blind", "dbac_net")  # of a direction, without its name
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,22 +48,6 @@ class Design:
     @property
     def trials(self) -> int:
         return len(self.pairing.seeds)
-
-    def only(self, chosen: Mapping[str, Sequence[Flags]]) -> Design:
-        """With these test captions of each trial alone, as though they were all: what is named weighs by its frequency
-        among them, what an image shows still by that among all images. A side of which nothing is kept is left out."""
-        captions, tested = {}, {}
-        for side, flags in chosen.items():
-            rows = [trial.rows[which] for trial, which in zip(self.tested[side], flags, strict=True)]
-            every = np.concatenate(rows)
-            if len(every):
-                places = np.split(np.arange(len(every)), np.cumsum(list(map(len, rows)))[:-1])
-                captions[side] = Side(self.captions[side].image[every], self.captions[side].named[every])
-                tested[side] = [
-                    Tested(place, {attacker: quality[which] for attacker, quality in trial.quality.items()})
-                    for place, trial, which in zip(places, self.tested[side], flags, strict=True)
-                ]
-        return replace(self, captions=captions, tested=tested)
 
     def named_on_both_sides(self, multiplicity: Floats, names: int) -> tuple[Floats | None, Flags | None]:
         """The frequencies that matched DBAC weighs to, those of both sides together, or of the human captions where
@@ -106,8 +88,10 @@ class Direction:
             }
             return Tested(trials[""].test, scores)
 
+        ends = np.cumsum([design.trials for design in self.designs]).tolist()
         designs = []
-        for design, numbers in self._numbered():
+        for design, end in zip(self.designs, ends, strict=True):
+            numbers = range(end - design.trials, end)
             sides = {side: [tested(side, number) for number in numbers] for side in design.captions}
             designs.append(replace(design, tested=sides))
         return replace(self, designs=designs, quality=quality, bayes=bayes)
@@ -174,30 +158,17 @@ class Direction:
             if "prior" not in key
         }
 
-    def seen(self) -> dict[str, dict[str, list[Flags]]]:
-        """Which test captions each side's attackers have seen in training, and as `_net`, they or the blind ones."""
-        by = {}
+    def seen(self) -> dict[str, float]:
+        """What percent of each side's test captions its attackers have seen in training; as `..._net`, they or the
+        blind ones."""
+        flags = {}
         for attacker, plan in self.plans.items():
-            flags = seen_in_training(list(plan))
-            by[attacker] = {side: [flags[trial] for trial in trials] for side, (trials,) in plan.trials.items()}
-        seen = {"": by[""]}
-        if BLIND in by:
-            seen["_net"] = {side: list(map(np.logical_or, of, by[BLIND][side])) for side, of in by[""].items()}
-        return seen
-
-    def unseen(self, seen: Mapping[str, Mapping[str, Sequence[Flags]]]) -> dict[str, float]:
-        """The scores and both sides' omegas over test captions that are not `seen`, and how many those are. Blind and
-        net are over those that the blind attacker has not seen either: to it captions that differ in masked words alone
-        are one."""
-        scores: dict[str, Floats] = {}
-        counts = {}
-        for form, of_sides in seen.items():
-            rest = self._without(of_sides)
-            estimates = rest.estimates() if rest.designs else {}
-            scores |= {key: of for key, of in estimates.items() if (key in BLIND_SCORES) == bool(form)}
-            for side, trials in of_sides.items():
-                counts[f"test_captions_{side}{form}"] = float(np.mean([(~flags).sum() for flags in trials]))
-        return known_means(scores) | counts
+            seen = seen_in_training(list(plan))
+            for side, (trials,) in plan.trials.items():
+                flags[side, attacker] = np.concatenate([seen[trial] for trial in trials])
+        for side in self.plans[BLIND].trials if BLIND in self.plans else ():
+            flags[side, "_net"] = flags[side, ""] | flags.pop((side, BLIND))
+        return {f"{side}{form}": 100 * float(of.mean()) for (side, form), of in flags.items()}
 
     @cached_property
     def _tables(self) -> list[dict[str, Table]]:
@@ -224,20 +195,6 @@ class Direction:
             scores[f"dbac_{name}_net"] = scores[f"dbac_{name}{MATCHED}"] - scores[f"dbac_{name}{BLIND}"]
         prior = normalized_difference(omegas["m"].prior, omegas["h"].prior)
         return scores | {f"dbac_{name}_prior": prior} | of_sides
-
-    def _without(self, seen: Mapping[str, Sequence[Flags]]) -> Direction:
-        """The same of the test captions that are not `seen` alone."""
-        designs = [
-            design.only({side: [~of_side[number] for number in numbers] for side, of_side in seen.items()})
-            for design, numbers in self._numbered()
-        ]
-        return replace(self, designs=[design for design in designs if design.tested])
-
-    def _numbered(self) -> Iterator[tuple[Design, range]]:
-        """Each design with the numbers of its trials among all."""
-        start = 0
-        for design in self.designs:
-            yield design, range(start, start := start + design.trials)
 
 
 def a_to_t(

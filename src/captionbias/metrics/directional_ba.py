@@ -33,17 +33,6 @@ def _directional_ba(direction: str, given: str, named: str, anything: str) -> It
         against_a_person=True,
         task=f"directional_ba_{direction}",
     )
-    yield Score(
-        f"directional_ba_h_{direction}",
-        f"directional BA {name}, human captions",
-        4,
-        SIGNED,
-        f"Against the labels of the images. Above 0 people name the {named} that go with {given} more often for it "
-        "than it is there, below 0 less often. It also moves with how often they name anything at all.",
-        direction=direction,
-        sense="amplification",
-        human=True,
-    )
 
 
 @metric(
@@ -74,12 +63,10 @@ def directional_ba(
     those of the lexicons: a bias of language is invisible to them.
 
     Args:
-        predictions: `n` model captions; their attribute words and task words are the predicted labels. None to measure
-            the human captions alone: each of them is then compared with the labels of its image.
         references: `n` lists of human captions. What they name is what predictions are compared with, and the tasks
             that any of an image's names are those that it shows, unless `tasks` gives them. Without references the
             labels of the images are what is compared with.
-        attributes, tasks, predicted_attributes, predicted_tasks: as `read_labels` takes them.
+        predictions, attributes, tasks, predicted_attributes, predicted_tasks: as `read_labels` takes them.
         training_attributes, training_tasks, attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
         controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
             image.
@@ -90,8 +77,7 @@ def directional_ba(
     Returns:
         `directional_ba_a_to_t` and `directional_ba_t_to_a` in [-1, 1], those of them that have predictions, each with
         `..._human` and `..._excess`; all with `..._ci_low/high` (95%, over images); `undefined_pairs_a_to_t`,
-        `undefined_pairs_t_to_a`: pairs left out, since no image has the value or the task; `signature`. Of human
-        captions alone: `directional_ba_h_a_to_t` and so on.
+        `undefined_pairs_t_to_a`: pairs left out, since no image has the value or the task; `signature`.
 
     Source: Wang and Russakovsky 2021, Eq. 1; for captions, Hirota et al. 2022, supplement.
 
@@ -102,30 +88,21 @@ def directional_ba(
     >>> result["directional_ba_a_to_t"]
     0.25
     """
-    labels = read_labels(captions, people_alone=True, **inputs)
-    groups, side = labels.groups(seed), "" if labels.image is None else "h_"
+    labels = read_labels(captions, **inputs)
+    groups = labels.groups(seed)
     pairs = Pairs.of(labels, groups, labels.tasks)
     pairs.note_silence(labels.notes)
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
         return {
-            f"directional_ba_{side}{name}": mean_of_defined(values)[None]
+            f"directional_ba_{name}": mean_of_defined(values)[None]
             for name, values in pairs.amplification(multiplicity).items()
         }
 
     return Scores(
         bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
-        {
-            f"undefined_pairs_{side}{name}": int(np.isnan(values).sum())
-            for name, values in pairs.amplification().items()
-        },
-        dict(
-            **labels.sources,
-            **({"captions": "human"} if side else {}),
-            **data_source(labels),
-            seed=seed,
-            bootstrap=bootstrap,
-        ),
+        {f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in pairs.amplification().items()},
+        dict(**labels.sources, **data_source(labels), seed=seed, bootstrap=bootstrap),
         labels.notes,
         {**labels.image_counts(pairs.attributes), "pairs": pairs.table(pairs.amplification())} if details else None,
     )

@@ -71,7 +71,6 @@ def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
             "{tasks} predict which {value} is named",
         ),
     ],
-    trained=True,
 )
 @against_a_person
 @takes(without=TRAINING)

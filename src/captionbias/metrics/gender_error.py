@@ -47,7 +47,6 @@ MOST = 0.5  # of the captions
             headline=True,
             against_a_person=True,
             claim="the wrong {value} is named",
-            sentence="{captioner} names the wrong {value} {more} than people; none or both is never wrong, see unnamed",
             task="gender_error",
         ),
         Score(
@@ -114,7 +113,7 @@ def gender_error(
     if captions.predictions is None:
         raise ValueError("predictions is missing: give the captioner's captions")
     notes: list[str] = []
-    captions = with_values(captions, check_whole(lexicon), tokenizer, notes, one_language=False)  # counted as unnamed
+    captions = with_values(captions, check_whole(lexicon), tokenizer, notes)
     value = value_numbers(captions, lexicon.labels)
     groups = random_groups(len(captions), seed, copies=copies_of(captions, notes))
     words = captions.words(tokenizer)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -135,12 +134,10 @@ def with_values(
     notes: list[str],
     allow_unmasked: bool | None = None,
     words_needed: bool = False,
-    one_language: bool = True,
 ) -> Captions:
     """The captions, whose labels must be values of the lexicon and whose words must name some; else it is a ValueError.
-    `allow_unmasked`: take others with a note; None where nothing could be measured. `one_language`: refuse a side that
-    hardly names a value in words that the other lacks."""
-    faults = other_labels(captions, lexicon), _unsaid(captions, lexicon, tokenizer, one_language)
+    `allow_unmasked`: take others with a note; None where nothing could be measured."""
+    faults = other_labels(captions, lexicon), _unsaid(captions, lexicon, tokenizer)
     for fault, allow in zip(faults, (allow_unmasked, None if words_needed else allow_unmasked), strict=True):
         if fault and not allow:
             raise ValueError(fault + "; allow_unmasked=True measures them as they are" * (allow is False))
@@ -190,7 +187,7 @@ def other_labels(captions: Captions, lexicon: Lexicon) -> str:
     )
 
 
-def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: bool) -> str:
+def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str) -> str:
     """What is wrong where captions name no value of a lexicon, or one side hardly does in another language."""
     words = captions.words(tokenizer)
     for part in lexicon.parts or (lexicon,):
@@ -199,7 +196,7 @@ def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: 
             return _unheard("attribute_lexicon", part)
         model = "predictions", words.model, named[: words.model_rows]
         human = "references", words.human, named[words.model_rows :]
-        if not one_language or not len(words.model) or not len(words.human):
+        if not len(words.model) or not len(words.human):
             continue
         for (side, tokens, naming), (other, others, _) in ((model, human), (human, model)):
             if naming.mean() < SELDOM and (known := others.present()[tokens.ids].mean()) < HALF:
@@ -312,39 +309,11 @@ def task_counts(flags: Flags, names: tuple[str, ...]) -> dict[str, int]:
     return {names[task]: int(counts[task]) for task in np.argsort(-counts, kind="stable") if counts[task]}
 
 
-def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
-    """The words of a captioner's own vocabulary: given as they are, or as a file of them, JSON or one a line."""
-    if vocabulary is None:
-        return None
-    if isinstance(vocabulary, (str, Path)):
-        try:
-            text = Path(vocabulary).read_text(encoding="utf-8")
-            vocabulary = json.loads(text) if text.lstrip().startswith(("[", "{")) else text.split()
-        except (OSError, ValueError) as error:
-            raise ValueError(f"vocabulary {str(vocabulary)!r} cannot be read: {error}") from error
-    words = list(vocabulary)
-    if isinstance(vocabulary, Mapping) or not words or not all(isinstance(word, str) for word in words):
-        raise ValueError("vocabulary must be a list of words, or a file of such a list (JSON, or one word a line)")
-    return frozenset(words)
-
-
-def words_of_captioner(masked: Words, vocabulary: frozenset[str] | None) -> tuple[Words, Flags]:
-    """The captions over all words that human ones are aligned to, and which these are: the vocabulary's, or its own."""
-    if vocabulary is None:
-        return masked, masked.model.present()
-    words = (*masked.tokens.words, *sorted(vocabulary.difference(masked.tokens.words)))
-    flags = np.fromiter((word in vocabulary for word in words), bool, len(words))
-    return replace(masked, tokens=replace(masked.tokens, words=words)), flags
-
-
-def alignment_vectors(
-    words: Words, masked: Iterable[Words], settings: Mapping[str, Any], vocabulary: frozenset[str] | None = None
-) -> Any:
+def alignment_vectors(words: Words, masked: Iterable[Words], settings: Mapping[str, Any]) -> Any:
     """The word vectors, if alignment needs any; "captions" are of human ones, the same beside any captioner."""
-    if settings["alignment"] == "constant" or not (words.model_rows or vocabulary):
+    if settings["alignment"] == "constant" or not words.model_rows:
         return None
-    aligned = (words_of_captioner(table, vocabulary) for table in masked)
-    if any((table.human.present() & ~flags).any() for table, flags in aligned):
+    if any((table.human.present() & ~table.model.present()).any() for table in masked):
         return load_vectors(settings["vectors"], words.human)
     if isinstance(settings["vectors"], (str, Path)) and settings["vectors"] != CAPTIONS:
         find_vectors(settings["vectors"])  # they are in the signature
@@ -352,16 +321,10 @@ def alignment_vectors(
 
 
 def align_human(
-    masked: Words,
-    masks: Sequence[str],
-    vectors: Any,
-    delta: float,
-    vocabulary: frozenset[str] | None = None,
-    lexicons: Sequence[Lexicon] = (),
+    masked: Words, masks: Sequence[str], vectors: Any, delta: float, lexicons: Sequence[Lexicon] = ()
 ) -> tuple[Tokens, AlignmentReport | None]:
-    """The masked human captions in the captioner's words, if these are known, but for words of the lexicons."""
-    if not len(masked.human) or not (masked.model_rows or vocabulary):
+    """The masked human captions in the captioner's words, if there are any, but for words of the lexicons."""
+    if not len(masked.human) or not masked.model_rows:
         return masked.human, None
-    known, flags = words_of_captioner(masked, vocabulary)
-    names = named_by_words(known.tokens.words, *lexicons) if lexicons else None
-    return align(known.human, flags, frozenset(masks), vectors, delta, names)
+    names = named_by_words(masked.tokens.words, *lexicons) if lexicons else None
+    return align(masked.human, masked.model.present(), frozenset(masks), vectors, delta, names)

@@ -36,7 +36,7 @@ TRAINING = ("training_attributes", "training_tasks")
 
 def takes(*, without: Collection[str] = ()) -> Callable[[Callable[P, Scores]], Callable[P, Scores]]:
     """Make the `**inputs` of a metric, those of `read_labels` but these, arguments like its others."""
-    left_out = {"captions", "people_alone", *without}
+    left_out = {"captions", *without}
     inputs = [one for name, one in inspect.signature(read_labels).parameters.items() if name not in left_out]
     defaults = {one.name: one.default for one in inputs}
 
@@ -76,15 +76,13 @@ class ImageLabels:
     sources: dict[str, str]  # where labels come from, for a signature
     notes: list[str] = field(default_factory=list)
     copies: Integers | None = None  # see `Captions.copies`
-    image: Integers | None = None  # of human captions alone, each a row of its own, the image of each row
 
     def __len__(self) -> int:
         return len(self.shown.image)
 
     def groups(self, seed: int) -> Integers:
-        """The group of each row, `(rows,)`, see `random_groups`."""
-        image = np.arange(len(self)) if self.image is None else self.image
-        return random_groups(int(image.max()) + 1, seed, copies=self.copies)[image]
+        """The group of each image, `(n,)`, see `random_groups`."""
+        return random_groups(len(self), seed, copies=self.copies)
 
     def occurring(self) -> ImageLabels:
         """Without the labels of a lexicon that no image shows."""
@@ -119,12 +117,9 @@ class ImageLabels:
 
     def image_counts(self, values: Collection[str] | None = None) -> dict[str, Any]:
         """How many images there are, and with each attribute value, or each of these `values`: for details."""
-        flags = self.shown.attributes
-        if self.image is not None:
-            flags = flags[np.unique(self.image, return_index=True)[1]]
-        counts = zip(self.attributes, flags.sum(axis=0).tolist(), strict=True)
+        counts = zip(self.attributes, self.shown.attributes.sum(axis=0).tolist(), strict=True)
         return {
-            "images": len(flags),
+            "images": len(self),
             "attribute_counts": {value: count for value, count in counts if values is None or value in values},
         }
 
@@ -143,7 +138,6 @@ def read_labels(
     attribute_lexicon: LexiconSource = "gender",
     task_lexicon: LexiconSource = "coco_objects",
     tokenizer: str = "words",
-    people_alone: bool = False,
 ) -> ImageLabels:
     """The labels of captions if there are any, else those given.
 
@@ -164,7 +158,6 @@ def read_labels(
         task_lexicon: the words that name tasks: `coco_objects`, `coco_names` (without everyday names), or your own,
             likewise.
         tokenizer: `words` or `whitespace`.
-        people_alone: take human captions for the predicted ones where there are no others.
 
     Raises:
         ValueError: captions and predicted labels, no predictions at all, or what `check_captions`, `check_labels` or
@@ -175,13 +168,12 @@ def read_labels(
     training = {"attributes": training_attributes, "tasks": training_tasks}
     if captions is None and predictions is None and references is None:
         return _from_labels(shown, predicted, training)
-    alone = people_alone and (predictions if captions is None else captions.predictions) is None
     for kind, labels in (("predicted", predicted), ("training", training)):
         for side, value in labels.items():
-            if value is not None and not alone:
+            if value is not None:
                 raise ValueError(f"{kind}_{side}: labels are found in captions; give either captions or labels")
     captions = as_captions(captions, predictions, references, attributes, tasks)
-    if captions.predictions is None and not alone:
+    if captions.predictions is None:
         raise ValueError("predictions is missing: without a captioner's captions there is nothing to compare")
     return labels_of_captions(captions, attribute_lexicon, task_lexicon, tokenizer)
 
@@ -251,14 +243,14 @@ def _check_lengths(labels: dict[str, Labels]) -> None:
 def labels_of_captions(
     captions: Captions, attribute_lexicon: LexiconSource, task_lexicon: LexiconSource, tokenizer: str
 ) -> ImageLabels:
-    """What images show, the captioner names and people name; without predictions people's take their place."""
+    """What images show, the captioner names and people name."""
     sources = {"attribute": attribute_lexicon, "task": task_lexicon}
     lexicons = {kind: load_lexicon(source) for kind, source in sources.items()}
     notes: list[str] = []
     captions = with_values(captions, check_whole(lexicons["attribute"]), tokenizer, notes)
     value = value_numbers(captions, lexicons["attribute"].labels)
     shown_values = value[:, None] == np.arange(len(lexicons["attribute"].labels))
-    if captions.tasks is None and (captions.predictions is None or captions.references is None):
+    if captions.tasks is None and captions.references is None:
         raise ValueError(
             "tasks is missing: what images show is given, or found in human captions beside predictions; give tasks, "
             "or both sides' captions"
@@ -273,11 +265,6 @@ def labels_of_captions(
         shown_tasks = named_by_any(words.human_image, len(captions), tasks[people])
     human = Named(words.human_image, values[people], tasks[people]) if captions.references else None
     shown = Named(np.arange(len(captions)), shown_values, shown_tasks)
-    image = None
-    if captions.predictions is None:
-        image = words.human_image
-        shown = Named(np.arange(len(image)), shown_values[image], shown_tasks[image])
-        model, human = people, None
     return ImageLabels(
         lexicons["attribute"].labels,
         lexicons["task"].labels,
@@ -293,7 +280,6 @@ def labels_of_captions(
         | captions.rows(),
         notes,
         copies_of(captions, notes),
-        image,
     )
 
 

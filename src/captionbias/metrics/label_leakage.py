@@ -44,7 +44,6 @@ if TYPE_CHECKING:
         "Percent of test images whose attribute is guessed right from their tasks.",
         on_cards=False,
     ),
-    trained=True,
 )
 @against_a_person
 @takes(without=("predicted_attributes", *TRAINING))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Floats32, Integers
+from captionbias.arrays import Flags, Floats32, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
@@ -22,7 +22,6 @@ from captionbias.metrics.attacks import (
     AttackScores,
     compared_sides,
     note_single_training,
-    note_without_unseen,
     percent,
     seen_in_training,
     with_sides,
@@ -33,7 +32,7 @@ from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_se
 from captionbias.progress import Progress
 from captionbias.scores.captions import CAPTION_SCORES
 from captionbias.statistics.intervals import rounded
-from captionbias.statistics.samples import Sample, known_means, mean_over_trials, trial_rows
+from captionbias.statistics.samples import Sample, mean_over_trials, trial_rows
 from captionbias.text import LexiconSource, Tokens, find_mentions, load_lexicon
 from captionbias.warnings import note
 from captionbias.wings import entered
@@ -106,7 +105,6 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
         *_lic("confidence", "confidence", "how surely an attacker reads the attribute", "100 / k"),
     ],
     presets=PRESETS,
-    trained=True,
 )
 def lic(
     captions: Captions | None = None,
@@ -129,7 +127,6 @@ def lic(
     delta: float | None = None,
     tokenizer: str | None = None,
     attribute_lexicon: LexiconSource | None = None,
-    vocabulary: Any = None,
     allow_unmasked: bool = False,
     unseen_only: bool = False,
     join_references: bool = False,
@@ -173,8 +170,6 @@ def lic(
         vectors: word vectors of contextual alignment, see `captionbias.alignment.vectors.load_vectors`.
         delta: largest cosine distance of a contextual substitution.
         tokenizer: `words` or `whitespace`.
-        vocabulary: the words that human captions are aligned to: a list, or a file of one (JSON, or one word a line);
-            those of the predictions when None.
         attribute_lexicon: what is masked: a built-in lexicon, a file or a mapping, or several for crossed attributes;
             see `captionbias.text.load_lexicon`.
         allow_unmasked: measure although labels are no values of `attribute_lexicon`, or none of its words occurs.
@@ -186,8 +181,7 @@ def lic(
             this one, or not at all (False).
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
             of them alone measures.
-        details: add the nested entry `details`. Its `unseen` holds what `unseen_only` would give, without spread and
-            intervals, and how many captions those are. A trial without any does not count.
+        details: add the nested entry `details`.
         keep_attackers: keep so many attackers of the captioner's captions, the first, for
             `captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept.
         progress: None for a bar, or log lines without a terminal or notebook, if it takes long; True for a bar, False
@@ -229,7 +223,6 @@ def lic(
     note_single_training(attacker.precision is not None, settings["trials"], notes)
     values, classes = inputs.number_classes(captions, notes)
 
-    settings["vocabulary"] = inputs.read_vocabulary(vocabulary)
     seeds = range(seed, seed + settings["trials"])
     plan, report = plan_lic(captions, settings, values, classes, seeds, notes, pictures)
     seen = seen_in_training(list(plan))
@@ -264,7 +257,6 @@ def lic(
                 for side, of_side in scored.items()
             },
             "by_attribute": {KEYS[side]: _by_class(of_side, values, classes) for side, of_side in scored.items()},
-            "unseen": _unseen_means(scored_unseen, notes),
         }
         if details
         else None
@@ -308,23 +300,20 @@ def plan_lic(
     words = captions.words(settings["tokenizer"])
     mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])
     masked = words.mask(mentions, lexicon.mask)
-    vocabulary = settings.get("vocabulary")
-    vectors = inputs.alignment_vectors(words, [masked], settings, vocabulary)
-    human, report = inputs.align_human(masked, (lexicon.mask,), vectors, settings["delta"], vocabulary)
+    vectors = inputs.alignment_vectors(words, [masked], settings)
+    human, report = inputs.align_human(masked, (lexicon.mask,), vectors, settings["delta"])
 
     columns = {"m": [masked.model]} if captions.predictions else {}
     if captions.references:
         columns["h"] = _human_columns(human, words.human_image, len(captions), notes)
     copies = inputs.copies_of(captions, notes)
     splits = [(seed, balanced_split(classes, settings["test_share"], seed, copies)) for seed in seeds]
-    trials = {
-        side: [
-            _trials(f"{side}{number}", Examples(tokens, classes, len(values), (lexicon.mask,), pictures), splits)
-            for number, tokens in enumerate(tables)
-        ]
-        for side, tables in columns.items()
-    }
-    return AttackPlan("lic", values, trials), report
+
+    def trials(tokens: Tokens) -> list[Trial]:
+        examples = Examples(tokens, classes, len(values), (lexicon.mask,), pictures)
+        return [Trial(examples, train, test, seed) for seed, (train, test) in splits]
+
+    return AttackPlan("lic", values, {side: list(map(trials, of_side)) for side, of_side in columns.items()}), report
 
 
 def _human_columns(human: Tokens, image: Integers, images: int, notes: list[str]) -> list[Tokens]:
@@ -337,10 +326,6 @@ def _human_columns(human: Tokens, image: Integers, images: int, notes: list[str]
         )
     first = np.concatenate(([0], np.cumsum(counts)[:-1]))
     return [human.select(first + column) for column in range(columns)]
-
-
-def _trials(name: str, examples: Examples, splits: list[tuple[int, tuple[Integers, Integers]]]) -> list[Trial]:
-    return [Trial(examples, train, test, seed) for seed, (train, test) in splits]
 
 
 def _scores(
@@ -389,16 +374,3 @@ def _by_class(scored: AttackScores, values: tuple[str, ...], classes: Integers) 
         value: {name: float(of[number]) for name, of in means.items() if not np.isnan(of[number])}
         for number, value in enumerate(values)
     }
-
-
-def _unseen_means(scored: Mapping[str, AttackScores], notes: list[str]) -> dict[str, float]:
-    """Every score of captions that were not seen in training, and how many those are."""
-    values: dict[str, Floats] = {}
-    for side, of_side in scored.items():
-        estimates = of_side.estimates()
-        note_without_unseen(NAMES[side], np.isnan(estimates["lic"]), notes)
-        values |= {f"{score}_{KEYS[side]}": of_trials for score, of_trials in estimates.items()}
-    if len(scored) == 2:
-        values |= {score: values[f"{score}_m"] - values[f"{score}_d"] for score in CAPTION_SCORES}
-    left = {f"test_captions_{KEYS[side]}": float(of_side.scored().mean()) for side, of_side in scored.items()}
-    return known_means(values) | left

@@ -108,10 +108,10 @@ class Measurement:
 
     def to_frame(self) -> DataFrame:
         """A row a score, its key the index: `score` (in words), `value`, `low`, `high` (95%), `std` over trials."""
-        return _frame(self.estimates)
+        return self.flat().to_frame()
 
     def _repr_html_(self) -> str:
-        return _table(self.estimates, self.notes, self.signature)
+        return replace(self, details=self.details or {}).flat()._repr_html_()
 
 
 class Result(dict[str, Any]):
@@ -139,29 +139,22 @@ class Result(dict[str, Any]):
 
     def to_frame(self) -> DataFrame:
         """As `Measurement.to_frame`."""
-        return _frame(self.estimates)
+        from pandas import DataFrame
+
+        estimates = self.estimates
+        frame = DataFrame.from_dict(
+            {key: estimate[:4] for key, estimate in estimates.items()},
+            orient="index",
+            columns=["value", "low", "high", "std"],
+            dtype=np.float64,
+        )
+        frame.insert(0, "score", [catalogue.label(key) for key in frame.index])
+        return frame
 
     def _repr_html_(self) -> str:
-        return _table(self.estimates, self.get("details", {}).get("warnings", []), self.get("signature", ""))
-
-
-def _frame(estimates: Mapping[str, Estimate]) -> DataFrame:
-    from pandas import DataFrame
-
-    frame = DataFrame.from_dict(
-        {key: estimate[:4] for key, estimate in estimates.items()},
-        orient="index",
-        columns=["value", "low", "high", "std"],
-        dtype=np.float64,
-    )
-    frame.insert(0, "score", [catalogue.label(key) for key in frame.index])
-    return frame
-
-
-def _table(estimates: Mapping[str, Estimate], notes: Iterable[str], signature: str) -> str:
-    table = _frame(estimates).to_html(float_format="{:.3f}".format, na_rep="", border=0)
-    listed = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
-    return f"{table}<ul>{listed}</ul><code>{html.escape(signature)}</code>"
+        table = self.to_frame().to_html(float_format="{:.3f}".format, na_rep="", border=0)
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.get("details", {}).get("warnings", []))
+        return f"{table}<ul>{notes}</ul><code>{html.escape(self.get('signature', ''))}</code>"
 
 
 @dataclass(frozen=True, eq=False)

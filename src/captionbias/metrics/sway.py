@@ -62,7 +62,6 @@ def _entries() -> Iterable[Score]:
         judged=True,
         headline=True,
         claim="the {value} named follows the {tasks} around",
-        sentence="Beside {tasks} that go with another {value}, {captioner} names the wrong one {more} than people",
         **decided("t_to_a"),
     )
     yield from ends("t_to_a", "{end} swayed", "every value were as often swayed as the {end} swayed one")
@@ -73,8 +72,6 @@ def _entries() -> Iterable[Score]:
         judged=True,
         headline=True,
         claim="{value} omitted or wrong follows the {tasks} around",
-        sentence="Beside {tasks} that go with another {value}, {captioner} omits it or names it wrong {more} than "
-        "people",
         **decided("t_to_a_lost"),
     )
     yield from ends("t_to_a_lost", "{end} lost", "every value were as often lost as the {end} lost one")
@@ -87,7 +84,6 @@ def _entries() -> Iterable[Score]:
         judged=True,
         headline=True,
         claim="the {tasks} named follow {attribute}",
-        sentence="In like pictures, {captioner} names {tasks} that go with the person's {value} {more} than people",
         **decided("a_to_t", ("low", "high")),
     )
     for end, what in (("low", "lowest"), ("high", "highest")):

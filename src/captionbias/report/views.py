@@ -285,17 +285,17 @@ def meteors(audit: Audit) -> Grid:
 
 
 def leaks(audit: Audit) -> Grid:
-    """Test captions that are also in the training split, and the scores without them."""
+    """Test captions that are also in the training split."""
     rows: list[list[Cell]] = [
         [captioner, *cells] for captioner in audit.captioners for cells in _leaks_of(audit, captioner)
     ]
     shares = columns("seen, captioner", "seen, human", form=".0%")
     return Grid(
         "Captions that were seen in training",
-        (*columns("captioner", "score"), *shares, *columns("value", "on unseen captions", form=".3f")),
+        (*columns("captioner", "score"), *shares, *columns("value", form=".3f")),
         rows,
         "Captioners repeat themselves: the share of test captions that are word for word in the training split of the "
-        "attacker (of net, or of its blind control), and the score without them.",
+        "attacker (of net, or of its blind control). Net DBAC hardly moves by them; LIC is also given without them.",
     )
 
 
@@ -304,22 +304,21 @@ def _leaks_of(audit: Audit, captioner: str) -> Iterator[list[Cell]]:
         measured = audit.measurement("lic", captioner)
         key = next(key for key in ("lic", "lic_m", "lic_d") if key in measured.estimates)
         seen = [measured.facts.get(f"seen_{side}") for side in "md"]
-        yield _leak(measured, key, seen, audit.details("lic", captioner)["unseen"].get(key))
+        yield _leak(measured, key, seen)
     if "dbac" in audit.comparisons:
         measured = audit.measurement("dbac", captioner)
         for direction in measured.artefacts.plans:
-            details = audit.details("dbac", captioner)[direction]
+            seen_by = audit.details("dbac", captioner)[direction]["seen"]
             forms = [form for form in ("_net", "_matched") if f"dbac_{direction}{form}" in measured.estimates]
             for score, form in [("dbac", form) for form in forms] or [("omega_m", "")]:
-                seen = [details["seen"].get(f"{side}{form.removeprefix('_matched')}") for side in "mh"]
-                unseen = details["unseen"].get(f"{score}{form}")
-                yield _leak(measured, f"{score}_{direction}{form}", seen, unseen)
+                seen = [seen_by.get(f"{side}{form.removeprefix('_matched')}") for side in "mh"]
+                yield _leak(measured, f"{score}_{direction}{form}", seen)
 
 
-def _leak(measured: Measurement, key: str, seen: Sequence[float | None], unseen: float | None) -> list[Cell]:
+def _leak(measured: Measurement, key: str, seen: Sequence[float | None]) -> list[Cell]:
     estimate = measured.estimates.get(key)
     shares = [None if percent is None else percent / 100 for percent in seen]
-    return [catalogue.label(key), *shares, estimate and estimate.value, unseen]
+    return [catalogue.label(key), *shares, estimate and estimate.value]
 
 
 def certainty(audit: Audit) -> Grid:

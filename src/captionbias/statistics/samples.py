@@ -175,12 +175,6 @@ def mean_over_trials(values: Floats, weights: Floats) -> Floats:
         return np.asarray(np.nansum(values * counted, axis=0) / counted.sum(axis=0))
 
 
-def known_means(values: Mapping[str, Floats]) -> dict[str, float]:
-    """The mean over those trials in which each quantity, `(trials,)`, is defined; none where it is in no trial."""
-    known = {name: of_trials[~np.isnan(of_trials)] for name, of_trials in values.items()}
-    return {name: rounded(float(of_trials.mean())) for name, of_trials in known.items() if len(of_trials)}
-
-
 def trial_rows(seeds: Iterable[int], columns: Mapping[str, Floats]) -> list[dict[str, float]]:
     """One row a trial: its seed, and each quantity, `(trials,)`, that is defined in it."""
     return [

@@ -1,9 +1,7 @@
-"""A fine-tuned encoder learns what is planted, and after a kill as if there had been none."""
+"""A fine-tuned encoder learns what is planted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +11,6 @@ import torch
 
 from captionbias.attackers import registry as attackers
 from captionbias.attackers.base import Trial, TrialScores
-from captionbias.attackers.neural import finetuned
 from captionbias.attackers.neural.finetuned import Classifier
 from captionbias.attackers.pretrained import encoding
 from captionbias.attackers.recipes import BERT_FINETUNED
@@ -34,8 +31,8 @@ def quick(monkeypatch) -> None:
     monkeypatch.setattr(encoding, "cores", lambda: 1)
 
 
-def trained(trials: list[Trial], model: Path, folder: Path | None = None, precision: str = "fp32") -> list[TrialScores]:
-    attacker = find_attacker("bert-finetuned", precision, str(model), cache=folder or False)
+def trained(trials: list[Trial], model: Path, precision: str = "fp32") -> list[TrialScores]:
+    attacker = find_attacker("bert-finetuned", precision, str(model), cache=False)
     return [attacker.fit(trial).test_scores for trial in trials]
 
 
@@ -97,41 +94,3 @@ def test_a_seed_gives_the_same_bits_whatever_else_is_trained_or_drawn(tiny_bert,
     assert bits(*trained([other, one], tiny_bert))[1:] == alone
     assert torch.equal(torch.get_rng_state(), state), "the script's own random numbers go on as if nothing had been"
     assert bits(*trained([replace(one, seed=7)], tiny_bert)) != alone
-
-
-# --- checkpoints ---
-
-
-@pytest.fixture
-def kept_at_every_step(monkeypatch) -> None:
-    monkeypatch.setattr(finetuned, "SECONDS_BETWEEN", 0.0)
-
-
-@contextmanager
-def stopped_in_step(monkeypatch, number: int) -> Iterator[None]:
-    """What is trained within is stopped when step `number` begins."""
-    steps, forward = iter(range(1, number + 1)), Classifier.forward
-
-    def stopping(self, tokens, lengths):
-        if next(steps) == number:
-            raise KeyboardInterrupt
-        return forward(self, tokens, lengths)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Classifier, "forward", stopping)
-        with pytest.raises(KeyboardInterrupt):
-            yield
-
-
-@pytest.mark.usefixtures("kept_at_every_step")
-@pytest.mark.parametrize("stop", [2, 7, 9])
-def test_a_training_that_was_stopped_goes_on_where_it_was(tiny_bert, class_trial, tmp_path, monkeypatch, passes, stop):
-    """3 steps an epoch: in the middle of one, at its end, in the last step. To the bit."""
-    trial = class_trial(n=110, test=20)
-    undisturbed = bits(*trained([trial], tiny_bert))
-    with stopped_in_step(monkeypatch, stop):
-        trained([trial], tiny_bert, tmp_path)
-    passes.clear()
-    assert bits(*trained([trial], tiny_bert, tmp_path)) == undisturbed
-    assert len(passes) == 9 - (stop - 1) + 1, "the steps that are left, and the test captions"
-    assert not list(tmp_path.iterdir()), "it goes with its training"

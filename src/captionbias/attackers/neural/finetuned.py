@@ -6,11 +6,9 @@ precision of one that the script makes later.
 
 from __future__ import annotations
 
-import io
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,55 +22,38 @@ from captionbias.attackers.neural.fitting import Learner, own_random_numbers
 from captionbias.attackers.neural.networks import normalized_mlp
 from captionbias.attackers.pretrained.encoding import (
     as_texts,
+    no_threads_of_tokenizers,
     reading,
     refuse_missing,
     special_tokens,
-    word_pieces,
+    whole_characters,
 )
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import FineTuned, Schedule
-from captionbias.attackers.stored_trials import trial_key
 from captionbias.attackers.workers import cores, threads
-from captionbias.io.store import Arrays, Store
-
-SECONDS_BETWEEN = 120.0  # checkpoints: a kill costs this much at most; BERT's 1.3 GB take some seconds to write
+from captionbias.text.tokens import Tokens
 
 
-def fit(
-    trial: Trial,
-    recipe: FineTuned,
-    model: Model,
-    precision: str,
-    device: torch.device,
-    store: Store | None,
-    identity: str,
-) -> Fitted:
-    """Train an encoder and its head on a trial, and score it on the trial's test captions. With a `store`, a training
-    that is killed goes on from its last checkpoint there, under the attacker's `identity`, as if it had not been."""
+def fit(trial: Trial, recipe: FineTuned, model: Model, precision: str, device: torch.device) -> Fitted:
+    """Train an encoder and its head on a trial, and score it on the trial's test captions."""
     pieces = replace(trial, examples=_in_pieces(trial.examples, model))
     with threads(cores()), own_random_numbers(trial.seed, device):
         network = Classifier(_encoder(model), recipe, trial.examples).to(device)
         words = np.arange(network.encoder.config.vocab_size, dtype=np.int32)
-        optimizer = _optimizer(network, recipe)
-        checkpoint = Checkpoint(store, trial_key(trial, identity, reads_words=True), network, optimizer)
         learner = Learner(pieces, words, network, precision)
-        learner.train(optimizer, _steps(pieces, recipe.schedule, checkpoint))
-        scores = learner.scores(trial.test)
-    if store:
-        store.remove("checkpoint", checkpoint.key)
-    return Fitted(trial, scores)
+        learner.train(_optimizer(network, recipe), _steps(pieces, recipe.schedule))
+        return Fitted(trial, learner.scores(trial.test))
 
 
-def _steps(trial: Trial, schedule: Schedule, checkpoint: Checkpoint) -> Iterator[Integers]:
-    """The captions of each step that is left; epochs and steps have their own random numbers, wherever one goes on."""
+def _steps(trial: Trial, schedule: Schedule) -> Iterator[Integers]:
+    """The captions of each step; epochs and steps have their own random numbers."""
     every = chain.from_iterable(
         fitting.epoch(trial, schedule, np.random.default_rng([trial.seed, 2, number]))
         for number in range(schedule.epochs)
     )
-    for number, rows in islice(enumerate(every), checkpoint.restore(), None):
+    for number, rows in enumerate(every):
         torch.manual_seed(int(np.random.SeedSequence([trial.seed, 3, number]).generate_state(1, np.uint64)[0]))
         yield rows
-        checkpoint.keep_if_due(number + 1)
 
 
 def _in_pieces(examples: Examples, model: Model) -> Examples:
@@ -84,7 +65,9 @@ def _in_pieces(examples: Examples, model: Model) -> Examples:
         tokenizer = AutoTokenizer.from_pretrained(model.folder)
         positions = getattr(AutoConfig.from_pretrained(model.folder), "max_position_embeddings", None)
     tokenizer.model_max_length = min(tokenizer.model_max_length, positions or tokenizer.model_max_length)
-    pieces, _ = word_pieces(tokenizer, texts)
+    with no_threads_of_tokenizers():
+        ids = tokenizer(whole_characters(texts), truncation=True)["input_ids"]
+    pieces = Tokens(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)]), ())
     return replace(examples, tokens=pieces.select(numbered.tokens.ids))
 
 
@@ -122,36 +105,3 @@ def _optimizer(network: Classifier, recipe: FineTuned) -> torch.optim.Optimizer:
         (others if scale else matrices).append(parameter)
     groups = [{"params": matrices, "weight_decay": recipe.decay}, {"params": others, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, recipe.schedule.learning_rate, recipe.betas, recipe.epsilon, fused=True)
-
-
-@dataclass
-class Checkpoint:
-    """The steps of a training that are done, and what they made of its network and optimizer; no `store` keeps none."""
-
-    store: Store | None
-    key: str
-    network: nn.Module
-    optimizer: torch.optim.Optimizer
-    last: float = field(default_factory=time.monotonic)
-
-    def restore(self) -> int:
-        """How many steps are done; the network and the optimizer are then as they were after these."""
-        state = self.store.load("checkpoint", self.key, _unpacked) if self.store else None
-        if state is None:
-            return 0
-        self.network.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        return int(state["done"])
-
-    def keep_if_due(self, done: int) -> None:
-        if self.store is None or time.monotonic() - self.last < SECONDS_BETWEEN:
-            return
-        packed = io.BytesIO()
-        state = {"model": self.network.state_dict(), "optimizer": self.optimizer.state_dict(), "done": done}
-        torch.save(state, packed)
-        self.store.save("checkpoint", self.key, {"packed": np.frombuffer(packed.getbuffer(), np.uint8)})
-        self.last = time.monotonic()
-
-
-def _unpacked(arrays: Arrays) -> Any:
-    return torch.load(io.BytesIO(arrays["packed"].data), map_location="cpu", weights_only=True)

@@ -12,9 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionbias.arrays import Ids, Integers
-from captionbias.attackers.base import Trial, TrialScores, score_classes, score_tasks
-from captionbias.attackers.reader import Reader, centred
+from captionbias.arrays import Floats, Ids, Integers
+from captionbias.attackers.base import Fitted, Trial, TrialScores, score_classes, score_tasks
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.workers import threads
 
@@ -22,6 +21,7 @@ UNKNOWN_ROW, PADDING_ROW, FIRST_WORD_ROW = 0, 1, 2
 POOL = 100
 TEST_BATCH = 256
 CHECKED = 64
+READ_AT_ONCE = 512  # captions, with gradients
 CLOSE = 1e-3  # of a logit
 
 _one_at_a_time = Lock()  # threads share torch's random numbers
@@ -63,6 +63,13 @@ def by_length(trial: Trial, rows: Integers) -> Integers:
 
 def steps(rows: Integers, size: int) -> list[Integers]:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+
+def of_equal_length(lengths: Integers, most: int) -> list[Integers]:
+    """The places of captions of one length each, at most `most` together."""
+    order = np.argsort(lengths, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1)
+    return [part for group in groups for part in steps(group, most)]
 
 
 def pad(trial: Trial, numbers: Ids, rows: Integers) -> tuple[Integers, Integers]:
@@ -203,8 +210,9 @@ def loss_of(trial: Trial, logits: Tensor, rows: Integers) -> Tensor:
 
 
 @dataclass(frozen=True, eq=False)
-class FittedNetwork(Reader):
-    """A network that was made for one trial."""
+class FittedNetwork(Fitted):
+    """A network that was made for one trial; also as a function of the embeddings of captions with equally many words,
+    for integrated gradients. A caption without words is one unknown word."""
 
     learner: Learner
 
@@ -212,15 +220,23 @@ class FittedNetwork(Reader):
     def network(self) -> nn.Module:
         return self.learner.network
 
+    def logits(self, rows: Integers) -> Floats:
+        """Log-odds `(captions, outputs)`: of two classes the second's, of more they add up to 0, of tasks one each."""
+        groups = of_equal_length(np.maximum(self.trial.examples.tokens.lengths[rows], 1), READ_AT_ONCE)
+        with torch.no_grad():
+            parts = [self.read(self.embedded(rows[places])).cpu().double().numpy() for places in groups]
+        return np.concatenate(parts)[np.argsort(np.concatenate(groups))]
+
     def embedded(self, rows: Integers) -> Tensor:
+        """`(captions, words, width)`."""
         return self._embed(self.learner.tokens(rows)[0])
 
     def baselines(self, rows: Integers) -> Tensor:
-        """Captions of padding alone."""
+        """Captions of padding alone, in the shape of `embedded`."""
         return self._embed(torch.full_like(self.learner.tokens(rows)[0], PADDING_ROW))
 
     def read(self, embedded: Tensor) -> Tensor:
-        """The network gets unknown words, and its embedding gives these embeddings in their place."""
+        """Logits, as of `logits`: the network gets unknown words, and its embedding gives these embeddings instead."""
         unknown = torch.full(embedded.shape[:2], UNKNOWN_ROW, device=embedded.device)
         hook = self._embedding().register_forward_hook(lambda *_: embedded)
         try:
@@ -232,7 +248,7 @@ class FittedNetwork(Reader):
     def check(self) -> None:
         """A user's network may look at its tokens elsewhere too; then it answers otherwise to their embeddings."""
         test = self.trial.test
-        lengths = self.pieces(test)
+        lengths = np.maximum(self.trial.examples.tokens.lengths[test], 1)
         tokens = self.learner.tokens(test[lengths == lengths[0]][:CHECKED])[0]
         with torch.no_grad():
             wanted, embedded = self._answer(tokens), self._embed(tokens)
@@ -246,7 +262,9 @@ class FittedNetwork(Reader):
     def _answer(self, tokens: Tensor) -> Tensor:
         """Logits of captions without padding."""
         lengths = torch.full(tokens.shape[:1], tokens.shape[1], device=tokens.device)
-        return centred(self.trial, logits_of(self.network, outputs(self.trial), tokens, lengths, "fp32"))
+        logits = logits_of(self.network, outputs(self.trial), tokens, lengths, "fp32")
+        one_of_many = not self.trial.examples.multilabel and logits.shape[1] > 1
+        return logits - logits.mean(1, keepdim=True) if one_of_many else logits  # which changes no probability
 
     def _embed(self, tokens: Tensor) -> Tensor:
         embedded: Tensor = self._embedding()(tokens)

@@ -67,18 +67,6 @@ def encoder(model: Model, pooling: str | None, precision: str, device: torch.dev
     return encode
 
 
-def word_pieces(
-    tokenizer: Any, texts: Sequence[str], longest: int | None = None
-) -> tuple[Tokens, list[list[tuple[int, int]]]]:
-    """The numbers of each text's pieces, cut off where the encoder ends; and, of fast tokenizers, where each stands."""
-    with no_threads_of_tokenizers():
-        options = {"truncation": True, "max_length": longest, "return_offsets_mapping": tokenizer.is_fast}
-        pieces = tokenizer(whole_characters(texts), **options)
-    ids = pieces["input_ids"]
-    tokens = Tokens(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)]), ())
-    return tokens, pieces.get("offset_mapping", [])
-
-
 def whole_characters(texts: Sequence[str]) -> list[str]:
     """Tokenizers refuse half a character, which broken captions may have."""
     return [text.encode("utf-8", "replace").decode() for text in texts]
