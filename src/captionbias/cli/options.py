@@ -185,6 +185,11 @@ METRIC: Options = {
         show_default=OF_PRESET,
         metavar="<contextual|constant>",
     ),
+    "vocabulary": option(
+        Path | None,
+        "The words that human captions are aligned to, a JSON list: the captioner's own vocabulary.",
+        show_default="the words of its captions",
+    ),
     "controls": option(
         bool | None,
         "Also measure one more person, and DBAC by captions that show neither attribute nor task words.",

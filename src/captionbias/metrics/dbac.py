@@ -178,6 +178,7 @@ def dbac(
     alignment: str | None = None,
     vectors: Any = None,
     delta: float | None = None,
+    vocabulary: Any = None,
     tokenizer: str | None = None,
     attribute_lexicon: LexiconSource | None = None,
     task_lexicon: LexiconSource | None = None,
@@ -222,7 +223,7 @@ def dbac(
             (of the joined ones, if they are). For each direction its `seen` says what percent of each side's test
             captions are also in the training split (`m_net`, `h_net`: in its own or the blind attacker's).
         predictions, attributes, encoder, model, precision, attribute_lexicon: as `lic` takes them.
-        alignment, vectors, delta, tokenizer, trials: as `lic` takes them.
+        alignment, vectors, delta, vocabulary, tokenizer, trials: as `lic` takes them.
         seed, bootstrap, cache, distributed, keep_attackers, progress: as `lic` takes them.
 
     Returns:
@@ -261,6 +262,7 @@ def dbac(
     note_single_training(attacker.precision is not None, settings["trials"], notes)
     values, classes = inputs.number_classes(captions, notes)
 
+    settings["vocabulary"] = inputs.read_vocabulary(vocabulary)
     others = inputs.left_over(people, **joined) if joined else ()
     questions = plan_dbac(captions, settings, directions, values, classes, seed, notes, others)
     queue = [trial for by in ("", BLIND) for one in questions.values() for trial in one.plans.get(by, ())]
@@ -394,7 +396,7 @@ def plan_dbac(
     kept = tuple(lexicons.values()) if settings["names_kept"] else ()
     texts, reports = {}, {}
     for name, hidden in masked.items():
-        human, report = inputs.align_human(hidden, masks[name], vectors, settings["delta"], kept)
+        human, report = inputs.align_human(hidden, masks[name], vectors, settings, kept)
         texts[name], reports[name] = {"m": hidden.model, "h": human}, report.as_dict() if report else None
 
     def planned(question: Direction) -> Direction:

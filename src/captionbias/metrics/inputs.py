@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -309,11 +310,37 @@ def task_counts(flags: Flags, names: tuple[str, ...]) -> dict[str, int]:
     return {names[task]: int(counts[task]) for task in np.argsort(-counts, kind="stable") if counts[task]}
 
 
+def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
+    """The words of a captioner's own vocabulary, from a list or a JSON file of one."""
+    if vocabulary is None:
+        return None
+    words = vocabulary
+    if isinstance(vocabulary, (str, Path)):
+        try:
+            words = json.loads(Path(vocabulary).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ValueError(f"vocabulary {str(vocabulary)!r} cannot be read: {error}") from error
+    if not words or isinstance(words, Mapping) or not all(isinstance(word, str) for word in words):
+        raise ValueError("vocabulary must be a list of words, or a JSON file of such a list")
+    return frozenset(words)
+
+
+def words_of_captioner(masked: Words, vocabulary: frozenset[str] | None) -> tuple[Words, Flags]:
+    """The captions over all words that human ones are aligned to, and which these are: the vocabulary's, or its own."""
+    if vocabulary is None:
+        return masked, masked.model.present()
+    words = (*masked.tokens.words, *sorted(vocabulary.difference(masked.tokens.words)))
+    flags = np.fromiter((word in vocabulary for word in words), bool, len(words))
+    return replace(masked, tokens=replace(masked.tokens, words=words)), flags
+
+
 def alignment_vectors(words: Words, masked: Iterable[Words], settings: Mapping[str, Any]) -> Any:
     """The word vectors, if alignment needs any; "captions" are of human ones, the same beside any captioner."""
-    if settings["alignment"] == "constant" or not words.model_rows:
+    vocabulary = settings.get("vocabulary")
+    if settings["alignment"] == "constant" or not (words.model_rows or vocabulary):
         return None
-    if any((table.human.present() & ~table.model.present()).any() for table in masked):
+    aligned = (words_of_captioner(table, vocabulary) for table in masked)
+    if any((table.human.present() & ~flags).any() for table, flags in aligned):
         return load_vectors(settings["vectors"], words.human)
     if isinstance(settings["vectors"], (str, Path)) and settings["vectors"] != CAPTIONS:
         find_vectors(settings["vectors"])  # they are in the signature
@@ -321,10 +348,12 @@ def alignment_vectors(words: Words, masked: Iterable[Words], settings: Mapping[s
 
 
 def align_human(
-    masked: Words, masks: Sequence[str], vectors: Any, delta: float, lexicons: Sequence[Lexicon] = ()
+    masked: Words, masks: Sequence[str], vectors: Any, settings: Mapping[str, Any], lexicons: Sequence[Lexicon] = ()
 ) -> tuple[Tokens, AlignmentReport | None]:
-    """The masked human captions in the captioner's words, if there are any, but for words of the lexicons."""
-    if not len(masked.human) or not masked.model_rows:
+    """The masked human captions in the captioner's words, if these are known, but for words of the lexicons."""
+    vocabulary = settings.get("vocabulary")
+    if not len(masked.human) or not (masked.model_rows or vocabulary):
         return masked.human, None
-    names = named_by_words(masked.tokens.words, *lexicons) if lexicons else None
-    return align(masked.human, masked.model.present(), frozenset(masks), vectors, delta, names)
+    known, flags = words_of_captioner(masked, vocabulary)
+    names = named_by_words(known.tokens.words, *lexicons) if lexicons else None
+    return align(known.human, flags, frozenset(masks), vectors, settings["delta"], names)

@@ -127,6 +127,7 @@ def lic(
     delta: float | None = None,
     tokenizer: str | None = None,
     attribute_lexicon: LexiconSource | None = None,
+    vocabulary: Any = None,
     allow_unmasked: bool = False,
     unseen_only: bool = False,
     join_references: bool = False,
@@ -170,6 +171,8 @@ def lic(
         vectors: word vectors of contextual alignment, see `captionbias.alignment.vectors.load_vectors`.
         delta: largest cosine distance of a contextual substitution.
         tokenizer: `words` or `whitespace`.
+        vocabulary: the words that human captions are aligned to, a list or a JSON file of one; those of the predictions
+            when None.
         attribute_lexicon: what is masked: a built-in lexicon, a file or a mapping, or several for crossed attributes;
             see `captionbias.text.load_lexicon`.
         allow_unmasked: measure although labels are no values of `attribute_lexicon`, or none of its words occurs.
@@ -223,6 +226,7 @@ def lic(
     note_single_training(attacker.precision is not None, settings["trials"], notes)
     values, classes = inputs.number_classes(captions, notes)
 
+    settings["vocabulary"] = inputs.read_vocabulary(vocabulary)
     seeds = range(seed, seed + settings["trials"])
     plan, report = plan_lic(captions, settings, values, classes, seeds, notes, pictures)
     seen = seen_in_training(list(plan))
@@ -301,7 +305,7 @@ def plan_lic(
     mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])
     masked = words.mask(mentions, lexicon.mask)
     vectors = inputs.alignment_vectors(words, [masked], settings)
-    human, report = inputs.align_human(masked, (lexicon.mask,), vectors, settings["delta"])
+    human, report = inputs.align_human(masked, (lexicon.mask,), vectors, settings)
 
     columns = {"m": [masked.model]} if captions.predictions else {}
     if captions.references:

@@ -71,12 +71,14 @@ def vectors_name(vectors: Any) -> str:
 
 
 def alignment_name(settings: Mapping[str, Any]) -> str:
-    """`constant`, or `contextual` with its vectors and its threshold."""
-    parts = [settings["alignment"]]
+    """`constant`, or `contextual` with its vectors and its threshold; to a captioner's own vocabulary also a digest."""
+    parts, vocabulary = [settings["alignment"]], settings.get("vocabulary")
     if settings.get("names_kept"):
         parts.append("names-kept")
     if settings["alignment"] == "contextual":
         parts += [vectors_name(settings["vectors"]), f"{settings['delta']:g}"]
+    if vocabulary:
+        parts.append(f"to-{_digest(sorted(vocabulary))}")
     return ",".join(parts)
 
 
