@@ -342,6 +342,12 @@ def test_the_tables_add_up():
     assert json.dumps(details)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_of_a_captioner_that_names_no_tasks_it_is_not_known_how_completely_it_names_them():
+    captions = vars(plant(40, captions=3)) | {"predictions": ["a woman on a street", "a man on a street"] * 20}
+    assert sway(**captions, bootstrap=0, details=True)["details"]["naming_level"] == {}
+
+
 def test_the_same_seed_gives_the_same_bits_and_the_signature_names_what_changes_them():
     captions = world(captions=(3,))
     first = sway(**captions, bootstrap=20, details=True)

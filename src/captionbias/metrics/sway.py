@@ -252,7 +252,7 @@ def _tables(
         | {"named_person": _named_shares(named, named.people_tasks[:, task], named.image)}
         for task, value in zip(*np.nonzero(leans.goes_with), strict=True)
     ]
-    level = np.nanmean([one.level for one in compared], axis=0)
+    level = mean_of_known(np.stack([one.level for one in compared]))
     return {
         "images": len(named.value),
         "attribute_counts": {value: int((named.value == number).sum()) for number, value in enumerate(named.values)},
@@ -266,7 +266,7 @@ def _tables(
             for who, named_kind, right in (("captioner", 1, 2), ("person", 3, 4))
         },
         "tasks": sorted(tasks, key=lambda row: -abs(row.get("beta", 0.0))),
-        "naming_level": {value: float(level[number]) for number, value in enumerate(named.values)},
+        "naming_level": {value: float(of) for value, of in zip(named.values, level, strict=True) if not np.isnan(of)},
         "leans": [
             {"task": task, "goes_with": named.values[int(leans.goes_with[number].argmax())]}
             | {f"lean_{value}": float(leans.lean[number, column]) for column, value in enumerate(named.values)}
