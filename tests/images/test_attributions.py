@@ -13,10 +13,11 @@ import pytest
 
 from benchmarks import families
 from captionbias.captions import CaptionBiasWarning
-from captionbias.images.attributions import Named, _View, attribute_images
+from captionbias.images.attributions import Named, _seen, attribute_images
 from captionbias.images.captioning import open_captioner
 from captionbias.images.class_activation import _as_map, _log_probability
 from captionbias.images.occlusion import log_probabilities
+from captionbias.training.captioning import caption_images
 from tests.cli.conftest import ran, refused
 from tests.images.coco_pictures import annotation, write_annotations
 from tests.images.conftest import few_words
@@ -91,7 +92,8 @@ def attributed(where: str, **options):
     """What speaks for the words of a captioner's own captions of other pictures."""
     model, processor, tokenizer = trained(where)
     pictures, persons, captions = planted(60, where, seed=9)
-    found = attribute_images(model, processor, pictures, persons, tokenizer=tokenizer, **options)
+    own = caption_images(model, processor, pictures, tokenizer=tokenizer, distributed=False)
+    found = attribute_images(model, processor, pictures, persons, own, tokenizer=tokenizer, **options)
     assert found.overall.area == pytest.approx(1 - np.mean(persons), abs=0.02)
     made = {credit.image: credit.caption for credit in found.credits}
     assert all(captions[int(image.removeprefix("row "))] == text for image, text in made.items()), "it has learnt"
@@ -212,13 +214,14 @@ def test_regions_follow_the_processor_that_cuts_pictures():
     """CLIP's cuts out the middle: a person at the left edge of a wide picture is cut off, and so is not there."""
     from transformers import CLIPImageProcessorPil
 
-    view = _View(CLIPImageProcessorPil(size={"shortest_edge": SIZE}, crop_size={"height": SIZE, "width": SIZE}))
+    processor = CLIPImageProcessorPil(size={"shortest_edge": SIZE}, crop_size={"height": SIZE, "width": SIZE})
     picture = Image.new("RGB", (4 * SIZE, SIZE), (255, 0, 128))
     edge, middle = np.zeros((2, SIZE, 4 * SIZE), bool)
     edge[:, :SIZE], middle[:, 2 * SIZE :] = True, True
-    assert not view.region(edge, picture, "1").any()
-    assert view.region(middle, picture, "1").mean() == pytest.approx(0.5)
-    assert view.picture(picture)[0, 0] == pytest.approx([1, 0, 128 / 255], abs=0.01)
+    assert not _seen(processor, picture, edge, "1")[1].any()
+    seen, inside = _seen(processor, picture, middle, "1")
+    assert inside.mean() == pytest.approx(0.5)
+    assert seen[0, 0] == pytest.approx([1, 0, 128 / 255], abs=0.01)
 
 
 @pytest.mark.parametrize(

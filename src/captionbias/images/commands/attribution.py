@@ -96,7 +96,7 @@ def attribution(
         processor,
         images,
         regions,
-        texts,
+        [texts.get(image, "") for image in images.ids],
         tokenizer=tokenizer,
         attribute_lexicon=attribute,
         overlays=overlays if page else 0,
@@ -115,7 +115,8 @@ def attribution(
 
 def _read_captions(path: Path) -> dict[str, str]:
     from captionbias.captions.tables import table_from_file
-    from captionbias.captions.values import image_keys
+    from captionbias.captions.values import image_keys, is_missing
 
     table = table_from_file(path)
-    return dict(zip(image_keys(f"{path}: image_id", table.column("image_id")), table.column("caption"), strict=True))
+    captions = ["" if is_missing(text) else str(text) for text in table.column("caption")]
+    return dict(zip(image_keys(f"{path}: image_id", table.column("image_id")), captions, strict=True))
