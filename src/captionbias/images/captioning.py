@@ -30,7 +30,6 @@ from captionbias.warnings import CaptionBiasWarning
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-    from torch import Tensor
 
 # What a chat model says that declines to caption an image.
 REFUSAL = re.compile(
@@ -65,8 +64,8 @@ def caption(
     """Caption images with a model of transformers, and keep each caption: no image is captioned twice.
 
     A chat model, one that has a chat template, answers a prompt about the image. The search is greedy, by beams, or
-    drawn. A caption does not depend on the rest of its batch, except by rounding, and is without the prompt, thoughts,
-    boxes and their tokens.
+    drawn. Unless it is drawn, a caption does not depend on the rest of its batch, except by rounding. It is without the
+    prompt, thoughts, boxes and their tokens.
 
     Several processes of `accelerate launch` share the batches out; each must make the same call and gets all captions.
     A run that was killed goes on where it stopped, and loses a batch a process at most.
@@ -85,7 +84,7 @@ def caption(
         max_new_tokens: longest caption, in tokens.
         num_beams: beams of the search.
         temperature, top_p: draw captions, at this temperature (above 0), from the likeliest tokens whose probabilities
-            add up to `top_p`, in (0, 1]; each image's by `sampling_seed`.
+            add up to `top_p`, in (0, 1]; each batch's by `sampling_seed`.
         dtype: of the weights: float32, bfloat16, float16, or auto for the files'. bfloat16 on a GPU and float32
             elsewhere when None.
         device_map: how transformers spreads the model over devices, such as "auto"; Accelerate's device when None.
@@ -187,8 +186,11 @@ def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: 
     if temperature is None and top_p is None:
         return None
     draw = 1.0 if temperature is None else temperature, 1.0 if top_p is None else top_p, seed
-    if not 0 < draw[0] < np.inf:
-        raise ValueError(f"temperature is {temperature}: it must be above 0; leave it out for a search")
+    if not (0 < draw[0] < np.inf and 0 < draw[1] <= 1):
+        raise ValueError(
+            f"temperature is {draw[0]} and top_p {draw[1]}: they must be above 0, and top_p at most 1; leave both out "
+            "for a search"
+        )
     if num_beams > 1:
         raise ValueError(f"num_beams is {num_beams}: captions are drawn without beams; leave out temperature and top_p")
     return draw
@@ -222,29 +224,6 @@ def _read(images: Images, stored: Mapping[str, Any], row: int) -> tuple[str, Ima
         return "", None, str(error)
 
 
-class Draws:
-    """Makes a greedy search draw, as one of transformers' processors of logits: the highest of log-probabilities with
-    Gumbel noise is a draw from them. Each row has a generator of its own, by its key, so that a caption depends neither
-    on the others of its batch nor on a restart.
-    """
-
-    def __init__(self, temperature: float, top_p: float, keys: Sequence[str]) -> None:
-        import torch
-
-        self.temperature, self.top_p = temperature, top_p
-        digests = [hashlib.blake2b(key.encode(), digest_size=7).digest() for key in keys]
-        self.generators = [torch.Generator().manual_seed(int.from_bytes(digest, "big")) for digest in digests]
-
-    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        import torch
-        from transformers import TopPLogitsWarper
-
-        likely = TopPLogitsWarper(self.top_p)(input_ids, scores.float() / self.temperature)
-        drawn = [torch.empty(scores.shape[1]).exponential_(generator=generator) for generator in self.generators]
-        noisy: Tensor = likely - torch.stack(drawn).log().to(scores.device)
-        return noisy
-
-
 def _ask(
     name: str,
     load: Callable[[], Captioner],
@@ -253,17 +232,16 @@ def _ask(
     pictures: Mapping[str, Image],
 ) -> list[tuple[str, bool]]:
     """The captions of pictures, which are named by their digests, and whether the limit cut them off."""
-    from transformers import LogitsProcessorList
-
     from captionbias.training.captioning import caption_images
 
     captioner = load()
-    hearing, generation = Hearing(captioner), {}
+    hearing = Hearing(captioner)
+    options: dict[str, Any] = {**search, "tokenizer": hearing, "distributed": False}
     if draw:
         temperature, top_p, seed = draw
-        draws = Draws(temperature, top_p, [f"{seed} {digest}" for digest in pictures])
-        generation["logits_processor"] = LogitsProcessorList([draws])
-    options: dict[str, Any] = {**search, "tokenizer": hearing, "generation": generation, "distributed": False}
+        options["generation"] = {"do_sample": True, "temperature": temperature, "top_p": top_p, "top_k": 0}
+        digest = hashlib.blake2b(f"{seed} {list(pictures)}".encode(), digest_size=7).digest()
+        options["seed"] = int.from_bytes(digest, "big")
     try:
         with silenced():
             texts = caption_images(captioner.model, captioner.processor, list(pictures.values()), **options)
