@@ -172,21 +172,11 @@ def test_a_token_that_always_comes_first_is_no_word_of_the_caption(tiny_encoder_
     assert found == pytest.approx(wanted, abs=1e-4)
 
 
-def test_a_map_of_convolutions_serves_and_another_layer_is_named():
-    model, processor, tokenizer = trained("person")
-    pictures, persons, captions = planted(6, "person", seed=3)
-
-    def with_layer(layer: str | None, **options):
-        given = {"tokenizer": tokenizer, "layer": layer, "method": "gradients", **options}
-        return attribute_images(model, processor, pictures, persons, captions, **given)
-
-    assert 0 <= with_layer("encoder.embeddings.patch_embeddings.projection").overall.share.value <= 1
-    with pytest.raises(ValueError, match=r"layer 'encoder\.gone' is not a module"):
-        with_layer("encoder.gone")
-    with pytest.raises(ValueError, match=r"layer encoder\.pooler: what the captioner says does not depend on its"):
-        with_layer("encoder.pooler")
+def test_what_is_no_map_is_refused():
+    assert _as_map(torch.zeros(1, 17, 2), 1.0).shape == (1, 2, 4, 4)
+    assert _as_map(torch.zeros(1, 2, 4, 4), 1.0).shape == (1, 2, 4, 4)
     with pytest.raises(ValueError, match=r"shape \(2, 3\) is not a map of the picture"):
-        _as_map(torch.zeros(2, 3), 1.0, None)
+        _as_map(torch.zeros(2, 3), 1.0)
 
 
 def test_a_captioner_that_sees_a_picture_in_pieces_is_occluded():
@@ -231,7 +221,7 @@ def test_regions_follow_the_processor_that_cuts_pictures():
         ({"regions": [np.ones((2, 2), bool)] * 4}, r"regions: that of image row 0 has the shape \(2, 2\)"),
         ({"regions": [np.zeros((SIZE, SIZE), bool)] * 4}, r"none is left: 4 of 4 .* no person is in their regions"),
         ({"captions": ["a dog"] * 4}, "captions: none names the attribute"),
-        ({"layer": "encoder"}, "give method='gradients' with them"),
+        ({"averaged": True}, "give method='gradients' with it"),
         ({"method": "saliency"}, "method 'saliency' is unknown: choose from occlusion, gradients"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Masked copies are whole, made once, the same from one process and from two, and what has none is named."""
+"""Masked copies are whole, made once, and what has none is named."""
 
 from __future__ import annotations
 

@@ -118,7 +118,6 @@ def attribute_images(
     attribute_lexicon: LexiconSource = "gender",
     method: str = "occlusion",
     fill: str = "mean",
-    layer: str | None = None,
     averaged: bool = False,
     batch_size: int = BATCH,
     bootstrap: int = 1000,
@@ -150,8 +149,6 @@ def attribute_images(
             `captionbias.text.load_lexicon`.
         method: `occlusion`, or `gradients`, for which the vision encoder's output must be a map of the picture.
         fill: of occlusion: `mean`, the mean colour of the image, `blur`, or a colour, `#rrggbb`.
-        layer: of gradients: another module of the model, by its name in `model.named_modules()`, whose output is the
-            feature map.
         averaged: of gradients: weight a channel by its mean gradient, as Grad-CAM does.
         bootstrap, seed: of the interval over images.
         overlays: how many pictures to make.
@@ -169,8 +166,8 @@ def attribute_images(
     need_images("torch", "transformers")
     if method not in METHODS:
         raise ValueError(f"method {method!r} is unknown: choose from {', '.join(METHODS)}")
-    if method == "occlusion" and (layer is not None or averaged):
-        raise ValueError("layer and averaged are of maps: give method='gradients' with them")
+    if method == "occlusion" and averaged:
+        raise ValueError("averaged is of maps: give method='gradients' with it")
     check_fill(fill)
     pictures = read_images(images)
     for name, given in (("regions", regions), ("captions", captions)):
@@ -194,7 +191,7 @@ def attribute_images(
         if method == "occlusion":
             parts = occlusion.credits(model, processor, batch_pictures, people, batch, fill)
             return zip(seen, inside, map(_spread, parts, inside), strict=True)
-        cells = class_activation.maps(model, processor, tokenizer, batch_pictures, batch, layer, averaged)
+        cells = class_activation.maps(model, processor, tokenizer, batch_pictures, batch, averaged)
         return zip(seen, inside, map(_enlarged, cells, inside), strict=True)
 
     with evaluating(model):

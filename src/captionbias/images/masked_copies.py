@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from captionbias.arrays import Flags
-from captionbias.attackers.ranks import on_rank_0, share
 from captionbias.attackers.workers import cores
 from captionbias.images.masks import masked
 from captionbias.images.reading import Images
@@ -41,7 +40,6 @@ def write_masked(
     """Write a masked copy of each image to a folder, as ID.jpg: quality 95, colours at full resolution.
 
     A copy that is there is not made again, even if its image or its region has changed since.
-    Several processes of `accelerate launch` share the images out; each must make the same call.
 
     Args:
         images: the images.
@@ -62,7 +60,7 @@ def write_masked(
             raise ValueError(f"image id {image!r} cannot be the name of a file: give images a column of other ids")
     to = Path(folder).expanduser()
     made_with: dict[str, Any] = {"fill": fill, **(settings or {})}
-    on_rank_0(lambda: _prepare(to, made_with))
+    _prepare(to, made_with)
 
     def copy(row: int) -> str | None:
         """None if the copy was there, "" if it is new, or why there is none."""
@@ -79,17 +77,15 @@ def write_masked(
             picture.save(part, **JPEG)
         return ""
 
-    def write(positions: Sequence[int]) -> Generator[tuple[int, str | None], None, None]:
-        with ThreadPoolExecutor(cores()) as threads:
-            for number, outcome in enumerate(threads.map(copy, positions)):
-                if progress:
-                    progress("masking", (number + 1) / len(positions))
-                yield positions[number], outcome
-
-    outcomes = share(images.ids, write)
+    outcomes = []
+    with ThreadPoolExecutor(cores()) as threads:
+        for outcome in threads.map(copy, range(len(images))):
+            outcomes.append(outcome)
+            if progress:
+                progress("masking", len(outcomes) / len(images))
     # The reasons without the way out, which was taken.
     left_out = {key: why.rpartition(": ")[0] for key, why in zip(images.ids, outcomes, strict=True) if why}
-    on_rank_0(lambda: write_json({"settings": made_with, "left_out": left_out}, to / SETTINGS))
+    write_json({"settings": made_with, "left_out": left_out}, to / SETTINGS)
     return Copies(outcomes.count(""), outcomes.count(None), left_out)
 
 

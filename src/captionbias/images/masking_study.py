@@ -58,7 +58,6 @@ def masking_experiment(
     people: Mapping[str, Any],
     *,
     versions: Sequence[str] = tuple(VERSIONS),
-    objects: Sequence[str] | None = None,
     metrics: Sequence[str] = catalogue.REPORTED,
     fill: str = "mean",
     generation: Mapping[str, Any] | None = None,
@@ -76,7 +75,6 @@ def masking_experiment(
         annotations: COCO's, see `captionbias.images.masks.read_regions`.
         people: `references`, `attributes`, `tasks` and columns, as `captionbias.captions.read_captioners` takes them.
         versions: some of `VERSIONS`; the original is always one.
-        objects: the categories to mask as objects; all but "person" when None.
         fill: see `captionbias.images.masks.mask_image`.
         generation: options of `caption`, such as `num_beams`.
         watch: called with what is being done and the share of the captions that are made, in [0, 1].
@@ -97,8 +95,8 @@ def masking_experiment(
         raise ValueError(
             f"{annotations} has a person in none of the {len(all_images):,} images; give their annotations"
         )
-    names = [name for name in dict.fromkeys(read_categories(Path(annotations).expanduser()).values()) if name != PERSON]
-    labels = {PEOPLE: [PERSON], OBJECTS: list(names if objects is None else objects)}
+    names = dict.fromkeys(read_categories(Path(annotations).expanduser()).values())
+    labels = {PEOPLE: [PERSON], OBJECTS: [name for name in names if name != PERSON]}
     original = all_images.select(rows)
     pictures = {ORIGINAL: original}
     for version in [version for version in VERSIONS if version in versions and version != ORIGINAL]:

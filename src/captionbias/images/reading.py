@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 from abc import abstractmethod
 from base64 import b64encode
@@ -134,21 +133,6 @@ def open_image(source: Any, name: str = "image") -> Image:
         image.load()
         pixels, orientation = _rgb(image), _orientation(image)  # now: Pillow has turned a TIFF, and says so
         return pixels if orientation == 1 else Image.fromarray(turned(np.asarray(pixels), orientation))
-
-
-def read_source(source: Any, name: str = "image") -> tuple[Any, str]:
-    """An image's source with its file in memory, for `open_image`, and a digest of what it holds."""
-    content, kind = _located(source), b"file"
-    if isinstance(content, FILES):
-        with _readable(source, name):
-            read = _content(content)
-        source, content = {"bytes": read, "path": str(content)}, read
-    if not isinstance(content, bytes):
-        source = open_image(source, name)
-        content, kind = source.tobytes(), str(source.size).encode()
-    digest = hashlib.blake2b(content, digest_size=16)
-    digest.update(kind)
-    return source, digest.hexdigest()
 
 
 def stored_size(source: Any, name: str = "image") -> tuple[int, int, int]:

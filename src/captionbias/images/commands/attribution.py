@@ -44,9 +44,6 @@ OPTIONS: Options = {
         default="occlusion",
         metavar="<occlusion|gradients>",
     ),
-    "layer": method_option(
-        str | None, "Of gradients: the module whose output is the map.", show_default="the vision encoder"
-    ),
     "averaged": method_option(
         bool, "Of gradients: weight a channel by its mean gradient, as Grad-CAM does.", "--averaged", default=False
     ),
@@ -109,7 +106,7 @@ def attribution(
         write_attributions(shares, output, title=f"Where {Path(model).name} finds the attribute")
         say(f"the page is in {output}")
     elif not page:
-        made_with = {name: values[name] for name in ("fill", "layer", "averaged")}
+        made_with = {name: values[name] for name in ("fill", "averaged")}
         write_result({"model": model, **made_with, **shares.as_dict()}, output)
 
 

@@ -56,7 +56,7 @@ def mask(
     """Write copies of images in which people or objects are masked: by COCO's annotations, or by a detector.
 
     Copies are called like the images' ids, and can be given to caption and to judges as they are. An interrupted run
-    goes on where it stopped; accelerate launch shares the images out among processes.
+    goes on where it stopped.
 
     Example: captionbias mask --images val2014 --annotations instances_val2014.json --output val2014-masked
     """

@@ -25,12 +25,6 @@ MASKED: Options = {
         show_default="all",
         metavar="<version>",
     ),
-    "object": masking_option(
-        list[str] | None,
-        "A category that is masked as an object; repeat it for several.",
-        show_default="all but person",
-        metavar="<category>",
-    ),
     **metric_options("fill"),
 }
 WRITTEN: Options = {
@@ -48,7 +42,6 @@ def masking(
     model: str,
     annotations: Path,
     version: list[str] | None,
-    object: list[str] | None,
     fill: str,
     metrics: list[str] | None,
     output: Path | None,
@@ -75,7 +68,6 @@ def masking(
             annotations,
             files,
             versions=version or list(VERSIONS),
-            objects=object,
             metrics=metrics or catalogue.REPORTED,
             fill=fill,
             generation={**generation, "cache": values["cache"]},
