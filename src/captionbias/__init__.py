@@ -29,7 +29,7 @@ _HOMES = {
     "captionbias.studies.power": "power",
     "captionbias.analysis.sensitivity": "sensitivity",
     "captionbias.analysis.sentences": "by_sentence",
-    "captionbias.studies.resampling": "predicted_effect resampling_weights write_weights",
+    "captionbias.studies.resampling": "predicted_effect resampling_weights",
     "captionbias.report.html": "write_report",
     "captionbias.report.picture": "picture",
     "captionbias.synthetic": "plant",
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from captionbias.studies.power import power as power
     from captionbias.studies.resampling import predicted_effect as predicted_effect
     from captionbias.studies.resampling import resampling_weights as resampling_weights
-    from captionbias.studies.resampling import write_weights as write_weights
     from captionbias.synthetic import plant as plant
     from captionbias.text import Lexicon as Lexicon
     from captionbias.text import load_lexicon as load_lexicon

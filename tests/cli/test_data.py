@@ -11,8 +11,7 @@ from click import unstyle
 from typer.testing import CliRunner
 
 from captionbias.cli.main import app
-from captionbias.datasets.build import DATASETS
-from tests.datasets.conftest import CARDS, artemis, coco, write
+from tests.datasets.conftest import artemis, coco, write
 
 
 @pytest.fixture(autouse=True)
@@ -27,18 +26,6 @@ def invoke(*arguments: Any, status: int = 0) -> tuple[str, str]:
     result = CliRunner().invoke(app, ["data", "build", *map(str, arguments)], env={"COLUMNS": "200"})
     assert result.exit_code == status, result.output
     return unstyle(result.stdout), unstyle(result.stderr)
-
-
-@pytest.mark.parametrize("name", DATASETS)
-def test_the_card_of_a_dataset_is_shown(name: str) -> None:
-    result = CliRunner().invoke(app, ["data", "show", name], env={"COLUMNS": "80"})
-    assert result.exit_code == 0, result.output
-    card = CARDS / name / "README.md"
-    shown = result.stdout
-    assert shown.startswith("# ")
-    assert f"    captionbias data build {name} --from FOLDER --to FOLDER\n" in shown
-    assert "<!--" not in shown
-    assert set(shown.splitlines()) <= set(card.read_text(encoding="utf-8").splitlines())
 
 
 def test_it_prints_rows_and_what_was_left_out(tmp_path: Path) -> None:

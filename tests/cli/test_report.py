@@ -92,7 +92,6 @@ def test_what_cannot_be_written_is_refused_before_any_file_is_read(option, tmp_p
         ("consistency", ["--plot"]),
         ("sensitivity", ["--output"]),
         ("measure lic", ["--output"]),
-        ("weights", ["--output"]),
     ],
 )
 @pytest.mark.parametrize("other_path", ["a link", "a hard link", "another spelling"])
@@ -107,7 +106,6 @@ def test_no_command_overwrites_what_it_reads(command, output, other_path, files,
         named = tmp_path / "link.parquet"
         (named.symlink_to if other_path == "a link" else named.hardlink_to)(people)
     given = {
-        "weights": [people, "--attributes", people],
         "measure lic": ["--predictions", files[1], "--references", people],
     }.get(command, [*files[:4], "--references", people])
     error = refused(*command.split(), *given, *output, named)

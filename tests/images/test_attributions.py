@@ -13,10 +13,11 @@ import pytest
 
 from benchmarks import families
 from captionbias.captions import CaptionBiasWarning
-from captionbias.images.attributions import Named, _View, attribute_images
+from captionbias.images.attributions import Named, _seen, attribute_images
 from captionbias.images.captioning import open_captioner
 from captionbias.images.class_activation import _as_map, _log_probability
 from captionbias.images.occlusion import log_probabilities
+from captionbias.training.captioning import caption_images
 from tests.cli.conftest import ran, refused
 from tests.images.coco_pictures import annotation, write_annotations
 from tests.images.conftest import few_words
@@ -91,7 +92,8 @@ def attributed(where: str, **options):
     """What speaks for the words of a captioner's own captions of other pictures."""
     model, processor, tokenizer = trained(where)
     pictures, persons, captions = planted(60, where, seed=9)
-    found = attribute_images(model, processor, pictures, persons, tokenizer=tokenizer, **options)
+    own = caption_images(model, processor, pictures, tokenizer=tokenizer, distributed=False)
+    found = attribute_images(model, processor, pictures, persons, own, tokenizer=tokenizer, **options)
     assert found.overall.area == pytest.approx(1 - np.mean(persons), abs=0.02)
     made = {credit.image: credit.caption for credit in found.credits}
     assert all(captions[int(image.removeprefix("row "))] == text for image, text in made.items()), "it has learnt"
@@ -170,21 +172,11 @@ def test_a_token_that_always_comes_first_is_no_word_of_the_caption(tiny_encoder_
     assert found == pytest.approx(wanted, abs=1e-4)
 
 
-def test_a_map_of_convolutions_serves_and_another_layer_is_named():
-    model, processor, tokenizer = trained("person")
-    pictures, persons, captions = planted(6, "person", seed=3)
-
-    def with_layer(layer: str | None, **options):
-        given = {"tokenizer": tokenizer, "layer": layer, "method": "gradients", **options}
-        return attribute_images(model, processor, pictures, persons, captions, **given)
-
-    assert 0 <= with_layer("encoder.embeddings.patch_embeddings.projection").overall.share.value <= 1
-    with pytest.raises(ValueError, match=r"layer 'encoder\.gone' is not a module"):
-        with_layer("encoder.gone")
-    with pytest.raises(ValueError, match=r"layer encoder\.pooler: what the captioner says does not depend on its"):
-        with_layer("encoder.pooler")
+def test_what_is_no_map_is_refused():
+    assert _as_map(torch.zeros(1, 17, 2), 1.0).shape == (1, 2, 4, 4)
+    assert _as_map(torch.zeros(1, 2, 4, 4), 1.0).shape == (1, 2, 4, 4)
     with pytest.raises(ValueError, match=r"shape \(2, 3\) is not a map of the picture"):
-        _as_map(torch.zeros(2, 3), 1.0, None)
+        _as_map(torch.zeros(2, 3), 1.0)
 
 
 def test_a_captioner_that_sees_a_picture_in_pieces_is_occluded():
@@ -212,13 +204,14 @@ def test_regions_follow_the_processor_that_cuts_pictures():
     """CLIP's cuts out the middle: a person at the left edge of a wide picture is cut off, and so is not there."""
     from transformers import CLIPImageProcessorPil
 
-    view = _View(CLIPImageProcessorPil(size={"shortest_edge": SIZE}, crop_size={"height": SIZE, "width": SIZE}))
+    processor = CLIPImageProcessorPil(size={"shortest_edge": SIZE}, crop_size={"height": SIZE, "width": SIZE})
     picture = Image.new("RGB", (4 * SIZE, SIZE), (255, 0, 128))
     edge, middle = np.zeros((2, SIZE, 4 * SIZE), bool)
     edge[:, :SIZE], middle[:, 2 * SIZE :] = True, True
-    assert not view.region(edge, picture, "1").any()
-    assert view.region(middle, picture, "1").mean() == pytest.approx(0.5)
-    assert view.picture(picture)[0, 0] == pytest.approx([1, 0, 128 / 255], abs=0.01)
+    assert not _seen(processor, picture, edge, "1")[1].any()
+    seen, inside = _seen(processor, picture, middle, "1")
+    assert inside.mean() == pytest.approx(0.5)
+    assert seen[0, 0] == pytest.approx([1, 0, 128 / 255], abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +221,7 @@ def test_regions_follow_the_processor_that_cuts_pictures():
         ({"regions": [np.ones((2, 2), bool)] * 4}, r"regions: that of image row 0 has the shape \(2, 2\)"),
         ({"regions": [np.zeros((SIZE, SIZE), bool)] * 4}, r"none is left: 4 of 4 .* no person is in their regions"),
         ({"captions": ["a dog"] * 4}, "captions: none names the attribute"),
-        ({"layer": "encoder"}, "give method='gradients' with them"),
+        ({"averaged": True}, "give method='gradients' with it"),
         ({"method": "saliency"}, "method 'saliency' is unknown: choose from occlusion, gradients"),
     ],
 )

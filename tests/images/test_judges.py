@@ -146,18 +146,6 @@ def test_finished_trials_are_kept_under_all_that_determines_them(tmp_path, tiny_
     assert len(list(tmp_path.glob("trial-*"))) == 1 + len(others)
 
 
-def test_a_model_as_it_is_answers_the_same_caption_once(tiny_blip, monkeypatch):
-    asked = []
-    answers = judges.Scorer.answers
-    monkeypatch.setattr(
-        judges.Scorer, "answers", lambda self, texts, rows: asked.extend(rows) or answers(self, texts, rows)
-    )
-    judge = find_judge(str(tiny_blip), question(), as_is=True)
-    judge.fit(trial(seed=0))
-    judge.fit(trial(seed=1))
-    assert len(asked) == 12
-
-
 def test_images_are_made_once_whatever_a_judge_does_with_them(tiny_blip):
     made = []
 

@@ -1,4 +1,4 @@
-"""Masked copies are whole, made once, the same from one process and from two, and what has none is named."""
+"""Masked copies are whole, made once, and what has none is named."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from captionbias.images import masked_copies
 from captionbias.images.masked_copies import JPEG, SETTINGS, write_masked
 from captionbias.images.masks import mask_image, read_regions
 from captionbias.images.reading import Images, read_images
-from tests.images.coco_pictures import HEIGHT, WIDTH, annotation, pixels, write_annotations, write_pictures
+from tests.images.coco_pictures import annotation, pixels, write_annotations, write_pictures
 
 IDS = (7, 9, 42)
 
@@ -51,11 +51,11 @@ def test_copies_that_are_there_are_not_made_again(planted, tmp_path, monkeypatch
     write_masked(images.select([0]), regions.select([0]), to)
     before = (to / "7.jpg").stat().st_mtime_ns
     steps = []
-    copies = write_masked(images, regions, to, batch=1, progress=lambda step, done: steps.append((step, done)))
+    copies = write_masked(images, regions, to, progress=lambda step, done: steps.append((step, done)))
     assert (copies.written, copies.there, list(copies.left_out)) == (1, 1, ["42"])
     assert [round(done, 2) for _, done in steps] == [0.33, 0.67, 1.0]
     assert (to / "7.jpg").stat().st_mtime_ns == before
-    monkeypatch.setattr(masked_copies, "masked_image", None)
+    monkeypatch.setattr(masked_copies, "replacing", None)
     assert write_masked(images.select([0, 1]), regions.select([0, 1]), to).there == 2
 
 
@@ -87,17 +87,3 @@ def test_images_that_cannot_be_read_are_left_out_or_an_error(planted, tmp_path):
         write_masked(images, regions, tmp_path / "to", strict=True)
     images.sources[1].write_bytes(whole)
     assert write_masked(images, regions, tmp_path / "to").written == 1  # one that was mended gets its copy
-
-
-def test_a_detector_sees_only_readable_images_that_have_no_copy(planted, tmp_path):
-    images, _ = planted
-    images.sources[0].write_text("no image")
-    seen = []
-
-    def find(pictures):
-        seen.append(len(pictures))
-        return [np.ones((HEIGHT, WIDTH), bool) for _ in pictures]
-
-    assert write_masked(images, find, tmp_path / "to").written == 2
-    assert write_masked(images, find, tmp_path / "to").there == 2
-    assert seen == [2]

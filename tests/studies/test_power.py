@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from captionbias.captions import check_captions
 from captionbias.metrics import sway
 from captionbias.metrics.person import captioner_and_person
 from captionbias.metrics.verdicts import LESS, MORE, verdict
+from captionbias.statistics.samples import Estimate
 from captionbias.studies.injections import BIASES, describe, inject
-from captionbias.studies.power import SHARES, power
+from captionbias.studies.power import SHARES, Power, Seen, power, power_table
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # people do not name all
@@ -52,3 +55,11 @@ def test_a_share_is_the_smallest_that_was_tried_with_a_verdict(found, people):
 def test_people_are_needed(given, message):
     with pytest.raises(ValueError, match=message):
         power(check_captions(**given, attributes=["male", "female"]))
+
+
+def test_the_terminal_shows_from_which_share_on_a_bias_is_seen():
+    seen = Seen("value follows tasks", "sway_t_to_a", 0.005, 0.16, Estimate(1.04, 0.62, 1.47))
+    unseen = replace(seen, score="sway_t_to_a_lost", share=None, estimate=None)
+    first, second = power_table(Power([seen, unseen], 100, "")).rows
+    assert first[2:] == ["0.5%", "1.0 [0.6, 1.5]"]
+    assert second[2:] == ["not at 16.0%", "-"]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import os
-
 import numpy as np
 import pytest
 
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac
-from captionbias.studies.resampling import in_words, predicted_effect, resampling_weights, write_weights
+from captionbias.studies.resampling import in_words, predicted_effect, resampling_weights
 from captionbias.synthetic import LEAN, TASKS, plant
 
 FAST = {"preset": "fast", "trials": 3, "alignment": "constant", "cache": False, "details": True}
@@ -159,35 +156,3 @@ def test_weights_that_rest_on_a_few_images_warn():
     tasks = [["a"]] * 499 + [[]] + [["a"]] + [[]] * 499
     with pytest.warns(CaptionBiasWarning, match="the 1,000 images count as 8"):
         resampling_weights(attributes, tasks, [ADDS])
-
-
-# The file.
-
-
-def test_csv_and_parquet_hold_the_same(tmp_path):
-    import pyarrow.parquet as pq
-
-    ids, weights = ["a,b", "ü", "3"], np.array([0.1 + 0.2, 1.0, 0.0])
-    write_weights(tmp_path / "w.csv", ids, weights)
-    write_weights(str(tmp_path / "w.parquet"), ids, weights)
-    with (tmp_path / "w.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["image_id"] for row in rows] == ids
-    assert [float(row["weight"]) for row in rows] == weights.tolist()
-    assert pq.read_table(tmp_path / "w.parquet").to_pydict() == {"image_id": ids, "weight": weights.tolist()}
-    assert sorted(os.listdir(tmp_path)) == ["w.csv", "w.parquet"]
-
-
-@pytest.mark.parametrize(
-    ("name", "ids", "weights", "message"),
-    [
-        ("w.txt", ["a"], [1.0], "ends in neither .csv nor .parquet"),
-        ("w.csv", ["a", "b", "a"], [1.0, 1.0, 1.0], r"image_ids\[2\] repeats a: give each image one row"),
-        ("w.csv", ["a", "b"], [1.0], "must all be of the same length|same length"),
-        ("none/w.csv", ["a"], [1.0], "cannot be written"),
-    ],
-)
-def test_bad_files_are_refused(tmp_path, name, ids, weights, message):
-    with pytest.raises(ValueError, match=message):
-        write_weights(tmp_path / name, ids, weights)
-    assert not os.listdir(tmp_path)

@@ -44,11 +44,6 @@ class Built(NamedTuple):
     left_out: Mapping[str, Mapping[str, int]]
 
 
-def original_card(name: str) -> str:
-    """The card of the dataset `name` before it is built: its original files, where they come from, fields and terms."""
-    return _template(name).partition("\n---\n")[2].replace(f"## Contents\n\n{CONTENTS}\n\n", "").strip()
-
-
 def build_dataset(name: str, source: Path | str, to: Path | str, configurations: Sequence[str] | None = None) -> Built:
     """Write the dataset `name` from its original files in the folder `source` to the new or empty folder `to`.
 

@@ -9,14 +9,12 @@ import typer
 
 from captionbias.cli.terminal import complaints, needs, plain_errors, say
 
-NAME = "One of those that captionbias data show lists."
-
 data = typer.Typer(no_args_is_help=True, help="Datasets from the original files of the studies.")
 
 
 @data.command()
 def build(
-    name: Annotated[str, typer.Argument(help=NAME)],
+    name: Annotated[str, typer.Argument(help="Such as coco_caption_bias; docs/datasets.md lists them.")],
     source: Annotated[Path, typer.Option("--from", help="The folder with the original files.")],
     to: Annotated[Path, typer.Option("--to", help="The folder to write, new or empty.")],
     configurations: Annotated[
@@ -26,7 +24,7 @@ def build(
 ) -> None:
     """Write a dataset as Parquet files with its card, ready for load_dataset(FOLDER) and for the Hub.
 
-    Its card lists the original files and where they come from: captionbias data show coco_caption_bias.
+    The card of each dataset lists the original files and where they come from.
 
     Example: captionbias data build coco_caption_bias --from coco --to coco-caption-bias
     """
@@ -45,18 +43,6 @@ def build(
             left_out = reasons(built.left_out[configuration])
             say(f"{configuration}: {rows:,} rows; left out: {left_out}")
         say(f"load_dataset({str(built.folder)!r}, {next(iter(built.rows))!r}) reads it")
-
-
-@data.command()
-def show(name: Annotated[str | None, typer.Argument(help="A dataset.", show_default="all names")] = None) -> None:
-    """Print the card of a dataset: its original files, where they come from, its fields and its terms.
-
-    Example: captionbias data show controlled_verbs
-    """
-    with plain_errors():
-        from captionbias.datasets.build import DATASETS, original_card
-
-        say(original_card(name) if name else "\n".join(DATASETS))
 
 
 def add(app: typer.Typer) -> None:

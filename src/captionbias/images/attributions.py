@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Floats32
-from captionbias.captions.values import is_missing
 from captionbias.images import class_activation, need_images, occlusion
 from captionbias.images.masks import check_fill
 from captionbias.images.reading import read_images
 from captionbias.statistics.intervals import LEVEL, bootstrap_interval, multiplicities
 from captionbias.statistics.samples import Estimate
-from captionbias.text import LexiconSource, find_mentions, load_lexicon, tokenize
-from captionbias.training.captioning import caption_images, evaluating
+from captionbias.text import LexiconSource, load_lexicon
+from captionbias.text.marks import find_marks
+from captionbias.training.captioning import evaluating
 from captionbias.warnings import CaptionBiasWarning
 
 if TYPE_CHECKING:
@@ -111,13 +112,12 @@ def attribute_images(
     processor: Any,
     images: Any,
     regions: Sequence[Flags],
-    captions: Mapping[str, str] | Sequence[str] | None = None,
+    captions: Sequence[str],
     *,
     tokenizer: Any = None,
     attribute_lexicon: LexiconSource = "gender",
     method: str = "occlusion",
     fill: str = "mean",
-    layer: str | None = None,
     averaged: bool = False,
     batch_size: int = BATCH,
     bootstrap: int = 1000,
@@ -143,14 +143,12 @@ def attribute_images(
         images: see `captionbias.images.reading.read_images`.
         regions: of each image the pixels that show the person, `(H, W)`, True inside; from
             `captionbias.images.masks.read_regions`, say.
-        captions: of each image, or by image id; the model's own when None.
+        captions: the model's, of each image; empty where there is none.
         tokenizer: the model's; the processor's when None.
         attribute_lexicon: the words, with their labels, of an attribute or of tasks; see
             `captionbias.text.load_lexicon`.
         method: `occlusion`, or `gradients`, for which the vision encoder's output must be a map of the picture.
         fill: of occlusion: `mean`, the mean colour of the image, `blur`, or a colour, `#rrggbb`.
-        layer: of gradients: another module of the model, by its name in `model.named_modules()`, whose output is the
-            feature map.
         averaged: of gradients: weight a channel by its mean gradient, as Grad-CAM does.
         bootstrap, seed: of the interval over images.
         overlays: how many pictures to make.
@@ -168,36 +166,33 @@ def attribute_images(
     need_images("torch", "transformers")
     if method not in METHODS:
         raise ValueError(f"method {method!r} is unknown: choose from {', '.join(METHODS)}")
-    if method == "occlusion" and (layer is not None or averaged):
-        raise ValueError("layer and averaged are of maps: give method='gradients' with them")
+    if method == "occlusion" and averaged:
+        raise ValueError("averaged is of maps: give method='gradients' with it")
     check_fill(fill)
     pictures = read_images(images)
-    if len(regions) != len(pictures):
-        raise ValueError(
-            f"regions: {len(regions):,} for {len(pictures):,} images; give one for each image, in their order"
-        )
+    for name, given in (("regions", regions), ("captions", captions)):
+        if len(given) != len(pictures):
+            raise ValueError(f"{name}: {len(given):,} for {len(pictures):,} images; give one for each, in their order")
     tokenizer = tokenizer or getattr(processor, "tokenizer", processor)
-    texts = _captions(model, processor, tokenizer, pictures, captions)
-    named = _find_words(texts, tokenizer, attribute_lexicon)
+    named = _find_words(captions, tokenizer, attribute_lexicon)
     if not named:
         raise ValueError(
             "captions: none names the attribute; give captions that do, or the words that they use as attribute_lexicon"
         )
-    view = _View(processor)
     credits: list[Credit] = []
     drawn: dict[int, bytes] = {}
     nobody, silent = set(), set()
 
-    def maps(batch: Sequence[Named]) -> Iterable[tuple[Any, Flags, Floats]]:
-        """The picture of each word, and in the captioner's view of it the person and what speaks for the word."""
+    def maps(batch: Sequence[Named]) -> Iterable[tuple[Floats, Flags, Floats]]:
+        """For each word, as the captioner sees its picture: the picture, the person and what speaks for the word."""
         batch_pictures, people = [pictures[one.image] for one in batch], [regions[one.image] for one in batch]
         names = [pictures.ids[one.image] for one in batch]
-        inside = list(map(view.region, people, batch_pictures, names))
+        seen, inside = zip(*map(partial(_seen, processor), batch_pictures, people, names), strict=True)
         if method == "occlusion":
             parts = occlusion.credits(model, processor, batch_pictures, people, batch, fill)
-            return zip(batch_pictures, inside, map(_spread, parts, inside), strict=True)
-        cells = class_activation.maps(model, processor, tokenizer, batch_pictures, batch, layer, averaged)
-        return zip(batch_pictures, inside, map(_enlarged, cells, inside), strict=True)
+            return zip(seen, inside, map(_spread, parts, inside), strict=True)
+        cells = class_activation.maps(model, processor, tokenizer, batch_pictures, batch, averaged)
+        return zip(seen, inside, map(_enlarged, cells, inside), strict=True)
 
     with evaluating(model):
         for start in range(0, len(named), batch_size):
@@ -209,9 +204,9 @@ def attribute_images(
                     silent.add(one.image)
                 else:
                     if len(drawn) < overlays:
-                        drawn[len(credits)] = _overlay(view.picture(picture), heat, person)
+                        drawn[len(credits)] = _overlay(picture, heat, person)
                     parts = float(heat[person].sum()), float(heat[~person].sum()), float((~person).mean())
-                    credits.append(Credit(pictures.ids[one.image], one.word, one.label, *parts, texts[one.image]))
+                    credits.append(Credit(pictures.ids[one.image], one.word, one.label, *parts, captions[one.image]))
     left_out = {
         "their captions name no attribute": len(pictures) - len({one.image for one in named}),
         "no person is in their regions": len(nobody),
@@ -231,89 +226,41 @@ def attribute_images(
     return ImageAttributions(method, credits, _shares(credits, bootstrap, seed), by_label, len(pictures), notes, drawn)
 
 
-def _captions(
-    model: Any, processor: Any, tokenizer: Any, images: Any, captions: Mapping[str, str] | Sequence[str] | None
-) -> list[str]:
-    """A caption of each image, empty where there is none."""
-    if captions is None:
-        return caption_images(model, processor, images, tokenizer=tokenizer, distributed=False)
-    listed = [captions.get(image) for image in images.ids] if isinstance(captions, Mapping) else list(captions)
-    if len(listed) != len(images):
-        raise ValueError(f"captions: {len(listed):,} for {len(images):,} images; give one for each, in their order")
-    return ["" if is_missing(text) else str(text) for text in listed]
-
-
 def _find_words(texts: Sequence[str], tokenizer: Any, source: LexiconSource) -> list[Named]:
     """Each attribute word that a caption names, and the captioner's tokens of it."""
     if not getattr(tokenizer, "is_fast", False):
         raise ValueError("tokenizer does not say where its tokens are in a text; give the captioner's fast tokenizer")
-    lexicon, tokens = load_lexicon(source), tokenize(texts)
-    mentions, rows, named = find_mentions(tokens, lexicon), tokens.rows, []
-    for start, length, label in zip(mentions.starts, mentions.lengths, mentions.labels, strict=True):
-        if label < 0:  # masked in captions, but of no value
-            continue
-        image = int(rows[start])
-        words = [tokens.words[number] for number in tokens.ids[tokens.offsets[image] : start + length]]
-        first, last = _span(texts[image].lower(), words, int(length))
-        cut = tokenizer(texts[image], add_special_tokens=False, return_offsets_mapping=True)
-        places = [place for place, (begin, end) in enumerate(cut["offset_mapping"]) if begin < last and end > first]
-        if places:
-            word = texts[image][first:last].lower()
-            named.append(Named(image, word, lexicon.labels[label], cut["input_ids"], places))
+    named = []
+    for image, marks in enumerate(find_marks(texts, load_lexicon(source))):
+        for first, last, label in marks:
+            cut = tokenizer(texts[image], add_special_tokens=False, return_offsets_mapping=True)
+            places = [place for place, (begin, end) in enumerate(cut["offset_mapping"]) if begin < last and end > first]
+            if places and label is not None:  # else it is masked in captions, but of no value
+                named.append(Named(image, texts[image][first:last].lower(), label, cut["input_ids"], places))
     return named
 
 
-def _span(text: str, words: Sequence[str], length: int) -> tuple[int, int]:
-    """Where the last `length` of a text's first words begin and end in it."""
-    first = last = 0
-    for number, word in enumerate(words):
-        begin = max(text.find(word, last), last)
-        first = begin if number == len(words) - length else first
-        last = begin + len(word)
-    return first, last
+def _seen(processor: Any, image: Any, region: Array, name: str) -> tuple[Floats, Flags]:
+    """A picture, `(height, width, 3)` in [0, 1], and a region of it, cut and scaled as the captioner sees them.
 
+    What its processor makes of black and of white says what it does to colours. One that cuts a picture in pieces
+    leaves it as it is.
+    """
+    from PIL import Image
 
-# The picture as the captioner sees it
-
-
-class _View:
-    """The processor's geometry: what it makes of black and of white says what it does to colours."""
-
-    def __init__(self, processor: Any) -> None:
-        self.processor = processor
-        self.levels: dict[tuple[int, int], tuple[Floats, Floats]] = {}
-
-    def picture(self, image: Any) -> Floats:
-        """A picture, `(H, W, 3)` in [0, 1], cut and scaled as the captioner sees it."""
-        from PIL import Image
-
-        if image.size not in self.levels:
-            black, white = (self._pixels(Image.new("RGB", image.size, colour)) for colour in ("black", "white"))
-            self.levels = {image.size: (black, white)}  # of the last size alone
-        black, white = self.levels[image.size]
-        spread = np.where(white == black, 1, white - black)  # padding has one colour
-        seen: Floats = ((self._pixels(image) - black) / spread).clip(0, 1)
-        return seen
-
-    def region(self, region: Array, image: Any, name: str) -> Flags:
-        """A region of the image, `(H, W)`, in the captioner's view."""
-        from PIL import Image
-
-        if region.shape != (image.height, image.width):
-            raise ValueError(
-                f"regions: that of image {name} has the shape {region.shape}, and the image "
-                f"{(image.height, image.width)}; give one of the image's height and width"
-            )
-        drawn = Image.fromarray(np.where(region, 255, 0).astype(np.uint8)).convert("RGB")
-        inside: Flags = self.picture(drawn).mean(axis=2) > 0.5
-        return inside
-
-    def _pixels(self, image: Any) -> Floats:
-        """Numbers `(H, W, 3)`; of the image itself where the captioner sees it in pieces."""
-        pixels = self.processor(images=[image], return_tensors="pt").get("pixel_values")
-        if getattr(pixels, "shape", ())[:2] != (1, 3) or pixels.ndim != 4:
-            return np.asarray(image, np.float64) / 255
-        return np.moveaxis(pixels[0].double().numpy(), 0, 2)
+    if region.shape != (image.height, image.width):
+        raise ValueError(
+            f"regions: that of image {name} has the shape {region.shape}, and the image "
+            f"{(image.height, image.width)}; give one of the image's height and width"
+        )
+    drawn = Image.fromarray(np.where(region, 255, 0).astype(np.uint8)).convert("RGB")
+    plain = [Image.new("RGB", image.size, colour) for colour in ("black", "white")]
+    pixels = processor(images=[image, drawn, *plain], return_tensors="pt").get("pixel_values")
+    if getattr(pixels, "shape", ())[:2] != (4, 3) or pixels.ndim != 4:
+        return np.asarray(image, np.float64) / 255, np.asarray(region, bool)
+    picture, inside, black, white = np.moveaxis(pixels.double().numpy(), 1, 3)
+    spread = np.where(white == black, 1, white - black)  # padding has one colour
+    return ((picture - black) / spread).clip(0, 1), ((inside - black) / spread).mean(axis=2) > 0.5
 
 
 def _spread(credits: Floats, person: Flags) -> Floats:

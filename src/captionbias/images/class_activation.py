@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from captionbias.images.attributions import Named
 
 MOST_EXTRA = 8  # tokens that stand for no patch: of the class, registers
-OTHER = "give another as layer, a name in model.named_modules(), or take method='occlusion', which needs no map"
+OTHER = "take method='occlusion', which needs no map"
 
 
 def maps(
@@ -31,12 +31,11 @@ def maps(
     tokenizer: Any,
     images: Sequence[Any],
     batch: Sequence[Named],
-    layer: str | None,
     averaged: bool,
 ) -> list[Floats32]:
     """The map of each word, `(height, width)` in cells of the feature map, nothing in it below 0.
 
-    `images`: a picture for each word. `layer`, `averaged`: as `attribute_images` takes them.
+    `images`: a picture for each word. `averaged`: as `attribute_images` takes it.
     """
     import torch
 
@@ -48,7 +47,7 @@ def maps(
         raise ValueError(f"method: gradients need a captioner that sees a picture whole, not in pieces; {OTHER}")
     inputs["pixel_values"].requires_grad_(True)
     states: list[Tensor] = []
-    hook = _feature_layer(model, layer).register_forward_hook(lambda _, __, output: states.append(_states(output)))
+    hook = _vision_encoder(model).register_forward_hook(lambda _, __, output: states.append(_states(output)))
     try:
         with torch.enable_grad():
             try:
@@ -59,28 +58,21 @@ def maps(
     finally:
         hook.remove()
     if gradient is None:
-        raise ValueError(f"layer {layer}: what the captioner says does not depend on its output; {OTHER}")
+        raise ValueError(f"method: what the captioner says does not depend on its vision encoder; {OTHER}")
     height, width = inputs["pixel_values"].shape[-2:]
-    cells, weight = (_as_map(values.detach().float(), height / width, layer) for values in (states[-1], gradient))
+    cells, weight = (_as_map(values.detach().float(), height / width) for values in (states[-1], gradient))
     weight = weight.mean(dim=(2, 3), keepdim=True) if averaged else weight
     maps = (weight * cells).sum(dim=1).clamp(min=0)
     return [np.asarray(one, np.float32) for one in maps.cpu().numpy()]
 
 
-def _feature_layer(model: Any, layer: str | None) -> nn.Module:
-    """The module of that name; else the vision encoder."""
+def _vision_encoder(model: Any) -> nn.Module:
     from transformers import PreTrainedModel
 
-    modules = dict(model.named_modules())
-    if layer is not None:
-        if layer not in modules:
-            raise ValueError(f"layer {layer!r} is not a module of the model; {OTHER}")
-        module: nn.Module = modules[layer]
-        return module
-    for name, module in modules.items():
+    for name, module in model.named_modules():
         if name and isinstance(module, PreTrainedModel) and module.main_input_name == "pixel_values":
             return module
-    raise ValueError(f"layer is missing: the model has no vision encoder of its own; {OTHER}")
+    raise ValueError(f"method: the model has no vision encoder of its own; {OTHER}")
 
 
 def _states(output: Any) -> Tensor:
@@ -119,7 +111,7 @@ def _first_token(model: Any) -> int:
     return int(language.bos_token_id if first is None else first)
 
 
-def _as_map(values: Tensor, shape: float, layer: str | None) -> Tensor:
+def _as_map(values: Tensor, shape: float) -> Tensor:
     """`(batch, channels, height, width)` of a feature map, or of patches `(batch, tokens, channels)`.
 
     `shape`: the picture's height over its width. Tokens of no patch come first.
@@ -132,4 +124,6 @@ def _as_map(values: Tensor, shape: float, layer: str | None) -> Tensor:
         width = round(height / shape)
         if height * width == tokens - extra:
             return values[:, extra:].transpose(1, 2).reshape(len(values), -1, height, width)
-    raise ValueError(f"layer {layer}: its output of shape {tuple(values.shape)} is not a map of the picture; {OTHER}")
+    raise ValueError(
+        f"method: the vision encoder's output of shape {tuple(values.shape)} is not a map of the picture; {OTHER}"
+    )

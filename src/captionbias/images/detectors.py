@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any, cast
 
 import numpy as np
 
+from captionbias.arrays import Flags
 from captionbias.attackers.pretrained.models import PROCESSORS, find_model
 from captionbias.attackers.ranks import device
 from captionbias.images import need_images
-from captionbias.images.masks import Regions, Thing, check_labels, read_form
-from captionbias.images.reading import Images
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
+from captionbias.images.masks import Thing, check_labels, read_form, region_of
+from captionbias.images.reading import Images, Made
 
 TASKS = {"ForObjectDetection": "object-detection", "Segmentation": "image-segmentation"}
 
 
-def load_detector(
-    model: str, labels: Sequence[str] = ("person",), *, form: str = "segment", threshold: float = 0.5, batch: int = 16
-) -> Callable[[Sequence[Image]], Regions]:
-    """A function that gives the regions of the things with these labels in upright RGB images."""
+def detect_regions(
+    model: str, images: Images, labels: Sequence[str] = ("person",), *, form: str = "segment", threshold: float = 0.5
+) -> Made[Flags]:
+    """The regions `(H, W)` of the things with these labels, looked for in each image when its region is asked for."""
     need_images("pycocotools", "transformers")
     import transformers
 
@@ -44,17 +43,16 @@ def load_detector(
     check_labels(labels, configuration.id2label.values(), f"detector {model!r}")
     if task == "object-detection" and chosen.shape == "segment":
         raise ValueError(f"detector {model!r} finds boxes, not segments: mask boxes (form box), or give another model")
-    one_size = {"height", "width"} <= dict(getattr(processor, "size", None) or {}).keys()
+    one_at_a_time = Lock()
 
-    def detect(pictures: Sequence[Image]) -> Regions:
-        with silenced():  # one by one unless all get one size: so none is padded, and no answer depends on the others
-            answers = pipe(list(pictures), batch_size=batch if one_size else 1, threshold=threshold)
-        things = [[_thing(one) for one in answer if one["label"] in labels] for answer in answers]
-        sizes = [(picture.height, picture.width) for picture in pictures]
-        images = Images(tuple(f"row {row}" for row in range(len(pictures))), pictures)
-        return Regions(images, things, sizes, chosen, "the detector", upright=True)
+    def find(position: int) -> Flags:
+        picture = images[position]
+        with one_at_a_time, silenced():
+            answer = pipe(picture, threshold=threshold)
+        things = [_thing(one) for one in answer if one["label"] in labels]
+        return region_of(things, chosen, (picture.height, picture.width))
 
-    return detect
+    return Made(find, len(images))
 
 
 def _thing(answer: dict[str, Any]) -> Thing:

@@ -13,8 +13,7 @@ import numpy as np
 from captionbias.analysis.compare import Comparison, measure_together
 from captionbias.captions import CaptionBiasWarning, on_the_same_images, read_captioners
 from captionbias.datasets.coco_files import PERSON, read_categories
-from captionbias.images.attributions import ImageAttributions, attribute_images
-from captionbias.images.captioning import caption, open_captioner
+from captionbias.images.captioning import caption
 from captionbias.images.masks import check_fill, masked, read_regions
 from captionbias.images.reading import read_images
 from captionbias.metrics import catalogue, find_metric
@@ -30,7 +29,6 @@ VERSIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "objects": ((OBJECTS,), "segment"),
     "person and objects": ((PEOPLE, OBJECTS), "segment"),
 }
-ASKED = ("prompt", "template_arguments", "dtype", "device_map", "revision")  # of `caption`, and of `open_captioner`
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,19 +38,16 @@ class MaskingStudy:
     Attributes:
         captions: the caption of each image by its id, for each version.
         comparisons: the versions by each metric, and how each differs from the original.
-        attributions: how much of what makes it name the attribute is outside the person, if that was asked for.
     """
 
     captions: dict[str, dict[str, str]]
     comparisons: dict[str, Comparison]
-    attributions: dict[str, ImageAttributions]
 
     def as_dict(self) -> dict[str, Any]:
         """For a file: everything that was measured."""
         return {
-            **vars(self),
+            "captions": self.captions,
             "comparisons": {metric: comparison.as_dict() for metric, comparison in self.comparisons.items()},
-            "attributions": {version: shares.as_dict() for version, shares in self.attributions.items()},
         }
 
 
@@ -63,10 +58,8 @@ def masking_experiment(
     people: Mapping[str, Any],
     *,
     versions: Sequence[str] = tuple(VERSIONS),
-    objects: Sequence[str] | None = None,
     metrics: Sequence[str] = catalogue.REPORTED,
     fill: str = "mean",
-    attributions: bool = False,
     generation: Mapping[str, Any] | None = None,
     watch: Watch | None = None,
     **options: Any,
@@ -82,9 +75,7 @@ def masking_experiment(
         annotations: COCO's, see `captionbias.images.masks.read_regions`.
         people: `references`, `attributes`, `tasks` and columns, as `captionbias.captions.read_captioners` takes them.
         versions: some of `VERSIONS`; the original is always one.
-        objects: the categories to mask as objects; all but "person" when None.
         fill: see `captionbias.images.masks.mask_image`.
-        attributions: also how much of what makes the captioner name the attribute lies outside the person.
         generation: options of `caption`, such as `num_beams`.
         watch: called with what is being done and the share of the captions that are made, in [0, 1].
         options: of the metrics, each of which takes those that it knows, such as `preset`, `trials`, `seed`.
@@ -99,41 +90,28 @@ def masking_experiment(
         raise ValueError(f"versions: {unknown[0]!r} is unknown; choose from {', '.join(VERSIONS)}")
     check_fill(fill)
     all_images = read_images(images)
-    people_regions = read_regions(annotations, all_images)
-    rows = np.flatnonzero(people_regions.found)
+    rows = np.flatnonzero(read_regions(annotations, all_images).found)
     if not len(rows):
         raise ValueError(
             f"{annotations} has a person in none of the {len(all_images):,} images; give their annotations"
         )
-    names = [name for name in dict.fromkeys(read_categories(Path(annotations).expanduser()).values()) if name != PERSON]
-    labels = {PEOPLE: [PERSON], OBJECTS: list(names if objects is None else objects)}
-    original, people_regions = all_images.select(rows), people_regions.select(rows)
+    names = dict.fromkeys(read_categories(Path(annotations).expanduser()).values())
+    labels = {PEOPLE: [PERSON], OBJECTS: [name for name in names if name != PERSON]}
+    original = all_images.select(rows)
     pictures = {ORIGINAL: original}
     for version in [version for version in VERSIONS if version in versions and version != ORIGINAL]:
         kinds, form = VERSIONS[version]
         regions = read_regions(annotations, original, [label for kind in kinds for label in labels[kind]], form)
         pictures[version] = masked(original, regions, fill, strict=False)
     captions: dict[str, dict[str, str]] = {}
-    generation = generation or {}
 
     def overall(step: str, done: float) -> None:
         if watch:
             watch(f"{step}: {version}", (len(captions) + done) / len(pictures))
 
     for version, version_pictures in pictures.items():
-        captions[version] = caption(model, version_pictures, watch=overall if watch else None, **generation)
-    comparisons = _comparisons(captions, people, metrics, options)
-    shares: dict[str, ImageAttributions] = {}
-    if attributions:
-        loading = {name: value for name, value in generation.items() if name in ASKED}
-        captioner, processor, tokenizer = open_captioner(model, **loading)
-        for version, version_pictures in pictures.items():
-            given = captioner, processor, version_pictures, people_regions, captions[version]
-            try:
-                shares[version] = attribute_images(*given, tokenizer=tokenizer, fill=fill)
-            except ValueError as error:  # with the person masked no caption may name the attribute
-                warnings.warn(f"{version}: no attribution ({error})", CaptionBiasWarning, stacklevel=2)
-    return MaskingStudy(captions, comparisons, shares)
+        captions[version] = caption(model, version_pictures, watch=overall if watch else None, **(generation or {}))
+    return MaskingStudy(captions, _comparisons(captions, people, metrics, options))
 
 
 def _comparisons(

@@ -56,7 +56,7 @@ class Regions(Lazy[Flags]):
     thing. A ValueError for an image that nothing is known about, or of another size.
 
     `things`: what is in each image; None where nothing is known. `sizes`: the `(H, W)` in pixels that they refer to.
-    `source`: where they come from, for messages. `upright`: found in upright images, not in images as stored.
+    `source`: where they come from, for messages.
     """
 
     images: Images
@@ -64,7 +64,6 @@ class Regions(Lazy[Flags]):
     sizes: Sequence[tuple[int, int]]
     form: Form
     source: str
-    upright: bool = False
 
     def __len__(self) -> int:
         return len(self.images)
@@ -73,11 +72,7 @@ class Regions(Lazy[Flags]):
         things = self.things[position]
         if things is None:
             raise ValueError(f"image {self.images.ids[position]} is not in {self.source}: leave it out")
-        (height, width), orientation = self._frame(position)
-        region = turned(np.zeros((height, width), bool), orientation)
-        for thing in things:
-            region |= _part(turned(_pixels(thing, self.form.shape, height, width), orientation), self.form)
-        return region
+        return region_of(things, self.form, self.sizes[position], self._orientation(position))
 
     @property
     def found(self) -> Flags:
@@ -90,21 +85,27 @@ class Regions(Lazy[Flags]):
         things, sizes = selected(self.things, positions), selected(self.sizes, positions)
         return replace(self, images=self.images.select(positions), things=things, sizes=sizes)
 
-    def _frame(self, position: int) -> tuple[tuple[int, int], int]:
-        """The `(H, W)` that the things of an image refer to, and how they are turned to be upright."""
+    def _orientation(self, position: int) -> int:
+        """How the things of an image are turned to be upright."""
         size, name = self.sizes[position], f"image {self.images.ids[position]}"
-        if self.upright:
-            return size, 1
         height, width, orientation = stored_size(self.images.sources[position], name)
         # COCO's annotators saw images as stored. Where only the upright image has the size, they saw that one.
         if size == (height, width):
-            return size, orientation
+            return orientation
         if orientation >= 5 and size == (width, height):
-            return size, 1
+            return 1
         raise ValueError(
             f"{name} has {width:,} x {height:,} pixels, but {self.source} is about one of {size[1]:,} x {size[0]:,}: "
             "give the images that were annotated, not copies of another size"
         )
+
+
+def region_of(things: Iterable[Thing], form: Form, size: tuple[int, int], orientation: int = 1) -> Flags:
+    """The pixels of things in an image of this size, `(H, W)`, turned by an EXIF orientation."""
+    region = turned(np.zeros(size, bool), orientation)
+    for thing in things:
+        region |= _part(turned(_pixels(thing, form.shape, *size), orientation), form)
+    return region
 
 
 def _pixels(thing: Thing, shape: str, height: int, width: int) -> Flags:
@@ -259,13 +260,6 @@ def mask_image(image: Image, region: Flags, fill: str = "mean", name: str = "ima
     return filled
 
 
-def masked_image(image: Image, region: Flags, fill: str, name: str) -> Image:
-    """As `mask_image`, but a region without pixels is a ValueError: the image would pass for a masked one."""
-    if not region.any():
-        raise ValueError(f"{name} has nothing to mask: leave it out")
-    return mask_image(image, region, fill, name)
-
-
 def masked(images: Images, regions: Sequence[Flags], fill: str = "mean", *, strict: bool = True) -> Images:
     """The images with their regions filled, each masked when it is asked for and not kept.
 
@@ -286,9 +280,11 @@ def masked(images: Images, regions: Sequence[Flags], fill: str = "mean", *, stri
     check_fill(fill)
     if len(regions) != len(images):
         raise ValueError(f"regions has length {len(regions):,}, images {len(images):,}: give one region for each image")
-    mask = masked_image if strict else mask_image
 
     def make(position: int) -> Image:
-        return mask(images[position], regions[position], fill, f"image {images.ids[position]}")
+        image, region, name = images[position], regions[position], f"image {images.ids[position]}"
+        if strict and not region.any():  # the image would pass for a masked one
+            raise ValueError(f"{name} has nothing to mask: leave it out")
+        return mask_image(image, region, fill, name)
 
     return Images(images.ids, Made(make, len(images)))

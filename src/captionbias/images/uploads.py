@@ -8,7 +8,7 @@ from typing import Any
 
 from captionbias.arrays import Array
 from captionbias.captions import Captions, check_captions
-from captionbias.images.masks import first_of, masked_image, read_regions
+from captionbias.images.masks import first_of, masked, read_regions
 from captionbias.images.reading import Images, Made, coco_name
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif", ".jp2")
@@ -27,9 +27,10 @@ def prepare(
     from captionbias.images.judges import shrunk, small_side
 
     images, names, left_out = _images(files)
-    regions, notes = None, []
+    prepared, notes = Images(tuple(names), images.sources), []
     if annotations and images.ids:
         regions = read_regions(annotations, images)
+        prepared = masked(prepared, regions)
         notes.append(f"persons are masked by {regions.source}: their segments, in the mean colour of the rest")
     ids: list[str] = []
     previews: list[tuple[str, str]] = []
@@ -37,14 +38,12 @@ def prepare(
     with (folder / pixels).open("wb") as file:
         for row, (image_id, name) in enumerate(zip(images.ids, names, strict=True)):
             try:
-                before = after = images[row]
-                if regions is not None:
-                    after = masked_image(before, regions[row], "mean", f"image {name}")
+                after = prepared[row]
             except ValueError as error:
                 left_out.append(str(error))
                 continue
             if len(ids) < PREVIEWS:
-                stages = {name: after} if regions is None else {f"{name}, before": before, f"{name}, masked": after}
+                stages = {f"{name}, before": images[row], f"{name}, masked": after} if notes else {name: after}
                 previews += [
                     _preview(image, folder, len(previews) + at, stage)
                     for at, (stage, image) in enumerate(stages.items())

@@ -97,8 +97,8 @@ def intersection_tables(found: Mapping[str, Measurement], cells: Mapping[tuple[s
     yield Grid("Each attribute alone, and crossed [95% interval]", columns("", "score", "verdict"), rows, ALONE)
 
 
-def attribution_table(found: ImageAttributions, of: str = "") -> Grid:
-    """What share of what speaks for the words is outside the person, by label; `of`: which images."""
+def attribution_table(found: ImageAttributions) -> Grid:
+    """What share of what speaks for the words is outside the person, by label."""
     occluded = found.method == "occlusion"
     meaning = "Area: of the pictures, outside the person; what the share would be if every place counted alike."
     if occluded:
@@ -110,7 +110,7 @@ def attribution_table(found: ImageAttributions, of: str = "") -> Grid:
         for label, part in (*found.by_label.items(), ("all", found.overall))
     ]
     return Grid(
-        f"Attribution outside the person{f', {of}' if of else ''} [95% interval]",
+        "Attribution outside the person [95% interval]",
         columns("", "share", "area", *["gain"] * occluded, "words"),
         [*rows[:-1], RULE, rows[-1]],
         meaning,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,10 @@ from captionbias.arrays import Floats
 from captionbias.attackers.registry import find_attacker
 from captionbias.captions import Captions, check_captions
 from captionbias.metrics import Measurement, catalogue, find_metric
+from captionbias.metrics.verdicts import NOTHING
 from captionbias.progress import Watch
+from captionbias.report.grid import Cell, Grid, columns
+from captionbias.report.wording import fixed
 from captionbias.statistics.intervals import coefficient_of_variation, conflict_score, ranking_consistency
 
 
@@ -130,3 +133,37 @@ def consistency(
         if catalogue.SCORES[key].direction in (None, *directions)
     }
     return Study(list(captioners), list(named), scores, measurements)
+
+
+def consistency_tables(study: Study) -> Iterator[Grid]:
+    """For each score the captioners by encoders, each encoder's ranking in parentheses; then how far encoders agree."""
+    agreement = study.consistency()
+    for key, values in study.scores.items():
+        ranks = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0, kind="stable") + 1
+        digits, variations = catalogue.SCORES[key].digits, agreement[key]["coefficient_of_variation"]
+        rows: list[list[Cell]] = [
+            [
+                captioner,
+                *(_defined(value, f"{fixed(value, digits)} ({rank})") for value, rank in zip(*of_row, strict=True)),
+                _defined(variations[captioner], "{:.2f}"),
+            ]
+            for captioner, *of_row in zip(study.captioners, values.tolist(), ranks.tolist(), strict=True)
+        ]
+        yield Grid(
+            catalogue.label(key), columns("captioner", *study.encoders, "variation"), rows, "(rank, 1: least bias)"
+        )
+    forms = {"mean_coefficient_of_variation": "{:.2f}", "conflict_score": "{:.0%}", "ranking_consistency": "{:.2f}"}
+    yield Grid(
+        "Do encoders agree?",
+        columns("score", "coefficient of\nvariation", "conflicts", "correlation"),
+        [
+            [catalogue.label(key), *(_defined(found[part], form) for part, form in forms.items())]
+            for key, found in agreement.items()
+        ],
+        "Coefficient of variation: the spread over encoders relative to the mean, averaged over captioners. "
+        "Conflicts: how often two encoders disagree on the side of 0. Correlation: Pearson's, of two encoders' scores.",
+    )
+
+
+def _defined(value: float, form: str) -> str:
+    return NOTHING if math.isnan(value) else form.format(value)

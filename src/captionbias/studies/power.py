@@ -8,11 +8,13 @@ from functools import cache
 from typing import Any
 
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics import sway
+from captionbias.metrics import catalogue, sway
 from captionbias.metrics.measurement import Measurement
 from captionbias.metrics.person import captioner_and_person
 from captionbias.metrics.verdicts import LESS, MORE, verdict
 from captionbias.progress import Watch
+from captionbias.report.grid import Cell, Grid, columns
+from captionbias.report.wording import fixed, interval
 from captionbias.statistics.samples import Estimate
 from captionbias.studies.injections import BIASES, describe, inject
 from captionbias.text import LexiconSource
@@ -142,3 +144,23 @@ def _person(captions: Captions, seed: int) -> Captions:
             "more of them"
         )
     return pair[1]
+
+
+def power_table(found: Power) -> Grid:
+    """For a terminal: from which share of captions on each bias is seen, and what is read there."""
+    rows: list[list[Cell]] = []
+    for one in found.seen:
+        score = catalogue.SCORES[one.score]
+        seen = f"not at {_percent(one.possible)}" if one.share is None else _percent(one.share)
+        rows.append([one.bias, score.label, seen, interval(one.estimate, score.digits)])
+    return Grid(
+        "What would sway have seen on these images? [95% interval]",
+        columns("put into people's captions", "score", "seen from", "reads there"),
+        rows,
+        "One human caption of each image stands in the captioner's place and is changed. Seen from: the "
+        "smallest share of captions changed, of those tried, that gets a verdict. Not at: as many as can be changed.",
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{fixed(100 * share, 1)}%"

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import CaptionBiasWarning, Labels, check_labels
-from captionbias.captions.values import as_list, image_keys
-from captionbias.io.files import check_ending, replacing
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.protocol import whole_number
 from captionbias.report.wording import FORMS, pair_name
@@ -60,22 +57,16 @@ def _how_much(row: Mapping[str, Any]) -> str:
     return f"adds {', '.join(parts)}" if parts else ""
 
 
-def added(row: Mapping[str, Any]) -> tuple[str, float] | None:
-    """What a row adds to the net score, and the key of that; to the matched score without net, else to the
-    published.
-    """
-    return next(((key, row[key]) for key in FORMS if row.get(key) is not None), None)
-
-
 def adding(rows: Sequence[Mapping[str, Any]], unclear: bool = False) -> list[Mapping[str, Any]]:
-    """The rows that add to the score, by `added`, and name both an attribute value and a task.
+    """The rows that name both an attribute value and a task, and add to the net score: to the matched score without
+    net, else to the published.
 
     Only those whose interval lies above 0, unless `unclear`.
     """
 
     def adds(row: Mapping[str, Any]) -> bool:
-        key, value = added(row) or ("", 0.0)
-        return value > 0 and (unclear or row.get(f"{key}_ci_low", 0.0) > 0)
+        key = next((key for key in FORMS if row.get(key) is not None), None)
+        return key is not None and row[key] > 0 and (unclear or row.get(f"{key}_ci_low", 0.0) > 0)
 
     return [row for row in rows if None not in (row["attribute"], row["task"]) and adds(row)]
 
@@ -160,40 +151,6 @@ def predicted_effect(attributes: Any, tasks: Any, weights: Any) -> list[dict[str
     return sorted(rows, key=lambda row: -abs(row["before"] - 1))
 
 
-def write_weights(path: str | Path, image_ids: Any, weights: Any) -> None:
-    """Write `image_id,weight` as CSV or Parquet, by the ending of the name, whole or not at all.
-
-    Args:
-        path: ends in `.csv` or `.parquet`; a file there is replaced.
-        image_ids: `n` strings or numbers, all different.
-        weights: `n` weights, none below 0.
-
-    Raises:
-        ValueError: another ending, ids and weights that do not go together, or a file that cannot be written.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_weights(Path(folder) / "weights.csv", [7, 9], [0.5, 1.5])
-    ...     print((Path(folder) / "weights.csv").read_text(), end="")
-    image_id,weight
-    7,0.5
-    9,1.5
-    """
-    import pandas as pd
-
-    path = Path(path)
-    check_ending(path, ".csv", ".parquet")
-    ids = image_keys("image_ids", as_list("image_ids", image_ids))
-    table = pd.DataFrame({"image_id": ids, "weight": weights})
-    for row in np.flatnonzero(table["image_id"].duplicated())[:1]:
-        raise ValueError(f"image_ids[{row}] repeats {ids[row]}: give each image one row")
-    with replacing(path) as part:
-        if path.suffix.lower() == ".csv":
-            table.to_csv(part, index=False, lineterminator="\n", encoding="utf-8")
-        else:
-            table.to_parquet(part, index=False)
-
-
 def _checked(attributes: Any, tasks: Any) -> tuple[Labels, Labels]:
     attribute, task = check_labels("attributes", attributes), check_labels("tasks", tasks)
     if len(attribute) != len(task):
@@ -209,7 +166,7 @@ def _checked(attributes: Any, tasks: Any) -> tuple[Labels, Labels]:
 
 
 def _chosen_tasks(rows: Sequence[Mapping[str, Any]], top: int, unclear: bool, tasks: Labels) -> Integers:
-    """The columns of the tasks of the first `top` rows that add, by `added`."""
+    """The columns of the tasks of the first `top` rows that add, by `adding`."""
     chosen = [row["task"] for row in adding(rows, unclear)[: whole_number("top", top, least=1)]]
     if not chosen:
         also = "" if unclear else "; unclear=True takes pairs whose interval holds 0 as well"

@@ -44,9 +44,6 @@ OPTIONS: Options = {
         default="occlusion",
         metavar="<occlusion|gradients>",
     ),
-    "layer": method_option(
-        str | None, "Of gradients: the module whose output is the map.", show_default="the vision encoder"
-    ),
     "averaged": method_option(
         bool, "Of gradients: weight a channel by its mean gradient, as Grad-CAM does.", "--averaged", default=False
     ),
@@ -96,7 +93,7 @@ def attribution(
         processor,
         images,
         regions,
-        texts,
+        [texts.get(image, "") for image in images.ids],
         tokenizer=tokenizer,
         attribute_lexicon=attribute,
         overlays=overlays if page else 0,
@@ -109,13 +106,14 @@ def attribution(
         write_attributions(shares, output, title=f"Where {Path(model).name} finds the attribute")
         say(f"the page is in {output}")
     elif not page:
-        made_with = {name: values[name] for name in ("fill", "layer", "averaged")}
+        made_with = {name: values[name] for name in ("fill", "averaged")}
         write_result({"model": model, **made_with, **shares.as_dict()}, output)
 
 
 def _read_captions(path: Path) -> dict[str, str]:
     from captionbias.captions.tables import table_from_file
-    from captionbias.captions.values import image_keys
+    from captionbias.captions.values import image_keys, is_missing
 
     table = table_from_file(path)
-    return dict(zip(image_keys(f"{path}: image_id", table.column("image_id")), table.column("caption"), strict=True))
+    captions = ["" if is_missing(text) else str(text) for text in table.column("caption")]
+    return dict(zip(image_keys(f"{path}: image_id", table.column("image_id")), captions, strict=True))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
+from captionbias.arrays import Flags
 from captionbias.cli.options import INPUT, Options, metric_options, option
 from captionbias.cli.terminal import console, note, say, steps
 from captionbias.images.commands.caption import IMAGES, result, take_images
@@ -27,7 +29,6 @@ OPTIONS: Options = {
     ),
     **metric_options("form", "fill"),
     "threshold": masking_option(float, "The detector's least score, 0 to 1.", default=0.5, min=0, max=1),
-    "batch_size": masking_option(int, "Images a batch, on each process.", default=16, min=1),
     "strict": masking_option(
         bool,
         "An image that cannot be read or has nothing to mask is an error, and not left out.",
@@ -49,35 +50,34 @@ def mask(
     label: list[str],
     form: str,
     threshold: float,
-    batch_size: int,
     output: Path,
     **values: Any,
 ) -> None:
     """Write copies of images in which people or objects are masked: by COCO's annotations, or by a detector.
 
     Copies are called like the images' ids, and can be given to caption and to judges as they are. An interrupted run
-    goes on where it stopped; accelerate launch shares the images out among processes.
+    goes on where it stopped.
 
     Example: captionbias mask --images val2014 --annotations instances_val2014.json --output val2014-masked
     """
     if (annotations is None) == (detector is None):
         raise ValueError("give either --annotations or --detector")
-    from captionbias.images.detectors import load_detector
-    from captionbias.images.masked_copies import SETTINGS, Find, write_masked
-    from captionbias.images.masks import LISTED, Regions, read_regions
+    from captionbias.images.detectors import detect_regions
+    from captionbias.images.masked_copies import SETTINGS, write_masked
+    from captionbias.images.masks import LISTED, read_regions
 
     images = take_images(values)
     settings: dict[str, Any] = {"labels": label, "form": form}
-    find: Find | Regions
+    regions: Sequence[Flags]
     if annotations is not None:
-        find = read_regions(annotations, images, label, form)
+        regions = read_regions(annotations, images, label, form)
         settings["annotations"] = annotations.name
     else:
         assert detector is not None
-        find = load_detector(detector, label, form=form, threshold=threshold, batch=batch_size)
+        regions = detect_regions(detector, images, label, form=form, threshold=threshold)
         settings |= {"detector": detector, "threshold": threshold}
     with steps() as progress:
-        copies = write_masked(images, find, output, settings=settings, batch=batch_size, progress=progress, **values)
+        copies = write_masked(images, regions, output, settings=settings, progress=progress, **values)
     if not console.quiet:
         for reason in list(copies.left_out.values())[:LISTED]:
             note(f"left out: {reason}")

@@ -25,19 +25,7 @@ MASKED: Options = {
         show_default="all",
         metavar="<version>",
     ),
-    "object": masking_option(
-        list[str] | None,
-        "A category that is masked as an object; repeat it for several.",
-        show_default="all but person",
-        metavar="<category>",
-    ),
     **metric_options("fill"),
-    "attributions": masking_option(
-        bool,
-        "Also measure how much of what makes the captioner name the attribute lies outside the person.",
-        "--attributions",
-        default=False,
-    ),
 }
 WRITTEN: Options = {
     "output": result(Path | None, "Write everything to this JSON file, captions included."),
@@ -54,9 +42,7 @@ def masking(
     model: str,
     annotations: Path,
     version: list[str] | None,
-    object: list[str] | None,
     fill: str,
-    attributions: bool,
     metrics: list[str] | None,
     output: Path | None,
     plot: Path | None,
@@ -70,7 +56,7 @@ def masking(
     from captionbias.images.masking_study import VERSIONS, masking_experiment
     from captionbias.metrics import catalogue
     from captionbias.report.charts import masking_chart
-    from captionbias.report.terminal import attribution_table, comparison_tables
+    from captionbias.report.terminal import comparison_tables
 
     images = take_images(values)
     generation = as_generation({name: values.pop(name) for name in GENERATION})
@@ -82,17 +68,14 @@ def masking(
             annotations,
             files,
             versions=version or list(VERSIONS),
-            objects=object,
             metrics=metrics or catalogue.REPORTED,
             fill=fill,
-            attributions=attributions,
             generation={**generation, "cache": values["cache"]},
             watch=watch,
             **chosen,
         )
     for comparison in study.comparisons.values():
         show(comparison_tables(comparison))
-    show(attribution_table(shares, name) for name, shares in study.attributions.items())
     for comparison in study.comparisons.values():
         say(f"signature {comparison.signature}")
     write_result(study.as_dict(), output)

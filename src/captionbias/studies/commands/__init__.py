@@ -5,11 +5,10 @@ from __future__ import annotations
 import typer
 
 from captionbias.cli.options import command
-from captionbias.studies.commands import consistency, sensitivity, weights
+from captionbias.studies.commands import consistency, sensitivity
 
 
 def add(app: typer.Typer) -> None:
     """Add them to the command line."""
     command(app, "consistency", consistency.OPTIONS, consistency.consistency)
     command(app, "sensitivity", sensitivity.OPTIONS, sensitivity.sensitivity)
-    command(app, "weights", weights.OPTIONS, weights.weights)

@@ -43,7 +43,7 @@ def consistency(
     """
     from captionbias.report.charts import consistency_chart
     from captionbias.studies.consistency import consistency as study_of
-    from captionbias.studies.tables import consistency_tables
+    from captionbias.studies.consistency import consistency_tables
 
     files, chosen = split_options(values)
     study = study_of(

@@ -89,8 +89,7 @@ def sensitivity(inject: bool, output: Path | None, plot: Path | None, **values: 
 
 def _inject(output: Path | None, **values: Any) -> None:
     from captionbias.metrics import sway
-    from captionbias.studies.power import power
-    from captionbias.studies.tables import power_table
+    from captionbias.studies.power import power, power_table
 
     for name, (_, default) in (CHOICES | OTHERS | WRITTEN | PLOT).items():
         if name not in sway.options() and values.get(name, default) != default:
