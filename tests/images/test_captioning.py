@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+import numpy as np
 import pytest
 import torch
 
@@ -11,7 +12,7 @@ from benchmarks import families
 from captionbias.captions import CaptionBiasWarning
 from captionbias.images import captioning
 from captionbias.images.captioners import plain
-from captionbias.images.captioning import caption
+from captionbias.images.captioning import Draws, caption
 from captionbias.images.reading import read_images
 
 MODELS = ["tiny_blip", "tiny_encoder_decoder", "tiny_git", "tiny_chat_model"]
@@ -175,14 +176,25 @@ def test_what_is_not_a_captioner_is_refused(tiny_encoder_decoder, tiny_blip, all
     assert "the weights lack text_decoder" in refused(part, all_pictures)
 
 
-def test_drawn_captions_depend_on_the_seed(tiny_blip, all_pictures):
+def test_drawn_captions_depend_on_the_seed_and_the_image_alone(tiny_blip, all_pictures):
     drawn = {**SHORT, "temperature": 2.0, "cache": False}
-    first, again = (caption(tiny_blip, all_pictures, **drawn) for _ in range(2))
+    first, again = (caption(tiny_blip, all_pictures, batch_size=size, **drawn) for size in (1, 5))
     assert first == again
     assert first != caption(tiny_blip, all_pictures, sampling_seed=1, **drawn)
     assert first != caption(tiny_blip, all_pictures, top_p=0.2, **drawn)
     almost_greedy = caption(tiny_blip, all_pictures, **{**drawn, "temperature": 1e-6})
     assert almost_greedy == caption(tiny_blip, all_pictures, **SHORT)
+
+
+def test_draws_have_the_probabilities_of_their_logits():
+    logits = torch.tensor([[0.0, 1.0, 2.0, -3.0]])
+    found = {top_p: np.zeros(4) for top_p in (1.0, 0.7)}
+    for top_p, counts in found.items():
+        chosen = Draws(2.0, top_p, [str(row) for row in range(4000)])(None, logits.repeat(4000, 1)).argmax(1)
+        counts += np.bincount(chosen.numpy(), minlength=4) / 4000
+    expected = (logits / 2).softmax(1).numpy()[0]
+    assert np.allclose(found[1.0], expected, atol=0.03)
+    assert np.allclose(found[0.7], [0, *(expected[1:3] / expected[1:3].sum()), 0], atol=0.03)
 
 
 def test_captions_that_the_limit_cuts_off_are_counted_again_when_they_are_kept(tiny_blip, all_pictures):
@@ -194,8 +206,8 @@ def test_captions_that_the_limit_cuts_off_are_counted_again_when_they_are_kept(t
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"temperature": 0}, "temperature is 0 and top_p 1.0: they must be above 0"),
-        ({"top_p": 1.1}, "and top_p 1.1: they must be above 0, and top_p at most 1"),
+        ({"temperature": 0}, "temperature is 0: it must be above 0"),
+        ({"top_p": 1.1}, "top_p.* but is 1.1"),
         ({"top_p": 0.9, "num_beams": 2}, "num_beams is 2: captions are drawn without beams"),
         ({"revision": "main"}, "revision: model .* is a folder here"),
         ({"template_arguments": {"style": 1}}, "template_arguments: model .* has no chat template"),

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image, ImageOps
 
-from captionbias.images.reading import Images, open_image, read_images, stored_size, thumbnails, turned
+from captionbias.images.reading import Images, open_image, read_images, read_source, stored_size, thumbnails, turned
 
 SIZE = (6, 4)  # width, height
 
@@ -189,12 +189,18 @@ def test_datasets_are_read_from_memory_folders_and_parquet_without_decoding(fold
 
 def test_members_of_shards_are_images(folder, pixels, tmp_path_factory):
     shards = tmp_path_factory.mktemp("shards")
-    for shard, name in (("0.tar", "COCO_val2014_000000000042.png"), ("1.tar", "more/000000000007.PNG")):
+    for shard, name in (("0.tar", "street 1.bmp"), ("1.tar", "more/000000000007.PNG")):
         with tarfile.open(shards / shard, "w") as archive:
-            archive.add(folder / name, name.replace("PNG", "png"))
+            archive.add(folder / "notes.md", "notes.md")
+            archive.add(folder / name, name)
     images = read_images(shards)
-    assert images.ids == ("42", "7")
+    assert images.ids == ("street 1", "7")
     np.testing.assert_array_equal(images[1], pixels[::-1])
+    assert read_images(shards / "0.tar").ids == ("street 1",)
+    assert read_source(images.sources[1])[1] == read_source(folder / "more" / "000000000007.PNG")[1]
+    (shards / "0.tar").write_bytes(b"no archive" * 100)
+    with pytest.raises(ValueError, match=r"0.tar cannot be read as a tar archive \(.*\): unpack it"):
+        read_images(shards)
 
 
 def test_addresses_in_a_table_are_fetched(folder, pixels):
@@ -227,7 +233,7 @@ def test_sequences_tables_in_memory_and_datasets_with_one_split_are_images(pixel
 def test_what_has_no_images_or_one_id_twice_is_refused(folder, tmp_path_factory):
     empty = tmp_path_factory.mktemp("empty")
     cases = [
-        (empty, "cannot be loaded as a dataset .*: check the path"),
+        (empty, "has no images: check that it is the right one"),
         (empty / "gone", "does not exist: give a folder or file of images, or owner/dataset"),
         ([], "images has no images"),
         ([folder / "a.png", empty / "a.jpg"], r"row 0 \(.*\) and row 1 \(.*\) have the same id 'a': remove one"),

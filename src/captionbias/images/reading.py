@@ -1,8 +1,10 @@
-"""Images from folders, files, addresses, datasets and memory, seen alike: ids, and RGB pictures decoded when needed."""
+"""Images from folders, files, shards, addresses, datasets and memory, seen alike: ids, and RGB pictures decoded when
+needed."""
 
 from __future__ import annotations
 
 import io
+import tarfile
 from abc import abstractmethod
 from base64 import b64encode
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +34,7 @@ AHEAD = 64  # images that are opened before they are used
 FORMATS = {"AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TIFF", "WEBP"}
 PATHS = ("image_path", "file_name", "filename", "path", "filepath", "file")
 IMAGE_COLUMNS = ("image", *PATHS, "image_url", "coco_url", "url")
+SHARD = ".tar"
 ID_COLUMNS = ("image_id", "imgid", "img_id", "id")
 T = TypeVar("T")
 
@@ -114,7 +117,25 @@ def read_ahead(read: Callable[[int], T], batches: Iterable[Sequence[int]]) -> Ge
             yield [one.result() for one in batch]
 
 
-FILES = (Path, Remote)
+@dataclass(frozen=True)
+class Member:
+    """A file in a tar archive that is not compressed, as webdataset writes them; read when it is needed."""
+
+    archive: Path
+    name: str
+    start: int
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.archive}/{self.name}"
+
+    def open(self, _: str) -> io.BytesIO:
+        with self.archive.open("rb") as file:
+            file.seek(self.start)
+            return io.BytesIO(file.read(self.size))
+
+
+FILES = (Path, Remote, Member)
 
 
 # One image
@@ -123,8 +144,8 @@ FILES = (Path, Remote)
 def open_image(source: Any, name: str = "image") -> Image:
     """An image as RGB, upright as its EXIF orientation says, and white where it is transparent; `name` is for messages.
 
-    `source`: a path, an address that fsspec knows, a PIL image, a file's bytes, `{"bytes", "path"}` as in datasets, or
-    pixels `(H, W)`, `(H, W, 3)` or `(H, W, 4)`, uint8 or numbers with a fraction in [0, 1].
+    `source`: a path, an address that fsspec knows, a `Member`, a PIL image, a file's bytes, `{"bytes", "path"}` as in
+    datasets, or pixels `(H, W)`, `(H, W, 3)` or `(H, W, 4)`, uint8 or numbers with a fraction in [0, 1].
     """
     with _readable(source, name):
         from PIL import Image
@@ -177,7 +198,7 @@ def _opened(source: Any) -> Image:
         image = source
     elif isinstance(source, (*FILES, bytes)):
         Image.init()  # or formats that were not used yet are unknown
-        content = _content(source) if isinstance(source, Remote) else source
+        content = _content(source) if isinstance(source, (Remote, Member)) else source
         file = io.BytesIO(content) if isinstance(content, bytes) else content
         image = Image.open(file, formats=sorted(FORMATS & Image.OPEN.keys()))
     else:
@@ -196,7 +217,7 @@ def _located(source: Any) -> Any:
     return Path(source).expanduser() if isinstance(source, (str, Path)) else source
 
 
-def _content(file: Path | Remote) -> bytes:
+def _content(file: Path | Remote | Member) -> bytes:
     with file.open("rb") as opened:
         content: bytes = opened.read()
     return content
@@ -246,8 +267,8 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
     """Images with ids, from wherever they are. Nothing is decoded yet.
 
     Args:
-        source: a folder (with its subfolders) of images, one of webdataset's .tar files, an image file, a table (.csv,
-            .tsv, .json, .jsonl, .parquet) with a column of paths relative to the file, of addresses or of
+        source: a folder (with its subfolders) of images or of webdataset's shards (.tar), an image file, a shard, a
+            table (.csv, .tsv, .json, .jsonl, .parquet) with a column of paths relative to the file, of addresses or of
             images, `owner/dataset`, `owner/dataset:configuration:split`, a folder that datasets wrote, a
             `datasets.Dataset`, a DataFrame or mapping with a column of what `open_image` takes, or a sequence of that.
         image_column: of a table or dataset; default: its column of images, else the first of `IMAGE_COLUMNS`.
@@ -280,21 +301,37 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
     if suffix in TABLES:
         return _from_columns(table_from_file(path), path.parent, *columns)
     if path.is_file():
-        return _images(str(path), [path])
+        return _images(str(path), _of_images(_members(path)) if suffix == SHARD else [path])
     if names_dataset(source):
         return _from_dataset(load_rows(str(source)), str(source), *columns)
     raise ValueError(f"{source} does not exist: give a folder or file of images, or owner/dataset:configuration:split")
 
 
 def _from_folder(path: Path, image_column: str | None, id_column: str | None) -> Images:
-    """A folder of images, or one that datasets read: of Parquet, of shards, or as they wrote it."""
+    """A folder that datasets wrote, one of images, or one of shards."""
+    saved = any((path / name).exists() for name in ("state.json", "dataset_dict.json"))
+    files = [] if saved else _of_images(sorted(file for file in path.rglob("*") if file.is_file()))
+    if saved or (not files and next(path.rglob("*.parquet"), None)):
+        return _from_dataset(load_rows(path), str(path), image_column, id_column)
+    shards = [] if files else sorted(path.rglob(f"*{SHARD}"))
+    return _images(str(path), files or [member for shard in shards for member in _of_images(_members(shard))])
+
+
+def _of_images(files: Iterable[Any]) -> list[Any]:
+    """Those whose names end as images' do."""
     need_images("PIL")
     from PIL import Image
 
     suffixes = {suffix for suffix, kind in Image.registered_extensions().items() if kind in FORMATS}
-    if files := sorted(file for file in path.rglob("*") if file.suffix.lower() in suffixes and file.is_file()):
-        return _images(str(path), files)
-    return _from_dataset(load_rows(path), str(path), image_column, id_column)
+    return [file for file in files if Path(str(file)).suffix.lower() in suffixes]
+
+
+def _members(shard: Path) -> list[Member]:
+    try:
+        with tarfile.open(shard, "r:") as archive:
+            return [Member(shard, one.name, one.offset_data, one.size) for one in archive if one.isreg()]
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise ValueError(f"{shard} cannot be read as a tar archive ({error}): unpack it, or fetch it again") from error
 
 
 def _from_columns(table: Table, folder: Path, image_column: str | None, id_column: str | None) -> Images:
