@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -185,6 +185,7 @@ class ModelJudge:
     schedule: Schedule | None
     precision: str
     device: torch.device
+    _answers: dict[tuple[int, str], Floats] = field(default_factory=dict)
 
     def fit(self, trial: Trial) -> Judged:
         """Fine-tune the model, or take it as it is, and score the test captions."""
@@ -195,7 +196,7 @@ class ModelJudge:
         texts = self._texts(trial)
         with threads(cores()), no_threads_of_tokenizers():
             if self.schedule is None:
-                return judged(trial, partial(self._answered, self._unchanged, texts))
+                return judged(trial, partial(self._answered_once, texts))
             with own_random_numbers(trial.seed, self.device):
                 scorer = self._loaded()
                 answer = partial(self._answered, scorer, texts)
@@ -216,6 +217,14 @@ class ModelJudge:
         words = tuple("[MASK]" if word in masks else word for word in tokens.words)
         captions = replace(tokens, words=words).texts()
         return [f"{caption.rstrip(' .')}. {self.question.prompt}" for caption in captions]
+
+    def _answered_once(self, texts: list[str], rows: Integers) -> Floats:
+        """A model that is not trained says the same of the same caption in every trial."""
+        keys = [(int(row), texts[row]) for row in rows]
+        new = [number for number, key in enumerate(keys) if key not in self._answers]
+        for number, answered in zip(new, self._answered(self._unchanged, texts, rows[new]), strict=True):
+            self._answers[keys[number]] = answered
+        return np.stack([self._answers[key] for key in keys])
 
     def _answered(self, scorer: Scorer, texts: list[str], rows: Integers) -> Floats:
         import torch
