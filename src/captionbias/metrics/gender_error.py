@@ -113,7 +113,7 @@ def gender_error(
     if captions.predictions is None:
         raise ValueError("predictions is missing: give the captioner's captions")
     notes: list[str] = []
-    captions = with_values(captions, check_whole(lexicon), tokenizer, notes)
+    captions = with_values(captions, check_whole(lexicon), tokenizer, notes, one_language=False)  # counted as unnamed
     value = value_numbers(captions, lexicon.labels)
     groups = random_groups(len(captions), seed, copies=copies_of(captions, notes))
     words = captions.words(tokenizer)

@@ -135,10 +135,12 @@ def with_values(
     notes: list[str],
     allow_unmasked: bool | None = None,
     words_needed: bool = False,
+    one_language: bool = True,
 ) -> Captions:
     """The captions, whose labels must be values of the lexicon and whose words must name some; else it is a ValueError.
-    `allow_unmasked`: take others with a note; None where nothing could be measured."""
-    faults = other_labels(captions, lexicon), _unsaid(captions, lexicon, tokenizer)
+    `allow_unmasked`: take others with a note; None where nothing could be measured. `one_language`: refuse a side that
+    hardly names a value in words that the other lacks."""
+    faults = other_labels(captions, lexicon), _unsaid(captions, lexicon, tokenizer, one_language)
     for fault, allow in zip(faults, (allow_unmasked, None if words_needed else allow_unmasked), strict=True):
         if fault and not allow:
             raise ValueError(fault + "; allow_unmasked=True measures them as they are" * (allow is False))
@@ -188,7 +190,7 @@ def other_labels(captions: Captions, lexicon: Lexicon) -> str:
     )
 
 
-def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str) -> str:
+def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: bool) -> str:
     """What is wrong where captions name no value of a lexicon, or one side hardly does in another language."""
     words = captions.words(tokenizer)
     for part in lexicon.parts or (lexicon,):
@@ -197,7 +199,7 @@ def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str) -> str:
             return _unheard("attribute_lexicon", part)
         model = "predictions", words.model, named[: words.model_rows]
         human = "references", words.human, named[words.model_rows :]
-        if not len(words.model) or not len(words.human):
+        if not one_language or not len(words.model) or not len(words.human):
             continue
         for (side, tokens, naming), (other, others, _) in ((model, human), (human, model)):
             if naming.mean() < SELDOM and (known := others.present()[tokens.ids].mean()) < HALF:
