@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from captionbias.synthetic import plant
+from captionbias.synthetic import draw, plant
 from tests.app.conftest import IMAGES, packed, picture
 from tests.browser import NEEDS_BROWSER, axe_violations, browser, new_page, settled, too_wide, watched
 
@@ -287,6 +287,23 @@ def test_a_file_is_what_the_user_says_it_is(opened, files):
         choose(page, "Labels of the images", "(none)")
         page.locator("#read [role=alert]").get_by_text("none of these files has labels of the images").wait_for()
         assert page.locator("#next").is_disabled()
+
+
+def test_images_that_are_given_stand_beside_captions_that_name_somebody_wrong(opened, write, tmp_path):
+    planted = plant(IMAGES, captions=2, t_to_a=0.9)
+    images = {f"{number}.png": picture(image) for number, image in enumerate(draw(planted)[0])}
+    references = map(json.dumps, planted.references)
+    columns = {"image_id": range(IMAGES), "caption": planted.predictions, "references": references}
+    with opened() as page:
+        drop(page, write("nic.csv", {**columns, "gender": planted.attributes}))
+        check(page)
+        page.get_by_label("The persons are masked already").check()
+        page.locator("#images input[type=file]").set_input_files(packed(tmp_path / "photos.zip", images))
+        page.locator("#images-read").get_by_text(f"{IMAGES} images").wait_for()
+        shown = measure(page).locator("#people blockquote img:visible")
+        shown.first.wait_for()
+        assert shown.first.evaluate("image => image.naturalWidth") > 0
+        assert "<img" in download(page, "report.html").read_text()
 
 
 @pytest.mark.parametrize("working", [False, True])

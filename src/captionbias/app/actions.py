@@ -221,6 +221,7 @@ def measure(
             _custom(lexicons),
             TemporaryDirectory(prefix="captionbias-app-"),
             whole=whole,
+            pictures=session.pictures,
         )
 
 

@@ -66,7 +66,8 @@ IMAGES_ABOUT = f"""
 Can the attribute be told from an image and its caption, once neither shows it? **ImageCaptioner2** masks the person in
 the image and the words in the caption, and trains a small captioner, the *judge*, to guess on. Images are joined with
 captions by their ids: the names of their files without the ending, of COCO's files the number, or the whole names. At
-most {uploads.MAX_PICTURES:,} images and {uploads.MAX_TOTAL / 1e6:,.0f} MB. A thousand images take some minutes.
+most {uploads.MAX_PICTURES:,} images and {uploads.MAX_TOTAL / 1e6:,.0f} MB. A thousand images take some minutes. What
+*Measure* makes then shows them too, small, beside captions that name somebody wrong.
 """
 IMAGES_NEED = """
 ImageCaptioner2 looks at the images, too, and needs more packages where this page runs:

@@ -12,6 +12,7 @@ from typing import Any
 
 from captionbias.analysis.audit import Audit
 from captionbias.app.data import Data
+from captionbias.app.uploads import Pictures
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
 from captionbias.metrics.catalogue import DIRECTIONS
@@ -26,8 +27,8 @@ OPTIONS = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where the c
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What was measured, warnings of its input, how to repeat it, and custom words. `folder` is deleted with it;
-    `whole`: whether all that was asked for is in it."""
+    """What was measured, warnings of its input, how to repeat it, custom words, and images that there were then.
+    `folder` is deleted with it; `whole`: whether all that was asked for is in it."""
 
     audit: Audit
     notes: tuple[str, ...]
@@ -36,11 +37,13 @@ class Run:
     custom: tuple[Lexicon, ...]
     folder: TemporaryDirectory[str]
     whole: bool = True
+    pictures: Pictures | None = None
 
     @cached_property
     def report(self) -> str:
         """The self-contained page."""
-        return html_report(self.audit, command=self.command)
+        picture_of = self.pictures.small() if self.pictures else None
+        return html_report(self.audit, command=self.command, picture_of=picture_of)
 
 
 def overview(run: Run) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def html_report(
 ) -> str:
     """An audit as one HTML page that loads nothing; its data, JSON by gzip in base64, are in `#audit-data`.
 
-    `picture_of`: the data URL of an image, by its id, to be shown beside its captions.
+    `picture_of`: the data URL of an image, by its id, to be shown beside its captions; empty where there is none.
     """
     things = wording.named_things(audit)
     answers = matrix.matrix_of(audit)
@@ -79,6 +79,7 @@ def html_report(
         reach_of=_reach_of,
         telling=_telling,
         attribute=things["attribute"],
+        value=things["value"],
         tasks=things["tasks"],
         top=TOP,
         shown_pairs=PAIRS,

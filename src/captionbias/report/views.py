@@ -77,7 +77,7 @@ def _scores_meaning(scores: Sequence[Score]) -> str:
         parts.append("Detectable: a score so far from 0 would get its verdict in four of five samples of this size.")
         parts.append(
             "p: how often chance alone would bring a score this far from 0. Above 0 is more than in other people's "
-            "captions, below 0 less. Verdicts are corrected for their number; p is not."
+            "captions, below 0 less. Verdicts are corrected for their number (Benjamini-Hochberg); p is not."
         )
     if any(key.endswith("_net") for key in keys):
         parts.append(
