@@ -181,7 +181,7 @@ def test_csv_and_parquet_hold_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("name", "ids", "weights", "message"),
     [
-        ("w.txt", ["a"], [1.0], "ends in neither .csv nor .parquet"),
+        ("w.txt", ["a"], [1.0], "does not end in .csv or .parquet"),
         ("w.csv", ["a", "b", "a"], [1.0, 1.0, 1.0], r"image_ids\[2\] repeats a: give each image one row"),
         ("w.csv", ["a", "b"], [1.0], "must all be of the same length|same length"),
         ("none/w.csv", ["a"], [1.0], "cannot be written"),

@@ -272,18 +272,6 @@ def alignment(audit: Audit, captioner: str, direction: str) -> Grid:
     )
 
 
-def meteors(audit: Audit) -> Grid:
-    """How much of the human captions each way of alignment keeps."""
-    name = next((QUALITY_NAMES[found["score"]] for found in audit.alignments.values()), "METEOR")
-    return Grid(
-        f"{name} of aligned captions",
-        (Column("captioner"), *columns("contextual (DBAC)", "constant (LIC)", form=".4f")),
-        [[captioner, found["contextual"], found["constant"]] for captioner, found in audit.alignments.items()],
-        "Between human captions before and after alignment: the higher, the more is kept. Without WordNet's synonyms "
-        "the two differ by word forms alone.",
-    )
-
-
 def leaks(audit: Audit) -> Grid:
     """Test captions that are also in the training split, and the scores without them."""
     rows: list[list[Cell]] = [
