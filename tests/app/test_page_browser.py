@@ -251,20 +251,14 @@ def test_a_column_that_was_guessed_wrong_is_corrected_once_and_undone(opened, wr
         check(page)
         page.locator("#summary").get_by_text("120 a, 120 b").wait_for()
         assert page.locator("#undo").is_disabled()
-        remove(page, "Label of each image")
-        page.locator("#summary [role=alert]").get_by_text("no attribute is chosen").wait_for()
         choose(page, "Label of each image", "person")
         page.locator("#summary").get_by_text("120 female, 120 male").wait_for()
-        for before in ("no attribute is chosen", "120 a, 120 b"):  # one correction was one change
-            page.locator("#undo").click()
-            page.locator("#summary").get_by_text(before).wait_for()
+        page.locator("#undo").click()  # one correction was one change
+        page.locator("#summary").get_by_text("120 a, 120 b").wait_for()
         page.locator("#undo:disabled").wait_for()
-        remove(page, "Label of each image")
         choose(page, "Label of each image", HOSTILE)
         page.locator("#summary").get_by_text("160 dark, 80 light").wait_for()
         page.locator("#measure:enabled").wait_for()
-        choose(page, "Label of each image", "person")
-        page.locator("#summary").get_by_text("80 dark, female").wait_for()
         assert page.get_by_text("Error", exact=True).count() == 0
         assert page.get_by_test_id("toast-text").count() == 0
         assert page.locator("img[src='x']").count() == 0
