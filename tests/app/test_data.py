@@ -43,7 +43,7 @@ def uploaded(write, columns, *files):
     ],
 )
 def test_captioners_are_called_after_files_columns_or_both(write, files, columns, names):
-    data = uploaded(write, Columns("id", tuple(columns), attribute_column=("who",)), *files)
+    data = uploaded(write, Columns("id", tuple(columns), attribute_column="who"), *files)
     found = captions_of(data)
     assert list(found) == names
     assert captions_of(data, first_only=True) == {names[0]: found[names[0]]}
@@ -51,19 +51,18 @@ def test_captioners_are_called_after_files_columns_or_both(write, files, columns
 
 def test_labels_are_counted_without_blanks_the_most_frequent_first(write):
     data = uploaded(write, Columns(), "x.csv")
-    assert count_labels(data, ["who"]) == {"m": 2, "f": 1}
-    assert count_labels(data, ["who", "id"]) == {"m, 1": 1, "f, 2": 1, "m, 3": 1}
-    assert count_labels(data, ["who", "missing"]) == count_labels(data, []) == {}
-    some = table_from_memory({"sex": ["f", "m", None, "f"], "skin": ["dark", " ", "dark", " light "]})
-    assert count_labels(Data({"nic": some}), ["sex", "skin"]) == {"f, dark": 1, "f, light": 1}
+    assert count_labels(data, "who") == {"m": 2, "f": 1}
+    assert count_labels(data, "missing") == count_labels(data, "") == {}
+    some = table_from_memory({"skin": ["dark", " ", None, "dark", " light "]})
+    assert count_labels(Data({"nic": some}), "skin") == {"dark": 2, "light": 1}
 
 
 def test_labels_left_out_are_noted_and_numbers_are_labels():
     table = table_from_memory({"caption": ["a man"] * 25, "sex": [0] * 12 + [1] * 11 + [2] * 2})
     data = Data({"nic": table})
-    counts = count_labels(data, ["sex"])
+    counts = count_labels(data, "sex")
     assert counts == {"0": 12, "1": 11, "2": 2}
-    chosen = Columns("", ("caption",), attribute_column=("sex",), keep=tuple(labels_at_first(counts)))
+    chosen = Columns("", ("caption",), attribute_column="sex", keep=tuple(labels_at_first(counts)))
     data = replace(data, columns=chosen)
     assert left_out(data) == "left out by their label: '2' (2 rows, too few to split)"
     captions = captions_of(data)["nic"]
@@ -73,36 +72,28 @@ def test_labels_left_out_are_noted_and_numbers_are_labels():
 @pytest.mark.parametrize(
     ("name", "labels", "words"),
     [
-        ("x", ["Female", "male"], ["gender"]),
-        ("gender", ["Light", "Dark"], ["race"]),
-        ("x", ["light", "dark", "unsure"], ["race"]),
-        ("x", ["young", "old"], ["age"]),
-        ("Bb Skin", ["1", "2"], ["race"]),
-        ("sex", ["f", "m"], ["gender"]),
-        ("emotion", ["positive", "negative"], ["emotion"]),
-        ("x", ["f", "m"], ["gender"]),
+        ("x", ["Female", "male"], "gender"),
+        ("gender", ["Light", "Dark"], "race"),
+        ("x", ["light", "dark", "unsure"], "race"),
+        ("x", ["young", "old"], "age"),
+        ("Bb Skin", ["1", "2"], "race"),
+        ("sex", ["f", "m"], "gender"),
+        ("emotion", ["positive", "negative"], "emotion"),
+        ("x", ["f", "m"], "gender"),
     ],
 )
 def test_words_are_guessed_by_labels_then_by_the_column_s_name(name, labels, words):
-    data = Data({"nic": table_from_memory({name: labels, "other": labels})})
-    assert guess_words(data, [name]) == words
-
-
-def test_each_of_crossed_columns_has_its_own_words():
-    data = Data(
-        {"nic": table_from_memory({"skin": ["light", "dark"], "person": ["male", "female"], "who": ["a", "b"]})}
-    )
-    assert guess_words(data, ["skin", "person"]) == ["race", "gender"]
-    assert guess_words(data, ["person", "who"]) == ["gender"]
+    table = table_from_memory({name: labels, "other": labels})
+    assert guess_words(Data({"nic": table}, columns=Columns(attribute_column=name))) == words
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (Columns("id", (), attribute_column=("who",)), "choose the file and the column of the captioner's captions"),
+        (Columns("id", (), attribute_column="who"), "choose the file and the column of the captioner's captions"),
         (Columns("id", ("a",)), "no attribute is chosen: choose the column that has the label of each image"),
-        (Columns("id", tuple(map(str, range(11))), "", ("who",)), "11 captioners, and this page takes 10 at most"),
-        (Columns("id", ("a",), "", ("who",), "what"), "x.csv has no column 'what'"),
+        (Columns("id", tuple(map(str, range(11))), "", "who"), "11 captioners, and this page takes 10 at most"),
+        (Columns("id", ("a",), "", "who", "what"), "x.csv has no column 'what'"),
     ],
 )
 def test_columns_that_cannot_be_measured_are_refused(write, columns, message):
@@ -127,14 +118,14 @@ def test_data_beyond_the_limits_are_refused(write, tmp_path, monkeypatch):
         uploaded(write, Columns(), "x.csv", "x.json")
     monkeypatch.setattr(module, "MAX_IMAGES", 2)
     with pytest.raises(ValueError, match="there are 3 images, and this page takes 2 at most"):
-        captions_of(uploaded(write, Columns("id", ("a",), attribute_column=("who",)), "x.csv"))
+        captions_of(uploaded(write, Columns("id", ("a",), attribute_column="who"), "x.csv"))
     monkeypatch.setattr(uploads, "MAX_TOTAL", 100)
     with pytest.raises(ValueError, match="MB together, and this page takes 0 MB at most"):
         read_uploads([str(first), str(write("y.csv", TABLE))])
 
 
 def test_only_columns_that_there_are_can_be_chosen_and_labels_that_went_are_not_kept(write):
-    data = uploaded(write, Columns("id", ("a",), "", ("who",), "", ("m",)), "x.csv")
+    data = uploaded(write, Columns("id", ("a",), "", "who", "", ("m",)), "x.csv")
     assert corrected(data, data.columns) is data
     for columns, message in (
         (
@@ -147,5 +138,5 @@ def test_only_columns_that_there_are_can_be_chosen_and_labels_that_went_are_not_
             corrected(data, columns)
     every = corrected(data, replace(data.columns, keep=()))
     assert corrected(every, replace(data.columns, keep=())) is every  # the page says some changes twice
-    stale = replace(data.columns, attribute_column=("b",), keep=("m", "he"))
+    stale = replace(data.columns, attribute_column="b", keep=("m", "he"))
     assert corrected(data, stale).columns.keep == ("he",)

@@ -25,7 +25,7 @@ def test_every_page_measures_as_the_library_does(name: str) -> None:
     rows = {"caption": few.predictions, "references": few.references, "gender": few.attributes, "tasks": few.tasks}
     data = as_said([table_from_memory(rows, "nic")], {"nic": CAPTIONER})
     seen: list[float] = []
-    words = (["gender"], "", "coco_objects", "")
+    words = ("gender", "", "coco_objects", "")
     *_, run = actions.measure(lambda step, done: seen.append(done), Session(data=data), *words, [name], "fast", 2, 0)
     options: dict[str, Any] = {"preset": "fast"} if entry.presets else {}
     options |= metrics.find_metric(name).accepted({"trials": 2})

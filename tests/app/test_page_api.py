@@ -90,10 +90,10 @@ def test_every_endpoint_answers_for_data_of_ones_own(client, files):
         },
         "columns": {
             **{"id_column": "image_id", "prediction_column": ["caption"], "reference_column": "references"},
-            **{"attribute_column": ["gender"], "task_column": "tasks", "keep": ["female", "male"]},
+            **{"attribute_column": "gender", "task_column": "tasks", "keep": ["female", "male"]},
         },
         "labels": {"female": 120, "male": 120},
-        "attributes": ["gender"],
+        "attribute": "gender",
     }
     found = look(client)
     assert (found["not_ready"], found["images"], found["captioners"]) == ("", 240, ["nic", "sat"])
@@ -106,7 +106,7 @@ def test_every_endpoint_answers_for_data_of_ones_own(client, files):
     assert found["verdicts"]["sat"].keys() <= scores["sat"].keys()
     paths = {Path(path).name: Path(path) for path in client.predict(api_name="/files")}
     assert set(paths) == {
-        *("report.html", "report.md", "everything.json", "again.py", "scores.csv", "differences.csv"),
+        *("report.html", "report.md", "everything.json", "scores.csv", "differences.csv"),
         *("sources-a-to-t.csv", "sources-t-to-a.csv"),
     }
     assert json.loads(paths["everything.json"].read_text())["signatures"] == found["signatures"]

@@ -18,7 +18,7 @@ from captionbias.app import uploads
 from captionbias.app.uploads import open_pictures
 from captionbias.images.judges import small_pixels
 from captionbias.images.masks import masked
-from captionbias.images.reading import Images
+from captionbias.images.reading import Images, data_url
 from captionbias.synthetic import draw, plant
 from tests.app.conftest import annotated, packed, picture
 
@@ -60,6 +60,9 @@ def test_images_come_as_the_judge_sees_them_and_the_server_needs_the_uploads_no_
     before, after = (np.asarray(Image.open(file)) for file, _ in found.previews[:2])
     assert np.array_equal(before, images[0])
     assert not np.array_equal(after, images[0])
+    small = found.small()
+    assert small("0") == small(names[0]) == data_url(Image.fromarray(images[0]))
+    assert small("unknown") == ""
 
 
 def test_a_bomb_is_not_decoded_and_what_takes_too_long_is_stopped(tmp_path, monkeypatch):
@@ -90,7 +93,7 @@ def test_an_archive_is_read_and_never_unpacked_whatever_paths_it_holds(read, tmp
     assert answer["ids"] == ["1", "2", "3", "4"]
     assert "2 files are left out: more.ZIP is not an image, " in answer["notes"][0]
     made = {path.name for path in tmp_path.iterdir()}
-    assert made == {"photos.zip", "pixels", "0.png", "1.png", "2.png", "3.png"}
+    assert made == {"photos.zip", "pixels", *(f"{n}.{of}" for n in range(4) for of in ("png", "url"))}
     assert not list(tmp_path.parent.glob("*.png"))
 
 

@@ -89,7 +89,7 @@ def test_what_cannot_be_written_is_refused_before_any_file_is_read(option, tmp_p
         ("report", ["--output"]),
         ("report", ["--output", "r.html", "--json"]),
         ("compare", ["--output"]),
-        ("consistency", ["--plot"]),
+        ("consistency", ["--output"]),
         ("sensitivity", ["--output"]),
         ("measure lic", ["--output"]),
     ],

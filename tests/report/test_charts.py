@@ -11,9 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from captionbias.analysis.compare import Comparison
 from captionbias.analysis.sensitivity import Sensitivity, Specification
-from captionbias.images.masking_study import MaskingStudy
 from captionbias.metrics import catalogue
 from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE
 from captionbias.report import charts
@@ -21,7 +19,6 @@ from captionbias.report.picture import captioner_picture
 from captionbias.report.rows import Row
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
-from captionbias.studies.consistency import Study
 from tests.report.conftest import measured
 
 PICTURES = Path(__file__).with_name("pictures")
@@ -65,14 +62,9 @@ def drawn() -> dict[str, str]:
         for name, of in LIC.items()
         for ends in of.values()
     ]
-    cells = {(name, encoder, "lic"): measurement(LIC[name]) for name in NAMES for encoder in ("bow", "linear")}
-    lic = Comparison("lic", ["lic"], {name: measurement(LIC[name]) for name in NAMES}, [])
-    versions = MaskingStudy({name: {} for name in NAMES}, {"lic": lic}, {})
     certain = {"amplification_ci_low": 0.1, "amplification_ci_high": 0.3}
     return {
         "leaderboard": charts.leaderboard_chart(rows),
-        "masking": charts.masking_chart(versions),
-        "consistency": charts.consistency_chart(Study([*NAMES], ["bow", "linear"], {"lic": np.zeros((2, 2))}, cells)),
         "choices": charts.specification_chart(choices()),
         "bar": charts.pair_bar(BAR | certain, 0.4),
         "bar of less": charts.pair_bar(BAR | {"amplification": -0.2}, 0.4),

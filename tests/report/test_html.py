@@ -15,10 +15,8 @@ from markupsafe import escape
 from captionbias.analysis.audit import audit
 from captionbias.io.formats import json_text
 from captionbias.metrics import catalogue
-from captionbias.report.charts import leaderboard_chart
-from captionbias.report.html import html_report, write_chart, write_report
+from captionbias.report.html import html_report, write_report
 from captionbias.report.matrix import matrix_of
-from captionbias.report.rows import rows_of
 from captionbias.report.wording import grouped_notes
 from captionbias.studies.resampling import pair_name
 from captionbias.synthetic import plant
@@ -264,17 +262,3 @@ def test_in_a_frame_it_posts_its_height_and_leaves_the_title_to_the_page_around_
     assert page.evaluate("window.from") == "null"
     assert wrong == []
     page.context.close()
-
-
-def test_a_chart_is_written_as_a_picture_or_a_page_and_nothing_else(two, tmp_path):
-    chart = leaderboard_chart(rows_of(two.as_dict()))
-    write_chart(chart, tmp_path / "all.svg", "Scores")
-    assert (tmp_path / "all.svg").read_text().startswith('<svg xmlns="http://www.w3.org/2000/svg"')
-    write_chart(chart, tmp_path / "all.html", "<Scores>", signatures=["metric:<lic>"])
-    page = (tmp_path / "all.html").read_text()
-    assert chart in page
-    assert "<title>&lt;Scores&gt;</title>" in page
-    assert "metric:&lt;lic&gt;" in page
-    with pytest.raises(ValueError, match=r"all.png ends in neither .svg nor .html"):
-        write_chart(chart, tmp_path / "all.png", "Scores")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["all.html", "all.svg"]

@@ -38,7 +38,7 @@ def test_planted_bias_is_more_than_people_and_a_faithful_captioner_is_not(swayed
     assert matrix.person[0].verdict == "-"
     assert in_a_sentence(matrix).startswith("Question 1: yes for biased; ")
     assert title_of(swayed) == "Do these captioners exaggerate gender?"
-    assert "corrected for how many there are" in correction(swayed)
+    assert "are given at once" in correction(swayed)
 
 
 def test_each_cell_of_sway_has_its_numbers_and_captions_that_are_wrong(swayed):

@@ -52,5 +52,5 @@ def test_a_notebook_shows_it_on_white_and_a_file_is_the_same(tmp_path):
     shown.save(tmp_path / "nic.svg")
     assert (tmp_path / "nic.svg").read_text() == shown._repr_svg_()
     assert "background:#ffffff" in shown._repr_svg_()
-    with pytest.raises(ValueError, match=r"ends in \.svg"):
+    with pytest.raises(ValueError, match=r"does not end in \.svg"):
         shown.save(tmp_path / "nic.png")

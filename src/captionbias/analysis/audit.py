@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
@@ -14,11 +14,8 @@ from typing import Any
 import numpy as np
 
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
-from captionbias.analysis.alignment_quality import alignment_quality
 from captionbias.analysis.caption_quality import caption_quality
 from captionbias.analysis.compare import Comparison, corrected, margins_by_metric, measure_together, replicates_for
-from captionbias.analysis.sensitivity import Sensitivity, draws
-from captionbias.analysis.sensitivity import sensitivity as sensitivity_of
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import Captions, check_captioners, uncross
 from captionbias.explain import Attributions, explain
@@ -34,7 +31,6 @@ from captionbias.text.lexicon import SEPARATOR
 
 PRESETS = ("fast", "papers")
 WORDS, EXAMPLES = 30, 8
-ALIGNED = 500  # human captions whose alignment is judged
 PERSON, READ_OF_A_PERSON = "another person", ("sway", "lic")
 
 
@@ -51,12 +47,9 @@ class Audit:
             (the first 30 of each value, without the mask), `captions` (the 8 surest and right ones of each value, with
             every word's value), `signature`.
         quality: of each captioner BLEU-4, ROUGE-L, METEOR and CIDEr, as far as they can be computed.
-        alignments: of each captioner that lacks a human word METEOR between 500 human captions before and after
-            alignment, `contextual` as in DBAC and `constant` as in LIC; `score` says which METEOR it is.
         missing: what could not be measured, and why.
         settings: the arguments, to reproduce it.
         signatures: everything that changes the scores, by metric, and by metric and attribute of each one `alone`.
-        sensitivity: how much hangs on choices, if it was requested; see `captionbias.sensitivity`.
         alone: of crossed attributes the comparisons by each alone, on the same images, by its name and metric.
         evidence: the captions behind the scores; see `captionbias.explain.evidence.captions_behind`.
         person: what sway and LIC, where measured, read of one more person's captions; empty without enough of these.
@@ -70,11 +63,9 @@ class Audit:
     needed: dict[str, dict[str, dict[str, int | None]]]
     words: dict[str, dict[str, Any]]
     quality: dict[str, dict[str, Any]]
-    alignments: dict[str, dict[str, Any]]
     missing: tuple[str, ...]
     settings: dict[str, Any]
     signatures: dict[str, str]
-    sensitivity: Sensitivity | None = None
     alone: dict[str, dict[str, Comparison]] = field(default_factory=dict)
     evidence: dict[str, Any] = field(default_factory=dict)
     person: dict[str, Measurement] = field(default_factory=dict)
@@ -109,8 +100,6 @@ class Audit:
             return {metric: comparison.as_dict() for metric, comparison in by_metric.items()}
 
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        if self.sensitivity:
-            fields["sensitivity"] = self.sensitivity.as_dict()
         alone = {name: written(by_metric) for name, by_metric in self.alone.items()}
         comparisons = written(self.comparisons)
         for content in comparisons.values():  # corrected for the number of those of all metrics
@@ -136,7 +125,6 @@ def audit(
     bootstrap: int | None = None,
     quality_images: int = 1000,
     margins: Mapping[str, float] | None = None,
-    sensitivity: bool = False,
     image_options: Mapping[str, Any] | None = None,
     scores_only: bool = False,
     earlier: Audit | None = None,
@@ -160,9 +148,8 @@ def audit(
         bootstrap: replicates; when None 1,000, or more where there are many captioners to compare.
         quality_images: caption quality is taken of so many images, drawn with `seed`.
         margins: how near to 0 a score is as good as 0, by its key, in place of the usual margins.
-        sensitivity: also measure DBAC with other choices, see `captionbias.sensitivity`; takes several times as long.
         image_options: what metrics that look at images take besides, such as `images`, `masks` and `epochs`.
-        scores_only: leave out what no score needs: telling words, caption quality and how good the alignment is.
+        scores_only: leave out what no score needs: telling words and caption quality.
         earlier: an audit with the same options whose scores are taken over, not measured again.
         cache: keep every finished trial: in the usual folder, in this one, or not at all.
         watch: called with the step that begins or goes on and the share of the work that is done, in [0, 1]. What it
@@ -185,22 +172,21 @@ def audit(
     checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
     first = next(iter(checked.values()))
     parts = _crossed_attributes(attribute_lexicon, first.attributes)
-    foreign = _lacking_human_words(checked) if "dbac" in chosen and first.references is not None else []
-    trained = bool(foreign) and vectors in (None, CAPTIONS)
+    aligned = "dbac" in chosen and first.references is not None and _lacks_human_words(checked.values())
+    trained = aligned and vectors in (None, CAPTIONS)
     missing: list[str] = []
     scored = not scores_only and _quality_is_scored(first, missing)
     explained = {} if scores_only else checked
-    judged = {name: checked[name] for name in foreign if scored}  # whose alignment is
     of_each = len(chosen) * (1 + len(parts)) + bool(explained) + scored
     of_person = 0 if scores_only else len(READ_OF_A_PERSON)
-    steps = _Steps(watch, of_each * len(checked) + of_person + trained + len(judged) + sensitivity, missing)
+    steps = _Steps(watch, of_each * len(checked) + of_person + trained, missing)
 
     lexicons: dict[str, Any] = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     chance: dict[str, Any] = {"trials": trials, "seed": seed, "bootstrap": bootstrap}
     options = {**lexicons, **chance, "preset": preset, "cache": cache, "vectors": vectors}
     settings = {"metrics": chosen, "preset": preset, **chance}
     settings |= {name: _named(lexicon) for name, lexicon in lexicons.items()}
-    settings |= {"vectors": _vectors_name(vectors), "quality_images": quality_images, "sensitivity": sensitivity}
+    settings |= {"vectors": _vectors_name(vectors), "quality_images": quality_images}
     settings |= {"margins": dict(margins)} if margins else {}
     if trained:
         steps.begin("word vectors")
@@ -213,14 +199,7 @@ def audit(
     alone = _alone(checked, chosen, parts, steps, compared)
     explaining = {"preset": preset, "seed": seed, "cache": cache}
     words = steps.of_each(explained, "words", partial(_words, comparisons.get("lic"), attribute_lexicon, explaining))
-    alignments = steps.of_each(judged, "alignment", partial(_alignment, vectors, seed))
     quality = steps.of_each(checked if scored else {}, "quality", partial(_quality, quality_images, seed))
-    choices: Sensitivity | None = None
-    if sensitivity:
-        steps.begin("sensitivity")
-        with steps.tolerated("sensitivity"):
-            seeds = draws(preset, trials, seed)
-            choices = sensitivity_of(checked, watch=steps.part, **{**options, "seed": seeds})
     lexicon = load_lexicon(attribute_lexicon)
     with_values = {name: labelled(captions, lexicon, []) for name, captions in checked.items()}
     evidence = captions_behind(
@@ -244,11 +223,9 @@ def audit(
         needed={metric: _needed(comparison, len(first)) for metric, comparison in comparisons.items()},
         words=words,
         quality=quality,
-        alignments=alignments,
         missing=tuple(missing),
         settings=settings,
         signatures=signatures,
-        sensitivity=choices,
         alone=alone,
         evidence=evidence,
         person=person,
@@ -271,11 +248,8 @@ class _Steps:
 
     def within(self, finished: int, total: int) -> None:
         """Trials are most of the work of a metric."""
-        self.part(f"attacker {finished} of {total}", finished / total)
-
-    def part(self, what: str, done: float) -> None:
-        """A part of the step begins or goes on."""
-        self.watch(f"{self.title}: {what}", (self.begun - 1 + 0.9 * done) / self.total)
+        done = (self.begun - 1 + 0.9 * finished / total) / self.total
+        self.watch(f"{self.title}: attacker {finished} of {total}", done)
 
     def of_each(
         self, captioners: Mapping[str, Captions], kind: str, measure: Callable[[str, Captions], dict[str, Any]]
@@ -398,11 +372,6 @@ def _words(
     return _explained(explain(measured), load_lexicon(lexicon).mask)
 
 
-def _alignment(vectors: Any, seed: int, _: str, captions: Captions) -> dict[str, Any]:
-    found = alignment_quality(**_sides(captions), vectors=vectors, captions=ALIGNED, seed=seed)
-    return {name: entry for name, entry in found.items() if name != "report"}
-
-
 def _quality(images: int, seed: int, _: str, captions: Captions) -> dict[str, Any]:
     return caption_quality(**_sides(captions), images=images, seed=seed)
 
@@ -432,10 +401,10 @@ def _crossed_attributes(lexicon: LexiconSource, labels: Sequence[str]) -> dict[s
     return dict(zip(names, lexicon if isinstance(lexicon, (list, tuple)) else crossed, strict=True))
 
 
-def _lacking_human_words(captioners: Mapping[str, Captions]) -> list[str]:
-    """The captioners that lack a word of the human captions."""
-    words = {name: captions.words() for name, captions in captioners.items()}
-    return [name for name, table in words.items() if (table.human.present() & ~table.model.present()).any()]
+def _lacks_human_words(captioners: Iterable[Captions]) -> bool:
+    """Whether any captioner lacks a word of the human captions."""
+    tables = (captions.words() for captions in captioners)
+    return any((table.human.present() & ~table.model.present()).any() for table in tables)
 
 
 def _undefined(comparison: Comparison) -> list[str]:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -89,13 +88,13 @@ def columns(
     image_ids: str | None = None,
     captions: list[str] | str | None = None,
     people: str | None = None,
-    labels: list[str] | str | None = None,
+    labels: str | None = None,
     tasks: str | None = None,
     keep: list[str] | str | None = None,
 ) -> Data:
     """The data with the columns as the user corrects them, and only images with the labels to keep."""
-    ids, people, tasks = (str(name or "") for name in (image_ids, people, tasks))
-    chosen = Columns(ids, tuple(listed(captions)), people, tuple(listed(labels)), tasks, tuple(listed(keep)))
+    ids, people, labels, tasks = (str(name or "") for name in (image_ids, people, labels, tasks))
+    chosen = Columns(ids, tuple(listed(captions)), people, labels, tasks, tuple(listed(keep)))
     return corrected(session.data, chosen)
 
 
@@ -104,18 +103,13 @@ def listed(chosen: list[str] | str | None) -> list[str]:
     return [str(name) for name in ([chosen] if isinstance(chosen, str) else chosen or []) if name]
 
 
-def fitted(data: Data, attributes: list[str]) -> list[str]:
-    """As many attributes as there are label columns, those that were chosen last: of one column another replaces it."""
-    return listed(attributes)[-max(1, len(data.columns.attribute_column)) :]
-
-
 def what_was_read(data: Data) -> dict[str, Any]:
-    """For programs: the files and what they are, the columns, the labels with their rows, the attributes."""
+    """For programs: the files and what they are, the columns, the labels with their rows, the attribute."""
     return {
         "files": {table.name: TITLES[role] for role, table in data.tables()},
         "columns": vars(data.columns),
         "labels": count_labels(data, data.columns.attribute_column),
-        "attributes": guess_words(data, data.columns.attribute_column),
+        "attribute": guess_words(data),
     }
 
 
@@ -128,16 +122,14 @@ def last_look(session: Session, *words: Any) -> dict[str, Any]:
     return answer
 
 
-def look(
-    data: Data, attributes: list[str], custom_attribute: str, task_words: str, custom_tasks: str
-) -> dict[str, Any]:
+def look(data: Data, attribute: str, custom_attribute: str, task_words: str, custom_tasks: str) -> dict[str, Any]:
     """What will be measured, as far as it can be: `not_ready` says what is missing, `masked` has for the words of the
     attribute and of the tasks the spans of the first captions, see `captionbias.app.words`."""
     nothing = {"not_ready": "", "images": 0, "captioners": [], "labels": {}, "notes": [], "masked": {}}
     if not data:
         return nothing
     try:
-        lexicons = _lexicons(data, attributes, custom_attribute, task_words, custom_tasks)
+        lexicons = _lexicons(attribute, custom_attribute, task_words, custom_tasks)
         with heard() as notes:
             (captions,) = captions_of(data, first_only=True).values()
         loaded = {kind: load_lexicon(lexicon) for kind, lexicon in lexicons.items()}
@@ -170,31 +162,21 @@ def _too_few(counts: Mapping[str, int]) -> Iterator[str]:
         )
 
 
-def _lexicons(
-    data: Data, attributes: list[str] | str | None, custom_attribute: str, task_words: str = "", custom_tasks: str = ""
-) -> dict[str, Any]:
-    """The chosen words by setting, several attributes' as a list; custom ones are called like their file."""
-    chosen, columns = listed(attributes), data.columns.attribute_column
-    if not chosen or (columns and len(chosen) != len(columns)):
-        raise ValueError(
-            f"the columns of labels are {', '.join(columns) or 'none'}, and the words are of "
-            f"{', '.join(chosen) or 'none'}: choose the attribute of each column, in the same order"
-        )
-    custom = custom_lexicon(custom_attribute or "", "attribute-words") if CUSTOM in chosen else None
-    words = [custom if attribute == CUSTOM else attribute for attribute in chosen]
+def _lexicons(attribute: str, custom_attribute: str, task_words: str = "", custom_tasks: str = "") -> dict[str, Any]:
+    """The chosen words by setting; custom ones are called like their file."""
+    words = custom_lexicon(custom_attribute or "", "attribute-words") if attribute == CUSTOM else attribute
     tasks = custom_lexicon(custom_tasks or "", "task-words") if task_words == CUSTOM else task_words
-    return {"attribute_lexicon": words if len(words) > 1 else words[0]} | ({"task_lexicon": tasks} if tasks else {})
+    return {"attribute_lexicon": words} | ({"task_lexicon": tasks} if tasks else {})
 
 
 def _custom(lexicons: Mapping[str, Any]) -> tuple[Lexicon, ...]:
-    every = chain.from_iterable(words if isinstance(words, list) else [words] for words in lexicons.values())
-    return tuple(words for words in every if isinstance(words, Lexicon))
+    return tuple(words for words in lexicons.values() if isinstance(words, Lexicon))
 
 
 def measure(
     watch: Watch,
     session: Session,
-    attributes: list[str],
+    attribute: str,
     custom_attribute: str,
     task_words: str,
     custom_tasks: str,
@@ -207,7 +189,7 @@ def measure(
     data = session.data
     if not metrics:
         raise ValueError("choose at least one metric")
-    lexicons = _lexicons(data, attributes, custom_attribute, task_words, custom_tasks)
+    lexicons = _lexicons(attribute, custom_attribute, task_words, custom_tasks)
     chance = {"trials": int(trials), "seed": _whole(seed)}
     watch("reading", 0.0)
     with heard() as notes:
@@ -217,10 +199,11 @@ def measure(
         yield Run(
             measured,
             _not_in(measured, [*notes, *warned, left_out(data)]),
-            *results.again(data, measured.settings, lexicons),
+            results.again(data, measured.settings, lexicons),
             _custom(lexicons),
             TemporaryDirectory(prefix="captionbias-app-"),
             whole=whole,
+            pictures=session.pictures,
         )
 
 
@@ -284,7 +267,7 @@ def read_pictures(
 def measure_pictures(
     watch: Watch,
     session: Session,
-    attributes: list[str],
+    attribute: str,
     custom_attribute: str,
     trials: int,
     epochs: int,
@@ -295,7 +278,7 @@ def measure_pictures(
     data, pictures = session.data, session.pictures
     if pictures is None:
         raise ValueError("there are no images yet: upload some, and annotations unless the persons are masked")
-    lexicons = _lexicons(data, attributes, custom_attribute)
+    lexicons = _lexicons(attribute, custom_attribute)
     options: dict[str, Any] = {"preset": JUDGED_PRESET, "trials": int(trials), "seed": _whole(seed)}
     judging = {"epochs": int(epochs), "prompt": prompt.strip() or None}
     watch("reading", 0.0)
@@ -307,7 +290,6 @@ def measure_pictures(
     yield Run(
         measured,
         (*pictures.notes, *notes, *_not_in(measured, warned)),
-        None,
         None,
         _custom(lexicons),
         TemporaryDirectory(prefix="captionbias-app-"),

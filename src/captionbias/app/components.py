@@ -18,7 +18,6 @@ from captionbias.app.data import (
     MAX_CAPTIONERS,
     MAX_FILES,
     PEOPLE,
-    SEVERAL,
     TASKS,
     TITLES,
     UNUSED,
@@ -66,7 +65,8 @@ IMAGES_ABOUT = f"""
 Can the attribute be told from an image and its caption, once neither shows it? **ImageCaptioner2** masks the person in
 the image and the words in the caption, and trains a small captioner, the *judge*, to guess on. Images are joined with
 captions by their ids: the names of their files without the ending, of COCO's files the number, or the whole names. At
-most {uploads.MAX_PICTURES:,} images and {uploads.MAX_TOTAL / 1e6:,.0f} MB. A thousand images take some minutes.
+most {uploads.MAX_PICTURES:,} images and {uploads.MAX_TOTAL / 1e6:,.0f} MB. A thousand images take some minutes. What
+*Measure* makes then shows them too, small, beside captions that name somebody wrong.
 """
 IMAGES_NEED = """
 ImageCaptioner2 looks at the images, too, and needs more packages where this page runs:
@@ -144,7 +144,7 @@ def _columns_section(parts: SimpleNamespace) -> None:
                 choice("People's captions of each image"),
             ]
         with gr.Row():
-            second = [choice("Label of each image", multiselect=True), choice("Tasks of each image")]
+            second = [choice("Label of each image"), choice("Tasks of each image")]
             parts.columns = [*first, *second, choice("Only images with these labels", multiselect=True)]
 
 
@@ -152,11 +152,10 @@ def _words_section(parts: SimpleNamespace) -> None:
     with gr.Row():
         parts.attribute = gr.Dropdown(
             [*ATTRIBUTES, CUSTOM],
-            value=[ATTRIBUTES[0]],
-            multiselect=True,
+            value=ATTRIBUTES[0],
             label="Attribute",
             min_width=200,
-            info="Whose words are masked. Of several columns of labels one for each, in the same order.",
+            info="Whose words are masked.",
         )
         parts.tasks = gr.Dropdown(
             [*TASK_WORDS, CUSTOM],
@@ -242,7 +241,7 @@ def _result_section(parts: SimpleNamespace) -> None:
     with gr.Column(visible=False, elem_id="report") as parts.report:
         parts.frame = gr.HTML(elem_id="result-frame", padding=False)
     parts.downloads = gr.File(
-        label="Report, data, tables, and Python that measures the same again",
+        label="Report, data and tables",
         interactive=False,
         file_count="multiple",
         visible=False,
@@ -269,7 +268,7 @@ def contents(
         parts.columns_group: gr.update(open=True) if data and check["not_ready"] else gr.update(),
         parts.undo: gr.update(interactive=bool(session.past)),
         parts.attribute: gr.update(value=words[0]),
-        parts.custom[0]: gr.update(visible=CUSTOM in words[0]),
+        parts.custom[0]: gr.update(visible=words[0] == CUSTOM),
         parts.custom[1]: gr.update(visible=words[2] == CUSTOM),
         parts.masked_group: gr.update(visible=bool(check["masked"])),
         parts.masked: masked(check["masked"]),
@@ -292,7 +291,7 @@ def _choices(parts: SimpleNamespace, data: Data, counts: Mapping[str, int]) -> d
         updates[dropdown] = gr.update(choices=[NONE, *names], value=others[role].name if role in others else "")
     for dropdown, (role, offered) in zip(parts.columns, choices_of(data).items(), strict=True):
         chosen = getattr(data.columns, role)
-        if role in (*SEVERAL, "keep"):
+        if isinstance(chosen, tuple):
             counted = [(f"{name} ({counts[name]:,})", name) if name in counts else name for name in offered]
             updates[dropdown] = gr.update(choices=counted, value=list(chosen))
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,12 +18,10 @@ from captionbias.captions.columns import SYNONYMS, plain_name
 from captionbias.captions.tables import Table
 from captionbias.captions.values import is_missing
 from captionbias.text import load_lexicon
-from captionbias.text.lexicon import SEPARATOR
 
 MAX_CAPTIONERS = 10
 MAX_FILES = MAX_CAPTIONERS + 10
 READERS = 2  # files that are read at once
-SEVERAL = ("prediction_column", "attribute_column")  # what several columns can be
 MAX_LABELS = 50  # that can be chosen from
 ATTRIBUTES = ("gender", "race", "age", "emotion")  # whose words there are
 CAPTIONER, PEOPLE, LABELS, TASKS, UNUSED = "predictions", "references", "attributes", "tasks", ""
@@ -44,12 +42,12 @@ _PEOPLE = re.compile(
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to read (several of labels are crossed) and the labels to keep, as `read_captioners` takes them."""
+    """The columns to read and the labels to keep, as `read_captioners` takes them."""
 
     id_column: str = ""
     prediction_column: tuple[str, ...] = ()
     reference_column: str = ""
-    attribute_column: tuple[str, ...] = ()
+    attribute_column: str = ""
     task_column: str = ""
     keep: tuple[str, ...] = ()
 
@@ -106,7 +104,7 @@ def as_said(tables: Sequence[Table], roles: Mapping[str, str]) -> Data:
     captioners = dict(zip(names, by_role[CAPTIONER], strict=True))
     data = Data(captioners, people, labels, tasks, tuple(by_role[UNUSED]))
     guess: dict[str, Any] = {role: column or "" for role, (column, _) in guess_columns(**data.first()).items()}
-    guess |= {role: tuple(filter(None, [guess[role]])) for role in SEVERAL}
+    guess["prediction_column"] = tuple(filter(None, [guess["prediction_column"]]))
     keep = labels_at_first(count_labels(data, guess["attribute_column"]))
     return replace(data, columns=Columns(**guess, keep=tuple(keep)))
 
@@ -165,13 +163,12 @@ def corrected(data: Data, columns: Columns) -> Data:
     return data if columns == data.columns else replace(data, columns=columns)
 
 
-def count_labels(data: Data, columns: Sequence[str]) -> dict[str, int]:
-    """How many rows each value of an attribute column has, or of several that are crossed; the most frequent first."""
+def count_labels(data: Data, column: str) -> dict[str, int]:
+    """How many rows each value of an attribute column has, the most frequent first."""
     tables = [data.attributes] if data.attributes else [data.references, *data.predictions.values()]
-    table = next((table for table in tables if table is not None and set(columns) <= set(table.columns)), None)
-    rows = zip(*map(table.column, columns), strict=True) if table else ()
-    labels = ([str(value).strip() for value in row] for row in rows if not any(map(is_missing, row)))
-    return dict(Counter(SEPARATOR.join(row) for row in labels if all(row)).most_common())
+    table = next((table for table in tables if table is not None and column in table.columns), None)
+    labels = (str(value).strip() for value in (table.column(column) if table else ()) if not is_missing(value))
+    return dict(Counter(filter(None, labels)).most_common())
 
 
 def labels_at_first(counts: Mapping[str, int]) -> list[str]:
@@ -191,19 +188,16 @@ def left_out(data: Data) -> str:
     return f"left out by their label: {', '.join(gone)}" if gone else ""
 
 
-def guess_words(data: Data, columns: Sequence[str]) -> list[str]:
-    """The attributes whose words each of the label columns seems to need: by most of its labels, else by its name. A
-    column that says neither has none; where no column says, it is the first attribute."""
-    words = filter(None, (_words_of(column, count_labels(data, [column])) for column in columns))
-    return list(dict.fromkeys(words)) or [ATTRIBUTES[0]]
-
-
-def _words_of(column: str, labels: Collection[str]) -> str | None:
-    spelled = set(map(str.casefold, labels))
+def guess_words(data: Data) -> str:
+    """The attribute whose words the labels seem to need: by most of them, else by their column's name, else the
+    first."""
+    column = data.columns.attribute_column
+    spelled = set(map(str.casefold, count_labels(data, column)))
     for attribute in ATTRIBUTES:
         if len(spelled.intersection(map(str.casefold, load_lexicon(attribute).labels))) > len(spelled) / 2:
             return attribute
-    return next((name for name in ATTRIBUTES if plain_name(column) in (name, *SYNONYMS.get(name, ()))), None)
+    named = (name for name in ATTRIBUTES if plain_name(column) in (name, *SYNONYMS.get(name, ())))
+    return next(named, ATTRIBUTES[0])
 
 
 def captions_of(data: Data, first_only: bool = False) -> dict[str, Captions]:

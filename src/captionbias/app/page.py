@@ -29,8 +29,7 @@ FAULTS = (ValueError, RankError, WorkerKilledError)
 READ = "Takes files (a list), finds out which is what, and guesses their columns."
 ROLES = "Corrects what the files are, by their names: captioners (a list), people, labels, tasks."
 COLUMNS = (
-    "Corrects the columns of ids, captions (a list), people's captions, labels (a list, which are crossed) and tasks, "
-    "and keeps these labels only."
+    "Corrects the columns of ids, captions (a list), people's captions, labels and tasks, and keeps these labels only."
 )
 IMAGES = "Takes images or archives of them (a list), annotations, and whether the persons are masked already."
 RESULTS = "Verdicts, scores, notes and signatures."
@@ -71,8 +70,8 @@ def page(sessions: Sessions, seconds: float | None = None, metrics: tuple[str, .
             """What a page had before it was loaded again."""
             sessions.adopt(request, token)
             session = sessions.of(request)
-            words = guess_words(session.data, session.data.columns.attribute_column)
-            return components.contents(parts, session, [words, "", parts.tasks.value, ""])
+            words = [guess_words(session.data), "", parts.tasks.value, ""]
+            return components.contents(parts, session, words)
 
         parts.cancel.click(stop, None, everything, cancels=runs, queue=False, **UNNAMED)
         parts.token.submit(restored, parts.token, everything, show_progress="hidden", **UNNAMED)
@@ -138,10 +137,8 @@ def _changed(parts: Any, sessions: Sessions, action: Callable[..., Data]) -> Cal
             fault = str(error)
             if action is actions.read and session.data:  # what was there before must not be measured in its place
                 sessions.keep(session, NOTHING)
-        labels = session.data.columns.attribute_column
-        if labels != before.columns.attribute_column:
-            words[0] = guess_words(session.data, labels)
-        words[0] = actions.fitted(session.data, words[0])
+        if session.data.columns.attribute_column != before.columns.attribute_column:
+            words[0] = guess_words(session.data)
         contents = components.contents(parts, session, words, fault)
         if session.data is before and not fault and action in (actions.roles, actions.columns):
             # Gradio tells of one choice several times: what was chosen since must not be set back.

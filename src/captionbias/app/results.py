@@ -1,4 +1,4 @@
-"""What was measured: for programs, as files to download, and the command and the Python that measure the same again."""
+"""What was measured: for programs, as files to download, and the command that measures the same again."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from captionbias.analysis.audit import Audit
 from captionbias.app.data import Data
+from captionbias.app.uploads import Pictures
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
 from captionbias.metrics.catalogue import DIRECTIONS
@@ -26,21 +27,22 @@ OPTIONS = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where the c
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What was measured, warnings of its input, how to repeat it, and custom words. `folder` is deleted with it;
-    `whole`: whether all that was asked for is in it."""
+    """What was measured, warnings of its input, how to repeat it, custom words, and images that there were then.
+    `folder` is deleted with it; `whole`: whether all that was asked for is in it."""
 
     audit: Audit
     notes: tuple[str, ...]
     command: str | None
-    python: str | None
     custom: tuple[Lexicon, ...]
     folder: TemporaryDirectory[str]
     whole: bool = True
+    pictures: Pictures | None = None
 
     @cached_property
     def report(self) -> str:
         """The self-contained page."""
-        return html_report(self.audit, command=self.command)
+        picture_of = self.pictures.small() if self.pictures else None
+        return html_report(self.audit, command=self.command, picture_of=picture_of)
 
 
 def overview(run: Run) -> dict[str, Any]:
@@ -70,13 +72,12 @@ def overview(run: Run) -> dict[str, Any]:
 
 
 def files(run: Run) -> list[str]:
-    """Write the files to download: the report, everything as JSON, Python, the tables as CSV, custom words as JSON."""
+    """Write the files to download: the report, everything as JSON, the tables as CSV, custom words as JSON."""
     texts = {
         "report.html": run.report,
         "report.md": markdown_report(run.audit, command=run.command),
         "everything.json": json_text(run.audit.as_dict(), indent=2),
     }
-    texts |= {"again.py": run.python} if run.python else {}
     for name, grid in _tables(run.audit):
         if grid.rows:
             texts[f"{name}.csv"] = grid.csv()
@@ -89,8 +90,6 @@ def files(run: Run) -> list[str]:
 
 def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
     yield "scores", views.scores(audit)
-    yield "alone", views.alone(audit)
-    yield "intersections", views.cells(audit)
     yield "differences", views.differences(audit.comparisons.values())
     for direction in DIRECTIONS if "dbac" in audit.comparisons else ():
         grids = [views.sources(audit, name, direction) for name in audit.captioners]
@@ -102,25 +101,17 @@ def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
 # The same again
 
 
-def again(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> tuple[str | None, str | None]:
-    """One command line, and the same as Python; None for data that are not files, or are files of one name. `lexicons`:
-    the words that were chosen, by setting: names, and custom words, which are in a file called like them."""
+def again(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str | None:
+    """One command line; None for data that are not files, or are files of one name. `lexicons`: the words that were
+    chosen, by setting: names, and custom words, which are in a file called like them."""
     predictions = {name: table.name for name, table in data.predictions.items()}
     others = {argument: table.name for argument, table in data.others().items()}
     files = [*predictions.values(), *others.values()]
     if len(set(files)) < len(files) or not all(Path(file).suffix for file in files):
-        return None, None
-    columns, chosen = vars(data.columns), _chosen(settings, lexicons)
+        return None
     named = [file if Path(file).stem == name else f"{name}={file}" for name, file in predictions.items()]
-    command = ["captionbias", "report", *_flags({"predictions": named, **others, **columns, **chosen})]
-    return shlex.join(command), (
-        "from captionbias.analysis.audit import audit\nfrom captionbias.report.html import write_report\n"
-        "from captionbias.captions import on_the_same_images, read_captioners\n\n"
-        f"captioners = on_the_same_images(read_captioners(\n    {predictions!r},\n"
-        f"{_lines({**others, **columns, 'keep': data.columns.keep or None})}))\n"
-        f"measured = audit(\n    captioners,\n{_lines(chosen)})\n"
-        'write_report(measured, "report.html")\n'
-    )
+    options = {"predictions": named, **others, **vars(data.columns), **_chosen(settings, lexicons)}
+    return shlex.join(["captionbias", "report", *_flags(options)])
 
 
 def _flags(options: dict[str, Any]) -> Iterator[str]:
@@ -134,15 +125,6 @@ def _chosen(settings: dict[str, Any], lexicons: dict[str, Any]) -> dict[str, Any
     """The settings that are not defaults, with custom words as files."""
     names = ("metrics", "preset", "trials", "seed")
     chosen = {name: settings[name] for name in names if settings[name] is not None}
-    return chosen | {name: _written(lexicon) for name, lexicon in lexicons.items()}
-
-
-def _written(lexicon: Any) -> Any:
-    """The words as settings name them, custom ones by their file."""
-    if isinstance(lexicon, list):
-        return list(map(_written, lexicon))
-    return f"{lexicon.name}.json" if isinstance(lexicon, Lexicon) else lexicon
-
-
-def _lines(arguments: dict[str, Any]) -> str:
-    return "".join(f"    {name}={value!r},\n" for name, value in arguments.items())
+    return chosen | {
+        name: f"{words.name}.json" if isinstance(words, Lexicon) else words for name, words in lexicons.items()
+    }

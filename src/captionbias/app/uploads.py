@@ -55,7 +55,7 @@ _FRUGAL = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_M
 @dataclass(frozen=True, eq=False)
 class Pictures:
     """Images as the small judge sees them, `side` pixels on a side; notes, and previews with their captions. The
-    folder, with pixels and previews, is deleted with this."""
+    folder, with pixels, previews and small pictures, is deleted with this."""
 
     ids: tuple[str, ...]
     side: int
@@ -67,6 +67,11 @@ class Pictures:
         """`(images, side, side, 3)` of bytes, read when they are used."""
         path = Path(self.folder.name, PIXELS)
         return np.memmap(path, np.uint8, "r", shape=(len(self.ids), self.side, self.side, 3))
+
+    def small(self) -> Callable[[str], str]:
+        """What gives the data URL of an image, made small, for reports."""
+        pictures: Callable[[str], str] = image_wing().small_pictures(self.ids, Path(self.folder.name))
+        return pictures
 
 
 def open_table(path: Path) -> Table:

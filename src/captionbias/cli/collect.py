@@ -18,7 +18,7 @@ OPTIONS: Options = {
     "output": result_option(
         Path, "A row for each captioner, metric and score, as .parquet or .csv.", default=Parameter.empty
     ),
-    "plot": result_option(Path | None, "A leaderboard: the main scores with their intervals, as .svg or .html."),
+    "plot": result_option(Path | None, "A leaderboard: the main scores with their intervals, as .svg."),
 }
 
 
@@ -28,7 +28,7 @@ def collect(results: list[Path], output: Path, plot: Path | None) -> None:
     A captioner that its file does not name is called like the file. A leaderboard needs results that were measured in
     the same way, on the same images with the same labels and human captions.
 
-    Example: captionbias collect results --output table.parquet --plot leaderboard.html
+    Example: captionbias collect results --output table.parquet --plot leaderboard.svg
     """
     from captionbias.io.files import check_ending
     from captionbias.report.charts import leaderboard_chart
@@ -49,7 +49,7 @@ def collect(results: list[Path], output: Path, plot: Path | None) -> None:
     say(f"{len(rows):,} scores of {captioners:,} captioners are in {output}")
     if not mixed:
         show([leaderboard(rows)])
-        write_plot(leaderboard_chart(rows), plot, "Leaderboard", dict.fromkeys(row.signature for row in rows))
+        write_plot(leaderboard_chart(rows), plot)
 
 
 def _files(path: Path) -> list[Path]:

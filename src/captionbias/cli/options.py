@@ -16,6 +16,7 @@ import typer
 from captionbias.attackers.pretrained.models import KNOWN
 from captionbias.attackers.registry import BERTS, ENCODERS
 from captionbias.cli.terminal import check_outputs, plain_errors
+from captionbias.io.files import check_ending
 from captionbias.text.languages import languages
 
 INPUT, COLUMNS, ATTACK, JUDGE, RESULT = "Input files", "Columns", "Attackers", "Judges", "Result"
@@ -268,7 +269,7 @@ MARGINS: Options = {
     )
 }
 OUTPUT: Options = {"output": result_option(Path | None, "Write everything to this JSON file, trials included.")}
-PLOT: Options = {"plot": result_option(Path | None, "Write the scores as a plot, as .svg or .html.")}
+PLOT: Options = {"plot": result_option(Path | None, "Write the scores as a plot, as .svg.")}
 RESULTS: Options = {
     "output": result_option(
         Path | None,
@@ -300,9 +301,7 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
                 {name: value for name, value in values.items() if name not in outputs},
             )
             if values.get("plot"):
-                from captionbias.report.html import check_chart
-
-                check_chart(values["plot"])
+                check_ending(values["plot"], ".svg")
             run(**values)
 
     called.__doc__ = about or run.__doc__

@@ -20,7 +20,6 @@ from captionbias.cli.options import (
     result_option,
     scores_of,
     split_options,
-    switch,
 )
 from captionbias.cli.terminal import console, read_captioners, say, steps
 
@@ -37,13 +36,7 @@ REPORTED = (
     )
     | REPLICATES
 )
-SENSITIVITY: Options = {
-    "sensitivity": switch(
-        "--sensitivity",
-        "Also measure DBAC with other choices, see captionbias sensitivity; takes several times as long.",
-    )
-}
-OPTIONS = CAPTIONERS | FILES | METRICS | REPORTED | MARGINS | SENSITIVITY | WRITTEN
+OPTIONS = CAPTIONERS | FILES | METRICS | REPORTED | MARGINS | WRITTEN
 
 
 def report(
@@ -53,7 +46,6 @@ def report(
     markdown: Path | None,
     json: Path | None,
     title: str | None,
-    sensitivity: bool,
     picture_of: Callable[[str], str] | None = None,
     **values: Any,
 ) -> None:
@@ -75,7 +67,6 @@ def report(
             read_captioners(**files),
             metrics=metrics or catalogue.REPORTED,
             margins=dict(scores_of("--margin", margins)),
-            sensitivity=sensitivity,
             watch=watch,
             **chosen,
         )

@@ -67,12 +67,10 @@ def show(tables: Iterable[Grid]) -> None:
         console.print(table, markup=False)
 
 
-def write_plot(chart: Picture, plot: Path | None, title: str, signatures: Iterable[str] = ()) -> None:
+def write_plot(chart: Picture, plot: Path | None) -> None:
     """Write a chart to the file with --plot."""
-    from captionbias.report.html import write_chart
-
     if plot and not console.quiet:
-        write_chart(chart, plot, title, signatures)
+        chart.save(plot)
         say(f"the plot is in {plot}")
 
 

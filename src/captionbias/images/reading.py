@@ -393,12 +393,14 @@ def thumbnails(images: Images) -> Callable[[str], str]:
     """A function that gives the data URL of an image, made small, by its id."""
     rows = {image: row for row, image in enumerate(images.ids)}
 
-    def picture_of(image: str) -> str:
-        small = images[rows[image]].copy()
-        small.thumbnail((THUMBNAIL, THUMBNAIL))
-        return data_url(small)
+    return lambda image: thumbnail(images[rows[image]])
 
-    return picture_of
+
+def thumbnail(picture: Image) -> str:
+    """The data URL of a picture, made small."""
+    small = picture.copy()
+    small.thumbnail((THUMBNAIL, THUMBNAIL))
+    return data_url(small)
 
 
 def data_url(picture: Image) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from captionbias.arrays import Array
 from captionbias.captions import Captions, check_captions
 from captionbias.images.masks import first_of, masked, read_regions
-from captionbias.images.reading import Images, Made, coco_name
+from captionbias.images.reading import Images, Made, coco_name, thumbnail
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif", ".jp2")
 PREVIEWS, PREVIEW_SIDE = 4, 256
@@ -20,17 +20,16 @@ def prepare(
 ) -> dict[str, Any]:
     """Mask the persons of images, if there are COCO's annotations of them, and shrink.
 
-    `files`: the name of each without folders, the same as messages show it, and what reads it. Pixels and previews are
-    files of `folder`. Gives `ids`; `side`, pixels on a side; `notes`, which say what is left
+    `files`: the name of each without folders, the same as messages show it, and what reads it. Pixels, previews and
+    small pictures are files of `folder`. Gives `ids`; `side`, pixels on a side; `notes`, which say what is left
     out: no images, those that show nobody or cannot be read; `previews`, files and their captions.
     """
     from captionbias.images.judges import shrunk, small_side
 
     images, names, left_out = _images(files)
-    prepared, notes = Images(tuple(names), images.sources), []
+    regions, notes = None, []
     if annotations and images.ids:
         regions = read_regions(annotations, images)
-        prepared = masked(prepared, regions)
         notes.append(f"persons are masked by {regions.source}: their segments, in the mean colour of the rest")
     ids: list[str] = []
     previews: list[tuple[str, str]] = []
@@ -38,18 +37,21 @@ def prepare(
     with (folder / pixels).open("wb") as file:
         for row, (image_id, name) in enumerate(zip(images.ids, names, strict=True)):
             try:
-                after = prepared[row]
+                before = after = images[row]
+                if regions is not None:
+                    after = masked(Images((name,), [before]), [regions[row]])[0]
             except ValueError as error:
                 left_out.append(str(error))
                 continue
             if len(ids) < PREVIEWS:
-                stages = {f"{name}, before": images[row], f"{name}, masked": after} if notes else {name: after}
+                stages = {name: after} if regions is None else {f"{name}, before": before, f"{name}, masked": after}
                 previews += [
                     _preview(image, folder, len(previews) + at, stage)
                     for at, (stage, image) in enumerate(stages.items())
                 ]
             side = side or small_side(after)
             file.write(shrunk(after, side).tobytes())
+            _small(folder, len(ids)).write_text(thumbnail(before), encoding="ascii")
             ids.append(image_id)
     if not ids:
         raise ValueError(f"no image is left: {first_of(left_out) if left_out else 'the archives are empty'}")
@@ -79,6 +81,28 @@ def _images(files: Sequence[tuple[str, str, Callable[[], bytes]]]) -> tuple[Imag
     return Images(tuple(images), sources), [coco_name(shown) for shown, _ in uploads], left_out
 
 
+def small_pictures(ids: Sequence[str], folder: Path) -> Callable[[str], str]:
+    """What gives the data URL of an image by its id or file name, made small, as it was before it was masked; empty
+    where there is none."""
+    place_of = _places(ids)
+
+    def picture_of(image: str) -> str:
+        place = place_of(image)
+        return "" if place is None else _small(folder, place).read_text(encoding="ascii")
+
+    return picture_of
+
+
+def _small(folder: Path, place: int) -> Path:
+    return folder / f"{place}.url"
+
+
+def _places(ids: Sequence[str]) -> Callable[[str], int | None]:
+    """What gives the place of an image by its id or file name."""
+    places = {name: place for place, name in enumerate(ids)}
+    return lambda name: places.get(name, places.get(coco_name(name)))
+
+
 def beside(
     captioners: Mapping[str, Captions], ids: Sequence[str], pixels: Array, notes: list[str]
 ) -> tuple[dict[str, Captions], Images]:
@@ -86,8 +110,7 @@ def beside(
     first = next(iter(captioners.values()))
     if first.image_ids is None:
         raise ValueError("the captions have no image ids: choose the column with the ids or file names of the images")
-    places = {name: place for place, name in enumerate(ids)}
-    place_of = [places.get(name, places.get(coco_name(name))) for name in first.image_ids]
+    place_of = list(map(_places(ids), first.image_ids))
     rows = {place: row for row, place in reversed(list(enumerate(place_of))) if place is not None}
     pairs = sorted(rows.items(), key=lambda pair: pair[1])
     if not pairs:

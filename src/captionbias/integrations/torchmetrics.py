@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from captionbias.captions.values import as_list
-from captionbias.metrics import Metric, catalogue, find_metric
+from captionbias.metrics import Metric, find_metric
 
 try:
     import torch
@@ -92,22 +92,6 @@ class CaptionBias(TorchMetric):
         scores = self.metric(**{name: [image.get(name) for image in images] for name in names}, **self.options)
         self.signature = str(scores["signature"])
         return {name: torch.tensor(float(value)) for name, value in scores.items() if isinstance(value, (int, float))}
-
-    def plot(self, val: Any = None, ax: Any = None) -> tuple[Any, Any]:
-        """The metric's main scores, or those of several results as lines.
-
-        Args:
-            val: what `compute` returned, or a list of that, one result an epoch; computed when None.
-            ax: Matplotlib's axes to draw on; new ones when None.
-
-        Returns:
-            Matplotlib's figure and axes.
-        """
-        results = val if isinstance(val, list) else [self.compute() if val is None else val]
-        main = [score for score in catalogue.headlines(self.metric.name) if score in results[0]]
-        drawn = [{score: result[score] for score in main} for result in results]
-        figure, axes = self._plot(drawn if isinstance(val, list) else drawn[0], ax)
-        return figure, axes
 
     def extra_repr(self) -> str:
         return ", ".join([repr(self.metric.name), *(f"{name}={value!r}" for name, value in self.options.items())])

@@ -14,7 +14,7 @@ from uuid import uuid4
 def check_ending(path: Path, *endings: str) -> None:
     """Raise a ValueError for a name with another ending than these."""
     if path.suffix.lower() not in endings:
-        raise ValueError(f"{path} ends in neither {' nor '.join(endings)}: name a file of one of these kinds")
+        raise ValueError(f"{path} does not end in {' or '.join(endings)}: name a file that does")
 
 
 def check_writable(path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from captionbias.metrics import catalogue
 from captionbias.metrics.catalogue import Score
-from captionbias.metrics.verdicts import LESS, MORE, NOTHING, verdict
+from captionbias.metrics.verdicts import LESS, MORE, NOTHING
 from captionbias.report.picture import Picture
 from captionbias.report.rows import headlines
 from captionbias.report.svg import (
@@ -33,9 +33,7 @@ from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.sensitivity import Sensitivity
-    from captionbias.images.masking_study import MaskingStudy
     from captionbias.report.rows import Row
-    from captionbias.studies.consistency import Study
 
 WIDTH, LEFT, ROW, SMALL = 480.0, 8.0, 42.0, 12.0
 BAR = 220.0
@@ -83,36 +81,14 @@ def leaderboard_chart(rows: Sequence[Row]) -> Picture:
     return intervals(panels, "Leaderboard")
 
 
-def masking_chart(study: MaskingStudy) -> Picture:
-    """A panel for each score: each version of the images with its interval."""
-    versions = list(study.captions)
-    panels = []
-    for comparison in study.comparisons.values():
-        for key in comparison.scores:
-            measured = {version: comparison.measurements[version].estimates for version in versions}
-            panels.append(_panel(catalogue.label(key), key, measured))
-    return intervals(panels, "Scores of each version of the images")
-
-
-def consistency_chart(study: Study) -> Picture:
-    """A panel for each score and captioner: what each encoder reads, with its interval."""
-    panels = []
-    for key in study.scores:
-        metric = catalogue.SCORES[key].metric
-        for captioner in study.captioners:
-            measured = {one: study.measurements[captioner, one, metric].estimates for one in study.encoders}
-            panels.append(_panel(f"{captioner}: {catalogue.label(key)}", key, measured))
-    return intervals(panels, "Scores by encoder")
-
-
-def specification_chart(found: Sensitivity, captioners: Sequence[str] = ()) -> Picture:
+def specification_chart(found: Sensitivity) -> Picture:
     """For each captioner and judged score its estimates, descending, each with the choices that it was made with.
 
     Source: Simonsohn, Simmons and Nelson 2020.
     """
     scores = [key for key in found.scores if catalogue.SCORES[key].judged] or found.scores
     panels = []
-    for captioner in captioners or found.captioners:
+    for captioner in found.captioners:
         for key in scores:
             entries = [
                 Entry(one.label, one.estimates.get(key), one.verdicts.get(key, NOTHING)) for one in found.of(captioner)
@@ -168,12 +144,6 @@ def bar(estimate: Estimate, reach: float, positive: bool = False) -> str:
         f'<svg class="captionbias bar" viewBox="0 0 {BAR:g} 20" width="{BAR:g}" height="20" aria-hidden="true">'
         f"{''.join(parts)}</svg>"
     )
-
-
-def _panel(title: str, key: str, by_name: Mapping[str, Mapping[str, Estimate]]) -> Panel:
-    """A score by name, from all that was measured by that name."""
-    entries = [Entry(name, estimates.get(key), verdict(estimates, key)) for name, estimates in by_name.items()]
-    return Panel(title, entries, catalogue.SCORES[key])
 
 
 def _descending(entries: Iterable[Entry]) -> list[Entry]:

@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from captionbias._version import __version__
 from captionbias.explain.evidence import PAIRS
-from captionbias.io.files import check_ending, write_text
+from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
 from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.metrics.verdicts import CANNOT_TELL
-from captionbias.report import charts, matrix, people, sensitivity, views, wording
+from captionbias.report import charts, matrix, people, views, wording
 from captionbias.report.grid import cell_text
 from captionbias.report.svg import STYLE, tone
 from captionbias.report.wording import FORMS, percent
@@ -27,7 +27,6 @@ from captionbias.statistics.samples import Estimate
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
     from captionbias.images.attributions import ImageAttributions
-    from captionbias.report.picture import Picture
 
 TOP = 30  # rows of the sources on the page; all of them are in its data
 WORDS = 12  # of an attribute value, before one asks for more
@@ -52,7 +51,7 @@ def html_report(
 ) -> str:
     """An audit as one HTML page that loads nothing; its data, JSON by gzip in base64, are in `#audit-data`.
 
-    `picture_of`: the data URL of an image, by its id, to be shown beside its captions.
+    `picture_of`: the data URL of an image, by its id, to be shown beside its captions; empty where there is none.
     """
     things = wording.named_things(audit)
     answers = matrix.matrix_of(audit)
@@ -71,7 +70,6 @@ def html_report(
         wording=wording,
         views=views,
         charts=charts,
-        sensitivity=sensitivity,
         directions=DIRECTIONS,
         tone=tone,
         word_bar=lambda mean, largest: charts.bar(Estimate(mean), largest, positive=True),
@@ -79,6 +77,7 @@ def html_report(
         reach_of=_reach_of,
         telling=_telling,
         attribute=things["attribute"],
+        value=things["value"],
         tasks=things["tasks"],
         top=TOP,
         shown_pairs=PAIRS,
@@ -86,22 +85,6 @@ def html_report(
         data=b64encode(data).decode(),
         scores_csv=json.dumps(views.scores(audit).csv()),
     )
-
-
-def write_chart(chart: Picture, path: Path, title: str, signatures: Iterable[str] = ()) -> None:
-    """Write a chart as an .svg file, or as an .html page that needs no network, whole or not at all."""
-    check_chart(path)
-    if path.suffix.lower() == ".svg":
-        chart.save(path)
-    else:
-        write_text(_rendered("chart.html.jinja", chart=chart, title=title, signatures=signatures), path)
-
-
-def check_chart(path: Path) -> None:
-    """Raise a ValueError for a name that `write_chart` does not write, or if jinja2 is missing for a page."""
-    check_ending(path, ".svg", ".html")
-    if path.suffix.lower() == ".html":
-        check_installed()
 
 
 def write_attributions(found: ImageAttributions, path: str | Path, *, title: str) -> None:

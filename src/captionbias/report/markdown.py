@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from captionbias.metrics.catalogue import DIRECTIONS
-from captionbias.report import sensitivity, views
+from captionbias.report import views
 from captionbias.report.matrix import about, in_a_sentence, matrix_grid, matrix_of, title_of
 from captionbias.report.people import doubts
 from captionbias.report.wording import grouped_notes
@@ -37,7 +37,6 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
     ]
     grids = [views.scores(audit, judged=True), views.alone(audit), views.cells(audit)]
     grids += [views.differences(audit.comparisons.values()), *sources, views.quality(audit), views.leaks(audit)]
-    grids += [sensitivity.moves(audit.sensitivity)] if audit.sensitivity else []
     for grid in grids:
         if grid.rows:
             yield from _details(grid.title, grid.markdown())

@@ -29,7 +29,7 @@ ASKED = {
     ),
     "lic": (
         "Can {attribute} be guessed from the wording?",
-        "even when the words for it are hidden; LIC, in points of 100",
+        "surer guesses by an attacker (a small program), the words for it being hidden; LIC, in points of 100",
     ),
     "imagecaptioner2": (
         "Can {attribute} be guessed from images with their captions?",
@@ -211,7 +211,7 @@ def _open(
     return (
         f"hangs on one of the {words['tasks']}"
         if score.direction == "a_to_t"
-        else f"not clear for each {words['value']} by itself"
+        else f"clear for all together, not for each {words['value']} taken alone"
     )
 
 
@@ -283,10 +283,10 @@ def matrix_grid(audit: Audit) -> Grid:
 
 
 def correction(audit: Audit) -> str:
-    """For how many verdicts they are corrected; empty without verdicts."""
+    """How many verdicts there are, and what is done about that; empty without verdicts."""
     return (
-        "Verdicts are corrected for how many there are (Benjamini-Hochberg): of those that say more or less, at most "
-        "one in twenty is expected to be false."
+        f"Verdicts are stricter because {len(audit.verdicts)} are given at once, here and in the details: of those "
+        "that say more or less, at most one in twenty is expected to be false."
         if len(audit.verdicts) > 1
         else ""
     )

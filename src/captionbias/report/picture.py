@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from captionbias.io.files import write_text
+from captionbias.io.files import check_ending, write_text
 from captionbias.metrics.measurement import Measurement, Result
 from captionbias.metrics.verdicts import verdict
 from captionbias.report.matrix import answer, axis, bar, ground, main_scores, question, questions_first
@@ -35,8 +35,7 @@ class Picture(str):
         Raises:
             ValueError: the path ends otherwise, or cannot be written.
         """
-        if Path(path).suffix.lower() != ".svg":
-            raise ValueError(f"path is {str(path)!r}: name a file that ends in .svg")
+        check_ending(Path(path), ".svg")
         write_text(self._repr_svg_(), Path(path))
 
 

@@ -77,7 +77,7 @@ def _scores_meaning(scores: Sequence[Score]) -> str:
         parts.append("Detectable: a score so far from 0 would get its verdict in four of five samples of this size.")
         parts.append(
             "p: how often chance alone would bring a score this far from 0. Above 0 is more than in other people's "
-            "captions, below 0 less. Verdicts are corrected for their number; p is not."
+            "captions, below 0 less. Verdicts are corrected for their number (Benjamini-Hochberg); p is not."
         )
     if any(key.endswith("_net") for key in keys):
         parts.append(
@@ -269,18 +269,6 @@ def alignment(audit: Audit, captioner: str, direction: str) -> Grid:
         (Column("human word"), Column("became"), Column("cosine distance", ".2f"), Column("times", ",d")),
         rows,
         meaning,
-    )
-
-
-def meteors(audit: Audit) -> Grid:
-    """How much of the human captions each way of alignment keeps."""
-    name = next((QUALITY_NAMES[found["score"]] for found in audit.alignments.values()), "METEOR")
-    return Grid(
-        f"{name} of aligned captions",
-        (Column("captioner"), *columns("contextual (DBAC)", "constant (LIC)", form=".4f")),
-        [[captioner, found["contextual"], found["constant"]] for captioner, found in audit.alignments.items()],
-        "Between human captions before and after alignment: the higher, the more is kept. Without WordNet's synonyms "
-        "the two differ by word forms alone.",
     )
 
 

@@ -1,4 +1,4 @@
-"""`captionbias masking`: a model's folder, pictures, annotations and people in, tables, a file and a plot out."""
+"""`captionbias masking`: a model's folder, pictures, annotations and people in, tables and a file out."""
 
 # ruff: noqa: F811
 
@@ -42,10 +42,10 @@ def given(tiny_blip, tmp_path):
     return [tiny_blip, "--images", folder, "--annotations", annotations, "--references", people]
 
 
-def test_every_version_is_captioned_measured_written_and_plotted(given, tmp_path):
-    output, plot = tmp_path / "all.json", tmp_path / "masking.html"
+def test_every_version_is_captioned_measured_and_written(given, tmp_path):
+    output = tmp_path / "all.json"
     options = ["--metric", "gender_error", "--version", "person", "--version", "objects", "--bootstrap", "50"]
-    shown = invoke("masking", *given, *options, "--max-new-tokens", "6", "--output", output, "--plot", plot)
+    shown = invoke("masking", *given, *options, "--max-new-tokens", "6", "--output", output)
     found = json.loads(output.read_text())
     assert list(found["captions"]) == ["original", "person", "objects"]
     assert all(len(texts) == IMAGES for texts in found["captions"].values())
@@ -54,4 +54,3 @@ def test_every_version_is_captioned_measured_written_and_plotted(given, tmp_path
     assert {(one["first"], one["second"]) for one in differences} == {("person", "original"), ("objects", "original")}
     assert "person" in shown
     assert "original" in shown
-    assert all(version in plot.read_text() for version in ("original", "person", "objects"))

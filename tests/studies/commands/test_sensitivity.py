@@ -39,7 +39,7 @@ def test_the_files_give_the_library_s_numbers_as_tables_json_and_plot(files, pla
     chosen = ["--delta", "0.4", "--quality", "accuracy", "--quality", "confidence", "--seed", "3"]
     chosen += ["--direction", "a_to_t"]
     shown, notes = ran(
-        "sensitivity", *files, *QUICK, *chosen, "--json", tmp_path / "o.json", "--plot", tmp_path / "o.html"
+        "sensitivity", *files, *QUICK, *chosen, "--json", tmp_path / "o.json", "--plot", tmp_path / "o.svg"
     )
     expected = measured(planted, delta=0.4, quality=["accuracy", "confidence"], seed=3, directions=["a_to_t"])
     written = json.loads((tmp_path / "o.json").read_text())
@@ -58,7 +58,7 @@ def test_the_files_give_the_library_s_numbers_as_tables_json_and_plot(files, pla
         assert text in shown
     assert f"signature of the base {of_ids(expected.specifications[0].signature)}" in shown
     assert "0% done: nic[/v2], base" in notes
-    assert "DBAC A to T, net" in (tmp_path / "o.html").read_text()
+    assert "DBAC A to T, net" in (tmp_path / "o.svg").read_text()
 
 
 def test_biases_are_put_into_people_s_captions(files, planted, tmp_path):
@@ -85,7 +85,7 @@ def test_biases_are_put_into_people_s_captions(files, planted, tmp_path):
     [
         (["--delta", "0.4"], "--delta is no option of --inject, which measures sway"),
         (["--trials", "3"], "--trials is no option of --inject"),
-        (["--plot", "a.html"], "--plot is no option of --inject"),
+        (["--plot", "a.svg"], "--plot is no option of --inject"),
         (["--seed", "1", "--seed", "2"], "--seed is given more than once: --inject tries no choices"),
     ],
 )
@@ -93,14 +93,3 @@ def test_choices_have_no_part_in_what_is_injected(arguments, message, files):
     _, notes = ran("sensitivity", *files, "--inject", *arguments, status=2)
     (line,) = (line for line in notes.splitlines() if line.startswith("error: "))
     assert message in line
-
-
-def test_a_report_has_the_section_if_it_is_requested(files, tmp_path):
-    page, data = tmp_path / "report.html", tmp_path / "report.json"
-    ran("report", *files[2:], *QUICK, "--metric", "lic", "--sensitivity", "--output", page, "--json", data)
-    assert 'id="choices"' in page.read_text()
-    found = json.loads(data.read_text())
-    assert found["sensitivity"]["choices"]["seed"] == ["0", "2", "4"]
-    assert len(found["sensitivity"]["specifications"]) == 10
-    assert found["settings"]["sensitivity"] is True
-    assert found["missing"] == []

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.cli.options import FILES, METRICS, Options, metric_options, split_options
-from captionbias.cli.terminal import say, show, steps, write_plot, write_result
+from captionbias.cli.terminal import say, show, steps, write_result
 from captionbias.images.commands.caption import (
     ANNOTATIONS,
     GENERATION,
@@ -29,7 +29,6 @@ MASKED: Options = {
 }
 WRITTEN: Options = {
     "output": result(Path | None, "Write everything to this JSON file, captions included."),
-    "plot": result(Path | None, "Write the scores of each version as a plot, as .svg or .html."),
 }
 MEASURED = metric_options(
     *("attribute_lexicon", "task_lexicon", "preset", "vectors", "trials", "seed", "bootstrap", "cache"), preset="fast"
@@ -45,17 +44,15 @@ def masking(
     fill: str,
     metrics: list[str] | None,
     output: Path | None,
-    plot: Path | None,
     **values: Any,
 ) -> None:
     """Does a captioner guess the person from the rest, when people are masked? Each version against the original.
 
     Example: captionbias masking Salesforce/blip-image-captioning-base --images val2014
-    --annotations instances_val2014.json --references people.parquet --plot masking.html
+    --annotations instances_val2014.json --references people.parquet
     """
     from captionbias.images.masking_study import VERSIONS, masking_experiment
     from captionbias.metrics import catalogue
-    from captionbias.report.charts import masking_chart
     from captionbias.report.terminal import comparison_tables
 
     images = take_images(values)
@@ -79,4 +76,3 @@ def masking(
     for comparison in study.comparisons.values():
         say(f"signature {comparison.signature}")
     write_result(study.as_dict(), output)
-    write_plot(masking_chart(study), plot, "Bias by what is masked")

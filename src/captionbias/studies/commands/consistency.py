@@ -11,13 +11,12 @@ from captionbias.cli.options import (
     FILES,
     METRICS,
     OUTPUT,
-    PLOT,
     Options,
     metric_options,
     option,
     split_options,
 )
-from captionbias.cli.terminal import named, read_captioners, show, step_lines, write_plot, write_result
+from captionbias.cli.terminal import named, read_captioners, show, step_lines, write_result
 
 SCRATCH = [name for name in RECIPES if name not in ("dense", "lstm-lic")]  # those of the DBAC paper
 ENCODERS: Options = {
@@ -31,17 +30,14 @@ ENCODERS: Options = {
 STUDIED = metric_options(
     "attribute_lexicon", "directions", "vectors", "trials", "seed", "bootstrap", "cache", bootstrap=0
 )
-OPTIONS = CAPTIONERS | FILES | ENCODERS | METRICS | STUDIED | OUTPUT | PLOT
+OPTIONS = CAPTIONERS | FILES | ENCODERS | METRICS | STUDIED | OUTPUT
 
 
-def consistency(
-    encoder: list[str] | None, metrics: list[str] | None, plot: Path | None, output: Path | None, **values: Any
-) -> None:
+def consistency(encoder: list[str] | None, metrics: list[str] | None, output: Path | None, **values: Any) -> None:
     """Do attackers agree? Coefficient of variation, conflicts and correlation of captioners' scores over encoders.
 
     Example: captionbias consistency --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
-    from captionbias.report.charts import consistency_chart
     from captionbias.studies.consistency import consistency as study_of
     from captionbias.studies.consistency import consistency_tables
 
@@ -55,4 +51,3 @@ def consistency(
     )
     show(consistency_tables(study))
     write_result(study.as_dict(), output)
-    write_plot(consistency_chart(study), plot, "Scores by encoder")

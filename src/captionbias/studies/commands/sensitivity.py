@@ -84,7 +84,7 @@ def sensitivity(inject: bool, output: Path | None, plot: Path | None, **values: 
     say(f"\n{images:,} images")
     say(f"signature of the base {study.specifications[0].signature}")
     write_result({"images": images, **study.as_dict()}, output)
-    write_plot(specification_chart(study), plot, "How much hangs on choices")
+    write_plot(specification_chart(study), plot)
 
 
 def _inject(output: Path | None, **values: Any) -> None:
