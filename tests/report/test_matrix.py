@@ -81,7 +81,7 @@ def test_the_most_unequal_tasks_have_both_groups_of_captioner_and_people(swayed)
         (2.0, 4.0, MORE, {}, "more than people: 3.0 more (2.0 to 4.0 more)"),
         (0.5, 4.0, MORE, {}, "more than people, a little: 2.2 more (0.5 to 4.0 more)"),
         (-4.0, -2.0, LESS, {}, "less than people: 3.0 less (2.0 to 4.0 less)"),
-        (-0.5, 0.5, LIKE, {}, "like people: 0.0 less (0.5 less to 0.5 more)"),
+        (-0.5, 0.5, LIKE, {}, "like people: 0.0 (0.5 less to 0.5 more)"),
         (-3.0, 9.0, CANNOT_TELL, {}, "cannot tell: from 3.0 less to 9.0 more"),
         (2.0, 4.0, CANNOT_TELL, {}, "cannot tell: among so many verdicts this could be chance"),
         (0.2, 4.0, CANNOT_TELL, {}, "cannot tell: other people can differ by as much"),

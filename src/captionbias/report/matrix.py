@@ -29,7 +29,7 @@ ASKED = {
     ),
     "lic": (
         "Can {attribute} be guessed from the wording?",
-        "surer guesses by an attacker (a small program), the words for it being hidden; LIC, in points of 100",
+        "how much surer a small program guesses it, the words for it hidden (LIC, in points of 100)",
     ),
     "imagecaptioner2": (
         "Can {attribute} be guessed from images with their captions?",
@@ -180,9 +180,10 @@ def _amount(score: Score, value: float | None, low: float | None, high: float | 
     """A value and its interval, with its side of 0 in words where 0 is like people."""
 
     def side(number: float) -> str:
-        if score.bounds[0] >= 0:
-            return fixed(number, score.digits)
-        return f"{fixed(abs(number), score.digits)} {'more' if number > 0 else 'less'}"
+        size = fixed(abs(number), score.digits)
+        if score.bounds[0] >= 0 or not float(size):
+            return size
+        return f"{size} {'more' if number > 0 else 'less'}"
 
     if low is None or high is None:
         return NOTHING if value is None else side(value)
