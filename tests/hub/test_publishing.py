@@ -75,6 +75,7 @@ def test_rows_of_an_earlier_build_are_deleted_and_nothing_else_is(hub, dataset):
     theirs = {
         "raw/theirs.parquet": b"t",
         "coco/notes.txt": b"n",
+        "coco/train-0.parquet": b"o",
         "coco/a/test-0.parquet": b"p",
     }
     hub.files = {**theirs, "coco/test-2.parquet": b"s"}
@@ -100,10 +101,19 @@ def test_a_link_is_refused(hub, space):
         publish(space, "alice/bias", "space")
 
 
-@pytest.mark.parametrize(("card", "named"), [(None, "README.md is missing"), ("---\n- a\n---\n", "not YAML")])
-def test_a_folder_without_a_card_is_refused(hub, dataset, card, named):
-    (dataset / "README.md").unlink()
-    write(dataset, {"README.md": card} if card else {})
+@pytest.mark.parametrize(
+    ("card", "named"),
+    [
+        ("# Captions", "none"),
+        ("---\n- a\n---\n", "README.md"),
+        ("---\nconfigs: [coco]\n---\n", "configs"),
+        (CARD.replace("flickr/test.parquet", ""), "configs"),
+        (CARD.replace("flickr/test.parquet", "flickr/train.parquet"), "flickr/train.parquet"),
+        (CARD.replace("coco/test-*", "coco/test-0"), "coco/test-1.parquet"),
+    ],
+)
+def test_tables_and_a_card_that_do_not_match_are_refused(hub, dataset, card, named):
+    write(dataset, {"README.md": card})
     with pytest.raises(ValueError, match=named):
         publish(dataset, "alice/captions", "dataset")
     assert not hub.calls

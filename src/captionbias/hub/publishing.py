@@ -6,9 +6,11 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
-from pathlib import Path, PurePosixPath
+from itertools import chain
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from fsspec.utils import glob_translate
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, metadata_load
 
 # That of the HTTP library below, which is not the same in each release.
@@ -43,13 +45,14 @@ def publish(
 ) -> Published:
     """Send a folder, without its hidden files, to a repository on the Hub, which is made if there is none.
 
-    Of a dataset the same commit deletes other Parquet files beside those that are sent: they are of an earlier build. A
-    card with `extra_gated_prompt` says that the rows may not be redistributed: they go to a private repository only,
-    behind a gate. ValueError, and nothing is sent: a file that is a link or a secret, or what the Hub refuses.
+    Of a dataset the same commit deletes what the card's `data_files` would read of an earlier build. A card with
+    `extra_gated_prompt` says that the rows may not be redistributed: they go to a private repository only, behind a
+    gate. ValueError, and nothing is sent: a file that is a link or a secret, or what the Hub refuses.
     """
     check_repo("repo", repo)
     files = _files(Path(folder))
     card = _front_matter(files)
+    read = _read_files(card, files) if kind == "dataset" else []
     gated = kind == "dataset" and "extra_gated_prompt" in card
     if gated and not private:
         raise ValueError(
@@ -68,7 +71,8 @@ def publish(
             raise ValueError(f"{repo} is public: make it private in its settings on the Hub first")
         if gated and not info.gated:
             api.update_repo_settings(repo, repo_type=kind, gated="manual")
-        stale = _stale(files, api.list_repo_files(repo, repo_type=kind)) if kind == "dataset" else []
+        hub_files = api.list_repo_files(repo, repo_type=kind) if read else []
+        stale = sorted(_matching(read, hub_files) - files.keys())
         sent = api.create_commit(
             repo,
             [
@@ -117,8 +121,33 @@ def _front_matter(files: Mapping[str, Path]) -> dict[str, Any]:
         raise ValueError(f"{files['README.md']}: the front matter is not YAML: {one_line(str(error))}") from error
 
 
-def _stale(files: Mapping[str, Path], on_hub: Iterable[str]) -> list[str]:
-    """The Parquet files of an earlier build: those on the Hub that are beside the folder's and not among them."""
-    folders = {PurePosixPath(path).parent for path in files if path.endswith(".parquet")}
-    others = (PurePosixPath(path) for path in sorted(set(on_hub) - files.keys()))
-    return [str(path) for path in others if path.suffix == ".parquet" and path.parent in folders]
+def _read_files(card: Mapping[str, Any], files: Iterable[str]) -> list[str]:
+    """The globs of the files that a card's configurations read, which must be all Parquet files of the folder."""
+    from datasets.data_files import sanitize_patterns
+    from datasets.utils.metadata import MetadataConfigs
+    from huggingface_hub import CardData
+
+    try:
+        configs = MetadataConfigs.from_dataset_card_data(CardData(**card))
+        globs = [
+            glob
+            for config in configs.values()
+            for glob in chain.from_iterable(sanitize_patterns(config["data_files"]).values())
+        ]
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"README.md: datasets cannot read its configs: {one_line(str(error))}") from error
+    tables = {path for path in files if path.endswith(".parquet")}
+    empty = [glob for glob in globs if not _matching([glob], tables)]
+    unread = sorted(tables - _matching(globs, tables))
+    if empty or unread or not tables:
+        raise ValueError(
+            f"README.md: data_files must name the Parquet files of the folder; {', '.join(empty) or 'none'} of them "
+            f"are missing, and it leaves out {', '.join(unread) or 'none'}: build the folder anew, or correct the card"
+        )
+    return globs
+
+
+def _matching(globs: Iterable[str], paths: Iterable[str]) -> set[str]:
+    """Those paths that `datasets` finds by the globs."""
+    patterns = [re.compile(glob_translate(glob)) for glob in globs]
+    return {path for path in paths if any(pattern.match(path) for pattern in patterns)}
