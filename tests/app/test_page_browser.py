@@ -253,12 +253,15 @@ def test_a_column_that_was_guessed_wrong_is_corrected_once_and_undone(opened, wr
         assert page.locator("#undo").is_disabled()
         choose(page, "Label of each image", "person")
         page.locator("#summary").get_by_text("120 female, 120 male").wait_for()
+        settled(page)
         page.locator("#undo").click()  # one correction was one change
         page.locator("#summary").get_by_text("120 a, 120 b").wait_for()
         page.locator("#undo:disabled").wait_for()
         choose(page, "Label of each image", HOSTILE)
         page.locator("#summary").get_by_text("160 dark, 80 light").wait_for()
         page.locator("#measure:enabled").wait_for()
+        settled(page)
+        assert page.locator("#summary [role=alert]").count() == 0
         assert page.get_by_text("Error", exact=True).count() == 0
         assert page.get_by_test_id("toast-text").count() == 0
         assert page.locator("img[src='x']").count() == 0
@@ -378,6 +381,7 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
     labels = [HOSTILE if label == "male" else "=1+1" for label in faithful.attributes]
     columns = {
         "image_id": [f"{PICTURE} {number} {HOSTILE}" for number in range(120)],
+        "caption": faithful.predictions,
         f"=cmd() {HOSTILE}": [f"{text} {HOSTILE} =cmd()" for text in faithful.predictions],
         f"{PICTURE}": [
             f"{text} {PICTURE} </textarea><script>document.title='run'</script>" for text in biased.predictions
@@ -390,7 +394,8 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
     with opened() as page:
         drop(page, write(name, columns))
         check(page)
-        choose(page, "The captioner's captions", PICTURE)
+        for name in (f"=cmd() {HOSTILE}", PICTURE):
+            choose(page, "The captioner's captions", name)
         choose(page, "Attribute", "custom words")
         words = {HOSTILE: ["man", "guy", "boy"], "=1+1": ["woman", "lady", "girl"]}
         page.get_by_label("Attribute words").fill("\n".join(f"{value}: {', '.join(of)}" for value, of in words.items()))

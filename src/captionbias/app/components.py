@@ -409,8 +409,7 @@ def _marked(span: tuple[str, str | None]) -> str:
 
 def choice(label: str, multiselect: bool = False) -> Any:
     """A choice of what users named. It is checked where it is used: gradio would show a stale one as HTML."""
-    dropdown: Any = gr.Dropdown(
-        label=label, choices=[], value=[] if multiselect else None, multiselect=multiselect, min_width=200
+    empty: Any = [] if multiselect else None
+    return gr.Dropdown(
+        label=label, choices=[], value=empty, multiselect=multiselect, allow_custom_value=True, min_width=200
     )
-    dropdown.preprocess = lambda payload: payload
-    return dropdown

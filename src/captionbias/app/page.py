@@ -129,8 +129,11 @@ def _changed(parts: Any, sessions: Sessions, action: Callable[..., Data]) -> Cal
 
     def change(request: gr.Request, *given: Any) -> dict[Any, Any]:
         session = sessions.of(request)
-        words, values, fault = list(given[-4:]), given[:-4], ""
-        before = session.data
+        with session.changing:
+            return changed(session, list(given[-4:]), given[:-4])
+
+    def changed(session: Session, words: list[Any], values: tuple[Any, ...]) -> dict[Any, Any]:
+        before, fault = session.data, ""
         try:
             _change(sessions, session, action, *values)
         except FAULTS as error:
@@ -139,11 +142,12 @@ def _changed(parts: Any, sessions: Sessions, action: Callable[..., Data]) -> Cal
                 sessions.keep(session, NOTHING)
         if session.data.columns.attribute_column != before.columns.attribute_column:
             words[0] = guess_words(session.data)
+        # Gradio tells of one choice several times: what was chosen since must not be set back.
+        again = session.data is before and not fault and action in (actions.roles, actions.columns)
+        if again and session.look:
+            words = list(session.look[0][1:])
         contents = components.contents(parts, session, words, fault)
-        if session.data is before and not fault and action in (actions.roles, actions.columns):
-            # Gradio tells of one choice several times: what was chosen since must not be set back.
-            return {part: contents[part] for part in (parts.read, parts.summary)}
-        return contents
+        return {part: contents[part] for part in (parts.read, parts.summary)} if again else contents
 
     return change
 

@@ -43,6 +43,7 @@ class Session:
     pictures: Any = None
     run: Run | None = None  # what was measured last
     result: str = ""  # the secret name of the link to it; each run has another
+    changing: Lock = field(default_factory=Lock)  # events of a page may come at once
     look: Any = None  # what `captionbias.app.actions.look` gave last, and of what
     gone: str = ""  # in words, why the data of whoever comes back are not there
     used: float = field(default_factory=time.monotonic)
