@@ -200,7 +200,7 @@ def commands(group: str, captioners: dict[str, Given], folder: Path, encoders: s
     draws = "--references people.parquet --trials 2 --bootstrap 500 --no-cache"
     one = f"--predictions {name}.parquet {draws}"
     every = " ".join(f"--predictions {name}.parquet" for name in captioners) + f" {draws}"
-    lines = [f"consistency {every} {encoders} --output study.json --plot study.html"]
+    lines = [f"consistency {every} {encoders} --output study.json"]
     if "bow" in encoders:
         lines += [
             f"report {every} --output report.html --markdown report.md --json report.json",
@@ -215,7 +215,6 @@ def commands(group: str, captioners: dict[str, Given], folder: Path, encoders: s
             "publish metric --to someone --dry-run",
             f"publish space {ROOT}/spaces/captionbias --to someone/captionbias --dry-run",
             "publish dataset data --to someone/captions --dry-run",
-            *(["weights dbac.json --attributes people.parquet --top 4"] if "tasks" in people else []),
         ]
     for number, line in enumerate(lines):
         yield f"{group}: {plain(line).partition(' --')[0]} ({number})", lambda line=line: run(line.split(), folder)
