@@ -27,7 +27,7 @@ from rich.table import Table
 from captionbias.captions import Captions, check_captions
 from captionbias.metrics import catalogue, find_metric
 from captionbias.metrics.person import captioner_and_person
-from captionbias.metrics.verdicts import AMPLIFIES, MITIGATES, NOTHING, UNCLEAR, verdict
+from captionbias.metrics.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, verdict
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
 from captionbias.studies.injections import BIASES, HARMLESS, describe, inject, rarest_loses_tasks, usual_where_shown
@@ -94,7 +94,7 @@ def said(estimates: Mapping[str, Estimate], key: str) -> str:
     if catalogue.SCORES[key].judged and (words := verdict(estimates, key)) != NOTHING:
         return words
     low, high = estimates[key].low, estimates[key].high
-    return AMPLIFIES if low is not None and low > 0 else MITIGATES if high is not None and high < 0 else UNCLEAR
+    return MORE if low is not None and low > 0 else LESS if high is not None and high < 0 else CANNOT_TELL
 
 
 def joined(captions: Captions) -> Captions:
@@ -144,7 +144,7 @@ def changed(captions: Captions, shares: tuple[float, ...]) -> dict[tuple[str, fl
 
 def seen(name: str, key: str, results: Mapping[tuple[str, float], dict[str, Found]]) -> str:
     """The smallest share from which on the bias is seen and what is read there, or what is read at the largest."""
-    right = (AMPLIFIES, MITIGATES) if BIASES[name] is rarest_loses_tasks else (AMPLIFIES,)
+    right = (MORE, LESS) if BIASES[name] is rarest_loses_tasks else (MORE,)
     found = {share: scores.get(key) for (bias, share), scores in sorted(results.items()) if bias == name}
     smallest = None
     for share, one in reversed(found.items()):
@@ -162,7 +162,7 @@ def read(name: str, key: str, results: Mapping[tuple[str, float], dict[str, Foun
     (one,) = (scores.get(key) for (error, _), scores in results.items() if error == name)
     if one is None:
         return "-"
-    return interval(one.estimate, catalogue.SCORES[key].digits) + ("" if one.said == UNCLEAR else " *")
+    return interval(one.estimate, catalogue.SCORES[key].digits) + ("" if one.said in (LIKE, CANNOT_TELL) else " *")
 
 
 def show(
