@@ -277,7 +277,7 @@ def test_a_file_is_what_the_user_says_it_is(opened, files):
         assert page.locator("#read [role=alert]").count() == 0
         choose(page, "Labels of the images", "(none)")
         page.locator("#read [role=alert]").get_by_text("none of these files has labels of the images").wait_for()
-        assert page.locator("#next").is_disabled()
+        page.locator("#next:disabled").wait_for()
 
 
 def test_images_that_are_given_stand_beside_captions_that_name_somebody_wrong(opened, write, tmp_path):
