@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from captionbias.arrays import Array, Flags, Floats, Floats32, Ids, Integers, sparse
+from captionbias.arrays import Array, Flags, Floats, Floats32, Ids, Integers
 from captionbias.attackers.base import Examples, Fitted, Trial, score_classes, score_tasks
 from captionbias.text.tokens import Tokens
 
@@ -57,22 +57,10 @@ def fit(trial: Trial, pairs: bool = True) -> FittedConvex:
 
     # The fastest solver to the optimum itself: with a tolerance of 1e-6, printed digits depend on the processor.
     model = LogisticRegression(C=1 / L2, solver=SOLVER, tol=TOLERANCE, max_iter=1000)
-    merged = _merged(train[:, columns])
-    model.fit(train[:, columns] @ merged, known)
+    model.fit(train[:, columns].astype(np.float64), known)
     complete = np.full((len(truth), examples.outputs), -np.inf)
-    complete[:, model.classes_] = model.predict_log_proba(tested @ merged)
-    return FittedConvex(trial, score_classes(complete, truth), columns, merged @ model.coef_.T, model.intercept_, pairs)
-
-
-def _merged(train: csr_array) -> csr_array:
-    """What makes one column of the n-grams that one caption alone has, `(n-grams, columns)`: at the optimum they weigh
-    alike, and most pairs are of them. Its columns are orthonormal, so the penalty stays what it is."""
-    by_column = train.tocsc()
-    alone = np.diff(by_column.indptr) == 1
-    column = np.arange(train.shape[1]) + train.shape[0]
-    column[alone] = by_column.indices[by_column.indptr[:-1][alone]]
-    _, column, size = np.unique(column, return_inverse=True, return_counts=True)
-    return sparse(1 / np.sqrt(size[column]), (np.arange(len(column)), column), (len(column), len(size)))
+    complete[:, model.classes_] = model.predict_log_proba(tested)
+    return FittedConvex(trial, score_classes(complete, truth), columns, model.coef_.T, model.intercept_, pairs)
 
 
 @dataclass(frozen=True, eq=False)
