@@ -12,6 +12,7 @@ import captionbias
 from captionbias.attackers import convex
 from captionbias.attackers import registry as module
 from captionbias.attackers.registry import ENCODERS, computes_bf16, find_attacker
+from captionbias.explain.contributions import check_explained
 
 CONVEX = ["bow", "linear"]
 
@@ -174,3 +175,8 @@ except ValueError as error:
     leakage, message = done.stdout.splitlines()
     assert (leakage, done.stderr) == ("100.0", "")
     assert "pip install 'captionbias[torch]'" in message
+
+
+def test_attackers_on_pretrained_encoders_cannot_be_explained(tiny_bert):
+    with pytest.raises(ValueError, match="cannot be explained; measure with another"):
+        check_explained(find_attacker(str(tiny_bert)))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from captionbias.attackers.registry import find_attacker
 from captionbias.explain.attributions import Attributions, explain
 from captionbias.metrics import dbac, lic
 from captionbias.synthetic import plant
@@ -230,11 +228,7 @@ def test_tasks_that_no_image_shows_are_named():
         of_objects(classes=["dog", "wine"])
 
 
-def test_what_cannot_be_explained_is_refused(monkeypatch):
+def test_networks_are_explained_with_captum(monkeypatch):
     monkeypatch.setattr("captionbias.explain.contributions.find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"pip install 'captionbias\[explain\]'"):
         of_people(encoder="lstm-lic")
-    unexplained = replace(find_attacker("bow"), explained=None)
-    monkeypatch.setitem(lic.__wrapped__.__globals__, "find_attacker", lambda *_, **__: unexplained)
-    with pytest.raises(ValueError, match=r"encoder 'bow' cannot be explained"):
-        of_people(preset="fast")

@@ -49,9 +49,7 @@ def plain(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finis
 
 
 def threads(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1), ThreadPoolExecutor(cores()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         running = {pool.submit(finish, job, attacker, store): job for job in jobs}
         try:
             for done in as_completed(running):

@@ -134,15 +134,15 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
     """Which words give the attribute, or the tasks, away to the attackers that gave the captioner its score.
 
     Attackers are asked about the captions that were held back from their training. The words of what they predict are
-    masked: attribute words from A to T, task words from T to A. Every attacker but `bert-finetuned` can be explained;
+    masked: attribute words from A to T, task words from T to A. Attackers on pretrained encoders cannot be explained;
     your own `torch.nn.Module` must read words through one `torch.nn.Embedding`.
 
     `bow` and `linear`: the exact share of each word, a pair's weight divided between its two words. Neural attackers:
     integrated gradients over each word's embedding, from a caption of as much padding, by Gauss-Legendre quadrature
     with so many steps that the values of a caption add up to its log-odds less those of padding: within 0.01, or 1% of
-    the difference where that is more; a warning counts the captions that do not get there. Attackers on pretrained
-    encoders cannot be explained. With three or more values of the attribute, log-odds are relative to the geometric
-    mean over values. Each task has its own log-odds, present against absent.
+    the difference where that is more; a warning counts the captions that do not get there. With three or more values
+    of the attribute, log-odds are relative to the geometric mean over values. Each task has its own log-odds, present
+    against absent.
 
     Args:
         measured: of `lic`, or of `dbac`, with `keep_attackers`.
