@@ -14,9 +14,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from captionbias.bench.measurement import Measurement
+from captionbias.bench.verdicts import verdict
 from captionbias.metrics import dbac, lic, sway
-from captionbias.metrics.measurement import Measurement
-from captionbias.metrics.verdicts import verdict
 from captionbias.synthetic import plant
 from captionbias.text.languages import ENGLISH, languages
 

@@ -24,10 +24,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from captionbias.bench.person import captioner_and_person
+from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, verdict
 from captionbias.captions import Captions, check_captions
 from captionbias.metrics import catalogue, find_metric
-from captionbias.metrics.person import captioner_and_person
-from captionbias.metrics.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, verdict
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
 from captionbias.studies.injections import BIASES, HARMLESS, describe, inject, rarest_loses_tasks, usual_where_shown

@@ -47,8 +47,8 @@ from captionbias.alignment.vectors import load_vectors
 from captionbias.attackers.base import Examples
 from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.stored_trials import trial_key
+from captionbias.bench.inputs import align_human
 from captionbias.captions import check_captions
-from captionbias.metrics.inputs import align_human
 from captionbias.synthetic import plant
 from captionbias.text import find_mentions, load_lexicon, named_labels
 

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 from textwrap import fill
 
+from captionbias.bench.catalogue import METRICS, scores_of
+from captionbias.bench.label_inputs import read_labels
 from captionbias.metrics import find_metric
-from captionbias.metrics.catalogue import METRICS, scores_of
-from captionbias.metrics.label_inputs import read_labels
 
 FOLDER = Path(__file__).parents[1] / "metrics"
 MADE = re.compile(r"(?<=<!-- from the code -->\n\n).*?(?=\n\n<!-- until here -->)", re.DOTALL)
@@ -40,7 +40,7 @@ def inputs(metric: str) -> str:
 
 
 def outputs(metric: str) -> str:
-    rows = ((f"`{score.key}`", interval(*score.bounds), score.meaning) for score in scores_of(metric))
+    rows = ((f"`{score.key}`", interval(*score.scale.ends), score.meaning) for score in scores_of(metric))
     about = fill(" ".join(section(metric, "Returns").split()), 120, break_on_hyphens=False)
     return f"{about}\n\n{table(('key', 'range', 'meaning'), *rows)}"
 

@@ -15,7 +15,7 @@ from captionbias._version import __version__ as __version__
 
 _HOMES = {
     "captionbias.metrics": "ba_mals dbac directional_ba dpa gender_error label_leakage lic multi_directional_ba sway",
-    "captionbias.metrics.measurement": "Measurement",
+    "captionbias.bench.measurement": "Measurement",
     "captionbias.captions": "CaptionBiasWarning Captions check_captions cross read_captions",
     "captionbias.captions.captioned": "captioned_labels",
     "captionbias.images.imagecaptioner2": "imagecaptioner2",

@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from captionbias.analysis.compare import compare
+from captionbias.bench.catalogue import METRICS, of_captions
 from captionbias.captions import CaptionBiasWarning
 from captionbias.io.formats import json_text
 from captionbias.metrics import Metric, find_metric
-from captionbias.metrics.catalogue import METRICS, of_captions
 from captionbias.report.terminal import comparison_tables
 from captionbias.statistics.intervals import bootstrap_interval
 from captionbias.statistics.significance import holm, p_value, variance_parts

@@ -10,10 +10,10 @@ import pytest
 
 from captionbias.analysis.audit import audit
 from captionbias.analysis.intersections import intersections
+from captionbias.bench.verdicts import verdict
 from captionbias.captions import CaptionBiasWarning, check_captions, count_cells, cross
 from captionbias.io.formats import json_text
 from captionbias.metrics import dbac, lic
-from captionbias.metrics.verdicts import verdict
 from captionbias.report import views
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from captionbias.bench.catalogue import TASKS
 from captionbias.captions import check_captions
 from captionbias.datasets import build
 from captionbias.datasets.build import CONTENTS, DATASETS, build_dataset
-from captionbias.metrics.catalogue import TASKS
 from tests.datasets.conftest import ALL, CARDS, coco, state, write
 
 ROOT = Path(__file__).parents[2]

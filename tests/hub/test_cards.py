@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from captionbias import metrics
+from captionbias.bench.catalogue import SCORES, of_captions
+from captionbias.bench.verdicts import verdict
 from captionbias.hub.cards import BEGIN, END, model_section, put_section, update_dataset_card, update_model_card
 from captionbias.hub.commands import card as command
 from captionbias.io.formats import write_json
 from captionbias.metrics import catalogue
-from captionbias.metrics.catalogue import SCORES, of_captions
-from captionbias.metrics.verdicts import verdict
 from captionbias.report.wording import interval
 from captionbias.synthetic import plant
 from captionbias.text.markdown import escaped

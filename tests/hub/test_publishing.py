@@ -8,9 +8,9 @@ import pytest
 from huggingface_hub.errors import HTTPError
 from typer.testing import CliRunner
 
+from captionbias.bench.catalogue import METRICS
 from captionbias.hub.commands import publish as command
 from captionbias.hub.publishing import publish
-from captionbias.metrics.catalogue import METRICS
 
 SECRET = "hf_" + "aB3" * 12
 CARD = """---

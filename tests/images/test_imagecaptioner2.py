@@ -9,10 +9,10 @@ import pytest
 
 from captionbias.attackers import engine
 from captionbias.attackers.pretrained import encoding
+from captionbias.bench.verdicts import verdict
 from captionbias.captions import check_captions
 from captionbias.images import judges
 from captionbias.metrics import imagecaptioner2, lic
-from captionbias.metrics.verdicts import verdict
 from captionbias.synthetic import draw, plant
 from tests.cli.conftest import of_ids, ran, refused
 from tests.images.conftest import one_thread, tiny_blip  # noqa: F401

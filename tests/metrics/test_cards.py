@@ -15,7 +15,7 @@ import pytest
 
 import captionbias
 from captionbias import metrics
-from captionbias.metrics.catalogue import METRICS, scores_of
+from captionbias.bench.catalogue import METRICS, scores_of
 from captionbias.statistics.samples import ENDINGS
 from captionbias.synthetic import draw, plant
 
@@ -59,7 +59,7 @@ def test_every_key_of_a_result_is_described_and_lies_in_its_range(name: str) -> 
     planted = plant(images=300, captions=2)
     images = dict(zip(("images", "masks"), draw(planted), strict=True)) if METRICS[name].of_images else {}
     result = getattr(metrics, name)(**vars(planted), **images, **quick(name), bootstrap=20)
-    known = {score.key: score.bounds for score in scores_of(name)}
+    known = {score.key: score.scale.ends for score in scores_of(name)}
     assert known.keys() <= result.keys()
     written = re.findall(r"`(\w+)`", CARDS["section"](name, "Returns"))
     described = re.compile("|".join(written).replace("_s_d", "_[mh]_(a_to_t|t_to_a)"))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from captionbias.bench.catalogue import scale
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import ba_mals, directional_ba, multi_directional_ba
-from captionbias.metrics.catalogue import bounds
 from captionbias.statistics.samples import random_groups
 from tests.metrics.by_definition import label_tables
 
@@ -59,7 +59,7 @@ def test_shares_of_the_table_sum_to_the_score_the_largest_first(metric, table):
         assert sizes == sorted(sizes, reverse=True)
         total = sum(map(abs, defined) if metric is multi_directional_ba else defined)
         assert total == pytest.approx(result[score], abs=1e-12)
-        low, high = bounds(score)
+        low, high = scale(score).ends
         # Of few images, a replicate may have drawn none of a task.
         assert low <= result.get(f"{score}_ci_low", low) <= result.get(f"{score}_ci_high", high) <= high
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from captionbias.attackers.recipes import RECIPES, Recurrent
+from captionbias.bench.pairing import PAIRINGS
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac
-from captionbias.metrics.pairing import PAIRINGS
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak

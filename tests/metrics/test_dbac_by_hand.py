@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from captionbias.attackers.base import stratified_split
+from captionbias.bench.pairing import PAIRINGS
 from captionbias.metrics import dbac
-from captionbias.metrics.pairing import PAIRINGS
 from captionbias.statistics.intervals import multiplicities
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak

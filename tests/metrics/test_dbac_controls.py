@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from captionbias.bench.inputs import number_classes
+from captionbias.bench.protocol import preset_settings
 from captionbias.captions import CaptionBiasWarning, check_captions
 from captionbias.metrics import dbac
 from captionbias.metrics.dbac import plan_dbac
-from captionbias.metrics.inputs import number_classes
-from captionbias.metrics.protocol import preset_settings
 from captionbias.scores.omega import BLIND
 from captionbias.synthetic import plant
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from captionbias import metrics
+from captionbias.bench.catalogue import METRICS
 from captionbias.captions import CaptionBiasWarning, read_captions
 from captionbias.captions.values import as_list
 from captionbias.hub import modules
-from captionbias.metrics.catalogue import METRICS
 
 FOLDER = Path(__file__).parents[2] / "metrics"
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 0}

@@ -16,9 +16,9 @@ import pytest
 
 from captionbias.alignment.align import align
 from captionbias.alignment.vectors import load_vectors
+from captionbias.bench.catalogue import METRICS, SCORES
 from captionbias.captions import Captions, check_captions
 from captionbias.metrics import find_metric
-from captionbias.metrics.catalogue import METRICS, SCORES
 from captionbias.synthetic import plant
 from tests.patience import PATIENCE
 

@@ -13,9 +13,9 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
+from captionbias.bench.pairing import drawn_captions
+from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, verdict
 from captionbias.metrics import sway
-from captionbias.metrics.pairing import drawn_captions
-from captionbias.metrics.verdicts import CANNOT_TELL, LIKE, MORE, verdict
 from captionbias.statistics.intervals import multiplicities
 from captionbias.synthetic import plant
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from captionbias.analysis.sensitivity import Sensitivity, Specification
+from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE
 from captionbias.metrics import catalogue
-from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE
 from captionbias.report import charts
 from captionbias.report.picture import captioner_picture
 from captionbias.report.rows import Row

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from captionbias.analysis.audit import audit
+from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE
 from captionbias.metrics import catalogue
-from captionbias.metrics.verdicts import CANNOT_TELL, LESS, LIKE, MORE
 from captionbias.report.html import html_report
 from captionbias.report.matrix import answer, correction, in_a_sentence, matrix_of, title_of
 from captionbias.report.people import cells, doubts, dumbbells

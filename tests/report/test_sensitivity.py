@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from captionbias.analysis.sensitivity import Sensitivity, Specification
+from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE
 from captionbias.metrics import catalogue
-from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE
 from captionbias.report.sensitivity import moves, specifications
 from captionbias.statistics.samples import Estimate
 

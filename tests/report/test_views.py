@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from captionbias.bench.verdicts import detectable
 from captionbias.metrics import catalogue
-from captionbias.metrics.verdicts import detectable
 from captionbias.report import views
 from captionbias.studies.resampling import pair_name
 

@@ -13,7 +13,7 @@ from huggingface_hub import SpaceCard
 from captionbias.app import uploads
 from captionbias.app.data import MAX_CAPTIONERS
 from captionbias.app.sessions import MAX_HELD, Sessions
-from captionbias.metrics.catalogue import METRICS
+from captionbias.bench.catalogue import METRICS
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "spaces" / "captionbias"

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from captionbias.bench.person import captioner_and_person
+from captionbias.bench.verdicts import LESS, MORE, verdict
 from captionbias.captions import check_captions
 from captionbias.metrics import sway
-from captionbias.metrics.person import captioner_and_person
-from captionbias.metrics.verdicts import LESS, MORE, verdict
 from captionbias.statistics.samples import Estimate
 from captionbias.studies.injections import BIASES, describe, inject
 from captionbias.studies.power import SHARES, Power, Seen, power, power_table

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from captionbias.bench.catalogue import METRICS
+from captionbias.bench.verdicts import CANNOT_TELL, LIKE, verdict
 from captionbias.captions import check_captioners, check_captions, on_the_same_images
 from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import dbac, find_metric, gender_error, lic, sway
-from captionbias.metrics.catalogue import METRICS
-from captionbias.metrics.verdicts import CANNOT_TELL, LIKE, verdict
 from captionbias.synthetic import plant, swayed
 from captionbias.text import find_mentions, load_lexicon, mask_mentions, named_labels, split_words, tokenize
 from captionbias.text import languages as library

@@ -9,8 +9,8 @@ import numpy as np
 from captionbias.alignment.align import align
 from captionbias.alignment.vectors import load_vectors
 from captionbias.analysis.caption_quality import meteor, meteor_name
+from captionbias.bench.protocol import signature, whole_number
 from captionbias.captions import check_sides
-from captionbias.metrics.protocol import signature, whole_number
 from captionbias.text import TOKENIZERS, Tokens, tokenize
 from captionbias.text.languages import signed
 

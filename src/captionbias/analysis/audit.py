@@ -17,13 +17,13 @@ from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.analysis.caption_quality import caption_quality
 from captionbias.analysis.compare import Comparison, corrected, margins_by_metric, measure_together, replicates_for
 from captionbias.attackers.base import SMALLEST_CLASS
+from captionbias.bench.inputs import labelled
+from captionbias.bench.person import captioner_and_person
+from captionbias.bench.protocol import replicate_count, vectors_name, whole_number
 from captionbias.captions import Captions, check_captioners, uncross
 from captionbias.explain import Attributions, explain
 from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import Measurement, catalogue, find_metric
-from captionbias.metrics.inputs import labelled
-from captionbias.metrics.person import captioner_and_person
-from captionbias.metrics.protocol import replicate_count, vectors_name, whole_number
 from captionbias.progress import Watch
 from captionbias.statistics.significance import images_needed
 from captionbias.text import LexiconSource, load_lexicon

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Floats
+from captionbias.bench.protocol import signature, whole_number
 from captionbias.captions import CaptionBiasWarning, check_sides
-from captionbias.metrics.protocol import signature, whole_number
 from captionbias.text.languages import signed
 from captionbias.text.tokens import TOKENIZERS
 from captionbias.text.tokens import tokenizer as find_tokenizer

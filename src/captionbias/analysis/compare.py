@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from captionbias.bench.catalogue import EXCESS
+from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, noise, verdict
 from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
 from captionbias.metrics import Measurement, catalogue, find_metric
-from captionbias.metrics.catalogue import EXCESS
-from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, noise, verdict
 from captionbias.progress import Watch
 from captionbias.statistics.samples import Estimate, Extreme, Sample
 from captionbias.statistics.significance import VarianceParts, holm, least_p_value, p_value, variance_parts
@@ -65,7 +65,7 @@ class Comparison:
             name: {
                 score: p_value(measured.estimates[score].value, measured.samples[score].replicates)
                 for score in self.scores
-                if score in measured.estimates and catalogue.bounds(score)[0] < 0
+                if score in measured.estimates and catalogue.scale(score).low < 0
             }
             for name, measured in self.measurements.items()
         }
@@ -314,8 +314,7 @@ def _check_scores(scores: Sequence[str], known: Collection[str], where: str) -> 
 def _difference(first: str, second: str, score: str, measured: Mapping[str, Measurement]) -> Difference | None:
     """None where the score is undefined in every trial of one of them."""
     between = replace(measured[first].samples[score] - measured[second].samples[score], images=0)
-    least, most = catalogue.bounds(score)
-    estimate = between.estimate((least - most, most - least))
+    estimate = between.estimate(*catalogue.scale(score).difference().ends)
     if estimate is None:
         return None
     low, high = (math.nan if end is None else end for end in (estimate.low, estimate.high))

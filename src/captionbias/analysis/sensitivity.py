@@ -13,10 +13,10 @@ from typing import Any
 
 from captionbias.alignment.vectors import load_vectors
 from captionbias.attackers.registry import find_attacker
+from captionbias.bench.protocol import lexicon_name, preset_settings, vectors_name, whole_number
+from captionbias.bench.verdicts import NOTHING, verdict
 from captionbias.captions import Captions, check_captioners
 from captionbias.metrics import Measurement, catalogue, dbac
-from captionbias.metrics.protocol import lexicon_name, preset_settings, vectors_name, whole_number
-from captionbias.metrics.verdicts import NOTHING, verdict
 from captionbias.progress import Watch
 from captionbias.scores.captions import QUALITIES
 from captionbias.statistics.samples import Estimate

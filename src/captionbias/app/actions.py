@@ -39,9 +39,9 @@ from captionbias.app.sessions import Session
 from captionbias.app.uploads import Pictures, image_wing, open_pictures
 from captionbias.app.words import custom_lexicon, preview
 from captionbias.attackers.base import SMALLEST_CLASS
+from captionbias.bench.inputs import other_labels
 from captionbias.captions import CaptionBiasWarning, Captions
 from captionbias.captions.captioners import captioner_columns
-from captionbias.metrics.inputs import other_labels
 from captionbias.progress import Watch
 from captionbias.text import Lexicon, load_lexicon
 

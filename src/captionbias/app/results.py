@@ -13,9 +13,9 @@ from typing import Any
 from captionbias.analysis.audit import Audit
 from captionbias.app.data import Data
 from captionbias.app.uploads import Pictures
+from captionbias.bench.catalogue import DIRECTIONS
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
-from captionbias.metrics.catalogue import DIRECTIONS
 from captionbias.report import views
 from captionbias.report.grid import Column, Grid
 from captionbias.report.html import html_report

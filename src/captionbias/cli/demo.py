@@ -22,8 +22,8 @@ def demo(
     """
     from rich.progress import track
 
+    from captionbias.bench.verdicts import verdict
     from captionbias.metrics import catalogue
-    from captionbias.metrics.verdicts import verdict
     from captionbias.report.grid import RULE, Grid, columns
     from captionbias.report.wording import interval
     from captionbias.synthetic import plant

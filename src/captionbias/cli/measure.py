@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from captionbias.attackers.registry import CONVEX
+from captionbias.bench.protocol import preset_settings
 from captionbias.cli.options import (
     FILES,
     IMAGES,
@@ -26,7 +27,6 @@ from captionbias.cli.options import (
 )
 from captionbias.cli.terminal import complaints, named, results_to, say, show
 from captionbias.metrics import catalogue, find_metric
-from captionbias.metrics.protocol import preset_settings
 from captionbias.warnings import CaptionBiasWarning
 
 if TYPE_CHECKING:

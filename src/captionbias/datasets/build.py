@@ -138,7 +138,7 @@ def _benchmark(template: str, configuration: str, split: str) -> str:
     import yaml
     from huggingface_hub import DatasetCard
 
-    from captionbias.metrics.catalogue import TASKS
+    from captionbias.bench.catalogue import TASKS
 
     card = DatasetCard(template)
     about = next(part for part in card.text.strip().split("\n\n") if not part.startswith("#"))

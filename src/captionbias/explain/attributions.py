@@ -10,10 +10,10 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.convex import FittedConvex
+from captionbias.bench.attacks import AttackPlan, Attacks
+from captionbias.bench.protocol import whole_number
 from captionbias.explain.contributions import TOLERANCE, check_explained, contributions
 from captionbias.metrics import Measurement
-from captionbias.metrics.attacks import AttackPlan, Attacks
-from captionbias.metrics.protocol import whole_number
 from captionbias.text import Tokens
 
 if TYPE_CHECKING:

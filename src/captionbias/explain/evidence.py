@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats
+from captionbias.bench.protocol import preset_settings
 from captionbias.captions import Captions, Words
 from captionbias.metrics import Measurement
 from captionbias.metrics.dbac_direction import Direction
-from captionbias.metrics.protocol import preset_settings
 from captionbias.metrics.sway_counts import SwayImages
 from captionbias.scores.omega import NOT_SHOWN
 from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_values

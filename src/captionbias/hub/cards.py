@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from captionbias.bench.catalogue import Score
+from captionbias.bench.measurement import Result
 from captionbias.hub.results import (
     Results,
     check_repo,
@@ -20,8 +22,6 @@ from captionbias.hub.results import (
     verdict_in,
 )
 from captionbias.io.files import replacing
-from captionbias.metrics.catalogue import Score
-from captionbias.metrics.measurement import Result
 from captionbias.report.picture import Picture, captioner_picture
 from captionbias.report.wording import interval
 from captionbias.text.markdown import code, escaped

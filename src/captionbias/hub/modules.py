@@ -15,10 +15,10 @@ from typing import Any
 import datasets
 import evaluate
 
+from captionbias.bench.catalogue import METRICS
 from captionbias.captions.values import as_list, is_column
 from captionbias.io.files import written_whole
 from captionbias.metrics import Metric, find_metric
-from captionbias.metrics.catalogue import METRICS
 from captionbias.warnings import CaptionBiasWarning
 from captionbias.wings import shipped
 

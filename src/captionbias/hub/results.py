@@ -14,10 +14,10 @@ from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
+from captionbias.bench.catalogue import TASKS, Score
+from captionbias.bench.measurement import Result
+from captionbias.bench.verdicts import NOTHING, verdict
 from captionbias.metrics import catalogue
-from captionbias.metrics.catalogue import TASKS, Score
-from captionbias.metrics.measurement import Result
-from captionbias.metrics.verdicts import NOTHING, verdict
 from captionbias.report.wording import interval
 from captionbias.text.markdown import one_line
 

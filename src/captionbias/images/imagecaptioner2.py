@@ -12,16 +12,16 @@ import numpy as np
 from captionbias.arrays import Floats
 from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split
 from captionbias.attackers.engine import run_trials
+from captionbias.bench.attacks import AttackPlan, AttackScores, compared_sides, percent, with_sides
+from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
+from captionbias.bench.inputs import copies_of, number_classes, with_values
+from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.pairing import drawn_captions
+from captionbias.bench.protocol import lexicon_name, preset_settings, whole_number
 from captionbias.captions import Captions, as_captions
 from captionbias.images.beside_captions import images_of
 from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
 from captionbias.metrics import add
-from captionbias.metrics.attacks import AttackPlan, AttackScores, compared_sides, percent, with_sides
-from captionbias.metrics.catalogue import SIDES, SIGNED_PERCENT, Score
-from captionbias.metrics.inputs import copies_of, number_classes, with_values
-from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.pairing import drawn_captions
-from captionbias.metrics.protocol import lexicon_name, preset_settings, whole_number
 from captionbias.progress import Progress
 from captionbias.scores.captions import CAPTION_SCORES
 from captionbias.statistics.samples import trial_rows

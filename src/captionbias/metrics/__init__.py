@@ -5,7 +5,8 @@ A metric is a function of captions (or labels) that returns a flat dict; its `me
 
 from typing import Any
 
-from captionbias.metrics import catalogue
+from captionbias.bench import catalogue
+from captionbias.bench.measurement import Measurement, Metric, Result
 from captionbias.metrics.ba_mals import ba_mals
 from captionbias.metrics.dbac import dbac
 from captionbias.metrics.directional_ba import directional_ba
@@ -13,7 +14,6 @@ from captionbias.metrics.dpa import dpa
 from captionbias.metrics.gender_error import gender_error
 from captionbias.metrics.label_leakage import label_leakage
 from captionbias.metrics.lic import lic
-from captionbias.metrics.measurement import Measurement, Metric, Result
 from captionbias.metrics.multi_directional_ba import multi_directional_ba
 from captionbias.metrics.sway import sway
 from captionbias.wings import entered
@@ -58,6 +58,7 @@ __all__ = [
     "Result",
     "add",
     "ba_mals",
+    "catalogue",
     "dbac",
     "directional_ba",
     "dpa",

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
-from captionbias.metrics.inputs import NO_TASKS
-from captionbias.metrics.label_inputs import ImageLabels, Named
+from captionbias.bench.inputs import NO_TASKS
+from captionbias.bench.label_inputs import ImageLabels, Named
 from captionbias.scores.cooccurrence import association, change
 from captionbias.warnings import note
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
+from captionbias.bench.catalogue import SIGNED, Score
+from captionbias.bench.inputs import named_in
+from captionbias.bench.label_inputs import ImageLabels, Named, check_whole, read_labels, takes
+from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.person import against_a_person
+from captionbias.bench.protocol import whole_number
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.amplified_pairs import Expand, PairCounts, count_pairs, pair_rows
-from captionbias.metrics.catalogue import SIGNED, Score
-from captionbias.metrics.inputs import named_in
-from captionbias.metrics.label_inputs import ImageLabels, Named, check_whole, read_labels, takes
-from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import whole_number
 from captionbias.scores.cooccurrence import mals, shares
 from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import Lexicon, load_lexicon

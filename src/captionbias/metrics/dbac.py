@@ -13,16 +13,16 @@ import numpy as np
 from captionbias.arrays import Integers
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
+from captionbias.bench import inputs
+from captionbias.bench.attacks import Attacks, note_single_training
+from captionbias.bench.catalogue import DIRECTIONS, NET, RATIO, SIDES, SIGNED, Scale, Score
+from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.pairing import PAIRINGS, pairings
+from captionbias.bench.person import spread_of_people
+from captionbias.bench.protocol import alignment_name, lexicon_name, preset_settings
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics import inputs
-from captionbias.metrics.attacks import Attacks, note_single_training
-from captionbias.metrics.catalogue import DIRECTIONS, NET, POSITIVE, SIDES, SIGNED, Score
 from captionbias.metrics.dbac_direction import INVERSE, Direction, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.dbac_sources import Sources
-from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.pairing import PAIRINGS, pairings
-from captionbias.metrics.person import spread_of_people
-from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings
 from captionbias.progress import Progress
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import BLIND
@@ -69,10 +69,10 @@ PRESETS = {
 
 
 def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Score]:
-    def score(form: str, ending: str, meaning: str, bounds: tuple[float, float] = SIGNED, **also: Any) -> Score:
+    def score(form: str, ending: str, meaning: str, scale: Scale = SIGNED, **also: Any) -> Score:
         key, label = f"dbac_{direction}{form}", f"DBAC {DIRECTIONS[direction]}, {ending}"
         also = {"row": f"  {ending}", "task": key} | also
-        return Score(key, label, 3, bounds, meaning, direction=direction, sense="amplification", **also)
+        return Score(key, label, 3, scale, meaning, direction=direction, sense="amplification", **also)
 
     yield score(
         "_net",
@@ -128,7 +128,7 @@ def _omega(direction: str, attacked: str) -> Iterable[Score]:
                 f"omega_{side}_{direction}{form}",
                 f"omega {DIRECTIONS[direction]}, {who}{ending}",
                 3,
-                POSITIVE,
+                RATIO,
                 meaning,
                 direction=direction,
                 alone=side == "m" and not form,

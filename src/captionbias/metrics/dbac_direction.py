@@ -12,10 +12,10 @@ import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores, stratified_split
+from captionbias.bench.attacks import AttackPlan, seen_in_training
+from captionbias.bench.inputs import task_counts
+from captionbias.bench.pairing import Pairing
 from captionbias.captions import Words
-from captionbias.metrics.attacks import AttackPlan, seen_in_training
-from captionbias.metrics.inputs import task_counts
-from captionbias.metrics.pairing import Pairing
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import (
     BLIND,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Floats, Integers
-from captionbias.metrics.catalogue import NET, POSITIVE, SIGNED
+from captionbias.bench.catalogue import NET, RATIO, SIGNED
 from captionbias.metrics.dbac_direction import Direction
 from captionbias.scores.omega import BLIND, MATCHED, Omega, amplification_part, normalized_difference, occurrences
 from captionbias.statistics.intervals import bootstrap_interval
@@ -91,9 +91,9 @@ class Sources:
         intervals: list[dict[str, float]] = [{} for _ in self.numbers[:MOST_INTERVALS]]
         for quantity in self.drawn[0] if self.drawn else ():
             replicates = np.concatenate([block[quantity] for block in self.drawn], axis=-1)
-            bounds = POSITIVE if quantity.startswith("omega") else NET if quantity.endswith("_net") else SIGNED
+            scale = RATIO if quantity.startswith("omega") else NET if quantity.endswith("_net") else SIGNED
             for number, of_pair in enumerate(replicates):
-                low, high = bootstrap_interval(float(self.estimate[quantity][number]), of_pair, bounds)
+                low, high = bootstrap_interval(float(self.estimate[quantity][number]), of_pair, scale.ends)
                 intervals[number] |= {f"{quantity}_ci_low": low, f"{quantity}_ci_high": high}
         return intervals
 

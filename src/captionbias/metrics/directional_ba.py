@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Floats
+from captionbias.bench.catalogue import DIRECTIONS, SIGNED, Score
+from captionbias.bench.label_inputs import read_labels, takes
+from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.person import against_a_person
 from captionbias.captions import Captions
 from captionbias.metrics.amplified_pairs import Pairs, data_source
-from captionbias.metrics.catalogue import DIRECTIONS, SIGNED, Score
-from captionbias.metrics.label_inputs import read_labels, takes
-from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.person import against_a_person
 from captionbias.scores.cooccurrence import mean_of_defined
 from captionbias.statistics.samples import bootstrap_samples
 

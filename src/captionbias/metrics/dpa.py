@@ -12,12 +12,12 @@ import numpy as np
 from captionbias.arrays import Floats
 from captionbias.attackers.base import Examples, stratified_split
 from captionbias.attackers.registry import find_attacker
+from captionbias.bench.catalogue import DIRECTIONS, RATIO, SIGNED, Score
+from captionbias.bench.label_attacks import TEST_SHARE, as_tokens, attack_labels
+from captionbias.bench.label_inputs import TRAINING, read_labels, takes
+from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.person import against_a_person
 from captionbias.captions import Captions
-from captionbias.metrics.catalogue import DIRECTIONS, POSITIVE, SIGNED, Score
-from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, attack_labels
-from captionbias.metrics.label_inputs import TRAINING, read_labels, takes
-from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.person import against_a_person
 from captionbias.progress import Progress
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import normalized_difference
@@ -48,7 +48,7 @@ def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
             f"predictability_{side}_{direction}",
             f"predictability {name}, {who}",
             3,
-            POSITIVE,
+            RATIO,
             "How well an attacker guesses one from the other.",
             direction=direction,
             in_tables=False,

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Floats
+from captionbias.bench.catalogue import PERCENT, RATIO, Score
+from captionbias.bench.inputs import copies_of, named_in, note_labels_from_captions, with_values
+from captionbias.bench.label_inputs import check_whole, value_numbers
+from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.person import against_a_person
+from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics.amplified_pairs import PairCounts
-from captionbias.metrics.catalogue import PERCENT, POSITIVE, Score
-from captionbias.metrics.inputs import copies_of, named_in, note_labels_from_captions, with_values
-from captionbias.metrics.label_inputs import check_whole, value_numbers
-from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import lexicon_name
 from captionbias.statistics.samples import bootstrap_samples, random_groups
 from captionbias.text import LexiconSource, load_lexicon
 from captionbias.warnings import note
@@ -30,7 +30,7 @@ MOST = 0.5  # of the captions
             "ratio",
             "captions: second label to first",
             2,
-            POSITIVE,
+            RATIO,
             "Captions that name the second label for each that names the first; the signature says which they are. At "
             "1 they are as many.",
             headline=True,

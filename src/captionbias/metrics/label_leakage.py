@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from captionbias.arrays import Flags, Floats
 from captionbias.attackers.base import Examples, balanced_split
 from captionbias.attackers.registry import find_attacker
+from captionbias.bench.attacks import with_sides
+from captionbias.bench.catalogue import SIGNED_PERCENT, Score
+from captionbias.bench.label_attacks import TEST_SHARE, as_tokens, attack_labels
+from captionbias.bench.label_inputs import TRAINING, read_labels, takes
+from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.person import against_a_person
 from captionbias.captions import Captions
-from captionbias.metrics.attacks import with_sides
-from captionbias.metrics.catalogue import SIGNED_PERCENT, Score
-from captionbias.metrics.label_attacks import TEST_SHARE, as_tokens, attack_labels
-from captionbias.metrics.label_inputs import TRAINING, read_labels, takes
-from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.person import against_a_person
 from captionbias.progress import Progress
 from captionbias.scores.captions import leakage
 from captionbias.statistics.samples import bootstrap_samples

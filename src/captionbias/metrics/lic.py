@@ -13,9 +13,8 @@ from captionbias.arrays import Flags, Floats32, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
-from captionbias.captions import Captions, as_captions
-from captionbias.metrics import inputs
-from captionbias.metrics.attacks import (
+from captionbias.bench import inputs
+from captionbias.bench.attacks import (
     KEYS,
     AttackPlan,
     Attacks,
@@ -26,9 +25,10 @@ from captionbias.metrics.attacks import (
     seen_in_training,
     with_sides,
 )
-from captionbias.metrics.catalogue import SIDES, SIGNED_PERCENT, Score
-from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.protocol import alignment_name, lexicon_name, preset_settings
+from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
+from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.protocol import alignment_name, lexicon_name, preset_settings
+from captionbias.captions import Captions, as_captions
 from captionbias.progress import Progress
 from captionbias.scores.captions import CAPTION_SCORES
 from captionbias.statistics.intervals import rounded

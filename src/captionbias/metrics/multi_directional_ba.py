@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
+from captionbias.bench.catalogue import DOUBLE_SHARE, SHARE, Scale, Score
+from captionbias.bench.inputs import NO_TASKS
+from captionbias.bench.label_inputs import ImageLabels, read_labels, takes
+from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.person import against_a_person
+from captionbias.bench.protocol import whole_number
 from captionbias.captions import Captions
 from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source, in_parts
 from captionbias.metrics.ba_mals import data_and_predictions
-from captionbias.metrics.catalogue import SHARE, Score
-from captionbias.metrics.inputs import NO_TASKS
-from captionbias.metrics.label_inputs import ImageLabels, read_labels, takes
-from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.person import against_a_person
-from captionbias.metrics.protocol import whole_number
 from captionbias.scores.cooccurrence import mals, mean_of_defined
 from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import bootstrap_samples
@@ -28,12 +28,12 @@ EXCHANGES = 40
 CELLS_AT_ONCE = 2**24
 
 
-def _multi_directional_ba(key: str, name: str, meaning: str, bounds: tuple[float, float] = SHARE) -> Iterable[Score]:
+def _multi_directional_ba(key: str, name: str, meaning: str, scale: Scale = SHARE) -> Iterable[Score]:
     yield Score(
         key,
         f"multi-attribute BA {name}",
         4,
-        bounds,
+        scale,
         f"0 is best: how far captions move {meaning}. It has no sign.",
         direction=key.partition("ba_")[2] or None,
         sense="size",
@@ -61,7 +61,7 @@ def _multi_directional_ba(key: str, name: str, meaning: str, bounds: tuple[float
         *_multi_directional_ba("multi_directional_ba_a_to_t", "A to T", "combinations of tasks for an attribute value"),
         *_multi_directional_ba("multi_directional_ba_t_to_a", "T to A", "attribute values for a combination of tasks"),
         *_multi_directional_ba(
-            "multi_mals", "undirected", "the share of a combination's likelier attribute value", (0.0, 2.0)
+            "multi_mals", "undirected", "the share of a combination's likelier attribute value", DOUBLE_SHARE
         ),
     ],
 )

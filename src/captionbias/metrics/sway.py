@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
+from captionbias.bench.catalogue import CAPTIONS, DIRECTIONS, MENTIONS, Score
+from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics.catalogue import ANY, DIRECTIONS, DOUBLE_PERCENT, Score
-from captionbias.metrics.measurement import Scores, metric
-from captionbias.metrics.protocol import lexicon_name
 from captionbias.metrics.sway_counts import (
     ENDS,
     NO_VALUE,
@@ -39,9 +39,9 @@ def _entries() -> Iterable[Score]:
     def score(key: str, label: str, meaning: str, **also: Any) -> Score:
         direction, key = key[:6], f"sway_{key}"
         also = {"sense": "amplification", "direction": direction, "row": f"  {label}", "task": key} | also
-        bounds = DOUBLE_PERCENT if direction == "t_to_a" else ANY
+        scale = CAPTIONS if direction == "t_to_a" else MENTIONS
         whole = f"sway {DIRECTIONS[direction]}, of 100" + (f", {label}" if label else "")
-        return Score(key, whole, 1, bounds, meaning, **also)
+        return Score(key, whole, 1, scale, meaning, **also)
 
     def ends(key: str, label: str, what: str) -> Iterable[Score]:
         for end in ("least", "most"):
@@ -233,7 +233,7 @@ def _tables(
 
     def written(names: Mapping[str, str]) -> dict[str, float]:
         """The numbers of these samples, by the names they get."""
-        estimates = {name: samples[key].estimate() for name, key in names.items()}
+        estimates = {name: samples[key].estimate(whole=100) for name, key in names.items()}
         flat = (one._replace(detectable=None).flat(name) for name, one in estimates.items() if one)
         return {key: number for numbers in flat for key, number in numbers.items()}
 

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
-from captionbias.captions import Captions, Words
-from captionbias.metrics.inputs import (
+from captionbias.bench.inputs import (
     check_tasks_named,
     copies_of,
     given_tasks,
@@ -22,8 +21,9 @@ from captionbias.metrics.inputs import (
     note_labels_from_captions,
     with_values,
 )
-from captionbias.metrics.label_inputs import value_numbers
-from captionbias.metrics.pairing import drawn_captions, named_by_any
+from captionbias.bench.label_inputs import value_numbers
+from captionbias.bench.pairing import drawn_captions, named_by_any
+from captionbias.captions import Captions, Words
 from captionbias.scores.sway import (
     Leans,
     error_difference,

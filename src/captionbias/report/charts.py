@@ -9,9 +9,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from captionbias.bench.catalogue import Score
+from captionbias.bench.verdicts import LESS, MORE, NOTHING
 from captionbias.metrics import catalogue
-from captionbias.metrics.catalogue import Score
-from captionbias.metrics.verdicts import LESS, MORE, NOTHING
 from captionbias.report.picture import Picture
 from captionbias.report.rows import headlines
 from captionbias.report.svg import (
@@ -58,7 +58,7 @@ class Panel(NamedTuple):
     @property
     def zero(self) -> bool:
         """Whether 0 is marked: there are values on both sides of it."""
-        return self.score.bounds[0] < 0
+        return self.score.scale.low < 0
 
     @property
     def band(self) -> float:

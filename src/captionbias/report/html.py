@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias._version import __version__
+from captionbias.bench.catalogue import DIRECTIONS
+from captionbias.bench.verdicts import CANNOT_TELL
 from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
-from captionbias.metrics.catalogue import DIRECTIONS
-from captionbias.metrics.verdicts import CANNOT_TELL
 from captionbias.report import charts, matrix, people, views, wording
 from captionbias.report.grid import cell_text
 from captionbias.report.svg import STYLE, tone

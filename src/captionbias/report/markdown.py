@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from captionbias.metrics.catalogue import DIRECTIONS
+from captionbias.bench.catalogue import DIRECTIONS
 from captionbias.report import views
 from captionbias.report.matrix import about, in_a_sentence, matrix_grid, matrix_of, title_of
 from captionbias.report.people import doubts

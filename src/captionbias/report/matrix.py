@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from captionbias.bench.catalogue import Score
+from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, a_little, margin_of, noise, verdict
 from captionbias.metrics import catalogue
-from captionbias.metrics.catalogue import Score
-from captionbias.metrics.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, a_little, margin_of, noise, verdict
 from captionbias.report.grid import Cell, Grid, columns
 from captionbias.report.svg import Place, box, line, mark, scale, text, ticks, tone, whisker
 from captionbias.report.wording import fixed, images_of, listed, named_things
@@ -181,7 +181,7 @@ def _amount(score: Score, value: float | None, low: float | None, high: float | 
 
     def side(number: float) -> str:
         size = fixed(abs(number), score.digits)
-        if score.bounds[0] >= 0 or not float(size):
+        if score.scale.low >= 0 or not float(size):
             return size
         return f"{size} {'more' if number > 0 else 'less'}"
 

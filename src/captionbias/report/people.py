@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from captionbias.metrics.verdicts import CANNOT_TELL, NOTHING
+from captionbias.bench.verdicts import CANNOT_TELL, NOTHING
 from captionbias.report.grid import Column, Grid
 from captionbias.report.matrix import Matrix
 from captionbias.report.svg import line, mark, scale

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from captionbias.bench.measurement import Measurement, Result
+from captionbias.bench.verdicts import verdict
 from captionbias.io.files import check_ending, write_text
-from captionbias.metrics.measurement import Measurement, Result
-from captionbias.metrics.verdicts import verdict
 from captionbias.report.matrix import answer, axis, bar, ground, main_scores, question, questions_first
 from captionbias.report.svg import CHARACTER, box, document, scale, shortened, text, tone
 from captionbias.report.wording import fixed, group, words_of
@@ -81,7 +81,7 @@ def captioner_picture(
                 top += 16
         parts += ground(asked, place, top + 2, top + 24) + bar(cell, place, top + 13) + axis(asked, place, top + 35)
         top += 50
-    if any(score.bounds[0] < 0 for score in scores):
+    if any(score.scale.low < 0 for score in scores):
         parts.append(text(0, top + 4, "0: like another person's captions; lines: 95% intervals", "soft", size=SMALL))
         top += 16
     if sway:

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from captionbias.bench.catalogue import Score
+from captionbias.bench.measurement import Result
+from captionbias.bench.verdicts import NOTHING, verdict
 from captionbias.io.files import check_ending, replacing, write_text
 from captionbias.io.formats import csv_text
 from captionbias.metrics import catalogue
-from captionbias.metrics.catalogue import Score
-from captionbias.metrics.measurement import Result
-from captionbias.metrics.verdicts import NOTHING, verdict
 from captionbias.report.grid import Cell, Column, Grid, Scored, columns
 from captionbias.report.matrix import main_scores_by_metric
 from captionbias.statistics.samples import Estimate

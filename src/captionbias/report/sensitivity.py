@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from captionbias.analysis.sensitivity import Sensitivity, label
+from captionbias.bench.catalogue import DIRECTIONS
+from captionbias.bench.verdicts import NOTHING
 from captionbias.metrics import catalogue
-from captionbias.metrics.catalogue import DIRECTIONS
-from captionbias.metrics.verdicts import NOTHING
 from captionbias.report.grid import RULE, Cell, Column, Grid, Strong, columns
 from captionbias.report.wording import interval
 

@@ -10,7 +10,7 @@ import html
 import math
 from collections.abc import Callable, Iterable
 
-from captionbias.metrics.verdicts import CANNOT_TELL, LESS, MORE
+from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE
 
 # Okabe and Ito's vermilion and blue, darkened until text in them can be read on white.
 COLOURS = {"more": "#b34700", "less": "#00639c", "unclear": "#656d76", "soft": "#656d76", "person": "#8b949e"}

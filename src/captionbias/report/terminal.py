@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from captionbias.bench.catalogue import Score
+from captionbias.bench.verdicts import CANNOT_TELL, detectable, verdict
 from captionbias.metrics import catalogue
-from captionbias.metrics.catalogue import Score
-from captionbias.metrics.verdicts import CANNOT_TELL, detectable, verdict
 from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
 from captionbias.report.matrix import main_scores
 from captionbias.report.views import ALONE, differences, scored, sway_cells, sway_tasks

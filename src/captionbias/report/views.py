@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from captionbias.analysis.intersections import CROSSING
+from captionbias.bench.catalogue import DIRECTIONS, Score
+from captionbias.bench.verdicts import NOTHING, detectable, verdict
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
-from captionbias.metrics.catalogue import DIRECTIONS, Score
-from captionbias.metrics.verdicts import NOTHING, detectable, verdict
 from captionbias.report.grid import Cell, Column, Grid, Scored, Strong, columns
 from captionbias.report.matrix import estimates_of, matrix_of
 from captionbias.report.wording import FORMS, pair_name

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from captionbias.metrics.verdicts import NOTHING
+from captionbias.bench.verdicts import NOTHING
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit

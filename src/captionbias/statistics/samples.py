@@ -42,7 +42,7 @@ class Estimate(NamedTuple):
 
 
 ARRAYS = ("values", "per_trial", "replicates")  # of a Sample
-UNBOUNDED = (-float("inf"), float("inf"))
+INFINITY = float("inf")
 # Of the keys of an Estimate's numbers in a flat result.
 ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high", "_detectable", "_margin", "_noise")
 
@@ -61,25 +61,25 @@ class Sample:
         values, per_trial, replicates = (getattr(self, name) - getattr(other, name) for name in ARRAYS)
         return Sample(values, per_trial, replicates, min(self.images, other.images))
 
-    def estimate(self, bounds: tuple[float, float] = UNBOUNDED) -> Estimate | None:
-        """The mean over trials with its intervals, which end at `bounds`; None where it is undefined in every trial.
-        Where every replicate is alike, what is one image in so many has not been seen to be 0: the interval is then of
-        three images of all (Hanley and Lippman-Hand 1983)."""
+    def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
+        """The mean over trials with its intervals, which end at `low` and `high`; None where it is undefined in every
+        trial. Where every replicate is alike and all images together are a `whole`, what is one image in so many has
+        not been seen to be 0: the interval is then of three images of all (Hanley and Lippman-Hand 1983)."""
         known, drawn = self.values[~np.isnan(self.values)], self.replicates[~np.isnan(self.replicates)]
         if not len(known):
             return None
-        value, low, high, std, trial_low, trial_high = rounded(float(known.mean())), *[None] * 5
-        detectable = None
+        value, bounds, ends = rounded(float(known.mean())), (low, high), list[float]()
+        std = trial_low = trial_high = detectable = None
         if len(known) > 1:
             std = standard_deviation(known)
             trial_low, trial_high = np.clip(trial_interval(known), *bounds).tolist()
         if len(drawn) > 1:
-            low, high = map(rounded, bootstrap_interval(value, drawn, bounds))
+            ends = [*map(rounded, bootstrap_interval(value, drawn, bounds))]
             detectable = POWERED * standard_deviation(drawn)
-            if self.images and rounded(float(np.ptp(drawn))) == 0:
-                detectable = RULE_OF_THREE * (100 if bounds[1] >= 100 else 1) / self.images
-                low, high = np.clip([value - detectable, value + detectable], *bounds).tolist()
-        return Estimate(value, low, high, std, trial_low, trial_high, detectable)
+            if self.images and whole and rounded(float(np.ptp(drawn))) == 0:
+                detectable = RULE_OF_THREE * whole / self.images
+                ends = np.clip([value - detectable, value + detectable], *bounds).tolist()
+        return Estimate(value, *(ends or (None, None)), std, trial_low, trial_high, detectable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,15 +100,15 @@ class Extreme(Sample):
         )
         return cls(values, per_trial, replicates, min(one.images for one in among), pick, among)
 
-    def estimate(self, bounds: tuple[float, float] = UNBOUNDED) -> Estimate | None:
-        known = [estimate for one in self.among if (estimate := one.estimate(bounds))]
+    def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
+        known = [estimate for one in self.among if (estimate := one.estimate(low, high, whole))]
         if len(known) < len(self.among):
             return None
-        value, low, high = (
+        value, least, most = (
             None if None in ends else self.pick(ends) for ends in zip(*(one[:3] for one in known), strict=True)
         )
         detectable = [one.detectable for one in known if one.detectable is not None]
-        return Estimate(value, low, high, detectable=max(detectable, default=None))  # type: ignore[arg-type]
+        return Estimate(value, least, most, detectable=max(detectable, default=None))  # type: ignore[arg-type]
 
 
 def random_groups(images: int, seed: int, most: int = GROUPS, copies: Integers | None = None) -> Integers:

@@ -12,9 +12,9 @@ import numpy as np
 
 from captionbias.arrays import Floats
 from captionbias.attackers.registry import find_attacker
+from captionbias.bench.verdicts import NOTHING
 from captionbias.captions import Captions, check_captions
 from captionbias.metrics import Measurement, catalogue, find_metric
-from captionbias.metrics.verdicts import NOTHING
 from captionbias.progress import Watch
 from captionbias.report.grid import Cell, Grid, columns
 from captionbias.report.wording import fixed

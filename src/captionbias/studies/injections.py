@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
+from captionbias.bench.label_inputs import labels_of_captions
 from captionbias.captions import Captions
-from captionbias.metrics.label_inputs import labels_of_captions
 from captionbias.metrics.sway_counts import BEARER
 from captionbias.scores.sway import Leans, leans_of, suggested_by_others
 from captionbias.text import Lexicon, LexiconSource, load_lexicon

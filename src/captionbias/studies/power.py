@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
+from captionbias.bench.measurement import Measurement
+from captionbias.bench.person import captioner_and_person
+from captionbias.bench.verdicts import LESS, MORE, verdict
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics import catalogue, sway
-from captionbias.metrics.measurement import Measurement
-from captionbias.metrics.person import captioner_and_person
-from captionbias.metrics.verdicts import LESS, MORE, verdict
 from captionbias.progress import Watch
 from captionbias.report.grid import Cell, Grid, columns
 from captionbias.report.wording import fixed, interval

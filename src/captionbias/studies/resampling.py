@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
+from captionbias.bench.catalogue import DIRECTIONS
+from captionbias.bench.protocol import whole_number
 from captionbias.captions import CaptionBiasWarning, Labels, check_labels
-from captionbias.metrics.catalogue import DIRECTIONS
-from captionbias.metrics.protocol import whole_number
 from captionbias.report.wording import FORMS, pair_name
 from captionbias.scores.omega import number_sets
 

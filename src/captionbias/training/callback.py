@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from transformers import TrainerCallback
 
 from captionbias.attackers.ranks import on_rank_0
-from captionbias.metrics.protocol import whole_number
+from captionbias.bench.protocol import whole_number
 from captionbias.training.captioning import caption_images
 from captionbias.training.scores import Settings, TrainingBias
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
+from captionbias.bench.protocol import whole_number
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
 from captionbias.captions.check import checked_columns
 from captionbias.captions.values import as_list
 from captionbias.metrics import catalogue, find_metric
-from captionbias.metrics.protocol import whole_number
 from captionbias.text import LexiconSource, tokenize
 
 if TYPE_CHECKING:

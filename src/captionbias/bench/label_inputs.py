@@ -13,9 +13,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.base import SMALLEST_CLASS
-from captionbias.captions import Captions, Labels, as_captions, check_labels, join_labels
-from captionbias.captions.check import digest_of_rows
-from captionbias.metrics.inputs import (
+from captionbias.bench.inputs import (
     NO_TASKS,
     copies_of,
     given_tasks,
@@ -23,9 +21,11 @@ from captionbias.metrics.inputs import (
     note_labels_from_captions,
     with_values,
 )
-from captionbias.metrics.measurement import Scores
-from captionbias.metrics.pairing import named_by_any
-from captionbias.metrics.protocol import lexicon_name
+from captionbias.bench.measurement import Scores
+from captionbias.bench.pairing import named_by_any
+from captionbias.bench.protocol import lexicon_name
+from captionbias.captions import Captions, Labels, as_captions, check_labels, join_labels
+from captionbias.captions.check import digest_of_rows
 from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import random_groups
 from captionbias.text import Lexicon, LexiconSource, load_lexicon

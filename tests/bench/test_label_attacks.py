@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.attackers import engine
+from captionbias.bench.label_attacks import as_wrong_as
 from captionbias.metrics import dpa, label_leakage
-from captionbias.metrics.label_attacks import as_wrong_as
 
 DIRECTIONS = ("a_to_t", "t_to_a")
 LEAN = np.array([0.7, 0.65, 0.35, 0.3])  # share of women among the images of each task

@@ -5,12 +5,35 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 INFINITY = float("inf")
-SIGNED, PERCENT, SIGNED_PERCENT = (-1.0, 1.0), (0.0, 100.0), (-100.0, 100.0)
-SHARE, POSITIVE, NET = (0.0, 1.0), (0.0, INFINITY), (-2.0, 2.0)
-ANY, DOUBLE_PERCENT = (-INFINITY, INFINITY), (-200.0, 200.0)
+
+
+class Scale(NamedTuple):
+    """What a score is counted in, between which numbers."""
+
+    low: float
+    high: float
+    unit: str
+    whole: float | None = None  # what it is if it is so of every image; None where there is no such number
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest that a score can be."""
+        return self.low, self.high
+
+    def difference(self) -> Scale:
+        """The scale of the difference of two such scores."""
+        return self._replace(low=self.low - self.high, high=self.high - self.low)
+
+
+SHARE, PERCENT = Scale(0.0, 1.0, "share", 1.0), Scale(0.0, 100.0, "of 100", 100.0)
+SIGNED, SIGNED_PERCENT = Scale(-1.0, 1.0, "share", 1.0), PERCENT.difference()
+NET, DOUBLE_SHARE = SIGNED.difference(), Scale(0.0, 2.0, "share", 1.0)
+CAPTIONS = Scale(-200.0, 200.0, "captions of 100", 100.0)
+MENTIONS = Scale(-INFINITY, INFINITY, "mentions in 100 captions", 100.0)
+ANY, RATIO, WORDS = Scale(-INFINITY, INFINITY, ""), Scale(0.0, INFINITY, "ratio"), Scale(-INFINITY, INFINITY, "words")
 DIRECTIONS = {"a_to_t": "A to T", "t_to_a": "T to A"}
 HUMAN, EXCESS = "_human", "_excess"  # of the keys of one more person's score, and of the captioner's beyond it
 SIDES = {"m": "captioner", "h": "human captions"}
@@ -23,7 +46,7 @@ class Score:
     key: str  # in the flat result
     label: str  # what it is called on its own
     digits: int  # after the decimal point
-    bounds: tuple[float, float]
+    scale: Scale
     meaning: str = ""  # one sentence, or a few
     row: str | None = None  # what it is called in a table, below the score that it belongs to; the label when None
     direction: str | None = None  # `a_to_t` or `t_to_a`
@@ -32,7 +55,7 @@ class Score:
     above: tuple[str, ...] = ()  # the scores that must all be above 0 for a verdict; itself when empty
     below: tuple[str, ...] = ()
     confirmed_by: tuple[str, ...] = ()  # the scores that must have its sign for a verdict, where they are measured
-    margin: float | None = None  # nearer to 0 it is as good as 0, unless the result says otherwise; else one of 100
+    margin: float | None = None  # nearer to 0 it is as good as 0, unless the result says otherwise; one of 100 if None
     noisy: bool = False  # people's own captions read something by chance: more and less are beyond that, or the margin
     control: bool = False  # it needs the metric's `controls`
     against_a_person: bool = False  # captions are also scored against one more person, see `person_scores`
@@ -47,11 +70,14 @@ class Score:
     on_cards: bool = True
     metric: str = ""  # whose it is; `register` fills it in
 
+    def __post_init__(self) -> None:
+        if self.judged and self.margin is None and self.scale.whole is None:
+            raise ValueError(f"score {self.key!r} has a verdict and is counted in {self.scale.unit}: give its margin")
+
     @property
     def usual_margin(self) -> float:
         """The margin, in units of the score."""
-        one_of_100 = 1.0 if self.bounds[1] >= 100 else 0.01
-        return one_of_100 if self.margin is None else self.margin
+        return (self.scale.whole or 0.0) / 100 if self.margin is None else self.margin
 
     def deciding(self, sign: int) -> tuple[str, ...]:
         """The scores that must all be above 0 (1), or below it (-1), for a verdict."""
@@ -90,12 +116,11 @@ def register(entry: MetricEntry) -> None:
 
 def person_scores(score: Score) -> Iterable[Score]:
     """Of a score of captions that of one more person and the captioner's beyond it, by which verdicts go."""
-    low, high = score.bounds
     yield replace(
         score,
         key=f"{score.key}{EXCESS}",
         label=f"{score.label}, beyond a person",
-        bounds=(low - high, high - low),
+        scale=score.scale.difference(),
         meaning="The captioner's score minus that of one more person who describes the same images: 0 is a person.",
         row="  beyond a person",
         sense="amplification",
@@ -155,6 +180,6 @@ def label(key: str) -> str:
     return SCORES[key].label
 
 
-def bounds(key: str) -> tuple[float, float]:
-    """A score's range; of what is no score, any number."""
-    return SCORES[key].bounds if key in SCORES else ANY
+def scale(key: str) -> Scale:
+    """A score's scale; of what is no score, any number."""
+    return SCORES[key].scale if key in SCORES else ANY

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from captionbias.bench.person import captioner_and_person
 from captionbias.captions import CaptionBiasWarning, check_captions
 from captionbias.metrics import directional_ba, gender_error, label_leakage
-from captionbias.metrics.person import captioner_and_person
 from captionbias.synthetic import plant
 
 SCORES = {

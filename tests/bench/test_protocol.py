@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from captionbias import __version__, metrics
 from captionbias.attackers import engine
 from captionbias.attackers.recipes import RECIPES, Recurrent
+from captionbias.bench.protocol import lexicon_name, whole_number
+from captionbias.bench.verdicts import verdict
 from captionbias.captions import CaptionBiasWarning, read_captions
 from captionbias.metrics import dbac, gender_error, lic
-from captionbias.metrics.protocol import lexicon_name, whole_number
-from captionbias.metrics.verdicts import verdict
 from captionbias.synthetic import plant
 from captionbias.text import load_lexicon
 

@@ -10,10 +10,10 @@ from typing import Any, ParamSpec, cast
 
 import numpy as np
 
+from captionbias.bench.catalogue import EXCESS, HUMAN, scores_of
+from captionbias.bench.measurement import Metric, Scores
+from captionbias.bench.pairing import drawn_captions
 from captionbias.captions import Captions, as_captions
-from captionbias.metrics.catalogue import EXCESS, HUMAN, scores_of
-from captionbias.metrics.measurement import Metric, Scores
-from captionbias.metrics.pairing import drawn_captions
 from captionbias.statistics.intervals import rounded
 from captionbias.warnings import note
 

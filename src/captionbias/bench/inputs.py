@@ -16,9 +16,9 @@ from captionbias.alignment.align import AlignmentReport, align
 from captionbias.alignment.vectors import CAPTIONS, find_vectors, load_vectors
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.base import SMALLEST_CLASS
+from captionbias.bench.pairing import Pairing, named_by_any, named_by_others
 from captionbias.captions import Captions, Words
 from captionbias.captions.labels import value_names
-from captionbias.metrics.pairing import Pairing, named_by_any, named_by_others
 from captionbias.text import Lexicon, Tokens, find_mentions, load_lexicon, named_by_words, named_values, tokenize
 from captionbias.text.lexicon import SEPARATOR, builtin_lexicons
 from captionbias.warnings import note

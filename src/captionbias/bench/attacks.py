@@ -12,7 +12,7 @@ import numpy as np
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.attackers.base import Fitted, Trial, TrialScores
 from captionbias.attackers.registry import Attacker
-from captionbias.metrics.catalogue import PERCENT, SIDES, Score
+from captionbias.bench.catalogue import PERCENT, SIDES, Score
 from captionbias.scores.captions import Quality
 from captionbias.statistics.samples import Sample, bootstrap_samples
 from captionbias.warnings import note

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias._version import __version__
-from captionbias.metrics.catalogue import METRICS
+from captionbias.bench.catalogue import METRICS
 from captionbias.text import Lexicon
 
 LEAST_REPLICATES = 20  # of the bootstrap

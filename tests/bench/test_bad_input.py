@@ -15,8 +15,8 @@ import pytest
 from captionbias import metrics
 from captionbias.analysis.audit import audit
 from captionbias.analysis.compare import compare
+from captionbias.bench.catalogue import METRICS
 from captionbias.metrics import dbac, lic
-from captionbias.metrics.catalogue import METRICS
 from captionbias.synthetic import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few

@@ -11,8 +11,8 @@ from captionbias.arrays import Flags, Integers
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import Attacker
-from captionbias.metrics.attacks import AttackScores
-from captionbias.metrics.label_inputs import ImageLabels
+from captionbias.bench.attacks import AttackScores
+from captionbias.bench.label_inputs import ImageLabels
 from captionbias.scores.captions import Quality
 from captionbias.text import Tokens
 

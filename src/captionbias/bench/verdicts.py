@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from captionbias.metrics import catalogue
+from captionbias.bench import catalogue
 from captionbias.statistics.samples import Estimate
 
 NOTHING = "-"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import strategies as st
 
 from captionbias.attackers.base import stratified_split
+from captionbias.bench.pairing import drawn_captions
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac
-from captionbias.metrics.pairing import drawn_captions
 from captionbias.synthetic import TASKS, plant
 
 few_images = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")

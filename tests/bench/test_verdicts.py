@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from captionbias.analysis.compare import corrected
+from captionbias.bench.measurement import Measurement
+from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, a_little, verdict
 from captionbias.metrics import dbac, lic, sway
-from captionbias.metrics.measurement import Measurement
-from captionbias.metrics.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, a_little, verdict
 from captionbias.statistics.samples import Estimate, Sample
 from captionbias.synthetic import plant
 

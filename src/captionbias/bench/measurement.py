@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
 
 import numpy as np
 
+from captionbias.bench import catalogue
+from captionbias.bench.catalogue import MetricEntry, Score
+from captionbias.bench.protocol import replicate_count, signature, whole_number
 from captionbias.captions import Captions, check_captions
-from captionbias.metrics import catalogue
-from captionbias.metrics.catalogue import MetricEntry, Score
-from captionbias.metrics.protocol import replicate_count, signature, whole_number
 from captionbias.progress import steps_shown
 from captionbias.statistics.samples import ENDINGS, LEAST_IMAGES, Estimate, Sample
 from captionbias.text.languages import check_language, signed
@@ -35,7 +35,7 @@ class Measurement:
 
     Attributes:
         metric: its name.
-        samples: every quantity that has an interval, by its key; see `captionbias.metrics.catalogue`.
+        samples: every quantity that has an interval, by its key; see `captionbias.bench.catalogue`.
         facts: what has none, by its key: counts, coverage.
         signature: everything that changes the scores.
         notes: what to know before the numbers are believed.
@@ -64,7 +64,8 @@ class Measurement:
         and `noise`."""
         estimates = {}
         for key, sample in self.samples.items():
-            estimate = sample.estimate(catalogue.bounds(key))
+            scale = catalogue.scale(key)
+            estimate = sample.estimate(*scale.ends, scale.whole)
             if estimate is None:
                 continue
             score = catalogue.SCORES.get(key)

@@ -12,8 +12,8 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from captionbias import metrics
+from captionbias.bench.catalogue import of_captions
 from captionbias.metrics import Result
-from captionbias.metrics.catalogue import of_captions
 from captionbias.statistics.samples import Extreme, Sample
 from captionbias.synthetic import plant
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from captionbias.bench.catalogue import SCORES
+from captionbias.bench.verdicts import CANNOT_TELL, NOTHING, verdict
 from captionbias.captions import check_captions
 from captionbias.metrics import find_metric
-from captionbias.metrics.catalogue import SCORES
-from captionbias.metrics.verdicts import CANNOT_TELL, NOTHING, verdict
 from captionbias.synthetic import plant
 
 OPTIONS = {"dbac": {"preset": "fast", "trials": 3}, "lic": {"preset": "fast", "trials": 3}, "sway": {}, "dpa": {}}

@@ -1,0 +1,1 @@
+"""What every metric stands on and none repeats: reading, one more person, attackers, samples, verdicts."""
