@@ -68,18 +68,20 @@ class Sample:
         known, drawn = self.values[~np.isnan(self.values)], self.replicates[~np.isnan(self.replicates)]
         if not len(known):
             return None
-        value, bounds, ends = rounded(float(known.mean())), (low, high), list[float]()
+        value, bounds = rounded(float(known.mean())), (low, high)
+        ends: tuple[float | None, float | None] = None, None
         std = trial_low = trial_high = detectable = None
         if len(known) > 1:
             std = standard_deviation(known)
             trial_low, trial_high = np.clip(trial_interval(known), *bounds).tolist()
         if len(drawn) > 1:
-            ends = [*map(rounded, bootstrap_interval(value, drawn, bounds))]
+            least, most = map(rounded, bootstrap_interval(value, drawn, bounds))
+            ends = least, most
             detectable = POWERED * standard_deviation(drawn)
             if self.images and whole and rounded(float(np.ptp(drawn))) == 0:
                 detectable = RULE_OF_THREE * whole / self.images
-                ends = np.clip([value - detectable, value + detectable], *bounds).tolist()
-        return Estimate(value, *(ends or (None, None)), std, trial_low, trial_high, detectable)
+                ends = max(value - detectable, low), min(value + detectable, high)
+        return Estimate(value, *ends, std, trial_low, trial_high, detectable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +106,8 @@ class Extreme(Sample):
         known = [estimate for one in self.among if (estimate := one.estimate(low, high, whole))]
         if len(known) < len(self.among):
             return None
-        value, least, most = (
-            None if None in ends else self.pick(ends) for ends in zip(*(one[:3] for one in known), strict=True)
-        )
+        numbers = zip(*(one[:3] for one in known), strict=True)
+        value, least, most = (None if None in ends else self.pick(ends) for ends in numbers)
         detectable = [one.detectable for one in known if one.detectable is not None]
         return Estimate(value, least, most, detectable=max(detectable, default=None))  # type: ignore[arg-type]
 
