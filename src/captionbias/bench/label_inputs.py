@@ -24,7 +24,7 @@ from captionbias.bench.inputs import (
 from captionbias.bench.measurement import Scores
 from captionbias.bench.pairing import named_by_any
 from captionbias.bench.protocol import lexicon_name
-from captionbias.captions import Captions, Labels, as_captions, check_labels, join_labels
+from captionbias.captions import Captions, Labels, check_labels, join_labels
 from captionbias.captions.check import digest_of_rows
 from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import random_groups
@@ -127,8 +127,6 @@ class ImageLabels:
 def read_labels(
     captions: Captions | None,
     *,
-    predictions: Any = None,
-    references: Any = None,
     attributes: Any = None,
     tasks: Any = None,
     predicted_attributes: Any = None,
@@ -142,7 +140,7 @@ def read_labels(
     """The labels of captions if there are any, else those given.
 
     Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
+        captions: from `check_captions` or `read_captions`; None for labels.
         predictions: `n` model captions; their attribute words and task words are the predicted labels.
         references: `n` lists of human captions; the tasks that they name are those shown, unless `tasks` gives them.
         attributes: `n` labels, `n` lists of labels, or a 0/1 array `(n, values)`. With captions one label an image,
@@ -166,13 +164,12 @@ def read_labels(
     shown = {"attributes": attributes, "tasks": tasks}
     predicted = {"attributes": predicted_attributes, "tasks": predicted_tasks}
     training = {"attributes": training_attributes, "tasks": training_tasks}
-    if captions is None and predictions is None and references is None:
+    if captions is None:
         return _from_labels(shown, predicted, training)
     for kind, labels in (("predicted", predicted), ("training", training)):
         for side, value in labels.items():
             if value is not None:
                 raise ValueError(f"{kind}_{side}: labels are found in captions; give either captions or labels")
-    captions = as_captions(captions, predictions, references, attributes, tasks)
     if captions.predictions is None:
         raise ValueError("predictions is missing: without a captioner's captions there is nothing to compare")
     return labels_of_captions(captions, attribute_lexicon, task_lexicon, tokenizer)

@@ -15,7 +15,7 @@ import numpy as np
 from captionbias.bench import catalogue
 from captionbias.bench.catalogue import MetricEntry, Score
 from captionbias.bench.protocol import replicate_count, signature, whole_number
-from captionbias.captions import Captions, check_captions
+from captionbias.captions import Captions, as_captions, check_captions
 from captionbias.progress import steps_shown
 from captionbias.statistics.samples import ENDINGS, LEAST_IMAGES, Estimate, Sample
 from captionbias.text.languages import check_language, signed
@@ -172,10 +172,19 @@ class Scores:
     noise: Mapping[str, float] = field(default_factory=dict)
 
 
+SIDES = ("predictions", "references")
 LEAST = {"seed": 0, "trials": 1, "draws": 1, "epochs": 1, "keep_attackers": 0}  # of arguments that are whole numbers
 
 
-LANGUAGE = inspect.Parameter("language", inspect.Parameter.KEYWORD_ONLY, default=None)
+def _keyword(name: str) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+
+
+GIVEN = inspect.Parameter("captions", inspect.Parameter.POSITIONAL_ONLY, default=None)
+COLUMNS = tuple(map(_keyword, ("predictions", "references", "attributes", "tasks", "weights")))
+LANGUAGE = _keyword("language")
+ABOUT_COLUMNS = """\
+    weights: `n` numbers above 0, how much each image counts; all alike when None."""
 ABOUT_LANGUAGE = """\
     language: what captions are written in, such as `de`; see `captionbias.captions.check_captions`. `words` and the
         lexicons by name are then those of the language."""
@@ -183,24 +192,27 @@ ABOUT_LANGUAGE = """\
 
 class Metric(Generic[P]):
     """A metric as a function: called, it returns the flat `Result`; `measure` takes the same and returns the
-    `Measurement`."""
+    `Measurement`. It reads the captions; the `scores` function gets them checked, or None where labels are given."""
 
     def __init__(self, scores: Callable[P, Scores], entry: MetricEntry) -> None:
         functools.update_wrapper(self, scores)
         self._scores = scores
-        self._parameters = {**inspect.signature(scores).parameters}
-        if "tokenizer" in self._parameters:
-            self._parameters["language"] = LANGUAGE
-            self.__signature__ = inspect.Signature([*self._parameters.values()])
-            self.__doc__ = (inspect.getdoc(scores) or "").replace("\n\nReturns:", f"\n{ABOUT_LANGUAGE}\n\nReturns:", 1)
+        _, *own = inspect.signature(scores).parameters.values()
+        taken = {one.name for one in own}
+        columns = [one for one in COLUMNS if one.name not in taken]
+        spoken = [LANGUAGE] if "tokenizer" in taken else []
+        self._parameters = {one.name: one for one in (GIVEN, *columns, *own, *spoken)}
+        self.__signature__ = inspect.Signature([*self._parameters.values()])
+        about = "\n".join((ABOUT_COLUMNS, *[ABOUT_LANGUAGE] * len(spoken)))
+        self.__doc__ = (inspect.getdoc(scores) or "").replace("\n\nReturns:", f"\n{about}\n\nReturns:", 1)
         self.name, self.entry = entry.name, entry
 
     def measure(self, *args: P.args, **kwargs: P.kwargs) -> Measurement:
         options: dict[str, Any] = {name: self._checked(name, value) for name, value in kwargs.items()}
-        given, options = cast("Callable[..., Any]", self._in_language)(*args, **options)
+        captions, options = cast("Callable[..., Any]", self._read)(*args, **options)
         usual = self._parameters["progress"].default if "progress" in self._parameters else None
         with steps_shown(options.get("progress", usual)):
-            scores = cast("Callable[..., Scores]", self._scores)(*given, **options)
+            scores = cast("Callable[..., Scores]", self._scores)(captions, **options)
         if options.get("bootstrap", 1) and not any(len(sample.replicates) for sample in scores.samples.values()):
             note(scores.notes, f"no interval: it takes {LEAST_IMAGES} images (and imagecaptioner2 two trials)")
         tok = scores.signature.get("tok")
@@ -208,22 +220,30 @@ class Metric(Generic[P]):
         details = scores.details if options.get("details") else None
         return Measurement(self.name, **vars(scores) | {"signature": text, "details": details})
 
-    def _in_language(
+    def _read(
         self, captions: Captions | None = None, /, *, language: str | None = None, **options: Any
-    ) -> tuple[list[Captions], dict[str, Any]]:
-        """The captions, if there are any, and the options with the tokenizer and lexicons of their language."""
-        name, unsplit = check_language(language), str(options.get("tokenizer")) in OTHER_TOKENIZERS
-        if captions is None and (name or unsplit):
-            columns = {name: options.pop(name, None) for name in ("predictions", "references", "attributes", "tasks")}
-            captions = check_captions(**columns, language=name, unsplit=unsplit)
+    ) -> tuple[Captions | None, dict[str, Any]]:
+        """The captions, None where labels are given instead, and the options, with the tokenizer and the lexicons of
+        their language."""
+        takes_labels = "attributes" in inspect.signature(self._scores).parameters
+        columns = {one.name: options.get(one.name) for one in COLUMNS}
+        of_captions = captions is not None or not takes_labels or any(columns[side] is not None for side in SIDES)
+        removed = columns if of_captions else (*SIDES, "weights")
+        options = {name: value for name, value in options.items() if name not in removed}
+        if of_captions:
+            unsplit = str(options.get("tokenizer")) in OTHER_TOKENIZERS
+            if captions is None:
+                captions = check_captions(**columns, language=language, unsplit=unsplit)
+            else:
+                captions = as_captions(captions, **columns)
         spoken = getattr(captions, "language", None)
-        if language is not None and name != spoken:
+        if language is not None and check_language(language) != spoken:
             raise ValueError(
                 f"language {language!r}: the captions were read without it; give it to check_captions or read_captions"
             )
         if spoken:
             options |= {name: value for name, value in said_in(spoken, options).items() if name in self.options()}
-        return [] if captions is None else [captions], options
+        return captions, options
 
     def _checked(self, name: str, value: Any) -> Any:
         """What every metric asks of an argument: yes or no, a whole number, replicates."""

@@ -13,14 +13,13 @@ import numpy as np
 from captionbias.bench.catalogue import EXCESS, HUMAN, scores_of
 from captionbias.bench.measurement import Metric, Scores
 from captionbias.bench.pairing import drawn_captions
-from captionbias.captions import Captions, as_captions
+from captionbias.captions import Captions
 from captionbias.statistics.intervals import rounded
 from captionbias.warnings import note
 
 P = ParamSpec("P")
 PEOPLE = 5
 _spreads: dict[str, dict[str, float]] = {}  # numbers alone, by a digest of what they are of
-SIDES = ("predictions", "references", "attributes", "tasks")
 
 
 def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
@@ -30,10 +29,9 @@ def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
     score: Callable[..., Scores] = measure
 
     @functools.wraps(measure)
-    def measured(captions: Captions | None = None, /, **options: Any) -> Scores:
-        sides = {name: options.get(name) for name in SIDES}
-        compared = options.get("controls", True) and (captions is not None or sides["references"] is not None)
-        pair = captioner_and_person(as_captions(captions, **sides), options.get("seed", 0)) if compared else None
+    def measured(captions: Captions | None, /, **options: Any) -> Scores:
+        compared = captions is not None and options.get("controls", True)
+        pair = captioner_and_person(captions, options.get("seed", 0)) if captions and compared else None
         if pair is None:
             return score(captions, **options)
         watch = options.get("progress")
@@ -45,8 +43,7 @@ def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
             return score(captions, **options)
 
         scores = run(0, captions, options)
-        rest = {name: value for name, value in options.items() if name not in SIDES}
-        rest |= {"controls": False, "details": False}
+        rest = options | {"controls": False, "details": False}
         try:
             captioner, person = (run(number, side, rest).samples for number, side in enumerate(pair, start=1))
         except ValueError as error:
@@ -93,8 +90,7 @@ def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Capti
     others = tuple(
         (*captions.references[row][: drawn[row]], *captions.references[row][drawn[row] + 1 :]) for row in rows
     )
-    columns = captions.columns(rows)
-    captioner = replace(captions, **columns | {"references": others})
+    captioner = captions.select(rows, references=others)
     person = captioner.with_predictions([captions.references[row][drawn[row]] for row in rows])
     if captions.copies is not None:  # which the others alone may be too few to tell
         copies = np.unique(captions.copies[rows], return_inverse=True)[1]

@@ -71,7 +71,8 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
     if all(list(of_name) == shared for of_name in rows.values()):
         return dict(read)
     predictions = {name: of_captioner.pop("predictions") for name, of_captioner in columns.items()}
-    return check_captioners(predictions, **columns[first])
+    checked = check_captions(predictions=next(iter(predictions.values())), **columns[first])
+    return {name: checked.with_predictions(texts) for name, texts in predictions.items()}
 
 
 def captioner_columns(tables: Sequence[str], columns: Sequence[Any]) -> dict[str, tuple[str, Any]]:

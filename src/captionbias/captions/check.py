@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, count, repeat
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,20 +25,25 @@ SIGN_OF_A_COPY = 30  # words in common
 MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
 SENTENCE_ENDS = (".", "!", "?", "\u3002")
 
-COLUMNS = ("predictions", "references", "attributes", "tasks", "image_ids")
+COLUMNS = ("predictions", "references", "attributes", "tasks", "image_ids", "weights")
 
 Ids: TypeAlias = tuple[str, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """Both sides' captions as one table of tokens: `model_rows` captions of the model, then every human caption,
-    image by image, of the images `human_image`, `(human captions,)`.
+    """Both sides' captions as one table of tokens: the model's, image by image, of the images `model_image`, `(model
+    captions,)`, then every human caption, likewise of the images `human_image`.
     """
 
     tokens: Tokens
-    model_rows: int
+    model_image: Integers
     human_image: Integers
+
+    @property
+    def model_rows(self) -> int:
+        """How many captions of the model there are."""
+        return len(self.model_image)
 
     @property
     def model(self) -> Tokens:
@@ -64,6 +70,9 @@ class Captions:
         attributes: `n` labels of the protected attribute, of two or more values.
         tasks: `n` tuples of task names, some of them empty, or None.
         image_ids: `n` names for the images, all different, or None. They serve messages and `image_set` only.
+        weights: `n` numbers above 0, how much each image counts; None for all alike.
+        samples: where the captioner was asked several times, `n` tuples of its captions of an image, which together
+            count as one; `predictions` has the first of each.
         language: what captions are written in, see `check_captions`; None for English.
     """
 
@@ -72,6 +81,8 @@ class Captions:
     attributes: tuple[str, ...]
     tasks: tuple[tuple[str, ...], ...] | None
     image_ids: tuple[str, ...] | None
+    weights: tuple[float, ...] | None = None
+    samples: tuple[tuple[str, ...], ...] | None = None
     language: str | None = None
     # What was split into words, by tokenizer: of both sides, and of the human side for every captioner.
     _words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
@@ -80,8 +91,8 @@ class Captions:
     def with_predictions(self, predictions: Collection[Any]) -> Captions:
         """The same images and human captions with the `n` captions of another captioner, which alone are checked."""
         lists = as_lists({"predictions": predictions, "attributes": self.attributes})
-        checked = _checked_predictions(lists["predictions"], self.image_ids)
-        captions = self._with_words_of(replace(self, predictions=checked))
+        checked = _checked_samples(lists["predictions"], self.image_ids)
+        captions = self._with_words_of(replace(self, **checked))
         unsplit = is_unsplit([text for texts in self.references or () for text in texts])  # as somebody's own tokenizer
         return captions if unsplit and not self.language else _checked_language(captions, "predictions")
 
@@ -134,11 +145,22 @@ class Captions:
             **columns | {"references": [_in_groups(texts, count) for texts in columns["references"]]}
         )
 
+    def first_samples(self) -> Captions:
+        """The same with the first of the captioner's captions of each image alone."""
+        return self._with_words_of(replace(self, samples=None)) if self.samples else self
+
     def columns(self, rows: Iterable[int]) -> dict[str, Any]:
         """The columns of the images in these rows, as `check_captions` takes them."""
         columns = {name: getattr(self, name) for name in COLUMNS}
+        columns |= {"predictions": self.samples} if self.samples else {}
         chosen = {name: column and tuple(column[row] for row in rows) for name, column in columns.items()}
         return chosen | ({"language": self.language} if self.language else {})
+
+    def select(self, rows: Collection[int], **changed: Any) -> Captions:
+        """The images in these rows, with other columns in place of some."""
+        columns = {name: getattr(self, name) for name in (*COLUMNS, "samples")}
+        chosen: dict[str, Any] = {name: of and tuple(of[row] for row in rows) for name, of in columns.items()}
+        return replace(self, **chosen | changed)
 
     def _with_words_of(self, other: Captions) -> Captions:
         object.__setattr__(other, "_human_words", self._human_words)  # of the same human captions, split once
@@ -173,29 +195,36 @@ class Captions:
             references = self.references or ()
             tokens = tokenize(list(chain.from_iterable(references)), tokenizer)
             counts = np.array(list(map(len, references)), np.int64)
-            self._human_words[tokenizer] = Words(tokens, 0, np.repeat(np.arange(len(counts)), counts))
+            image = np.repeat(np.arange(len(counts)), counts)
+            self._human_words[tokenizer] = Words(tokens, np.zeros(0, np.int64), image)
         if tokenizer not in self._words:
-            human, model = self._human_words[tokenizer], tokenize(self.predictions or (), tokenizer)
+            human, samples = self._human_words[tokenizer], self.samples or [[one] for one in self.predictions or ()]
+            model = tokenize(list(chain.from_iterable(samples)), tokenizer)
             # Human captions' words come first, so that attackers of these are the same beside any captioner.
             tokens = Tokens.joined([human.tokens.between(0, 0), model, human.tokens])
-            self._words[tokenizer] = replace(human, tokens=tokens, model_rows=len(model))
+            image = np.repeat(np.arange(len(samples)), list(map(len, samples)))
+            self._words[tokenizer] = replace(human, tokens=tokens, model_image=image)
         return self._words[tokenizer]
 
     def rows(self) -> dict[str, str]:
-        """For a signature: `rows`, a digest of the images in their order; nothing where image ids put them in order.
+        """For a signature: `rows`, a digest of the images in their order, unless image ids put them in order;
+        `weights`, a digest of theirs; `samples`, how several captions of an image count.
 
         Seeds draw rows by their place, so the same images in another order may score otherwise. The digest is of
         labels, human captions and tasks, which captioners share; without human captions a second one is of predictions.
         """
         ids = self.image_ids
+        also = {"weights": digest_of_rows(self.weights)} if self.weights else {}
+        also |= {"samples": "mean"} if self.samples else {}
         if ids is not None and not ids[0].startswith(ROW) and list(ids) == sorted(ids, key=image_order):
-            return {}
+            return also
         shared = digest_of_rows(self.attributes, self.references, self.tasks)
-        own = f",{digest_of_rows(self.predictions)}" if self.references is None and self.predictions else ""
-        return {"rows": f"{shared}{own}"}
+        said = self.samples or self.predictions
+        own = f",{digest_of_rows(said)}" if self.references is None and said else ""
+        return {"rows": f"{shared}{own}"} | also
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
-        return Captions, tuple(getattr(self, name) for name in (*COLUMNS, "language"))
+        return Captions, tuple(getattr(self, name) for name in (*COLUMNS, "samples", "language"))
 
     def __len__(self) -> int:
         return len(self.attributes)
@@ -229,6 +258,7 @@ def check_captions(
     attributes: Collection[Any] | None = None,
     tasks: Collection[Any] | None = None,
     image_ids: Collection[Any] | None = None,
+    weights: Collection[Any] | None = None,
     labels: Mapping[Any, str] | None = None,
     language: str | None = None,
     unsplit: bool = False,
@@ -238,11 +268,13 @@ def check_captions(
     Each argument is a list, tuple, numpy array, pandas Series, pyarrow array or datasets Column with `n` rows.
 
     Args:
-        predictions: `n` strings, the model's captions. May be left out if `references` is given.
+        predictions: `n` strings, the model's captions, or `n` lists of one or more, where it was asked several times:
+            these then count as one caption. May be left out if `references` is given.
         references: `n` lists of one or more strings, the human captions. May be left out if `predictions` is given.
         attributes: `n` strings, the label of the protected attribute in each image.
         tasks: `n` lists of strings, the tasks (objects, activities) in each image. A list may be empty.
         image_ids: `n` strings or numbers that name the images in error messages.
+        weights: `n` numbers above 0, how much each image counts; all alike when None.
         labels: what labels are called that are not values of the attribute, as in `{"0": "female", "1": "male"}`; they
             may be numbers.
         language: what captions are written in: `en` (None is the same), or `de`, `es`, `fr`, `ja`, `zh`, whose words
@@ -283,6 +315,7 @@ def check_captions(
         attributes=attributes,
         tasks=tasks,
         image_ids=image_ids,
+        weights=weights,
         language=language,
         unsplit=unsplit,
     )
@@ -295,11 +328,12 @@ def checked_columns(
     lists = as_lists(columns)
     ids = _checked_ids(lists["image_ids"]) if "image_ids" in lists else None
     captions = Captions(
-        predictions=_checked_predictions(lists["predictions"], ids) if "predictions" in lists else None,
+        **(_checked_samples(lists["predictions"], ids) if "predictions" in lists else {"predictions": None}),
         references=_checked_references(lists["references"], ids) if "references" in lists else None,
         attributes=_checked_attributes(lists["attributes"], ids),
         tasks=_checked_tasks(lists["tasks"], ids) if "tasks" in lists else None,
         image_ids=ids,
+        weights=_checked_weights(lists["weights"], ids) if "weights" in lists else None,
         language=check_language(language),
     )
     return captions if unsplit and not language else _checked_language(captions, "predictions", "references")
@@ -327,9 +361,8 @@ def _checked_language(captions: Captions, *sides: str) -> Captions:
     return captions
 
 
-def as_captions(captions: Captions | None, predictions: Any, references: Any, attributes: Any, tasks: Any) -> Captions:
-    """The captions that a metric was called with: checked ones, or the columns of `check_captions`."""
-    columns = {"predictions": predictions, "references": references, "attributes": attributes, "tasks": tasks}
+def as_captions(captions: Captions | None, **columns: Any) -> Captions:
+    """The captions that a metric was called with: checked ones, or the arguments of `check_captions`."""
     if captions is None:
         return check_captions(**columns)
     if not isinstance(captions, Captions):
@@ -384,6 +417,27 @@ def _checked_ids(column: list[Any]) -> tuple[str, ...]:
 def _checked_predictions(column: list[Any], ids: Ids) -> tuple[str, ...]:
     check_strings(column, _places("predictions", ids), "caption", "drop the image or add a caption")
     return _plain(column)
+
+
+def _checked_samples(column: list[Any], ids: Ids) -> dict[str, Any]:
+    """The predictions and, where rows are lists of more than one, the samples."""
+    if not all(map(is_column, column)):
+        return {"predictions": _checked_predictions(column, ids), "samples": None}
+    rows = checked_lists("predictions", column, ids, "caption")
+    for row, place in zip(rows, _places("predictions", ids), strict=False):
+        if not row:
+            raise ValueError(f"{place} is empty: drop the image or add a caption")
+    samples = tuple(map(_plain, rows))
+    several = any(len(row) > 1 for row in samples)
+    return {"predictions": tuple(row[0] for row in samples), "samples": samples if several else None}
+
+
+def _checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:
+    for weight, place in zip(column, _places("weights", ids), strict=False):
+        number = not isinstance(weight, (bool, np.bool_)) and isinstance(weight, (Real, np.number))
+        if not (number and 0 < weight < np.inf):
+            raise ValueError(f"{place} is {weight!r}: a weight is a number above 0; give one, or leave the image out")
+    return tuple(map(float, column))
 
 
 def _checked_references(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:

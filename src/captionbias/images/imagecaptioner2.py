@@ -18,7 +18,7 @@ from captionbias.bench.inputs import copies_of, number_classes, with_values
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.pairing import drawn_captions
 from captionbias.bench.protocol import lexicon_name, preset_settings, whole_number
-from captionbias.captions import Captions, as_captions
+from captionbias.captions import Captions
 from captionbias.images.beside_captions import images_of
 from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
 from captionbias.metrics import add
@@ -93,13 +93,9 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
     of_images=True,
 )
 def imagecaptioner2(
-    captions: Captions | None = None,
+    captions: Captions,
     /,
     *,
-    predictions: Any = None,
-    references: Any = None,
-    attributes: Any = None,
-    tasks: Any = None,
     images: Any = None,
     masks: Any = None,
     form: str = "segment",
@@ -161,7 +157,6 @@ def imagecaptioner2(
 
     Source: Bakr, Sun, Li and Elhoseiny 2023, Eq. 1, 2 and 4.
     """
-    captions = as_captions(captions, predictions, references, attributes, tasks)
     preset, settings = preset_settings("imagecaptioner2", **locals())
     if settings["epochs"] is not None:
         settings["epochs"] = whole_number("epochs", settings["epochs"], least=1)

@@ -13,7 +13,7 @@ from captionbias.bench.label_inputs import ImageLabels, Named, check_whole, read
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.person import against_a_person
 from captionbias.bench.protocol import whole_number
-from captionbias.captions import Captions, as_captions
+from captionbias.captions import Captions
 from captionbias.metrics.amplified_pairs import Expand, PairCounts, count_pairs, pair_rows
 from captionbias.scores.cooccurrence import mals, shares
 from captionbias.statistics.samples import bootstrap_samples
@@ -91,10 +91,8 @@ def ba_mals(
     >>> result["ba_mals"]
     0.25
     """
-    if captions is not None or inputs["predictions"] is not None or inputs["references"] is not None:
-        predictions, references = inputs.pop("predictions"), inputs.pop("references")
-        captions = as_captions(captions, predictions, references, inputs.pop("attributes"), None).without_tasks()
-        inputs["tasks"] = None
+    if captions is not None:
+        captions = captions.without_tasks()
         if captions.references is None:
             raise ValueError("references is missing: BA compares what model captions name with what people's name")
     if words:

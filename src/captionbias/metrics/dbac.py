@@ -20,7 +20,7 @@ from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.pairing import PAIRINGS, pairings
 from captionbias.bench.person import spread_of_people
 from captionbias.bench.protocol import alignment_name, lexicon_name, preset_settings
-from captionbias.captions import Captions, as_captions
+from captionbias.captions import Captions
 from captionbias.metrics.dbac_direction import INVERSE, Direction, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.dbac_sources import Sources
 from captionbias.progress import Progress
@@ -157,13 +157,9 @@ def _omega(direction: str, attacked: str) -> Iterable[Score]:
     presets=PRESETS,
 )
 def dbac(
-    captions: Captions | None = None,
+    captions: Captions,
     /,
     *,
-    predictions: Any = None,
-    references: Any = None,
-    attributes: Any = None,
-    tasks: Any = None,
     preset: str = "dbac-2026",
     directions: Sequence[str] = ("a_to_t", "t_to_a"),
     encoder: str | type[nn.Module] | None = None,
@@ -248,7 +244,6 @@ def dbac(
     >>> result["dbac_a_to_t"], result["dbac_t_to_a_net"]
     (0.0, 0.0)
     """
-    captions = as_captions(captions, predictions, references, attributes, tasks)
     preset, settings = preset_settings("dbac", **locals())
     _check_choices(directions, settings)
     attacker = find_attacker(settings["encoder"], precision, model, cache)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from captionbias.arrays import Floats
@@ -13,7 +11,7 @@ from captionbias.bench.label_inputs import check_whole, value_numbers
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.person import against_a_person
 from captionbias.bench.protocol import lexicon_name
-from captionbias.captions import Captions, as_captions
+from captionbias.captions import Captions
 from captionbias.metrics.amplified_pairs import PairCounts
 from captionbias.statistics.samples import bootstrap_samples, random_groups
 from captionbias.text import LexiconSource, load_lexicon
@@ -63,13 +61,9 @@ MOST = 0.5  # of the captions
 )
 @against_a_person
 def gender_error(
-    captions: Captions | None = None,
+    captions: Captions,
     /,
     *,
-    predictions: Any = None,
-    references: Any = None,
-    attributes: Any = None,
-    tasks: Any = None,
     attribute_lexicon: LexiconSource = "gender",
     tokenizer: str = "words",
     controls: bool = True,
@@ -109,7 +103,6 @@ def gender_error(
             f"attribute_lexicon {lexicon.name!r} has {len(lexicon.labels)} labels ({', '.join(lexicon.labels)}): the "
             "ratio is one of two; give a lexicon of two labels"
         )
-    captions = as_captions(captions, predictions, references, attributes, tasks)
     if captions.predictions is None:
         raise ValueError("predictions is missing: give the captioner's captions")
     notes: list[str] = []

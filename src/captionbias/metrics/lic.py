@@ -28,7 +28,7 @@ from captionbias.bench.attacks import (
 from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.protocol import alignment_name, lexicon_name, preset_settings
-from captionbias.captions import Captions, as_captions
+from captionbias.captions import Captions
 from captionbias.progress import Progress
 from captionbias.scores.captions import CAPTION_SCORES
 from captionbias.statistics.intervals import rounded
@@ -107,13 +107,9 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
     presets=PRESETS,
 )
 def lic(
-    captions: Captions | None = None,
+    captions: Captions,
     /,
     *,
-    predictions: Any = None,
-    references: Any = None,
-    attributes: Any = None,
-    tasks: Any = None,
     preset: str = "lic-2022",
     encoder: str | type[nn.Module] | None = None,
     model: str | None = None,
@@ -207,7 +203,6 @@ def lic(
     >>> result["leakage_m"]
     100.0
     """
-    captions = as_captions(captions, predictions, references, attributes, tasks)
     preset, settings = preset_settings("lic", **locals())
     notes: list[str] = []
     lexicon = load_lexicon(settings["attribute_lexicon"])

@@ -13,7 +13,7 @@ from captionbias.arrays import Flags, Floats, Integers
 from captionbias.bench.catalogue import CAPTIONS, DIRECTIONS, MENTIONS, Score
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.protocol import lexicon_name
-from captionbias.captions import Captions, as_captions
+from captionbias.captions import Captions
 from captionbias.metrics.sway_counts import (
     ENDS,
     NO_VALUE,
@@ -103,13 +103,9 @@ def _entries() -> Iterable[Score]:
     [*_entries()],
 )
 def sway(
-    captions: Captions | None = None,
+    captions: Captions,
     /,
     *,
-    predictions: Any = None,
-    references: Any = None,
-    attributes: Any = None,
-    tasks: Any = None,
     attribute_lexicon: LexiconSource = "gender",
     task_lexicon: LexiconSource = "coco_objects",
     tokenizer: str = "words",
@@ -157,7 +153,6 @@ def sway(
     >>> result["sway_t_to_a_least_ci_low"] > 0, result["sway_a_to_t_low_ci_low"] > 0
     (True, False)
     """
-    captions = as_captions(captions, predictions, references, attributes, tasks)
     for side, what in (("predictions", "the captioner's captions"), ("references", "human captions of the images")):
         if getattr(captions, side) is None:
             raise ValueError(f"{side} is missing: sway compares a captioner with a person; give {what}")

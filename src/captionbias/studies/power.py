@@ -101,7 +101,7 @@ def power(
     >>> found.seen[0].score, found.seen[0].share
     ('sway_t_to_a', 0.05)
     """
-    captions = as_captions(captions, None, references, attributes, tasks)
+    captions = as_captions(captions, references=references, attributes=attributes, tasks=tasks)
     words: dict[str, Any] = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     words["tokenizer"] = tokenizer
     person = _person(captions, seed)
