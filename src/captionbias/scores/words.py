@@ -1,0 +1,398 @@
+"""Words that follow an attribute more in a captioner's captions than in people's, where pictures show the same. Pure
+functions on sparse tables of images and words; the third question of the portrait.
+
+A word's *tie* with a value is how many more of 100 captions use it where the picture is of that value: the slope of a
+partially linear model (Robinson 1988), in which the other human captions of an image say what it shows. With `r` what
+cross-fitted ridge regressions on these leave of the value and of the word, `tie = sum r_a r_w / sum r_a^2`. A score is
+the captioner's tie beyond that of one drawn person.
+
+The sum over any group of images is linear in the captions: `sum_g r_a r_w = influence_g . w`. One Cholesky factor a
+fold, of references and values alone, gives an influence that serves every word of every captioner, by a product with a
+table that is nearly empty.
+
+Of two values, ties with the second are those with the first, negated: only the first is a *contrast*. Of more, each is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from captionbias.arrays import Flags, Floats, Floats32, Integers, sparse
+
+FOLDS, PENALTY = 5, 30.0  # of the ridge regressions
+CONTEXT_USES, CONTEXTS = 30, 1000  # a word's uses in human captions to be contents; how many words at most
+LEAST_USES = 20  # of a word, by the captioner or by a person, to be tested
+FALSE_SHARE, LEAST_BEYOND = 0.05, 1.0  # of the words listed; of 100 captions
+Z, CHOSEN_Z = 1.959963984540054, 2.5  # of intervals; of words that one half of the images chooses
+MARGIN = 1.0  # of 100 captions: a score that is surely above it is a verdict
+LEAST_SCORED, LEAST_SIZED = 1_000, 2_000  # pictures
+# Four quarters of the pictures can be halved in three ways. A quarter's share of a fold has so many groups, whose sums
+# give standard errors: 200 of all images.
+QUARTERS, GROUPS = 4, 10
+HALVES = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
+INJECTED, RUNS, POWER = (1, 2, 3, 5, 10, 15, 20, 30, 50), 20, 0.8  # of 100 captions; a word is seen in so many runs
+
+Table = Any  # a sparse table, images x words
+
+
+class Fit(NamedTuple):
+    """The regressions on some images, all that a tie needs of references and values."""
+
+    images: Integers
+    influences: tuple[Floats32, ...]  # of each draw, (images, contrasts * groups)
+    spread: Floats  # of each contrast, the sum of what is left of it squared, the mean over draws
+    size: Floats  # what each group weighs, of all that its images weigh
+
+
+@dataclass(frozen=True, eq=False)
+class References:
+    """What is fitted once for any number of captioners of the same images."""
+
+    value: Integers
+    values: int
+    weights: Floats
+    pictures: int
+    drawn: tuple[Table, ...]  # of each draw, the words that the drawn person uses
+    whole: Fit
+    halves: tuple[tuple[Fit, Fit], ...]  # none where there are too few pictures for a score
+
+    @property
+    def contrasts(self) -> int:
+        return 1 if self.values == 2 else self.values
+
+
+class Ties(NamedTuple):
+    """In captions of 100, `(contrasts, words)`: of the captioner and the person, their difference, and the same with the
+    person's tie times how often the captioner uses the word for each time that people do, with standard errors."""
+
+    captioner: Floats
+    person: Floats
+    beyond: Floats
+    error: Floats
+    scaled: Floats
+    scaled_error: Floats
+
+    @property
+    def more(self) -> Flags:
+        """Where the captioner's tie is the larger one; elsewhere it lacks a tie that people have."""
+        return np.abs(self.captioner) > np.abs(self.person)
+
+    @property
+    def also_scaled(self) -> Flags:
+        """Where it is more than saying the word more often explains."""
+        return (np.abs(self.scaled) > CHOSEN_Z * self.scaled_error) & (self.scaled * self.beyond > 0)
+
+
+class Amount(NamedTuple):
+    """In captions of 100, with its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+# What people say
+
+
+def joined_captions(captioner: float, people: float) -> int:
+    """As many human captions as have, joined, the length of a captioner's, in content words: more than one from one and
+    a half times as many words on."""
+    return max(1, int(captioner / people + 0.5))
+
+
+def context_words(human: Table, may: Flags, weights: Floats | None = None) -> Integers:
+    """The words that say what a picture shows: the commonest in human captions, `(captions, words)`, of those that
+    `may`, which are not the attribute's. `weights`: of each caption's image."""
+    uses = _uses(human, weights)
+    kept = np.flatnonzero(may & (uses >= CONTEXT_USES))
+    return np.sort(kept[np.argsort(-uses[kept], kind="stable")[:CONTEXTS]])
+
+
+def people_draws(
+    human: Table, image: Integers, drawn: Sequence[Integers], columns: Integers, tasks: Table | None = None
+) -> tuple[tuple[Table, Table], ...]:
+    """Of each draw the contents of each image, which are the shares of its captions that were not drawn which use each
+    of the words `columns`, and the `tasks` it shows, where all are given; and the words that the drawn caption uses.
+
+    `human`: captions x words, of the images `image`. `drawn`: of each draw the rows of the captions drawn, of an image
+    one or, where the captioner's are as long, several, which are joined; another is left of each image.
+    """
+    from scipy.sparse import csr_array, hstack
+
+    images = int(image.max()) + 1
+    human = human.astype(np.float64).tocsr()
+    said, captions = human[:, columns], np.bincount(image, minlength=images)
+    together = sparse(np.ones(len(image)), (image, np.arange(len(image))), (images, len(image)))
+    every = together @ said
+    draws = []
+    for rows in drawn:
+        of_image = sparse(np.ones(len(rows)), (image[rows], rows), together.shape)
+        left = captions - np.bincount(image[rows], minlength=images)
+        contents = (every - of_image @ said).multiply(1 / left[:, None]).tocsr()
+        contents.eliminate_zeros()
+        person = csr_array(of_image @ human)
+        np.minimum(person.data, 1.0, out=person.data)
+        draws.append((contents if tasks is None else hstack([contents, tasks], format="csr"), person))
+    return tuple(draws)
+
+
+def fit_references(
+    value: Integers,
+    draws: Sequence[tuple[Table, Table]],
+    weights: Floats | None = None,
+    pictures: Integers | None = None,
+    seed: int = 0,
+    values: int | None = None,
+) -> References:
+    """The regressions of all images, and of halves for a score.
+
+    `value`: the number of each image's, `(images,)`, of so many `values`. `draws`: as `people_draws` gives them.
+    `weights`: how many images each counts as. `pictures`: of copies, the number of each image's: they are in one fold,
+    one half and one group.
+    """
+    values = int(value.max()) + 1 if values is None else values
+    weights = np.ones(len(value)) if weights is None else weights
+    pictures = np.arange(len(value)) if pictures is None else pictures
+    number = int(pictures.max()) + 1
+    place = np.random.default_rng([seed, 9]).permutation(number)[pictures]
+    quarter, fold = place % QUARTERS, place // QUARTERS % FOLDS
+    cell = fold * QUARTERS + quarter
+    group = cell * GROUPS + place // (QUARTERS * FOLDS) % GROUPS
+    ordered = np.argsort(group, kind="stable")
+    indicators = (value[:, None] == np.arange(1 if values == 2 else values)).astype(np.float64)
+    parts = [tuple(range(QUARTERS)), *(half for both in HALVES for half in both if number >= LEAST_SCORED)]
+    images = [ordered[np.isin(quarter[ordered], part)] for part in parts]
+    groups = [np.unique(group[rows], return_inverse=True)[1] for rows in images]
+    influences: list[list[Floats32]] = [[] for _ in parts]
+    spreads = np.zeros((len(parts), indicators.shape[1]))
+    for contents, _ in draws:
+        squares = _squares(contents, weights, cell).reshape(FOLDS, QUARTERS, *contents.shape[1:] * 2)
+        for at, (part, rows) in enumerate(zip(parts, images, strict=True)):
+            of_folds = reduce(np.add, (squares[:, number] for number in part))
+            influence, spread = _influence(
+                contents[rows], indicators[rows], weights[rows], fold[rows], groups[at], of_folds
+            )
+            influences[at].append(influence)
+            spreads[at] += spread / len(draws)
+    sizes = [np.bincount(own, weights[rows]) / weights[rows].sum() for own, rows in zip(groups, images, strict=True)]
+    whole, *halves = (Fit(*each) for each in zip(images, map(tuple, influences), spreads, sizes, strict=True))
+    people = tuple(person for _, person in draws)
+    return References(value, values, weights, number, people, whole, tuple(zip(halves[::2], halves[1::2], strict=True)))
+
+
+def _squares(contents: Table, weights: Floats, cell: Integers) -> Floats:
+    """The products of contents, each with each, summed over the images of each cell: `(cells, contents, contents)`."""
+    squares = np.empty((FOLDS * QUARTERS, *contents.shape[1:] * 2))
+    for number, square in enumerate(squares):
+        rows = np.flatnonzero(cell == number)
+        own = contents[rows]
+        (own.T @ own.multiply(weights[rows, None]).tocsr()).toarray(out=square)
+    return squares
+
+
+def _influence(
+    contents: Table, indicators: Floats, weights: Floats, fold: Integers, group: Integers, squares: Floats
+) -> tuple[Floats32, Floats]:
+    """How much each image's words count in each group's sum, `(images, contrasts * groups)`, and what is left of each
+    contrast, squared and summed. Images are in the order of folds and groups. `squares`: each fold's, see `_squares`.
+
+    By regression on the images `j` of other folds, what is left of a word `w` in image `i` is `w_i - mean w - (x_i -
+    mean x) B`, with `B = A^-1 sum_j (x_j - mean x) w_j`: a sum over the words of `i` and of every `j`.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg.blas import dsyr
+
+    def sums(rows: slice) -> tuple[Floats, ...]:
+        weighted = weights[rows, None] * indicators[rows]
+        return weights[rows].sum(), weights[rows] @ contents[rows], weighted.sum(axis=0), contents[rows].T @ weighted
+
+    influence = np.zeros((len(fold), indicators.shape[1], group.max() + 1), np.float32)
+    spread, single, total = np.zeros(indicators.shape[1]), contents.astype(np.float32), squares.sum(axis=0)
+    everywhere = sums(slice(None))
+    for number in np.unique(fold):
+        tests = slice(*np.searchsorted(fold, [number, number + 1]))
+        mass, mean, share, product = (every - own for every, own in zip(everywhere, sums(tests), strict=True))
+        mean, share = mean / mass, share / mass
+        normal = dsyr(-mass, mean, lower=1, a=(total - squares[number]).T, overwrite_a=1)
+        normal[np.diag_indices(len(mean))] += PENALTY
+        factor = cho_factor(normal, lower=True, overwrite_a=True, check_finite=False)
+        slope = cho_solve(factor, product - mass * np.outer(mean, share), check_finite=False)
+        left = indicators[tests] - share - (contents[tests] @ slope - mean @ slope)
+        spread += weights[tests] @ left**2
+        own = slice(group[tests].min(), group[tests].max() + 1)
+        places = group[tests] - own.start, np.arange(len(left))
+        for contrast, weighted in enumerate((weights[tests, None] * left).T):
+            by_group = sparse(weighted, places, (own.stop - own.start, len(left)))
+            each = by_group.sum(axis=1)
+            pull = (by_group @ contents[tests]).toarray() - np.outer(each, mean)
+            pull = cho_solve(factor, pull.T, check_finite=False)
+            block = influence[:, contrast, own]
+            block[:] = single @ -pull.astype(np.float32) + (mean @ pull - each / mass).astype(np.float32)
+            block *= weights[:, None].astype(np.float32)
+            block[tests] = 0
+            block[tests][places[::-1]] = weighted
+    return influence.reshape(len(fold), -1), spread
+
+
+# A captioner beside them
+
+
+def level(captioner: Table, references: References) -> Floats:
+    """How many content words the captioner's captions of each value have for each of people's, over the same of all,
+    `(values,)`. A captioner that says less of one value is so compared with people who say less; it is a bias of its
+    own."""
+    lengths = captioner.sum(axis=1), np.mean([person.sum(axis=1) for person in references.drawn], axis=0)
+    said, human = (
+        np.bincount(references.value, references.weights * np.ravel(length), references.values) for length in lengths
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((said / human) / (said.sum() / human.sum()))
+
+
+def tested_words(captioner: Table, references: References) -> Integers:
+    """The words that the captioner or people use often enough."""
+    uses = _uses(captioner, references.weights), _people_uses(references)
+    return np.flatnonzero(np.maximum(*uses) >= LEAST_USES)
+
+
+class Listed(NamedTuple):
+    """Which words follow which values beyond people's, surely and by one caption of 100 or more, `(contrasts, words)`,
+    and the share of false words in the shortest such list that has each (Benjamini and Hochberg 1995)."""
+
+    listed: Flags
+    q: Floats
+
+
+def list_words(ties: Ties) -> Listed:
+    """The list, of all words and values that were tested."""
+    from scipy.stats import false_discovery_control, norm
+
+    z = np.divide(ties.beyond, ties.error, out=np.zeros_like(ties.beyond), where=ties.error > 0)
+    q = false_discovery_control(2 * norm.sf(np.abs(z)), axis=None).reshape(z.shape) if z.size else z
+    return Listed((q <= FALSE_SHARE) & (np.abs(ties.beyond) >= LEAST_BEYOND), q)
+
+
+def find_ties(captioner: Table, references: References, words: Integers) -> Ties:
+    """The ties of these words, by all images. `captioner`: images x words, flags or, of several captions of an image,
+    shares."""
+    sides = _sides(references, references.whole, *_compared(captioner, references, words))
+    uses = _uses(captioner, references.weights)[words], _people_uses(references)[words]
+    said, people = (side.sum(axis=1) for side in sides)
+    forms = sides[0] - sides[1], sides[0] - uses[0] / np.maximum(uses[1], 0.5) * sides[1]
+    (beyond, error), (scaled, scaled_error) = ((form.sum(axis=1), _errors(references.whole, form)) for form in forms)
+    return Ties(said, people, beyond, error, scaled, scaled_error)
+
+
+def found_words(captioner: Table, references: References, words: Integers) -> Amount | None:
+    """How far words that one half of the images chooses follow the values beyond people's in the other half, at least:
+    half the sum over words, in captions of 100; of `k` values the sum over words and values over `2k`. It has no upper
+    end, as words that no half is sure of are missing. None with too few pictures."""
+    amounts = []
+    for both in _by_halves(captioner, references, words):
+        for chooser, (fit, said, people) in (both, both[::-1]):
+            own, other = (side.sum(axis=1) for side in chooser[1:])
+            sure = np.abs(own - other) > CHOSEN_Z * _errors(chooser[0], chooser[1] - chooser[2])
+            sign = np.sign(own - other) * (sure & (np.abs(own) > np.abs(other)))
+            counted = np.einsum("cgw,cw->g", said - people, sign) / (2 * len(sign))
+            amounts.append((counted.sum(), _errors(fit, counted[:, None]).item()))
+    if not amounts:
+        return None
+    value, error = np.mean(amounts, axis=0).tolist()
+    return Amount(value, value - Z * error / np.sqrt(2), np.inf)  # two halves are independent, three halvings hardly
+
+
+def size_of_words(captioner: Table, references: References, words: Integers) -> Amount | None:
+    """How much words follow the values beyond people's, as one word that is used so much more of 100 captions: the root
+    of the sum over words of what one half finds times what the other finds. As nothing is chosen, it is the same with
+    any number of images; below 0 is chance. None with too few pictures."""
+    if references.pictures < LEAST_SIZED:
+        return None
+    products = []
+    for both in _by_halves(captioner, references, words):
+        beyond = [said - people for _, said, people in both]
+        totals = [sums.sum(axis=1) for sums in beyond]
+        share = 0.5 * sum(np.abs(said.sum(axis=1)) > np.abs(people.sum(axis=1)) for _, said, people in both)
+        share = share / len(share)  # how many of the halves call each word more, over the contrasts
+        of_total = [
+            _errors(fit, np.einsum("cgw,cw->g", sums, share * other)[:, None]).item() ** 2
+            for (fit, *_), sums, other in zip(both, beyond, totals[::-1], strict=True)
+        ]
+        # Without any tie, the variance of a product of independent sums is that of the products of their terms.
+        terms = [np.sqrt(share)[:, None] * (sums - sums.mean(axis=1, keepdims=True)) for sums in beyond]
+        by_chance = (np.einsum("cgw,chw->gh", *terms) ** 2).sum()
+        products.append(((share * totals[0] * totals[1]).sum(), np.sqrt(max(sum(of_total), by_chance))))
+    value, error = np.mean(products, axis=0)
+    squares = np.array([value, value - Z * error, value + Z * error])
+    return Amount(*(np.sign(squares) * np.sqrt(np.abs(squares))).tolist())
+
+
+def detectable_share(references: References, tested: int, seed: int = 0) -> Floats:
+    """The least share of each value's captions, of 100, in which a word that nobody else says would be listed among so
+    many `tested` words, in four of five runs; nan if none would: `(values,)`."""
+    from scipy.stats import norm
+
+    generator = np.random.default_rng([seed, 10])
+    least_z = norm.isf(FALSE_SHARE / (2 * max(tested, 1) * references.contrasts))
+    seen = np.full(references.values, np.nan)
+    for value in range(references.values):
+        images = np.flatnonzero(references.value == value)
+        for share in INJECTED:
+            rows = [generator.permutation(images)[: round(share / 100 * len(images))] for _ in range(RUNS)]
+            column = np.repeat(np.arange(RUNS), list(map(len, rows)))
+            injected = sparse(np.ones(len(column)), (np.concatenate(rows), column), (len(references.value), RUNS))
+            sums = _sums(references, references.whole, [injected] * len(references.drawn))[value % references.contrasts]
+            tie, error = np.abs(sums.sum(axis=0)), _errors(references.whole, sums)
+            listed = (tie > least_z * error) & (tie >= LEAST_BEYOND)
+            listed &= _uses(injected, references.weights) >= LEAST_USES
+            if listed.mean() >= POWER:
+                seen[value] = share
+                break
+    return seen
+
+
+def _by_halves(captioner: Table, references: References, words: Integers) -> list[list[tuple[Fit, Floats, Floats]]]:
+    """Of each halving the fit of either half, and the sums of its groups of both sides."""
+    said, people = _compared(captioner, references, words)
+    return [[(fit, *_sides(references, fit, said, people)) for fit in both] for both in references.halves]
+
+
+def _compared(captioner: Table, references: References, words: Integers) -> tuple[Table, list[Table]]:
+    """What the captioner and the person of each draw say of these words, the person's by the captioner's level."""
+    by_level = np.nan_to_num(level(captioner, references), nan=1.0)[references.value][:, None]
+    return captioner.tocsr()[:, words], [person[:, words].multiply(by_level).tocsr() for person in references.drawn]
+
+
+def _sides(references: References, fit: Fit, said: Table, people: Sequence[Table]) -> tuple[Floats, Floats]:
+    """The sums of both sides, the captioner's and the drawn person's."""
+    return _sums(references, fit, [said] * len(people)), _sums(references, fit, people)
+
+
+def _sums(references: References, fit: Fit, words: Sequence[Table]) -> Floats:
+    """Each group's part of the ties of words, the mean over draws: `(contrasts, groups, words)`; `words`: of each draw,
+    images x words."""
+    by_draw = [
+        table[fit.images].astype(np.float32).T @ influence
+        for table, influence in zip(words, fit.influences, strict=True)
+    ]
+    shape = (references.contrasts, len(fit.size), words[0].shape[1])
+    spread = fit.spread[:, None, None] * len(by_draw)
+    return np.asarray(100 * np.sum(by_draw, axis=0, dtype=np.float64).T.reshape(shape) / spread)
+
+
+def _errors(fit: Fit, sums: Floats) -> Floats:
+    """The standard error of a total, from sums of groups on the axis before the last."""
+    spread = sums - fit.size[:, None] * sums.sum(axis=-2, keepdims=True)
+    return np.asarray(np.sqrt((spread**2).sum(axis=-2) * len(fit.size) / (len(fit.size) - 1)))
+
+
+def _people_uses(references: References) -> Floats:
+    return np.asarray(np.mean([_uses(person, references.weights) for person in references.drawn], axis=0))
+
+
+def _uses(table: Table, weights: Floats | None) -> Floats:
+    return np.ravel(table.sum(axis=0) if weights is None else weights @ table)
