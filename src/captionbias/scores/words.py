@@ -254,10 +254,10 @@ def level(captioner: Table, references: References) -> Floats:
         return np.asarray((said / human) / (said.sum() / human.sum()))
 
 
-def tested_words(captioner: Table, references: References) -> Integers:
-    """The words that the captioner or people use often enough."""
+def tested_words(captioner: Table, references: References, may: Flags) -> Integers:
+    """The words that the captioner or people use often enough, of those that `may` be tested."""
     uses = _uses(captioner, references.weights), _people_uses(references)
-    return np.flatnonzero(np.maximum(*uses) >= LEAST_USES)
+    return np.flatnonzero(may & (np.maximum(*uses) >= LEAST_USES))
 
 
 class Listed(NamedTuple):

@@ -6,7 +6,7 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ from captionbias.text.languages import lexicon_of_language
 
 SEPARATOR = ", "  # between the values of a crossing
 MOST_WORDS = 100_000
-KEYS = ("groups", "masked_only", "mask", "extends", "description", "source")
+KEYS = ("groups", "masked_only", "roles", "mask", "extends", "description", "source")
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Lexicon:
     """Labels and the words that name them; a word may be several words long ("hot dog").
 
     `masked_only` words are masked with the others but name no label. `mask` is the token that replaces a word.
-    `parts`: of a crossing, the lexicons that are crossed and have the words; see `load_lexicon`.
+    `parts`: of a crossing, the lexicons that are crossed and have the words; see `load_lexicon`. `roles`: words that
+    say the same of another value, such as "girl" and "boy", under a name, "girl|boy"; they may be no label's.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Lexicon:
     groups: dict[str, tuple[str, ...]]
     masked_only: tuple[str, ...] = ()
     parts: tuple[Lexicon, ...] = ()
+    roles: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -60,7 +62,7 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     """A lexicon by its name, from a JSON file, or from a mapping of labels to words; the crossing of a list of these.
 
     A file or mapping is either plain, `{"female": ["woman", ...], "male": [...]}`, or has the keys `groups`,
-    `masked_only`, `mask`, and `extends`: the name of a built-in lexicon whose words are added to.
+    `masked_only`, `roles`, `mask`, and `extends`: the name of a built-in lexicon whose words are added to.
 
     A crossing masks the words of all its lexicons, by one token. Its labels are what a caption can name of them:
     "female, dark" where it names both, "female" where it names no second one; see `captionbias.text.named_values`.
@@ -69,12 +71,14 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     ('female', 'male')
     >>> load_lexicon({"extends": "gender", "groups": {"female": ["gal", "gals"]}}).groups["female"][-2:]
     ('gal', 'gals')
+    >>> load_lexicon("gender").roles["girl|boy"]
+    ('girl', 'girls', 'boy', 'boys')
     >>> load_lexicon(["gender", "race"]).labels
     ('female, light', 'female, dark', 'female', 'male, light', 'male, dark', 'male', 'light', 'dark')
 
     Raises:
-        ValueError: an unknown name, an unreadable file, a word under two labels, a label without words, a label in two
-            lexicons.
+        ValueError: an unknown name, an unreadable file, a word under two labels or in two roles, a label without words,
+            a label in two lexicons.
     """
     if isinstance(source, Lexicon):
         return source
@@ -157,10 +161,8 @@ def _parse(content: Mapping[str, Any], name: str) -> Lexicon:
     for key in content:
         if key not in KEYS:
             raise ValueError(f"lexicon {name!r}: {key!r} is none of {', '.join(KEYS)}; labels go into 'groups'")
-    groups = content.get("groups", {})
-    if not isinstance(groups, Mapping):
-        raise ValueError(f"lexicon {name!r}: 'groups' must map each label to a list of words")
-    words = {label: _words(listed, f"lexicon {name!r}, label {label!r}") for label, listed in groups.items()}
+    words = _lists(content, "groups", "label", name)
+    roles = _lists(content, "roles", "role", name)
     alone = _words(content.get("masked_only", ()), f"lexicon {name!r}, 'masked_only'")
     mask = f"<{name}>"
     if "extends" in content:
@@ -170,9 +172,18 @@ def _parse(content: Mapping[str, Any], name: str) -> Lexicon:
         base = load_lexicon(content["extends"])
         labels = dict.fromkeys((*base.groups, *words))
         words = {label: base.groups.get(label, ()) + words.get(label, ()) for label in labels}
-        alone, mask = base.masked_only + alone, base.mask
+        alone, mask, roles = base.masked_only + alone, base.mask, base.roles | roles
     _check_disjoint(words, alone, name)
-    return Lexicon(name, str(content.get("mask", mask)), words, alone)
+    _check_once([*roles.items()], name)
+    return Lexicon(name, str(content.get("mask", mask)), words, alone, roles=roles)
+
+
+def _lists(content: Mapping[str, Any], key: str, kind: str, name: str) -> dict[str, tuple[str, ...]]:
+    """The lists of words under a key, each of a label or a role."""
+    lists = content.get(key, {})
+    if not isinstance(lists, Mapping):
+        raise ValueError(f"lexicon {name!r}: {key!r} must map each {kind} to a list of words")
+    return {label: _words(listed, f"lexicon {name!r}, {kind} {label!r}") for label, listed in lists.items()}
 
 
 def _words(listed: object, where: str) -> tuple[str, ...]:
@@ -194,8 +205,12 @@ def _check_disjoint(words: dict[str, tuple[str, ...]], alone: tuple[str, ...], n
         raise ValueError(
             f"lexicon {name!r} has {number:,} words; the limit is {MOST_WORDS:,}: list those that name a label"
         )
+    _check_once([*words.items(), ("masked_only", alone)], name)
+
+
+def _check_once(lists: Sequence[tuple[str, tuple[str, ...]]], name: str) -> None:
     seen: dict[str, str] = {}
-    for label, listed in (*words.items(), ("masked_only", alone)):
+    for label, listed in lists:
         for word in listed:
             if seen.setdefault(word, label) != label:
                 raise ValueError(f"lexicon {name!r}: {word!r} is listed under {seen[word]!r} and {label!r}; keep one")

@@ -1,0 +1,123 @@
+"""The words of captions that say something, one for what is the same: lemmas, names of several words, and what is said
+alike of every value of an attribute."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from captionbias.arrays import Flags, Integers, sparse
+from captionbias.text.languages import ENGLISH, languages
+from captionbias.text.lexicon import Lexicon
+from captionbias.text.masking import find_mentions
+from captionbias.text.tokens import Tokens
+
+# Harman's S stemmer (1991) with the plurals of sibilants, and the irregular plurals that captions use.
+IRREGULAR = {
+    "brownies": "brownie",
+    "canoes": "canoe",
+    "children": "child",
+    "cookies": "cookie",
+    "feet": "foot",
+    "geese": "goose",
+    "knives": "knife",
+    "leaves": "leaf",
+    "loaves": "loaf",
+    "men": "man",
+    "mice": "mouse",
+    "movies": "movie",
+    "selfies": "selfie",
+    "shelves": "shelf",
+    "shoes": "shoe",
+    "smoothies": "smoothie",
+    "teeth": "tooth",
+    "toes": "toe",
+    "wolves": "wolf",
+    "women": "woman",
+}
+AS_THEY_ARE = frozenset({"glasses", "sunglasses", "shorts", "pants", "jeans", "clothes", "goggles", "scissors", "lens"})
+
+
+class ContentWords(NamedTuple):
+    """Which of the `words` each caption uses, `(captions, words)`, and which are the attribute's."""
+
+    used: Any
+    words: tuple[str, ...]
+    of_attribute: Flags
+
+
+def content_words(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: str = "words") -> ContentWords:
+    """The words of captions without function words. A task's name of several words is one, and so are all words of a
+    role of the attribute: "girl|boy". Of English, plurals are as their singular; tokens of other languages are lemmas.
+
+    >>> from captionbias.text import load_lexicon, tokenize
+    >>> lexicons = load_lexicon("gender"), load_lexicon("coco_objects")
+    >>> content_words(tokenize(["Two girls with their cell phones."]), *lexicons).words
+    ('their', 'girl|boy', 'cell phone')
+    """
+    english = tokenizer not in languages() or tokenizer == ENGLISH
+    lemma = singular if english else str
+    parts = attribute.parts or (attribute,)
+    terms = {f"{part.name} {role}": words for part in parts for role, words in part.roles.items()}
+    roles = len(terms)
+    known = {word for words in terms.values() for word in words} | attribute.words
+    phrases = [word for words in (*task.groups.values(), task.masked_only) for word in words if " " in word]
+    terms |= {phrase: (phrase,) for phrase in phrases if phrase not in known}
+    mentions = find_mentions(tokens, Lexicon("terms", "", terms), tokenizer)
+    names = [term.partition(" ")[2] if number < roles else lemma(term) for number, term in enumerate(terms)]
+
+    said = function_words(ENGLISH if english else tokenizer)
+    single = [lemma(word) for word in tokens.words]
+    numbers = {word: number for number, word in enumerate(dict.fromkeys([*single, *names]))}
+    kept = np.array([word not in said and any(map(str.isalpha, word)) for word in tokens.words], bool)
+    alone = kept[tokens.ids] & ~_covered(len(tokens.ids), mentions.starts, mentions.lengths)
+    of_token, of_term = (np.array([numbers[word] for word in each], np.int64) for each in (single, names))
+    rows = np.concatenate([tokens.rows[alone], tokens.rows[mentions.starts]])
+    column = np.concatenate([of_token[tokens.ids[alone]], of_term[mentions.labels]])
+    used = sparse(np.ones(len(rows)), (rows, column), (len(tokens), len(numbers)))
+    used.data[:] = 1.0
+    present = np.flatnonzero(used.sum(axis=0))
+    own = {lemma(word) for word in attribute.words} | set(names[:roles])
+    words = list(numbers)
+    present_words = tuple(words[number] for number in present)
+    return ContentWords(used[:, present], present_words, np.array([word in own for word in present_words], bool))
+
+
+def singular(word: str) -> str:
+    """The singular of an English plural; what is none stays, or loses an -s that is no ending.
+
+    >>> [singular(word) for word in ("ties", "benches", "dresses", "racquets", "tennis", "bus")]
+    ['tie', 'bench', 'dress', 'racquet', 'tennis', 'bus']
+    """
+    *front, last = word.split(" ")
+    return " ".join([*front, _singular(last)])
+
+
+@cache
+def _singular(word: str) -> str:
+    if word in IRREGULAR:
+        return IRREGULAR[word]
+    if len(word) < 4 or word in AS_THEY_ARE or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies"):
+        return word[:-1] if len(word) < 5 else f"{word[:-3]}y"
+    if word.endswith(("ches", "shes", "sses", "xes", "zes", "oes")):
+        return word[:-2]
+    return word[:-1]
+
+
+@cache
+def function_words(language: str) -> frozenset[str]:
+    """The words of a language that name nothing; none for a language of one's own."""
+    listed = json.loads((resources.files("captionbias.text") / "function_words.json").read_text(encoding="utf-8"))
+    return frozenset(listed.get(language, ()))
+
+
+def _covered(tokens: int, starts: Integers, lengths: Integers) -> Flags:
+    """Which tokens mentions cover; these do not overlap."""
+    steps = np.bincount(starts, minlength=tokens + 1) - np.bincount(starts + lengths, minlength=tokens + 1)
+    return np.asarray(np.cumsum(steps)[:tokens] > 0)
