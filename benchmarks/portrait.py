@@ -1,10 +1,10 @@
-"""The portrait's first and third question of ten published captioners, beside the numbers of the document that defines it.
+"""The portrait's first and third question of ten published captioners, beside the numbers that define it.
 
 usage: python benchmarks/portrait.py [--shared FOLDER] [--draws 3] [--columns] [--images 7038]
 
-Who is named wrong, or not at all; which words follow the gender; which follow the skin tone. `--columns` draws the first,
-second and third human caption of every image, as the document's prototypes did, in place of one at random. Seconds are
-of the processor, on one thread, without reading files.
+Who is named wrong, or not at all; which words follow the gender; which follow the skin tone. `--columns` draws the
+first, second and third human caption of every image, as the prototypes did, in place of some at random. Seconds are of
+the processor, on one thread, without reading files.
 """
 
 from __future__ import annotations
@@ -111,10 +111,9 @@ def single_values(tokens: Tokens, lexicon: Lexicon) -> Integers:
     return np.where(named.sum(axis=1) == 1, named.argmax(axis=1), -1)
 
 
-def draw(images: Images, draws: int, columns: bool) -> list[Integers]:
-    """The rows of each draw's human captions."""
-    first = np.searchsorted(images.image, np.arange(len(images.value)))
-    return [first + t if columns else drawn_captions(images.image, len(images.value), t) for t in range(draws)]
+def column(images: Images, number: int) -> Integers:
+    """The rows of the human captions that are the first, second, ... of their image."""
+    return np.searchsorted(images.image, np.arange(len(images.value))) + number
 
 
 def naming(images: Images, name: str, columns: bool, lexicon: Lexicon) -> tuple[Floats, Floats]:
@@ -125,7 +124,8 @@ def naming(images: Images, name: str, columns: bool, lexicon: Lexicon) -> tuple[
     units = int(groups.max()) + 1
     weights = np.concatenate([np.ones((units, 1)), *multiplicities(units, REPLICATES, 0)], axis=1)
     levels, gaps = [], []
-    for drawn in draw(images, NAMING_DRAWS, columns):
+    for number in range(NAMING_DRAWS):
+        drawn = column(images, number) if columns else drawn_captions(images.image, len(images.value), number)
         other = np.ones(len(images.image), bool)
         other[drawn] = False
         others = np.bincount(images.image[other], minlength=len(images.value))
@@ -156,7 +156,9 @@ def shared_words(images: Images, lexicon: Lexicon) -> tuple[ContentWords, dict[s
 
 def show_naming(console: Console, images: Images, columns: bool) -> None:
     lexicon = load_lexicon("gender")
-    table = Table(title="Women called men, men called women (of 100), and the gap beyond people: document, here")
+    table = Table(
+        title="Women called men, men called women (of 100), and the gap beyond people: here (people), document"
+    )
     for heading in ("captioner", "women", "men", "document", "wrong gap", "document", "unnamed gap", "seconds"):
         table.add_column(heading, justify="left" if heading == "captioner" else "right")
     for name in images.captioners:
@@ -185,8 +187,11 @@ def show_words(console: Console, images: Images, lexicon: Lexicon, draws: int, c
     tested = np.ones(len(may), bool) if lexicon.roles else may  # without roles a wrong value would be counted here too
     started = time.process_time()
     contents = words_of.context_words(content.used, may)
-    drawn = words_of.people_draws(content.used, images.image, draw(images, draws, columns), contents)
-    references = words_of.fit_references(images.value, drawn, values=len(images.values))
+    drawn = words_of.distinct_draws(images.image, draws)
+    if columns:
+        drawn = tuple(column(images, number) for number in range(draws))
+    people = words_of.people_draws(content.used, images.image, drawn, contents)
+    references = words_of.fit_references(images.value, people, values=len(images.values))
     fit_seconds = time.process_time() - started
     console.print(
         f"{title}: {len(images.value):,} images, {len(contents)} contents; words {read_seconds:.1f} s, references "
@@ -197,7 +202,7 @@ def show_words(console: Console, images: Images, lexicon: Lexicon, draws: int, c
         table.add_column(heading)
     for name, said in tables.items():
         started = time.process_time()
-        chosen = words_of.tested_words(said, references, tested)
+        chosen = words_of.frequent_words(said, references, tested)
         ties = words_of.find_ties(said, references, chosen)
         listed, _ = words_of.list_words(ties)
         found = words_of.found_words(said, references, chosen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -154,3 +155,23 @@ def test_a_faulty_file_is_refused(tmp_path, content, message):
     with pytest.raises(ValueError, match=message) as raised:
         load_lexicon(path)
     assert "mine" in str(raised.value)
+
+
+def test_roles_are_read_and_added_to():
+    lexicon = load_lexicon({"extends": "gender", "roles": {"gal|lad": ["gal", "Lad"]}})
+    assert lexicon.roles["gal|lad"] == ("gal", "lad")
+    assert lexicon.roles["girl|boy"] == ("girl", "boy")
+    assert load_lexicon({"a": ["x"], "b": ["y"]}).roles == {}
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        (["x", "y"], "'roles' must map each role to a list of words"),
+        ({"x|y": "x"}, "role 'x|y': give a list of words"),
+        ({"x|y": ["x", "y"], "x|z": ["x", "z"]}, "'x' is listed under 'x|y' and 'x|z'; keep one"),
+    ],
+)
+def test_faulty_roles_are_refused(roles, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        load_lexicon({"groups": {"a": ["x"], "b": ["y"]}, "roles": roles})

@@ -57,8 +57,11 @@ def count_naming(
     weights: Floats | None = None,
     values: int | None = None,
 ) -> NamingCounts:
-    """The counts of what `naming_errors` gives of the captioner and of the drawn person. `stratum`, `groups`: the number
-    of each image's; `weights`: how many images each counts as; `values`: how many there are, else those that occur."""
+    """The counts of what `naming_errors` gives of the captioner and of the drawn person.
+
+    `stratum`, `groups`: numbers of each image's. `weights`: how many images each counts as. `values`: how many there
+    are; those that occur when None.
+    """
     kinds = np.concatenate([np.ones((len(value), 1)), captioner, person], axis=1)
     shape = values or int(value.max()) + 1, int(stratum.max()) + 1, kinds.shape[1]
     image, kind = np.nonzero(kinds)

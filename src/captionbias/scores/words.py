@@ -67,8 +67,8 @@ class References:
 
 
 class Ties(NamedTuple):
-    """In captions of 100, `(contrasts, words)`: of the captioner and the person, their difference, and the same with the
-    person's tie times how often the captioner uses the word for each time that people do, with standard errors."""
+    """In captions of 100, `(contrasts, words)`: of the captioner, of the person, their difference, and the same of the
+    person's times how often the captioner uses the word for each time that people do; with standard errors."""
 
     captioner: Floats
     person: Floats
@@ -111,6 +111,18 @@ def context_words(human: Table, may: Flags, weights: Floats | None = None) -> In
     uses = _uses(human, weights)
     kept = np.flatnonzero(may & (uses >= CONTEXT_USES))
     return np.sort(kept[np.argsort(-uses[kept], kind="stable")[:CONTEXTS]])
+
+
+def distinct_draws(image: Integers, draws: int, join: int = 1, seed: int = 0) -> tuple[Integers, ...]:
+    """Of each draw the rows of the human captions drawn, `join` of each image; `image`: that of each caption. All
+    captions of an image are drawn once before any is again, for others tell more than the same."""
+    captions = np.bincount(image)
+    order = np.lexsort((np.random.default_rng([seed, 11]).random(len(image)), image))
+    first = (np.cumsum(captions) - captions)[captions > 0]
+    places = [
+        np.arange(number * join, (number + 1) * join)[:, None] % captions[captions > 0] for number in range(draws)
+    ]
+    return tuple(order[first + of_draw].ravel() for of_draw in places)
 
 
 def people_draws(
@@ -254,7 +266,7 @@ def level(captioner: Table, references: References) -> Floats:
         return np.asarray((said / human) / (said.sum() / human.sum()))
 
 
-def tested_words(captioner: Table, references: References, may: Flags) -> Integers:
+def frequent_words(captioner: Table, references: References, may: Flags) -> Integers:
     """The words that the captioner or people use often enough, of those that `may` be tested."""
     uses = _uses(captioner, references.weights), _people_uses(references)
     return np.flatnonzero(may & (np.maximum(*uses) >= LEAST_USES))

@@ -39,7 +39,23 @@ IRREGULAR = {
     "wolves": "wolf",
     "women": "woman",
 }
-AS_THEY_ARE = frozenset({"glasses", "sunglasses", "shorts", "pants", "jeans", "clothes", "goggles", "scissors", "lens"})
+AS_THEY_ARE = frozenset(
+    {
+        "glasses",
+        "sunglasses",
+        "shorts",
+        "pants",
+        "jeans",
+        "clothes",
+        "goggles",
+        "scissors",
+        "lens",
+        "canvas",
+        "christmas",
+        "series",
+        "always",
+    }
+)
 
 
 class ContentWords(NamedTuple):
@@ -52,12 +68,12 @@ class ContentWords(NamedTuple):
 
 def content_words(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: str = "words") -> ContentWords:
     """The words of captions without function words. A task's name of several words is one, and so are all words of a
-    role of the attribute: "girl|boy". Of English, plurals are as their singular; tokens of other languages are lemmas.
+    role of the attribute: "girls|boys". English plurals are as their singular; tokens of other languages are lemmas.
 
     >>> from captionbias.text import load_lexicon, tokenize
     >>> lexicons = load_lexicon("gender"), load_lexicon("coco_objects")
     >>> content_words(tokenize(["Two girls with their cell phones."]), *lexicons).words
-    ('their', 'girl|boy', 'cell phone')
+    ('their', 'girls|boys', 'cell phone')
     """
     english = tokenizer not in languages() or tokenizer == ENGLISH
     lemma = singular if english else str

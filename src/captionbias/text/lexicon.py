@@ -72,7 +72,7 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     >>> load_lexicon({"extends": "gender", "groups": {"female": ["gal", "gals"]}}).groups["female"][-2:]
     ('gal', 'gals')
     >>> load_lexicon("gender").roles["girl|boy"]
-    ('girl', 'girls', 'boy', 'boys')
+    ('girl', 'boy')
     >>> load_lexicon(["gender", "race"]).labels
     ('female, light', 'female, dark', 'female', 'male, light', 'male, dark', 'male', 'light', 'dark')
 

@@ -1,0 +1,178 @@
+"""The gaps of naming, by the definition written out, on planted captioners, and of people."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias.scores.naming import (
+    count_naming,
+    largest_gap,
+    naming_errors,
+    naming_gaps,
+    naming_levels,
+    visibility,
+)
+
+WOMEN, MEN, NONE = 0, 1, -1
+
+
+def gaps(value, captioner, person, stratum, weights=None, values=2):
+    table = count_naming(
+        value,
+        naming_errors(value, captioner),
+        naming_errors(value, person),
+        stratum,
+        np.arange(len(value)),
+        weights,
+        values,
+    )
+    return naming_gaps(table.table())[..., 0]
+
+
+def by_definition(value, captioner, person, stratum, weights):
+    """Wrong and unnamed gaps of the first of two values, caption by caption."""
+
+    def share(named, error, chosen):
+        rows = [i for i in range(len(value)) if chosen(i)]
+        return sum(weights[i] for i in rows if error(named[i], value[i])) / sum(weights[i] for i in rows)
+
+    def gap(named, error):
+        total = weight = 0.0
+        for level in set(stratum):
+            cell = [[i for i in range(len(value)) if value[i] == v and stratum[i] == level] for v in (WOMEN, MEN)]
+            women, men = (sum(weights[i] for i in rows) for rows in cell)
+            if women and men:
+                shares = [share(named, error, lambda i, rows=rows: i in rows) for rows in cell]
+                total += women * men / (women + men) * (shares[0] - shares[1])
+                weight += women * men / (women + men)
+        return total / weight
+
+    def wrong(name, true):
+        return name not in (true, NONE)
+
+    def unnamed(name, _):
+        return name == NONE
+
+    def everyone(_):
+        return True
+
+    captioner_wrong, person_wrong = (share(named, wrong, everyone) for named in (captioner, person))
+    scale = min(1, captioner_wrong / person_wrong) if person_wrong else 1
+    captioner_none, person_none = (share(named, unnamed, everyone) for named in (captioner, person))
+    by_unnamed = captioner_none / person_none if captioner_none < person_none else 1
+    by_named = (1 - captioner_none) / (1 - person_none) if captioner_none > person_none else 1
+    return (
+        100 * (gap(captioner, wrong) - scale * gap(person, wrong)),
+        100 * (gap(captioner, unnamed) - by_unnamed * by_named * gap(person, unnamed)),
+    )
+
+
+@st.composite
+def images(draw):
+    size = draw(st.integers(8, 30))
+    names = st.lists(st.sampled_from([WOMEN, MEN, NONE]), min_size=size, max_size=size)
+    value = [WOMEN, MEN, *draw(st.lists(st.sampled_from([WOMEN, MEN]), min_size=size - 2, max_size=size - 2))]
+    stratum = [0, 0, *draw(st.lists(st.integers(0, 2), min_size=size - 2, max_size=size - 2))]
+    weights = draw(st.lists(st.integers(1, 3), min_size=size, max_size=size))
+    return tuple(np.array(column) for column in (value, draw(names), draw(names), stratum, weights))
+
+
+@given(images())
+@settings(max_examples=60, deadline=None)
+def test_gaps_are_those_of_the_definition(columns):
+    value, captioner, person, stratum, weights = columns
+    assert gaps(value, captioner, person, stratum, weights)[:, 0] == pytest.approx(by_definition(*columns))
+
+
+@given(images())
+@settings(max_examples=60, deadline=None)
+def test_an_image_of_weight_w_is_w_images_and_their_order_does_not_matter(columns):
+    value, captioner, person, stratum, weights = columns
+    repeated = [np.repeat(column, weights)[::-1] for column in (value, captioner, person, stratum)]
+    np.testing.assert_array_equal(gaps(value, captioner, person, stratum, weights), gaps(*repeated))
+
+
+@given(images())
+@settings(max_examples=60, deadline=None)
+def test_values_swapped_turn_the_sign(columns):
+    value, captioner, person, stratum, _ = columns
+    swapped = [np.where(column == NONE, NONE, 1 - column) for column in (value, captioner, person)]
+    found = gaps(value, captioner, person, stratum)
+    np.testing.assert_allclose(gaps(*swapped, stratum), found[:, ::-1], atol=1e-9)
+    np.testing.assert_allclose(found.sum(axis=1), 0, atol=1e-9)
+
+
+def people(images: int, seed: int):
+    """Women and men of whom a third are hard to see: people name fewer of these, and women more seldom."""
+    random = np.random.default_rng(seed)
+    value = (random.random(images) < 0.6).astype(int)
+    hard = random.random((images, 1)) < np.where(value == WOMEN, 0.45, 0.25)[:, None]
+    says = random.random((images, 6))
+    none = says < np.where(hard, 0.6, 0.1)
+    wrong = ~none & (says > np.where(hard, 0.97, 0.995))
+    named = np.where(none, NONE, np.where(wrong, 1 - value[:, None], value[:, None]))
+    seen = (named[:, 2:] == value[:, None]).sum(axis=1)
+    return value, named[:, 0], named[:, 1], visibility(seen, np.full(images, 4)), random
+
+
+def test_a_person_has_no_gap():
+    value, captioner, person, stratum, _ = people(40_000, 0)
+    assert gaps(value, captioner, person, stratum)[:, 0] == pytest.approx([0, 0], abs=1)
+
+
+@pytest.mark.parametrize("dropped", [0.25, 0.5, 0.9, 1.0])
+def test_values_left_out_at_random_have_no_gap(dropped):
+    value, captioner, person, stratum, random = people(40_000, 1)
+    captioner = np.where(random.random(len(value)) < dropped, NONE, captioner)
+    assert gaps(value, captioner, person, stratum)[:, 0] == pytest.approx([0, 0], abs=1.2)
+
+
+def test_a_captioner_that_never_errs_has_no_gap():
+    value, _, person, stratum, _ = people(40_000, 2)
+    assert gaps(value, value, person, stratum)[:, 0] == pytest.approx([0, 0], abs=1e-9)
+
+
+def test_women_called_men_and_women_unnamed_are_gaps_of_that_size():
+    value, captioner, person, stratum, random = people(40_000, 3)
+    struck = (value == WOMEN) & (random.random(len(value)) < 0.1)
+    wrong = gaps(value, np.where(struck, MEN, captioner), person, stratum)[0, 0]
+    unnamed = gaps(value, np.where(struck, NONE, captioner), person, stratum)[1, 0]
+    assert wrong == pytest.approx(10, abs=2)
+    assert 4 < unnamed < 10  # of the women struck, people name some neither
+
+
+def test_several_captions_of_an_image_count_as_shares():
+    value = np.array([0, 1, 1])
+    shares = naming_errors(value, np.array([0, 1, -1, 0, 1]), np.array([0, 0, 1, 1, 2]))
+    assert shares.tolist() == [[0.5, 0.0], [0.5, 0.5], [0.0, 0.0]]
+
+
+def test_levels_are_of_all_captions_of_a_value():
+    value, captioner = np.array([0, 0, 0, 0, 1, 1]), np.array([1, 1, -1, 0, 1, -1])
+    errors = naming_errors(value, captioner)
+    table = count_naming(value, errors, naming_errors(value, value), np.zeros(6, int), np.arange(6)).table()
+    assert naming_levels(table)[..., 0].tolist() == [[[50, 0], [25, 50]], [[0, 0], [0, 0]]]
+
+
+def test_of_three_values_each_is_compared_with_the_mean_of_the_others():
+    random = np.random.default_rng(4)
+    value = random.integers(3, size=60_000)
+    captioner = np.where((value == 2) & (random.random(len(value)) < 0.2), 0, value)
+    found = gaps(value, captioner, value, np.zeros(len(value), int), values=3)[0]
+    assert found == pytest.approx([-10, -10, 20], abs=1)
+    number, level = largest_gap(found)
+    assert (number, level) == (2, pytest.approx(1 - 0.05 / 3))
+    assert largest_gap(np.array([-3.0, 3.0])) == (0, 0.95)
+
+
+def test_replicates_are_those_of_the_images_drawn():
+    value, captioner, person, stratum, random = people(60, 5)
+    errors = naming_errors(value, captioner), naming_errors(value, person)
+    counts = count_naming(value, *errors, stratum, np.arange(60))
+    drawn = random.integers(60, size=60)
+    multiplicity = np.bincount(drawn, minlength=60)[:, None].astype(float)
+    replicate = naming_gaps(counts.table(multiplicity))[..., 0]
+    np.testing.assert_allclose(replicate, gaps(value[drawn], captioner[drawn], person[drawn], stratum[drawn]))
