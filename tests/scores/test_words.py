@@ -17,12 +17,12 @@ from captionbias.scores.words import (
     find_ties,
     fit_references,
     found_words,
+    frequent_words,
     joined_captions,
     level,
     list_words,
     people_draws,
     size_of_words,
-    frequent_words,
 )
 
 WORDS, OWN = 40, 37  # those from OWN on are said in no picture by people
@@ -151,6 +151,18 @@ def test_a_word_put_into_captions_of_one_value_is_listed_and_counted():
     assert found.value == pytest.approx((20 + 12) / 2, abs=2)
     assert 10 < found.low < found.value
     assert size_of_words(csr_array(captioner), references, words).value == pytest.approx(np.hypot(20, 12), abs=2)
+
+
+def test_of_three_values_a_score_is_the_mean_over_values():
+    """A word in 20 of 100 captions of one value is 10 of 100 fewer than elsewhere in those of either other one."""
+    value, said, captioner, random = pictures(6000, values=3)
+    captioner[:, OWN] = (value == 2) & (random.random(6000) < 0.2)
+    references, *_ = fitted(value, said, values=3)
+    assert every_tie(captioner, references).beyond[:, OWN] == pytest.approx([-10, -10, 20], abs=2)
+    found = found_words(csr_array(captioner), references, np.arange(WORDS))
+    assert found.value == pytest.approx((10 + 10 + 20) / 6, abs=1)
+    size = size_of_words(csr_array(captioner), references, np.arange(WORDS))
+    assert size.value == pytest.approx(np.sqrt((100 + 100 + 400) / 3), abs=1.5)
 
 
 def test_a_word_that_people_tie_and_the_captioner_lacks_is_less_and_is_not_counted():

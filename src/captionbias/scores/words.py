@@ -315,7 +315,7 @@ def found_words(captioner: Table, references: References, words: Integers) -> Am
     if not amounts:
         return None
     value, error = np.mean(amounts, axis=0).tolist()
-    return Amount(value, value - Z * error / np.sqrt(2), np.inf)  # two halves are independent, three halvings hardly
+    return Amount(value, value - Z * error / 2**0.5, float("inf"))  # two halves are independent, three halvings hardly
 
 
 def size_of_words(captioner: Table, references: References, words: Integers) -> Amount | None:
