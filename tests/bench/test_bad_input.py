@@ -63,7 +63,9 @@ def test_a_label_needs_ten_images_to_split(metric, planted):
     labels = ["male"] * 10 + ["female"] * (IMAGES - 10)
     assert metric(**{**planted, "attributes": labels}, **FAST)
     message = fault(metric, {**planted, "attributes": ["female", *labels[1:]]})
-    assert message.startswith("attributes: 'male' has 9 images; an attacker needs at least 10 a value. Add images, le")
+    assert message.startswith(
+        "attributes: 'male' has 9 images, and an attacker needs at least 10 a value; add images, le"
+    )
 
 
 OPTIONS = [

@@ -11,6 +11,7 @@ import numpy as np
 
 from captionbias.alignment.vectors import embed
 from captionbias.arrays import Flags, Floats, Integers
+from captionbias.errors import InputError
 from captionbias.text.tokens import UNKNOWN, Tokens
 
 if TYPE_CHECKING:
@@ -74,7 +75,9 @@ def align(
     nothing. Returns captions of the same lengths over the same words (`<unk>` appended if missing), and the report.
     """
     if not isinstance(delta, Real) or not 0 < delta <= 2:
-        raise ValueError(f"delta is {delta!r}: give a cosine distance above 0 and at most 2; the DBAC paper has 0.4")
+        raise InputError("range", "delta").says(
+            f"is {delta!r}:", "give a cosine distance above 0 and at most 2; the DBAC paper has 0.4"
+        )
     words = tokens.words if UNKNOWN in tokens.words else (*tokens.words, UNKNOWN)
     unknown = words.index(UNKNOWN)
     special = np.array([word == UNKNOWN or word in specials for word in tokens.words], bool)

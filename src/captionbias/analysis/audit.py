@@ -21,6 +21,7 @@ from captionbias.bench.inputs import labelled
 from captionbias.bench.person import captioner_and_person
 from captionbias.bench.protocol import replicate_count, vectors_name, whole_number
 from captionbias.captions import Captions, check_captioners, uncross
+from captionbias.errors import InputError, Message, message_of, unknown
 from captionbias.explain import Attributions, explain
 from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import Measurement, catalogue, find_metric
@@ -86,7 +87,7 @@ class Audit:
         """What to consider when reading the captioner's numbers."""
         everything = {"": self.comparisons} | {f", {name} alone": by_metric for name, by_metric in self.alone.items()}
         notes = (
-            f"{catalogue.METRICS[metric].title}{of}: {note}"
+            Message(f"{catalogue.METRICS[metric].title}{of}: ", note)
             for of, by_metric in everything.items()
             for metric, comparison in by_metric.items()
             for note in comparison.measurements[captioner].notes
@@ -268,7 +269,7 @@ class _Steps:
         try:
             yield
         except ValueError as error:
-            self.missing.append(f"{what}: {error}")
+            self.missing.append(Message(f"{what}: ", message_of(error)))
 
 
 def _quality_is_scored(captions: Captions, missing: list[str]) -> bool:
@@ -383,9 +384,11 @@ def _sides(captions: Captions) -> dict[str, Any]:
 
 def _check_choices(metrics: Sequence[str], preset: str) -> list[str]:
     if not metrics or any(name not in catalogue.METRICS for name in metrics):
-        raise ValueError(f"metrics must list one or more of {', '.join(catalogue.METRICS)}, not {metrics!r}")
+        raise InputError("kind", "metrics").says(
+            f"must list one or more of {', '.join(catalogue.METRICS)}, not {metrics!r}"
+        )
     if preset not in PRESETS:
-        raise ValueError(f"preset {preset!r} is unknown; choose one of {', '.join(PRESETS)}")
+        raise unknown("preset", preset, PRESETS)
     return [name for name in catalogue.METRICS if name in metrics]
 
 
@@ -397,7 +400,7 @@ def _crossed_attributes(lexicon: LexiconSource, labels: Sequence[str]) -> dict[s
         return {}
     names = [part.name for part in crossed]
     if twice := [name for name, number in Counter(names).items() if number > 1]:
-        raise ValueError(f"attribute_lexicon: two lexicons are called {twice[0]!r}: rename one")
+        raise InputError("repeated", "attribute_lexicon").says(f": two lexicons are called {twice[0]!r}:", "rename one")
     return dict(zip(names, lexicon if isinstance(lexicon, (list, tuple)) else crossed, strict=True))
 
 

@@ -16,6 +16,7 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.bench.protocol import lexicon_name, preset_settings, vectors_name, whole_number
 from captionbias.bench.verdicts import NOTHING, verdict
 from captionbias.captions import Captions, check_captioners
+from captionbias.errors import InputError, unknown, within
 from captionbias.metrics import Measurement, catalogue, dbac
 from captionbias.progress import Watch
 from captionbias.scores.captions import QUALITIES
@@ -202,7 +203,7 @@ def sensitivity(
                     store = folder if cache is False else cache
                     measured = dbac.measure(captions, preset=preset, cache=store, **own, **fixed)
                 except ValueError as error:
-                    raise ValueError(f"{step}: {error}") from error
+                    raise within(step, error) from error
                 specifications.append(_specification(name, choice, value, measured))
     scores = [score for score in SCORES if score in measured.samples]
     return Sensitivity(list(checked), scores, choices, specifications)
@@ -232,9 +233,9 @@ def _values(preset: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]
 def _text(choice: str, value: Any) -> str:
     """A value as it is shown; one that `dbac` would refuse is refused before anything is trained."""
     if choice in COMPLETE and value not in USUAL[choice]:
-        raise ValueError(f"{choice} {value!r} is unknown; choose from {', '.join(USUAL[choice])}")
+        raise unknown(choice, value, USUAL[choice])
     if choice == "delta" and not (isinstance(value, Real) and 0 < float(value) <= 2):
-        raise ValueError(f"delta is {value!r}: give a cosine distance above 0 and at most 2")
+        raise InputError("range", "delta").says(f"is {value!r}: give a cosine distance above 0 and at most 2")
     if choice == "seed":
         return str(whole_number("seed", value, least=0))
     if choice == "task_lexicon":

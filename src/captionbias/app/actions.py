@@ -42,6 +42,7 @@ from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.inputs import other_labels
 from captionbias.captions import CaptionBiasWarning, Captions
 from captionbias.captions.captioners import captioner_columns
+from captionbias.errors import message_of
 from captionbias.progress import Watch
 from captionbias.text import Lexicon, load_lexicon
 
@@ -134,8 +135,9 @@ def look(data: Data, attribute: str, custom_attribute: str, task_words: str, cus
             (captions,) = captions_of(data, first_only=True).values()
         loaded = {kind: load_lexicon(lexicon) for kind, lexicon in lexicons.items()}
     except ValueError as error:
-        return {**nothing, "not_ready": str(error)}
-    notes += [left_out(data), other_labels(captions, loaded["attribute_lexicon"])]
+        return {**nothing, "not_ready": message_of(error)}
+    others = other_labels(captions, loaded["attribute_lexicon"])
+    notes += [left_out(data), others.message if others else ""]
     counts = dict(sorted(Counter(captions.attributes).items()))
     if captions.references is None:
         notes.append(
@@ -319,7 +321,7 @@ def listen() -> None:
         if notes is None or not issubclass(category, CaptionBiasWarning):
             before(message, category, *place, **more)
         elif str(message) not in notes:
-            notes.append(str(message))
+            notes.append(message_of(message))
 
     warnings.simplefilter("always", CaptionBiasWarning)
     warnings.showwarning = show

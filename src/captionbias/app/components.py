@@ -26,6 +26,7 @@ from captionbias.app.data import (
 )
 from captionbias.app.example import TRIALS
 from captionbias.app.sessions import Session
+from captionbias.errors import UNSAID, Argument, said
 from captionbias.metrics import catalogue
 
 METRICS = catalogue.REPORTED
@@ -34,7 +35,11 @@ FAST = ("fast: seconds to minutes", "fast")
 PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural attackers, so with torch
 NONE = ("(none)", "")
 WORKING = '<p class="working"></p>'
-IN_WORDS = {  # what messages of the library call by the names of its arguments
+WORDS = {  # of arguments of the library
+    "predictions": "the captioner's captions",
+    "references": "people's captions",
+    "attributes": "the labels",
+    "tasks": "the tasks",
     "attribute_lexicon": "the attribute's words",
     "task_lexicon": "the task words",
     "prediction_column": "the captioner's captions",
@@ -42,6 +47,8 @@ IN_WORDS = {  # what messages of the library call by the names of its arguments
     "attribute_column": "the label of each image",
     "task_column": "the tasks of each image",
     "id_column": "the image ids",
+    "keep": "the choice of labels",
+    "t_to_a": "T to A",
 }
 
 ABOUT = "Does an image captioner make the bias of its data worse? In which direction, and how certain is that?"
@@ -331,16 +338,22 @@ def frame(name: str, title: str) -> str:
     )
 
 
-def alert(fault: str, title: str = "That does not work.") -> str:
+def alert(fault: str | Exception, title: str = "That does not work.") -> str:
     """What went wrong, told to screen readers at once."""
     return f'<p role="alert" class="fault"><strong>{title}</strong> {in_words(fault)}</p>' if fault else ""
 
 
-def in_words(message: str) -> str:
+def in_words(told: str | Exception) -> str:
     """A message of the library as HTML, with what the page calls its arguments."""
-    for name, words in IN_WORDS.items():
-        message = message.replace(name, words)
-    return escape(message)
+    return escape(said(told, words_of))
+
+
+def words_of(argument: Argument) -> str | None:
+    """What the page calls an argument, and what it has in a row; None of what the page has no choice of."""
+    words = WORDS.get(argument.name)
+    if words and argument.value is not UNSAID:
+        return f"{words} {argument.value if isinstance(argument.value, str) else ', '.join(argument.value)}"
+    return words and words + ("" if argument.row is None else f" of image {argument.image or argument.row}")
 
 
 def paragraphs(text: str) -> str:

@@ -17,6 +17,7 @@ from captionbias.captions.captioners import captioner_columns
 from captionbias.captions.columns import SYNONYMS, plain_name
 from captionbias.captions.tables import Table
 from captionbias.captions.values import is_missing
+from captionbias.errors import InputError
 from captionbias.text import load_lexicon
 
 MAX_CAPTIONERS = 10
@@ -156,7 +157,8 @@ def corrected(data: Data, columns: Columns) -> Data:
         chosen = getattr(columns, name)
         for column in filter(None, chosen if isinstance(chosen, tuple) else [chosen]):
             if column not in choices and name != "keep":
-                raise ValueError(f"{name} is {column!r}, and the columns are {', '.join(map(repr, choices)) or 'none'}")
+                there = ", ".join(map(repr, choices)) or "none"
+                raise InputError("unknown", name).says(f"is {column!r}, and the columns are {there}")
     counts = count_labels(data, columns.attribute_column)
     keep = tuple(label for label in columns.keep if label in counts) or tuple(labels_at_first(counts))
     columns = replace(columns, keep=keep)

@@ -14,6 +14,7 @@ from captionbias.app.data import Data, guess_words
 from captionbias.app.sessions import NOTHING, CancelledError, Session, Sessions
 from captionbias.attackers.ranks import RankError
 from captionbias.attackers.workers import WorkerKilledError
+from captionbias.errors import message_of
 
 QUEUE, AT_ONCE, HOUR = 32, 8, 3600
 # Who measures or reads waits in one queue with all others who do.
@@ -137,7 +138,7 @@ def _changed(parts: Any, sessions: Sessions, action: Callable[..., Data]) -> Cal
         try:
             _change(sessions, session, action, *values)
         except FAULTS as error:
-            fault = str(error)
+            fault = message_of(error)
             if action is actions.read and session.data:  # what was there before must not be measured in its place
                 sessions.keep(session, NOTHING)
         if session.data.columns.attribute_column != before.columns.attribute_column:
@@ -214,7 +215,7 @@ def _running(
         except CancelledError:
             end = "<p>Cancelled.</p>"
         except FAULTS as error:
-            end = components.alert(str(error))
+            end = components.alert(error)
         yield components.contents(parts, session, words, progress=end)
 
     return run

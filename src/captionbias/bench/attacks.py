@@ -13,6 +13,7 @@ from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.attackers.base import Fitted, Trial, TrialScores
 from captionbias.attackers.registry import Attacker
 from captionbias.bench.catalogue import PERCENT, SIDES, Score
+from captionbias.errors import naming
 from captionbias.scores.captions import Quality
 from captionbias.statistics.samples import Sample, bootstrap_samples
 from captionbias.warnings import note
@@ -166,6 +167,7 @@ def note_single_training(neural: bool, trials: int, notes: list[str]) -> None:
     if neural and trials == 1:
         note(
             notes,
-            "trials=1: intervals do not contain how much neural attackers differ from training to training; take "
-            "three or more",
+            naming("{trials}", trials=1)
+            + ": intervals do not contain how much neural attackers differ from training to training",
+            "take three or more",
         )

@@ -13,6 +13,7 @@ from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import Attacker
 from captionbias.bench.attacks import AttackScores
 from captionbias.bench.label_inputs import ImageLabels
+from captionbias.errors import InputError
 from captionbias.scores.captions import Quality
 from captionbias.text import Tokens
 
@@ -40,7 +41,9 @@ def attack_labels(
         if predicted is None:
             continue
         if not predicted.any():
-            raise ValueError(f"{name}: nothing is predicted for any image; give the captions' words as lexicons")
+            raise InputError("unnamed", name).says(
+                ": nothing is predicted for any image", "give the captions' words as lexicons"
+            )
         model, data = examples(predicted), examples(truth)
         model_trials, data_trials = plans["m", name], plans["d", name] = [], []
         for seed, sides in splits.items():

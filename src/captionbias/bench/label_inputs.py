@@ -14,10 +14,10 @@ import numpy as np
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.inputs import (
-    NO_TASKS,
     copies_of,
     given_tasks,
     named_in,
+    no_tasks,
     note_labels_from_captions,
     with_values,
 )
@@ -26,6 +26,7 @@ from captionbias.bench.pairing import named_by_any
 from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions, Labels, check_labels, join_labels
 from captionbias.captions.check import digest_of_rows
+from captionbias.errors import Argument, InputError, Message, naming
 from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import random_groups
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
@@ -92,7 +93,7 @@ class ImageLabels:
             for flags in (shown.attributes, shown.tasks)
         )
         if not tasks.any():
-            raise ValueError(NO_TASKS)
+            raise no_tasks()
         return replace(
             self,
             attributes=tuple(itertools.compress(self.attributes, values)),
@@ -111,8 +112,10 @@ class ImageLabels:
         if rarest < SMALLEST_CLASS:
             image = int(np.flatnonzero(np.bincount(numbers)[numbers] == rarest)[0])
             values = itertools.compress(self.attributes, self.shown.attributes[image])
-            have = f"attributes: {rarest} images have {' and '.join(values) or 'no value'}"
-            raise ValueError(f"{have}; an attacker needs at least {SMALLEST_CLASS}. Add images, or leave these out")
+            have = f": {rarest} images have {' and '.join(values) or 'no value'}, and an attacker needs"
+            raise InputError("few", "attributes").says(
+                f"{have} at least {SMALLEST_CLASS}", "add images", "leave these out"
+            )
         return numbers
 
     def image_counts(self, values: Collection[str] | None = None) -> dict[str, Any]:
@@ -171,7 +174,9 @@ def read_labels(
             if value is not None:
                 raise ValueError(f"{kind}_{side}: labels are found in captions; give either captions or labels")
     if captions.predictions is None:
-        raise ValueError("predictions is missing: without a captioner's captions there is nothing to compare")
+        raise InputError("missing", "predictions").says(
+            "is missing: without a captioner's captions there is nothing to compare"
+        )
     return labels_of_captions(captions, attribute_lexicon, task_lexicon, tokenizer)
 
 
@@ -182,15 +187,21 @@ def _from_labels(
     shown_labels: Mapping[str, Any], predicted_labels: Mapping[str, Any], training_labels: Mapping[str, Any]
 ) -> ImageLabels:
     if missing := [side for side, value in shown_labels.items() if value is None]:
-        raise ValueError(
-            f"{missing[0]} is missing: give predictions and references (captions), or attributes and tasks (labels)"
+        raise InputError("missing", missing[0]).says(
+            "is missing:",
+            naming("give {predictions} and {references} (captions)"),
+            naming("{attributes} and {tasks} (labels)"),
         )
     if all(value is None for value in predicted_labels.values()):
-        raise ValueError("predicted_tasks and predicted_attributes are both missing: give one of them, or predictions")
+        raise InputError("missing", "predicted_tasks").says(
+            naming("and {predicted_attributes} are both missing:"), "give one of them", naming("{predictions}")
+        )
     shown = {side: check_labels(side, value) for side, value in shown_labels.items()}
     training, given = None, {side: value for side, value in training_labels.items() if value is not None}
     if len(given) == 1:
-        raise ValueError("training_attributes and training_tasks belong together: give both or neither")
+        raise InputError("conflict", "training_attributes").says(
+            naming("and {training_tasks} belong together:"), "give both or neither"
+        )
     if given:
         known = {}
         for side, value in given.items():
@@ -228,9 +239,11 @@ def _check_lengths(labels: dict[str, Labels]) -> None:
     first, *others = labels
     for name in others:
         if len(labels[name]) != len(labels[first]):
-            raise ValueError(
-                f"{first} has length {len(labels[first]):,} and {name} has length {len(labels[name]):,}: entry i of "
-                "each belongs to image i, so give as many of one as of the other"
+            raise InputError("length", first).says(
+                Message(
+                    f"has length {len(labels[first]):,} and ", Argument(name), f" has length {len(labels[name]):,}: "
+                )
+                + "entry i of each belongs to image i, so give as many of one as of the other"
             )
 
 
@@ -248,9 +261,10 @@ def labels_of_captions(
     value = value_numbers(captions, lexicons["attribute"].labels)
     shown_values = value[:, None] == np.arange(len(lexicons["attribute"].labels))
     if captions.tasks is None and captions.references is None:
-        raise ValueError(
-            "tasks is missing: what images show is given, or found in human captions beside predictions; give tasks, "
-            "or both sides' captions"
+        raise InputError("missing", "tasks").says(
+            "is missing: what images show is given, or found in human captions beside predictions",
+            naming("give {tasks}"),
+            "both sides' captions",
         )
     words = captions.words(tokenizer)
     values, tasks = (named_in(words.tokens, check_whole(lexicon), tokenizer) for lexicon in lexicons.values())
@@ -285,9 +299,9 @@ def value_numbers(captions: Captions, labels: tuple[str, ...]) -> Integers:
     numbers = {label.casefold(): number for number, label in enumerate(labels)}
     for row, value in enumerate(captions.attributes):
         if value.casefold() not in numbers:  # a part of a crossing
-            raise ValueError(
-                f"attributes[{row}] is {value!r}, which is not one of {', '.join(labels)}: leave such images out, or "
-                "give a lexicon of these labels"
+            raise InputError("unknown", "attributes", row).says(
+                f"is {value!r}, which is not one of {', '.join(labels)}:",
+                "leave such images out, or give a lexicon of these labels",
             )
     return np.array([numbers[value.casefold()] for value in captions.attributes], np.int64)
 
@@ -295,9 +309,9 @@ def value_numbers(captions: Captions, labels: tuple[str, ...]) -> Integers:
 def check_whole(lexicon: Lexicon) -> Lexicon:
     """The lexicon; ValueError for a crossing: a caption of a dark woman that names a woman predicts no value of it."""
     if lexicon.parts:
-        raise ValueError(
-            f"attribute_lexicon {lexicon.name!r} is a crossing, of which captions often name a part only, and this "
-            "metric compares whole labels; measure each attribute alone, measure dbac or lic, or give labels instead "
-            "of captions"
+        raise InputError("conflict", "attribute_lexicon").says(
+            f"{lexicon.name!r} is a crossing, of which captions often name a part only, and this metric compares "
+            "whole labels",
+            "measure each attribute alone, measure dbac or lic, or give labels instead of captions",
         )
     return lexicon

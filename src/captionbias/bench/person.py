@@ -14,6 +14,7 @@ from captionbias.bench.catalogue import EXCESS, HUMAN, scores_of
 from captionbias.bench.measurement import Metric, Scores
 from captionbias.bench.pairing import drawn_captions
 from captionbias.captions import Captions
+from captionbias.errors import Message, message_of
 from captionbias.statistics.intervals import rounded
 from captionbias.warnings import note
 
@@ -47,7 +48,7 @@ def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
         try:
             captioner, person = (run(number, side, rest).samples for number, side in enumerate(pair, start=1))
         except ValueError as error:
-            note(scores.notes, f"not compared with one more person: {error}")
+            note(scores.notes, Message("not compared with one more person: ", message_of(error)))
             return scores
         keys = [one.key for one in scores_of(measure.__name__) if one.against_a_person]
         added = {f"{key}{HUMAN}": person[key] for key in keys if key in person}

@@ -10,6 +10,7 @@ from typing import Any
 
 from captionbias._version import __version__
 from captionbias.bench.catalogue import METRICS
+from captionbias.errors import InputError, unknown
 from captionbias.text import Lexicon
 
 LEAST_REPLICATES = 20  # of the bootstrap
@@ -21,22 +22,22 @@ def preset_settings(metric: str, preset: str, **chosen: Any) -> tuple[str, dict[
     presets = METRICS[metric].presets
     name = next(iter(presets)) if preset == "papers" else preset
     if not isinstance(name, str) or name not in presets:
-        raise ValueError(f"preset {preset!r} is unknown; choose one of {', '.join((*presets, 'papers'))}")
+        raise unknown("preset", preset, (*presets, "papers"))
     usual = presets[name]
     result = {setting: usual[setting] if chosen.get(setting) is None else chosen[setting] for setting in usual}
     for setting, value in result.items():
         if isinstance(usual[setting], bool) and not isinstance(value, bool):
-            raise ValueError(f"{setting} must be True or False, not {value!r}")
+            raise InputError("kind", setting).says(f"must be True or False, not {value!r}")
     result["trials"] = whole_number("trials", result["trials"], least=1)
     if result.get("alignment", "constant") not in ("constant", "contextual"):
-        raise ValueError(f"alignment {result['alignment']!r} is unknown; choose constant or contextual")
+        raise unknown("alignment", result["alignment"], ("constant", "contextual"))
     return name, result
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
     """The argument `name` as an int: numpy's whole numbers are as good as Python's, True and 3.0 are not."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number of {least} or more, not {value!r}")
+        raise InputError("kind", name).says(f"must be a whole number of {least} or more, not {value!r}")
     return int(value)
 
 
@@ -44,7 +45,9 @@ def replicate_count(bootstrap: Any) -> int:
     """The argument `bootstrap`: 0, or enough replicates for an interval."""
     count = whole_number("bootstrap", bootstrap, least=0)
     if 0 < count < LEAST_REPLICATES:
-        raise ValueError(f"bootstrap must be {LEAST_REPLICATES} or more, or 0 for no intervals, not {count}")
+        raise InputError("range", "bootstrap").says(
+            f"must be {LEAST_REPLICATES} or more, or 0 for no intervals, not {count}"
+        )
     return count
 
 

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from captionbias.captions.check import CaptionBiasWarning, Captions, check_captions
+from captionbias.errors import InputError, within
 
 PEOPLE = ("references", "attributes", "tasks")
 
@@ -27,7 +28,7 @@ def check_captioners(
     An error of one captioner's captions names it.
     """
     if not predictions:
-        raise ValueError("predictions is empty: give at least one captioner's captions")
+        raise InputError("empty", "predictions").says("is empty:", "give at least one captioner's captions")
     people = {"references": references, "attributes": attributes, "tasks": tasks, "image_ids": image_ids}
     checked: dict[str, Captions] = {}
     first: Captions | None = None
@@ -45,13 +46,13 @@ def check_captioners(
 def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
     """The images that all captioners have captions of; what their files say of these must be the same."""
     if not read:
-        raise ValueError("read is empty: give at least one captioner's captions")
+        raise InputError("empty", "read").says("is empty:", "give at least one captioner's captions")
     first, *others = read
     rows = {name: {image: row for row, image in enumerate(captions.image_ids or ())} for name, captions in read.items()}
     shared = [image for image in rows[first] if all(image in rows[other] for other in others)]
     if not shared:
-        raise ValueError(
-            f"predictions: {', '.join(read)} have no image in common: a comparison needs captions of the same images"
+        raise InputError("few", "predictions").says(
+            f": {', '.join(read)} have no image in common: a comparison needs captions of the same images"
         )
     for name in read:
         if left_out := len(rows[name]) - len(shared):
@@ -65,8 +66,8 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
     for name in others:
         for argument in PEOPLE:
             if columns[name][argument] != columns[first][argument]:
-                raise ValueError(
-                    f"{argument} of {first} and {name} differ on the same images: give one file of them for all"
+                raise InputError("conflict", argument).says(
+                    f"of {first} and {name} differ on the same images:", "give one file of them for all"
                 )
     if all(list(of_name) == shared for of_name in rows.values()):
         return dict(read)
@@ -91,7 +92,7 @@ def errors_of(captioner: str) -> Iterator[None]:
     """Errors of a captioner's captions name it; others are of all captioners."""
     try:
         yield
-    except ValueError as error:
-        if str(error).startswith("predictions"):
-            raise ValueError(f"{captioner}: {error}") from error
+    except InputError as error:
+        if error.argument.name == "predictions":
+            raise within(captioner, error) from error
         raise

@@ -15,6 +15,7 @@ import numpy as np
 from captionbias.arrays import Integers
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.values import ROW, as_list, image_keys, image_order, is_column, is_missing
+from captionbias.errors import Argument, InputError, Message, naming
 from captionbias.text import Mentions, Tokens, find_mentions, load_lexicon, mask_mentions, tokenize
 from captionbias.text.languages import COVERED, check_language, load_language
 from captionbias.text.tokens import is_unsplit
@@ -111,9 +112,10 @@ class Captions:
     def references_to_join(self) -> int:
         """As many human captions as have, joined, the length of the captioner's captions on average; at least 1."""
         if self.mean_words is None:
-            raise ValueError(
-                "join_references: human captions are joined until they are as long as the captioner's, and one of "
-                "these is missing; give predictions and references, or leave it out"
+            raise InputError("conflict", "join_references").says(
+                ": human captions are joined until they are as long as the captioner's, and one of these is missing",
+                naming("give {predictions} and {references}"),
+                "leave it out",
             )
         model, human = self.mean_words
         return max(1, round(model / human))
@@ -134,11 +136,11 @@ class Captions:
         A full stop sets them apart. Captions to spare are left out, and so are images with fewer than `count`.
         """
         if count < 1:
-            raise ValueError(f"count must be 1 or more, not {count}")
+            raise InputError("range", "count").says(f"must be 1 or more, not {count}")
         rows = [row for row, texts in enumerate(self.references or ()) if len(texts) >= count]
         if not rows:
-            raise ValueError(
-                f"references: no image has the {count} human captions that are to be joined into one; give more of them"
+            raise InputError("few", "references").says(
+                f": no image has the {count} human captions that are to be joined into one", "give more of them"
             )
         columns = self.columns(rows)
         return checked_columns(
@@ -299,14 +301,18 @@ def check_captions(
         <Captions of 2 images: predictions, references, attributes>
         >>> captions.references[1]
         ('a woman walks a dog', 'a lady and her pet')
-        >>> check_captions(references=[["a man"], []], attributes=["male", "female"])
+        >>> check_captions(references=[["a man"], []], attributes=["male", "female"])  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        ValueError: references[1] is empty: every image needs at least one human caption; drop the image or add one
+        captionbias.errors.InputError: references[1] is empty: every image needs at least one human caption; drop ...
     """
     if predictions is None and references is None:
-        raise ValueError("predictions and references are both missing: give model captions, human captions or both")
+        raise InputError("missing", "predictions").says(
+            naming("and {references} are both missing:"), "give model captions, human captions or both"
+        )
     if attributes is None:
-        raise ValueError("attributes is missing: give one label for each image, such as 'female' or 'male'")
+        raise InputError("missing", "attributes").says(
+            "is missing:", "give one label for each image, such as 'female' or 'male'"
+        )
     if labels:
         attributes = rename_labels(as_list("attributes", attributes), labels)
     return checked_columns(
@@ -353,10 +359,12 @@ def _checked_language(captions: Captions, *sides: str) -> Captions:
         named[words.tokens.rows[mentions.starts]] = True
     for side, of_side in (("predictions", named[: words.model_rows]), ("references", named[words.model_rows :])):
         if side in sides and len(of_side) and of_side.mean() < COVERED:
-            raise ValueError(
-                f"{side}: {of_side.mean():.0%} of them name a gender or an object in language {language!r}, and at "
-                f"least {COVERED:.0%} must; give the language that they are in, or leave it out and give words of your "
-                f"own as attribute_lexicon and task_lexicon, and {language!r} as tokenizer"
+            raise InputError("unnamed", side).says(
+                f": {of_side.mean():.0%} of them name a gender or an object in language {language!r}, and at least "
+                f"{COVERED:.0%} must",
+                "give the language that they are in",
+                naming("leave it out and give words of your own as {attribute_lexicon} and {task_lexicon}, with ")
+                + naming("{tokenizer}", tokenizer=language),
             )
     return captions
 
@@ -366,13 +374,13 @@ def as_captions(captions: Captions | None, **columns: Any) -> Captions:
     if captions is None:
         return check_captions(**columns)
     if not isinstance(captions, Captions):
-        raise ValueError(
-            f"captions is of type {type(captions).__name__}: give Captions, from read_captions or check_captions, or "
-            "predictions=, references= and attributes="
+        raise InputError("kind", "captions").says(
+            f"is of type {type(captions).__name__}:",
+            "give Captions, from read_captions or check_captions, or predictions=, references= and attributes=",
         )
     for name, column in columns.items():
         if column is not None:
-            raise ValueError(f"{name}: captions were given already; give one or the other")
+            raise InputError("conflict", name).says(": captions were given already", "give one or the other")
     return captions
 
 
@@ -383,7 +391,7 @@ def check_sides(
     lists = as_lists({"predictions": predictions, "references": references})
     if len(lists) < 2:
         missing = "predictions" if predictions is None else "references"
-        raise ValueError(f"{missing} is missing: give model captions and human captions")
+        raise InputError("missing", missing).says("is missing:", "give model captions and human captions")
     sides = _checked_predictions(lists["predictions"], None), _checked_references(lists["references"], None)
     if not unsplit:
         _check_split("predictions", sides[0])
@@ -397,12 +405,12 @@ def as_lists(columns: Mapping[str, Collection[Any] | None]) -> dict[str, list[An
     first = next(iter(lists))
     for name, column in lists.items():
         if len(column) != len(lists[first]):
-            raise ValueError(
-                f"{first} has length {len(lists[first]):,} and {name} has length {len(column):,}: "
-                "entry i of each belongs to image i, so give as many of one as of the other"
+            raise InputError("length", first).says(
+                Message(f"has length {len(lists[first]):,} and ", Argument(name), f" has length {len(column):,}: ")
+                + "entry i of each belongs to image i, so give as many of one as of the other"
             )
     if not lists[first]:
-        raise ValueError(f"{first} has no rows: give at least one image of each group")
+        raise InputError("empty", first).says("has no rows:", "give at least one image of each group")
     return lists
 
 
@@ -410,7 +418,9 @@ def _checked_ids(column: list[Any]) -> tuple[str, ...]:
     rows: dict[str, int] = {}
     for row, image in enumerate(image_keys("image_ids", column)):
         if (first := rows.setdefault(image, row)) != row:
-            raise ValueError(f"image_ids[{row}] repeats {image}, the image of row {first}: give each image one row")
+            raise InputError("repeated", "image_ids", row).says(
+                f"repeats {image}, the image of row {first}:", "give each image one row"
+            )
     return tuple(rows)
 
 
@@ -426,7 +436,7 @@ def _checked_samples(column: list[Any], ids: Ids) -> dict[str, Any]:
     rows = checked_lists("predictions", column, ids, "caption")
     for row, place in zip(rows, _places("predictions", ids), strict=False):
         if not row:
-            raise ValueError(f"{place} is empty: drop the image or add a caption")
+            raise InputError("empty", place).says("is empty:", "drop the image or add a caption")
     samples = tuple(map(_plain, rows))
     several = any(len(row) > 1 for row in samples)
     return {"predictions": tuple(row[0] for row in samples), "samples": samples if several else None}
@@ -436,7 +446,9 @@ def _checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:
     for weight, place in zip(column, _places("weights", ids), strict=False):
         number = not isinstance(weight, (bool, np.bool_)) and isinstance(weight, (Real, np.number))
         if not (number and 0 < weight < np.inf):
-            raise ValueError(f"{place} is {weight!r}: a weight is a number above 0; give one, or leave the image out")
+            raise InputError("range", place).says(
+                f"is {weight!r}: a weight is a number above 0", "give one, or leave the image out"
+            )
     return tuple(map(float, column))
 
 
@@ -444,18 +456,20 @@ def _checked_references(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], .
     rows = checked_lists("references", column, ids, "caption")
     for row, place in zip(rows, _places("references", ids), strict=False):
         if not row:
-            raise ValueError(
-                f"{place} is empty: every image needs at least one human caption; drop the image or add one"
+            raise InputError("empty", place).says(
+                "is empty: every image needs at least one human caption", "drop the image or add one"
             )
     return tuple(map(_plain, rows))
 
 
 def _check_split(argument: str, side: Sequence[Any]) -> None:
     if is_unsplit(side if argument == "predictions" else list(chain.from_iterable(side))):
-        raise ValueError(
-            f"{argument} are not split into words, which their script sets no blanks between: give language='ja' or "
-            "language='zh'; split others by blanks, or give a function as tokenizer (with unsplit=True), "
-            "and words in that language as attribute_lexicon and task_lexicon"
+        raise InputError("kind", argument).says(
+            "are not split into words, which their script sets no blanks between:",
+            naming("give {language}", language="ja") + naming(" or {language}", language="zh"),
+            "split others by blanks",
+            naming("give a function as {tokenizer} (with {unsplit}), ", unsplit=True)
+            + naming("and words in that language as {attribute_lexicon} and {task_lexicon}"),
         )
 
 
@@ -463,9 +477,9 @@ def _checked_attributes(column: list[Any], ids: Ids) -> tuple[str, ...]:
     check_strings(column, _places("attributes", ids), "label", "drop the image or add a label")
     labels = tuple(map(str.strip, column))
     if len(set(labels)) == 1:
-        raise ValueError(
-            f"attributes has only one value '{labels[0]}' in all {len(labels):,} rows: "
-            "a bias between groups needs two or more; add images of another group"
+        raise InputError("few", "attributes").says(
+            f"has only one value '{labels[0]}' in all {len(labels):,} rows: a bias between groups needs two or more",
+            "add images of another group",
         )
     return labels
 
@@ -473,8 +487,8 @@ def _checked_attributes(column: list[Any], ids: Ids) -> tuple[str, ...]:
 def _checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
     rows = checked_lists("tasks", column, ids, "task")
     if not any(rows):
-        raise ValueError(
-            "tasks has no task in any image: name the objects or activities of the images, or leave tasks out"
+        raise InputError("empty", "tasks").says(
+            "has no task in any image:", "name the objects or activities of the images", naming("leave {tasks} out")
         )
     return tuple(tuple(dict.fromkeys(map(str.strip, row))) for row in rows)
 
@@ -485,19 +499,21 @@ def checked_lists(argument: str, column: list[Any], ids: Ids, noun: str) -> list
         for value, place in zip(column, _places(argument, ids), strict=False):
             if not is_column(value):
                 kind = "missing" if is_missing(value) else f"of type {type(value).__name__}"
-                raise ValueError(f"{place} is {kind}: every row is a list of {noun}s; give one, or drop the image")
+                raise InputError("kind", place).says(
+                    f"is {kind}: every row is a list of {noun}s", "give one, or drop the image"
+                )
         column = [as_list(argument, value) for value in column]
     places = (
-        f"{argument}[{row}][{number}]{_image(row, ids)}"
-        for row, texts in enumerate(column)
+        place._replace(entry=number)
+        for place, texts in zip(_places(argument, ids), column, strict=False)
         for number in range(len(texts))
     )
     check_strings(list(chain.from_iterable(column)), places, noun, "take it out of the list or fill it in")
     return column
 
 
-def check_strings(texts: Sequence[Any], places: Iterable[str], noun: str, way_out: str) -> None:
-    """Refuse the first that is no text, is empty or too long; `places` is what messages call them."""
+def check_strings(texts: Sequence[Any], places: Iterable[Argument], noun: str, way_out: str) -> None:
+    """Refuse the first that is no text, is empty or too long; `places`: where each is."""
     if (
         all(issubclass(kind, str) for kind in set(map(type, texts)))
         and all(map(str.strip, texts))
@@ -505,30 +521,21 @@ def check_strings(texts: Sequence[Any], places: Iterable[str], noun: str, way_ou
     ):
         return
     for text, place in zip(texts, places, strict=False):
-        if fault := _fault(text, noun, way_out):
-            raise ValueError(f"{place} {fault}")
-
-
-def _fault(text: object, noun: str, way_out: str) -> str | None:
-    if is_missing(text):
-        return f"is missing ({text}): {way_out}"
-    if not isinstance(text, str):
-        return f"is of type {type(text).__name__}: a {noun} is a string"
-    if not text.strip():
-        return f"is empty: {way_out}"
-    if len(text) > MAX_CHARACTERS:
-        return f"has {len(text):,} characters, and no {noun} has more than {MAX_CHARACTERS:,}: shorten it"
-    return None
+        if is_missing(text):
+            raise InputError("empty", place).says(f"is missing ({text}):", way_out)
+        if not isinstance(text, str):
+            raise InputError("kind", place).says(f"is of type {type(text).__name__}: a {noun} is a string")
+        if not text.strip():
+            raise InputError("empty", place).says("is empty:", way_out)
+        if len(text) > MAX_CHARACTERS:
+            fault = f"has {len(text):,} characters, and no {noun} has more than {MAX_CHARACTERS:,}:"
+            raise InputError("range", place).says(fault, "shorten it")
 
 
 def _plain(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(map(str.__str__, texts))  # numpy's str_ and enumerations become str; a str stays the same object
 
 
-def _places(argument: str, ids: Ids) -> Iterator[str]:
-    """What messages call the rows."""
-    return (f"{argument}[{row}]{_image(row, ids)}" for row in count())
-
-
-def _image(row: int, ids: Ids) -> str:
-    return "" if ids is None else f" (image {ids[row]})"
+def _places(argument: str, ids: Ids) -> Iterator[Argument]:
+    """The rows, as messages name them."""
+    return (Argument(argument, row=row, image=None if ids is None else ids[row]) for row in count())

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from captionbias.captions.check import as_lists, check_strings
 from captionbias.captions.tables import Column, Table
+from captionbias.errors import Argument, InputError, naming
 from captionbias.text.lexicon import SEPARATOR
 
 
@@ -29,13 +30,13 @@ def cross(attributes: Mapping[str, Sequence[str]]) -> list[str]:
     ['female, dark', 'male, light']
     """
     if len(attributes) < 2:
-        raise ValueError(f"attributes has {len(attributes)} attributes: a crossing needs two or more")
+        raise InputError("few", "attributes").says(f"has {len(attributes)} attributes: a crossing needs two or more")
     columns = as_lists({f"attributes[{name!r}]": labels for name, labels in attributes.items()})
     for name, labels in columns.items():
-        places = [f"{name}[{row}]" for row in range(len(labels))]
+        places = [Argument(name, row=row) for row in range(len(labels))]
         check_strings(labels, places, "label", "drop the image or add a label")
         for label, place in zip(labels, places, strict=True):
-            _check_label(label, place)
+            _check_label(label, str(place))
     return [SEPARATOR.join(map(str.strip, of_image)) for of_image in zip(*columns.values(), strict=True)]
 
 
@@ -48,9 +49,9 @@ def uncross(labels: Sequence[str], attributes: int) -> list[tuple[str, ...]]:
     apart = [tuple(label.split(SEPARATOR)) for label in labels]
     for row, of_image in enumerate(apart):
         if len(of_image) != attributes:
-            raise ValueError(
-                f"attributes[{row}] is {labels[row]!r}, which is no label of {attributes} crossed attributes: cross "
-                "them with captionbias.captions.cross, or name their columns to read_captions"
+            raise InputError("kind", "attributes", row).says(
+                f"is {labels[row]!r}, which is no label of {attributes} crossed attributes:",
+                "cross them with captionbias.captions.cross, or name their columns to read_captions",
             )
     return list(zip(*apart, strict=True))
 
@@ -83,11 +84,11 @@ def attribute_columns(attribute: Any, column: Any) -> list[tuple[str, str | None
         return [(attribute, name) for name in column] if several and column else [(attribute, column)]
     names, columns = list(attribute), list(column or ()) if several else [column][: column is not None]
     if not names:
-        raise ValueError("attribute is empty: name one attribute or more")
+        raise InputError("empty", "attribute").says("is empty:", "name one attribute or more")
     if columns and len(columns) != len(names):
-        raise ValueError(
-            f"attribute_column names {len(columns)} columns for {len(names)} attributes ({', '.join(names)}): name one "
-            "for each, in the same order"
+        raise InputError("length", "attribute_column").says(
+            f"names {len(columns)} columns for {len(names)} attributes ({', '.join(names)}):",
+            "name one for each, in the same order",
         )
     return list(zip(names, columns or [None] * len(names), strict=True))
 
@@ -98,11 +99,13 @@ def one_column(columns: Sequence[Column]) -> Column | Crossed:
         return columns[0]
     for number, column in enumerate(columns):
         if column in columns[:number]:
-            raise ValueError(f"attribute_column: two attributes are both {column}: name the column of each")
+            raise InputError("repeated", "attribute_column").says(
+                f": two attributes are both {column}:", "name the column of each"
+            )
         if column.table != columns[0].table:
-            raise ValueError(
-                f"attribute_column: {columns[0]} and {column} are in two tables: put the attributes that are crossed "
-                "into one, and give it as attributes"
+            raise InputError("conflict", "attribute_column").says(
+                f": {columns[0]} and {column} are in two tables:",
+                naming("put the attributes that are crossed into one, and give it as {attributes}"),
             )
     return Crossed(columns[0].table, tuple(columns))
 
@@ -135,4 +138,6 @@ def kept_labels(labels: set[str], keep: Sequence[str], crossed: int) -> tuple[se
 
 def _check_label(label: str, place: str) -> None:
     if SEPARATOR in label:
-        raise ValueError(f"{place} is {label!r}: {SEPARATOR!r} joins the labels of a crossing, so rename that label")
+        raise InputError("kind", "attributes").says(
+            f"is {label!r}: {SEPARATOR!r} joins the labels of a crossing, so rename that label", of=place
+        )

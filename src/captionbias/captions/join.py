@@ -14,6 +14,7 @@ from captionbias.captions.crossing import Crossed, crossed_by_image, kept_labels
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.tables import Column, Table, nested
 from captionbias.captions.values import ROW, entries, holds_list, image_keys, image_order, is_missing
+from captionbias.errors import InputError, naming
 
 ALIKE = "192, 000000000192 and COCO_val2014_000000000192.jpg are one image, 192.jpg and img_192 are others"
 MAX_LISTED = 20  # labels in a message: a column of numbers has as many labels as images
@@ -63,7 +64,9 @@ def joined(
     """
     predictions, references, attributes = columns.get("predictions"), columns.get("references"), columns["attributes"]
     if predictions == references and predictions is not None:
-        raise ValueError(f"predictions and references are both {predictions}: name two columns or give two files")
+        raise InputError("repeated", "predictions").says(
+            naming("and {references}") + f" are both {predictions}:", "name two columns or give two files"
+        )
     values = {argument: read(argument, column, id_columns[column.table]) for argument, column in columns.items()}
     if labels:
         names = rename_labels(values["attributes"].values(), labels, str(attributes))
@@ -77,7 +80,9 @@ def joined(
     if references:
         human = {image: texts for image, texts in values["references"].items() if texts.count(None) < len(texts)}
         if not human:
-            raise ValueError(f"references: {references} has no caption in any row; fill it in or name another column")
+            raise InputError("empty", "references").says(
+                f": {references} has no caption in any row", "fill it in or name another column"
+            )
         values["references"] = human
 
     images = list(every_image)
@@ -116,20 +121,25 @@ def _labelled(
     unlabelled = [image for image in images if labels[image] is None]
     if keep is None:
         if unlabelled:
-            raise ValueError(
-                f"attributes: {len(unlabelled):,} of {len(images):,} images have no label in {column} "
-                f"(first: {_few(unlabelled)}); label them, or name the labels to use with keep (--keep)"
+            raise InputError("few", "attributes").says(
+                f": {len(unlabelled):,} of {len(images):,} images have no label in {column} (first: "
+                f"{_few(unlabelled)})",
+                naming("label them, or name the labels to use with {keep}"),
             )
         return images
     if isinstance(keep, str) or not keep:
-        raise ValueError(f"keep is {keep!r}: give a list of labels, such as ['female', 'male']")
+        raise InputError("kind", "keep").says(f"is {keep!r}:", "give a list of labels, such as ['female', 'male']")
     known = {labels[image] for image in images} - {None}
     chosen, unknown = kept_labels(known, keep, len(column.columns) if isinstance(column, Crossed) else 1)
     if unknown:
         exist = ", ".join(sorted(map(repr, known))[:MAX_LISTED]) or "no labels"
-        raise ValueError(f"keep names {unknown[0]!r}, which is not a label in {column}: it has {exist}")
+        raise InputError("unknown", "keep").says(
+            f"names {unknown[0]!r}, which is not a label in {column}: it has {exist}"
+        )
     if not chosen:
-        raise ValueError(f"keep ({', '.join(keep)}) leaves no image: none has such labels in {column} together")
+        raise InputError("kind", "keep").says(
+            f"({', '.join(keep)}) leaves no image: none has such labels in {column} together"
+        )
     _note_left_out(unlabelled, len(images), f"have no label in {column}", notes)
     others = [image for image in images if labels[image] not in {None, *chosen}]
     _note_left_out(others, len(images), "have another label than those to keep", notes)
@@ -163,8 +173,8 @@ def _predictions(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
     captions: ByImage = {}
     for image, caption in rows:
         if image in captions:
-            raise ValueError(
-                f"predictions: image {image} has more than one row in {column.table.name}: keep one caption an image"
+            raise InputError("repeated", "predictions").says(
+                f": image {image} has more than one row in {column.table.name}:", "keep one caption an image"
             )
         captions[image] = caption
     return captions
@@ -191,7 +201,7 @@ def _labels(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
         if known is None:
             labels[image] = label
         elif label is not None and label != known:
-            raise ValueError(
-                f"attributes: image {image} is both {known!r} and {label!r} in {column}: give it one label"
+            raise InputError("repeated", "attributes").says(
+                f": image {image} is both {known!r} and {label!r} in {column}:", "give it one label"
             )
     return labels

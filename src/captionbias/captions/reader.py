@@ -17,6 +17,7 @@ from captionbias.captions.crossing import attribute_columns
 from captionbias.captions.join import Reading, by_image, joined
 from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Table, as_table, with_together
+from captionbias.errors import InputError, naming
 from captionbias.progress import told_if_long
 
 
@@ -94,9 +95,13 @@ def read_captions(
         (('7', '9'), ('male', 'female'))
     """
     if table is not None and (predictions is not None or references is not None):
-        raise ValueError("table may hold everything: give either it or predictions and references")
+        raise InputError("conflict", "table").says(
+            "may hold everything:", naming("give either it or {predictions} and {references}")
+        )
     if table is None and predictions is None and references is None:
-        raise ValueError("predictions and references are both missing: give model captions, human captions or both")
+        raise InputError("missing", "predictions").says(
+            naming("and {references} are both missing:"), "give model captions, human captions or both"
+        )
     name = "predictions" if table is None else "table"
     captioners = _read(
         {name: predictions if table is None else table},

@@ -14,6 +14,7 @@ from zipfile import BadZipFile
 
 from captionbias.captions.sources import TABLES, WORKBOOK, Remote, is_url, load_rows, names_dataset
 from captionbias.captions.values import as_list, entries, is_column, is_missing
+from captionbias.errors import Argument, InputError, Message, within
 from captionbias.io.formats import json_object
 
 File: TypeAlias = Path | Remote
@@ -79,20 +80,21 @@ class Column(NamedTuple):
 
 
 def no_column(
-    column: str, tables: Iterable[Table], purpose: str = "", way_out: str = "name one of these"
-) -> ValueError:
-    """The error that none of the tables has the column."""
+    column: str, tables: Iterable[Table], *ways_out: str, purpose: str = "", argument: str = "table"
+) -> InputError:
+    """The error that none of the tables has the column of this argument."""
     tables_there = (
         f"{table.name} has no column '{column}'{purpose}: it has {', '.join(map(repr, table.columns)) or 'no columns'}"
         for table in tables
     )
-    return ValueError("; ".join([*tables_there, way_out]))
+    return InputError("unknown", argument).says("", *ways_out or ["name one of these"], of="; ".join(tables_there))
 
 
-def nested(column: Column, argument: str) -> ValueError:
+def nested(column: Column, argument: str) -> InputError:
     """The error that a column holds objects."""
     inner = next((key for value in column.values() if isinstance(value, dict) for key in value), "text")
-    return ValueError(f"{column} is nested: name what is in it, as in {argument}='{column.name}.{inner}'")
+    as_in = Message("name what is in it, as in ", Argument(argument, f"{column.name}.{inner}"))
+    return InputError("kind", argument).says("is nested:", as_in, of=str(column))
 
 
 def numbered(columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -187,8 +189,7 @@ def _explained(path: File) -> Iterator[None]:
         reason = " ".join(str(error).split())
         raise ValueError(f"{path} cannot be read ({reason}): check that it is a whole {path.suffix} file") from error
     except ValueError as error:
-        message = str(error) if str(path) in str(error) else f"{path}: {error}"
-        raise ValueError(message) from error
+        raise (error if str(path) in str(error) else within(str(path), error)) from error
 
 
 def _csv(path: File) -> Table:

@@ -26,6 +26,7 @@ from captionbias.cli.options import (
     split_options,
 )
 from captionbias.cli.terminal import complaints, named, results_to, say, show
+from captionbias.errors import Message, message_of, within
 from captionbias.metrics import catalogue, find_metric
 from captionbias.warnings import CaptionBiasWarning
 
@@ -59,7 +60,7 @@ def _measure(metric: str | None, margins: list[str] | None, output: Path | None,
     if "masked" in values and values["images"] and bool(values["masks"]) == values["masked"]:
         raise ValueError("--images: give either --annotations, to mask the persons, or --masked if they are")
     if not metric and values["preset"] not in ("fast", "papers"):
-        raise ValueError(f"preset {values['preset']!r} is unknown; choose fast or papers")
+        raise ValueError(f"--preset {values['preset']!r} is unknown; choose fast or papers")
     with results_to(output, json) as write:
         files, chosen = split_options(values)
         margin_of = dict(scores_of("--margin", margins))
@@ -84,7 +85,7 @@ def _of_each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) ->
         try:
             results[name] = measure(captions)
         except ValueError as error:
-            raise ValueError(f"{name}: {error}") from error
+            raise within(name, error) from error
     return {"image_set": first.image_set, "results": results}
 
 
@@ -147,16 +148,16 @@ def _show_all(captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
         try:
             measurements[metric] = measured_by(metric, captions, options)
         except ValueError as error:
-            refused[metric] = str(error)
+            refused[metric] = error
             if metric == "dbac":
                 with suppress(ValueError):
                     measurements[metric] = measured_by(metric, captions, {**options, "directions": ["a_to_t"]})
-                    refused["dbac T to A"] = refused.pop(metric).replace(", or directions=['a_to_t']", "")
+                    refused["dbac T to A"] = refused.pop(metric)
     if not measurements:
-        raise ValueError(refused["lic"])  # which needs least
+        raise refused["lic"]  # which needs least
     show([score_table(measurements.values())])
     for metric, reason in refused.items():
-        warnings.warn(f"no {metric}: {reason}", CaptionBiasWarning, stacklevel=2)
+        warnings.warn(Message(f"no {metric}: ", message_of(reason)), CaptionBiasWarning, stacklevel=2)
     for measured in measurements.values():
         say(f"signature {measured.signature}")
     return {"metrics": {metric: _content(measured) for metric, measured in measurements.items()}}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import shlex
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -16,10 +15,12 @@ import typer
 from captionbias.attackers.pretrained.models import KNOWN
 from captionbias.attackers.registry import BERTS, ENCODERS
 from captionbias.cli.terminal import check_outputs, plain_errors
+from captionbias.errors import UNSAID, Argument
 from captionbias.io.files import check_ending
 from captionbias.text.languages import languages
 
 INPUT, COLUMNS, ATTACK, JUDGE, RESULT = "Input files", "Columns", "Attackers", "Judges", "Result"
+CONTENTS = ("predictions", "references", "attributes", "tasks")  # arguments that hold a column of the files
 OF_PRESET = "the preset's"
 OF_LABELS = ("linear", "dense")
 ENCODER = (
@@ -294,7 +295,7 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
 
     def called(context: typer.Context, **values: Any) -> None:
         flags = flags_of(context)
-        with plain_errors(partial(as_options, flags=flags)):
+        with plain_errors(partial(in_options, flags)):
             outputs = {name: values[name] for name in written if isinstance(values[name], Path)}
             check_outputs(
                 {flags[name][0].removeprefix("--"): path for name, path in outputs.items()},
@@ -323,27 +324,19 @@ def flags_of(context: typer.Context) -> dict[str, tuple[str, str]]:
     return {str(option.name): (option.opts[0], (option.secondary_opts or [""])[0]) for option in options}
 
 
-def as_options(text: str, flags: Mapping[str, tuple[str, str]]) -> str:
-    """A message of the library, with options where it names arguments."""
-    for name, (on, off) in flags.items():
-        alone = rf"(?<![\w'\"/.=-]){name}"
-        for value, written in (("True", on), ("False", off or on)):
-            text = re.sub(rf"{alone}={value}\b", written, text)
-        text = re.sub(rf"{alone}(, or {on}\b| \({on}\))", on, text)
-        text = re.sub(rf"{alone}='([\w.-]+)'", rf"{on} \1", text)
-        text = re.sub(rf"{alone}=(?=[\w'\"])", f"{on} ", text)
-        text = re.sub(rf"{alone}=[\[{{]('[^\]}}]*')[\]}}]", partial(_repeated, on), text)
-        if "_" in name:
-            text = re.sub(rf"{alone}(?![\w'\"/.=(\[-])", on, text)
-        text = re.sub(rf"(^|: ){name}(?= (is|must|names)\b|(?= '))", rf"\g<1>{on}", text)
-        if name not in (*PREDICTIONS, *FILES):  # what is wrong with these is in files
-            text = re.sub(rf"(^|: ){name}(?=: )", rf"\g<1>{on}", text)
-    return text
-
-
-def _repeated(flag: str, values: re.Match[str]) -> str:
-    pairs = re.findall("'([^']*)'(?:: '([^']*)')?", values[1])
-    return " ".join(f"{flag} {shlex.quote('='.join(filter(None, pair)))}" for pair in pairs)
+def in_options(flags: Mapping[str, tuple[str, str]], argument: Argument) -> str | None:
+    """An argument as the option of a command; None where the command has none of it."""
+    name, value = argument.name, argument.value
+    if argument.row is not None or (name in CONTENTS and not argument.missing):
+        return str(argument)  # what is in a column of the files, whichever option named them
+    if name not in flags:
+        return None
+    on, off = flags[name]
+    if value in (UNSAID, True, False):
+        return off or on if value is False else on
+    several = [f"{label}={new}" for label, new in value.items()] if isinstance(value, Mapping) else value
+    each = several if isinstance(several, list) else [several]
+    return " ".join(f"{on} {shlex.quote(str(given))}" for given in each)
 
 
 def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

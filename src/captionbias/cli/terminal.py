@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 
 from captionbias._version import __version__
+from captionbias.errors import Words, said
 from captionbias.progress import Watch, duration, steps_shown
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def needs(extra: str) -> Iterator[None]:
 
 
 @contextmanager
-def plain_errors(spelled: Callable[[str], str] = str) -> Iterator[None]:
+def plain_errors(words: Words = str) -> Iterator[None]:
     """Errors of the input as one line and exit status 2; warnings as notes, each once and at once; Ctrl-C as a line."""
     from captionbias.attackers.ranks import RankError
     from captionbias.attackers.workers import WorkerKilledError
@@ -189,7 +190,7 @@ def plain_errors(spelled: Callable[[str], str] = str) -> Iterator[None]:
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         if str(message) not in noted and not console.quiet:
             noted.add(str(message))
-            note(f"note: {spelled(str(message))}")
+            note(f"note: {said(message, words)}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", CaptionBiasWarning)
@@ -197,7 +198,7 @@ def plain_errors(spelled: Callable[[str], str] = str) -> Iterator[None]:
         try:
             yield
         except (ValueError, OSError, RankError, WorkerKilledError) as error:
-            text = f"error: {spelled(str(error))}"
+            text = f"error: {said(error, words)}"
             complaints.print(text, style="red", highlight=False, markup=False, soft_wrap=True)
             raise typer.Exit(2) from error
         except KeyboardInterrupt as interrupt:

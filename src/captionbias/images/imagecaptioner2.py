@@ -19,6 +19,7 @@ from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.pairing import drawn_captions
 from captionbias.bench.protocol import lexicon_name, preset_settings, whole_number
 from captionbias.captions import Captions
+from captionbias.errors import InputError
 from captionbias.images.beside_captions import images_of
 from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
 from captionbias.metrics import add
@@ -190,7 +191,7 @@ def imagecaptioner2(
 
     scored = {side: _scores(plan.trials[side], answered, len(captions)) for side in plan.trials}
     if settings["trials"] < 2:
-        note(notes, "trials: another judge would answer otherwise; a single one has no interval and no verdict")
+        note(notes, "another judge would answer otherwise; a single one has no interval and no verdict", about="trials")
     of_sides = {f"imagecaptioner2{form}": (form, scored) for form in (*FORMS, "_raw")}
     samples = compared_sides(of_sides, bootstrap if settings["trials"] > 1 else 0, seed, copies)
     return Scores(
@@ -229,9 +230,9 @@ def _judged_images(images: Any, masks: Any, form: str, fill: str, captions: Capt
     from captionbias.images.reading import selected
 
     if images is None:
-        raise ValueError(
-            "images is missing: ImageCaptioner2 looks at the images, too; give one for each caption, as a folder, a "
-            "dataset's column or a sequence of paths, PIL images or pixels"
+        raise InputError("missing", "images").says(
+            "is missing: ImageCaptioner2 looks at the images, too",
+            "give one for each caption, as a folder, a dataset's column or a sequence of paths, PIL images or pixels",
         )
     every, places = images_of(captions, images)
     pictures = every.select(places)
@@ -240,7 +241,9 @@ def _judged_images(images: Any, masks: Any, form: str, fill: str, captions: Capt
     if isinstance(masks, (str, Path)):
         return masked(pictures, read_regions(masks, pictures, form=form), fill), f"{form},{fill}"
     if len(masks) != len(every):
-        raise ValueError(f"masks has {len(masks):,} regions, images has {len(every):,} images: give one for each")
+        raise InputError("length", "masks").says(
+            f"has {len(masks):,} regions, images has {len(every):,} images:", "give one for each"
+        )
     return masked(pictures, selected(masks, places), fill), f"regions,{fill}"
 
 

@@ -22,6 +22,7 @@ from captionbias.attackers.pretrained.models import Model, find_model, first_lin
 from captionbias.attackers.ranks import device
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.registry import Attacker, computes_bf16
+from captionbias.errors import InputError
 from captionbias.images import need_images
 from captionbias.images.captioners import read_processor
 from captionbias.images.judging import Judged, judged, train
@@ -61,7 +62,9 @@ def prompt_for(attribute: str, prompt: str | None = None) -> str:
     """The user's prompt, or the attribute's."""
     prompt = (PROMPTS.get(attribute, "") if prompt is None else prompt).strip()
     if not prompt:
-        raise ValueError(f"prompt is missing: {attribute!r} has none; give one, such as {PROMPTS['gender']!r}")
+        raise InputError("missing", "prompt").says(
+            f"is missing: {attribute!r} has none", f"give one, such as {PROMPTS['gender']!r}"
+        )
     return prompt
 
 
@@ -69,10 +72,14 @@ def answers_for(values: Sequence[str], answers: Mapping[str, str] | None = None)
     """The answer for each value of the attribute: the value itself unless the user's mapping has another."""
     chosen = answers or {}
     if unknown := [value for value in chosen if value not in values]:
-        raise ValueError(f"answers: {unknown[0]!r} is no value of the attribute; its values are {', '.join(values)}")
+        raise InputError("unknown", "answers").says(
+            f": {unknown[0]!r} is no value of the attribute; its values are {', '.join(values)}"
+        )
     all_answers = tuple(chosen.get(value, value) for value in values)
     if not all(answer.strip() for answer in all_answers) or len(set(all_answers)) < len(all_answers):
-        raise ValueError(f"answers are {', '.join(map(repr, all_answers))}: give each value words of its own")
+        raise InputError("repeated", "answers").says(
+            f"are {', '.join(map(repr, all_answers))}:", "give each value words of its own"
+        )
     return all_answers
 
 
@@ -87,7 +94,9 @@ def find_judge(judge: str, question: Question, *, as_is: bool = False, epochs: i
     place = device()
     if judge == SAT:
         if as_is:
-            raise ValueError("as_is: the judge 'sat' knows nothing before it is trained; give an image-to-text model")
+            raise InputError("conflict", "as_is").says(
+                ": the judge 'sat' knows nothing before it is trained", "give an image-to-text model"
+            )
         return _from_scratch(question, replace(FROM_SCRATCH, epochs=epochs or FROM_SCRATCH.epochs), place)
     schedule = None if as_is else replace(FINE_TUNED, epochs=epochs or FINE_TUNED.epochs)
     return _of_transformers(find_model(judge, "judge"), question, schedule, place)
@@ -258,9 +267,9 @@ class ModelJudge:
                 return [compute(rows[start : start + most]) for start in range(0, len(rows), most)]
             except Exception as error:  # families raise almost anything at what they cannot do
                 if most == 1 or not should_reduce_batch_size(error):
-                    raise ValueError(
-                        f"judge {self.model.name!r} cannot go on after an image and a text ({first_line(error)}): give "
-                        "another model, or sat; docs/models.md lists families that can"
+                    raise InputError("unreadable", "judge").says(
+                        f"{self.model.name!r} cannot go on after an image and a text ({first_line(error)}):",
+                        "give another model, or sat; docs/models.md lists families that can",
                     ) from error
             most //= 2
             clear_device_cache(garbage_collection=True)  # only now: the error held on to what did not fit
@@ -305,9 +314,9 @@ class Scorer:
         self.cut = "logits_to_keep" in inspect.signature(self.network.forward).parameters
         self.tokens = [self._tokens(model, question.prompt, answer) for answer in question.answers]
         if len({*self.tokens}) < len(self.tokens):
-            raise ValueError(
-                f"answers: some of {', '.join(map(repr, question.answers))} are the same to judge {model.name!r}; give "
-                "answers that its tokenizer knows"
+            raise InputError("repeated", "answers").says(
+                f": some of {', '.join(map(repr, question.answers))} are the same to judge {model.name!r}",
+                "give answers that its tokenizer knows",
             )
 
     def _tokens(self, model: Model, prompt: str, answer: str) -> tuple[int, ...]:
@@ -316,7 +325,9 @@ class Scorer:
             self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in (prompt, f"{prompt} {answer}")
         )
         if after[: len(before)] != before or len(after) == len(before):
-            raise ValueError(f"answers: {answer!r} after {prompt!r} is not a text of its own to judge {model.name!r}")
+            raise InputError("kind", "answers").says(
+                f": {answer!r} after {prompt!r} is not a text of its own to judge {model.name!r}"
+            )
         return tuple(after[len(before) :])
 
     def answers(self, texts: list[str], rows: Integers) -> Floats:

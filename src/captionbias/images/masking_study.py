@@ -13,6 +13,7 @@ import numpy as np
 from captionbias.analysis.compare import Comparison, measure_together
 from captionbias.captions import CaptionBiasWarning, on_the_same_images, read_captioners
 from captionbias.datasets.coco_files import PERSON, read_categories
+from captionbias.errors import Message, message_of
 from captionbias.images.captioning import caption
 from captionbias.images.masks import check_fill, masked, read_regions
 from captionbias.images.reading import read_images
@@ -133,5 +134,5 @@ def _comparisons(
         except ValueError as error:
             if metric != "sway" or len(metrics) == 1:
                 raise
-            warnings.warn(f"sway is left out: {error}", CaptionBiasWarning, stacklevel=3)
+            warnings.warn(Message("sway is left out: ", message_of(error)), CaptionBiasWarning, stacklevel=3)
     return comparisons

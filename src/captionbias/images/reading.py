@@ -369,7 +369,7 @@ def _paths(dataset: Any, column: str) -> Iterable[Any]:
 def _column(table: Table, chosen: str | None, usual: Iterable[str]) -> str:
     column = next((column for column in usual if column in table.columns), None) if chosen is None else chosen
     if column not in table.columns:
-        raise no_column(chosen or IMAGE_COLUMNS[0], [table], way_out="name its column of images")
+        raise no_column(chosen or IMAGE_COLUMNS[0], [table], "name its column of images")
     return column
 
 

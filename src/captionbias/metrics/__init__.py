@@ -7,6 +7,7 @@ from typing import Any
 
 from captionbias.bench import catalogue
 from captionbias.bench.measurement import Measurement, Metric, Result
+from captionbias.errors import unknown
 from captionbias.metrics.ba_mals import ba_mals
 from captionbias.metrics.dbac import dbac
 from captionbias.metrics.directional_ba import directional_ba
@@ -41,7 +42,7 @@ def find_metric(name: str) -> Metric[Any]:
     """
     found = _METRICS.get(name.replace("-", "_"))
     if found is None:
-        raise ValueError(f"metric {name!r} is unknown; choose one of {', '.join(_METRICS)}")
+        raise unknown("metric", name, _METRICS)
     return found
 
 

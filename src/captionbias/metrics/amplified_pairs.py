@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
-from captionbias.bench.inputs import NO_TASKS
+from captionbias.bench.inputs import no_tasks
 from captionbias.bench.label_inputs import ImageLabels, Named
 from captionbias.scores.cooccurrence import association, change
 from captionbias.warnings import note
@@ -90,7 +90,7 @@ class Pairs:
             np.flatnonzero(flags | (not labels.from_captions)) for flags in (shown.attributes.any(axis=0), shows_task)
         )
         if not len(tasks_kept):
-            raise ValueError(NO_TASKS)
+            raise no_tasks()
         return cls(
             tuple(labels.attributes[number] for number in values_kept),
             tuple(tasks[number] for number in tasks_kept),
@@ -141,7 +141,7 @@ class Pairs:
         """Predictions that name nothing, in another language than the lexicons', say."""
         for name, what in (("a_to_t", "task"), ("t_to_a", "attribute value")):
             if name in self.counts and not self.counts[name][1].of()[:-1, :-1].any():
-                note(notes, f"predictions: no {what} is predicted for any image, so every pair reads as lost")
+                note(notes, f"no {what} is predicted for any image, so every pair reads as lost", about="predictions")
 
     def _kept(self, table: Floats) -> Floats:
         return np.asarray(table[np.ix_(*(np.append(numbers, -1) for numbers in self.kept))])

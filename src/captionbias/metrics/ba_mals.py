@@ -14,6 +14,7 @@ from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.person import against_a_person
 from captionbias.bench.protocol import whole_number
 from captionbias.captions import Captions
+from captionbias.errors import InputError, naming
 from captionbias.metrics.amplified_pairs import Expand, PairCounts, count_pairs, pair_rows
 from captionbias.scores.cooccurrence import mals, shares
 from captionbias.statistics.samples import bootstrap_samples
@@ -94,10 +95,14 @@ def ba_mals(
     if captions is not None:
         captions = captions.without_tasks()
         if captions.references is None:
-            raise ValueError("references is missing: BA compares what model captions name with what people's name")
+            raise InputError("missing", "references").says(
+                "is missing: BA compares what model captions name with what people's name"
+            )
     if words:
         if captions is None:
-            raise ValueError("references is missing: words=True takes the frequent words of human captions; give them")
+            raise InputError("missing", "references").says(
+                naming("is missing: {words} takes the frequent words of human captions", words=True), "give them"
+            )
         most_frequent = whole_number("most_frequent", most_frequent, least=1)
         at_least = whole_number("at_least", at_least, least=0)
         attribute_lexicon = load_lexicon(inputs["attribute_lexicon"])
@@ -117,9 +122,9 @@ def ba_mals(
     parts = mals(known(), predicted.of())
     counted = int(_defined_tasks(parts).sum())
     if not counted:
-        raise ValueError(
-            "tasks: none occurs with an attribute value in the data and in the predictions, nothing to compare; give "
-            "more images, or the captions' words as lexicons"
+        raise InputError("unnamed", "tasks").says(
+            ": none occurs with an attribute value in the data and in the predictions, nothing to compare",
+            "give more images, or the captions' words as lexicons",
         )
     return Scores(
         bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
@@ -141,7 +146,9 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
     English function words, those that are in `at_least` captions with each of the lexicon's labels. Source: Hirota et
     al. 2022, supplement: 1,000 and 100."""
     if captions.language:
-        raise ValueError("words: which words are no function words is known of English only; give task_lexicon instead")
+        raise InputError("conflict", "words").says(
+            ": which words are no function words is known of English only", naming("give {task_lexicon} instead")
+        )
     tokens = captions.words(tokenizer).human
     frequency = np.bincount(tokens.ids, minlength=len(tokens.words))
     named = named_in(tokens, check_whole(lexicon), tokenizer)
@@ -161,9 +168,9 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
         if (together[:, number] >= at_least).all() and tokens.words[number] not in FUNCTION_WORDS | excluded
     )
     if not chosen:
-        raise ValueError(
-            f"references: no word occurs in {at_least} captions with each of {', '.join(lexicon.labels)}; "
-            "give more captions, or a smaller at_least"
+        raise InputError("few", "references").says(
+            f": no word occurs in {at_least} captions with each of {', '.join(lexicon.labels)}",
+            naming("give more captions, or a smaller {at_least}"),
         )
     return Lexicon("frequent", "<word>", {word: (word,) for word in chosen})
 

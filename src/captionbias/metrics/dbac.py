@@ -21,6 +21,7 @@ from captionbias.bench.pairing import PAIRINGS, pairings
 from captionbias.bench.person import spread_of_people
 from captionbias.bench.protocol import alignment_name, lexicon_name, preset_settings
 from captionbias.captions import Captions
+from captionbias.errors import Argument, InputError, Message, message_of, unknown
 from captionbias.metrics.dbac_direction import INVERSE, Direction, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.dbac_sources import Sources
 from captionbias.progress import Progress
@@ -340,7 +341,10 @@ def _spread(
     try:
         return spread_of_people(dbac, captions, keys, seed, directions=tuple(directions), **quick, **options)
     except ValueError as error:
-        note(notes, f"how much people differ could not be measured, so verdicts take it as 0.01: {error}")
+        note(
+            notes,
+            Message("how much people differ could not be measured, so verdicts take it as 0.01: ", message_of(error)),
+        )
         return {}
 
 
@@ -417,10 +421,12 @@ def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str)
 def _check_choices(directions: Sequence[str], settings: Mapping[str, Any]) -> None:
     listed = isinstance(directions, Sequence) and not isinstance(directions, str)
     if not listed or not directions or set(directions) - set(DIRECTIONS):
-        raise ValueError(f"directions must list one or both of {', '.join(DIRECTIONS)}, not {directions!r}")
+        raise InputError("unknown", "directions").says(
+            f"must list one or both of {', '.join(DIRECTIONS)}, not {directions!r}"
+        )
     for name, choices in (("quality", QUALITIES), ("pairing", PAIRINGS)):
         if settings[name] not in choices:
-            raise ValueError(f"{name} {settings[name]!r} is unknown; choose one of {', '.join(choices)}")
+            raise unknown(name, settings[name], choices)
 
 
 def _note_weak_samples(direction: str, facts: Mapping[str, float], notes: list[str]) -> None:
@@ -431,12 +437,14 @@ def _note_weak_samples(direction: str, facts: Mapping[str, float], notes: list[s
             if (sample := facts.get(f"{key}_{side}_{direction}", captions)) < SMALL_SHARE * captions:
                 note(
                     notes,
-                    f"{direction}: weighted, the {captions:,.0f} {name} test captions count as {sample:,.0f} ({kind}); "
-                    "a few rare ones decide the score",
+                    Message(f"it rests on about {sample:,.0f} of {captions:,.0f} ", Argument(f"{name} test captions"))
+                    + f" ({kind} weights): a few rare ones decide it",
+                    about=direction,
                 )
         if (coverage := facts.get(f"coverage_{side}_{direction}", 1.0)) < SMALL_COVERAGE:
             note(
                 notes,
-                f"{direction}: {coverage:.0%} of the {name} test captions name what is named on both sides; matched "
-                "DBAC speaks of those alone",
+                Message(f"{coverage:.0%} of the ", Argument(f"{name} test captions"))
+                + " name what is named on both sides; matched DBAC speaks of those alone",
+                about=direction,
             )

@@ -18,6 +18,7 @@ from captionbias.bench.label_inputs import TRAINING, read_labels, takes
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.person import against_a_person
 from captionbias.captions import Captions
+from captionbias.errors import unknown
 from captionbias.progress import Progress
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import normalized_difference
@@ -125,7 +126,7 @@ def dpa(
     True
     """
     if quality not in QUALITIES:
-        raise ValueError(f"quality {quality!r} is unknown; choose one of {', '.join(QUALITIES)}")
+        raise unknown("quality", quality, QUALITIES)
     attacker = find_attacker(encoder, precision, cache=cache)
     labels = read_labels(captions, **inputs).occurring()
     values, shown = labels.shown.attributes, labels.shown.tasks

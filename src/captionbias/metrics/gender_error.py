@@ -12,6 +12,7 @@ from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.person import against_a_person
 from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions
+from captionbias.errors import InputError
 from captionbias.metrics.amplified_pairs import PairCounts
 from captionbias.statistics.samples import bootstrap_samples, random_groups
 from captionbias.text import LexiconSource, load_lexicon
@@ -99,12 +100,12 @@ def gender_error(
     """
     lexicon = load_lexicon(attribute_lexicon)
     if len(lexicon.labels) != 2:
-        raise ValueError(
-            f"attribute_lexicon {lexicon.name!r} has {len(lexicon.labels)} labels ({', '.join(lexicon.labels)}): the "
-            "ratio is one of two; give a lexicon of two labels"
+        raise InputError("conflict", "attribute_lexicon").says(
+            f"{lexicon.name!r} has {len(lexicon.labels)} labels ({', '.join(lexicon.labels)}): the ratio is one of two",
+            "give a lexicon of two labels",
         )
     if captions.predictions is None:
-        raise ValueError("predictions is missing: give the captioner's captions")
+        raise InputError("missing", "predictions").says("is missing:", "give the captioner's captions")
     notes: list[str] = []
     captions = with_values(captions, check_whole(lexicon), tokenizer, notes, one_language=False)  # counted as unnamed
     value = value_numbers(captions, lexicon.labels)
@@ -133,10 +134,11 @@ def gender_error(
     if (silent := table[:, 2:].sum() / table.sum()) > MOST:
         note(
             notes,
-            f"predictions: {silent:.0%} name neither label or both, which is never wrong: read error with unnamed",
+            f"{silent:.0%} name neither label or both, which is never wrong: read error with unnamed",
+            about="predictions",
         )
     if not table[:, 0].any():
-        note(notes, f"predictions: no caption is {lexicon.labels[0]}, so there is no ratio")
+        note(notes, f"no caption is {lexicon.labels[0]}, so there is no ratio", about="predictions")
     return Scores(
         bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
         {},

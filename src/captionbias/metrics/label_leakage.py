@@ -15,6 +15,7 @@ from captionbias.bench.label_inputs import TRAINING, read_labels, takes
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.person import against_a_person
 from captionbias.captions import Captions
+from captionbias.errors import InputError
 from captionbias.progress import Progress
 from captionbias.scores.captions import leakage
 from captionbias.statistics.samples import bootstrap_samples
@@ -98,7 +99,9 @@ def label_leakage(
     classes = labels.classes()
     outputs = int(classes.max()) + 1
     if outputs == 1:
-        raise ValueError("attributes has the same value in all rows: an attacker needs two or more to tell apart")
+        raise InputError("few", "attributes").says(
+            "has the same value in all rows: an attacker needs two or more to tell apart"
+        )
 
     def examples(tasks: Flags) -> Examples:
         return Examples(as_tokens(tasks), classes, outputs)

@@ -29,6 +29,7 @@ from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.protocol import alignment_name, lexicon_name, preset_settings
 from captionbias.captions import Captions
+from captionbias.errors import Argument, InputError, Message, naming
 from captionbias.progress import Progress
 from captionbias.scores.captions import CAPTION_SCORES
 from captionbias.statistics.intervals import rounded
@@ -213,11 +214,15 @@ def lic(
     if images is not None:
         beside_pictures = next(entered("pictures"), None)
         if beside_pictures is None:
-            raise ValueError("images: nothing here reads pictures; pip install 'captionbias[images]' first")
+            raise InputError("package", "images").says(
+                ": nothing here reads pictures", "pip install 'captionbias[images]' first"
+            )
         attacker, pictures, name = beside_pictures(attacker, captions, images, image_encoder, cache, distributed)
         beside = {"image_encoder": name}
     elif image_encoder is not None:
-        raise ValueError(f"image_encoder {image_encoder!r} has no pictures to read; give images, or leave it out")
+        raise InputError("conflict", "image_encoder").says(
+            f"{image_encoder!r} has no pictures to read", naming("give {images}"), "leave it out"
+        )
     note_single_training(attacker.precision is not None, settings["trials"], notes)
     values, classes = inputs.number_classes(captions, notes)
 
@@ -228,7 +233,9 @@ def lic(
     unseen = {trial: ~flags for trial, flags in seen.items()}
     for trial, flags in unseen.items() if unseen_only else ():
         if not flags.any():
-            raise ValueError(f"unseen_only: every test caption of seed {trial.seed} is also in its training split")
+            raise InputError("few", "unseen_only").says(
+                f": every test caption of seed {trial.seed} is also in its training split"
+            )
     queue, first = list(plan), plan.first("m", keep_attackers)
     trained = run_trials(queue, attacker, keep=first, cache=cache, distributed=distributed, progress=progress)
     answers = dict(zip(queue, trained, strict=True))
@@ -242,8 +249,9 @@ def lic(
         if share > 0.5 and not unseen_only:
             note(
                 notes,
-                f"{share:.0%} of the {NAMES[side]} test captions are also in the training split, which raises their "
-                "score; unseen_only=True scores the others",
+                Message(f"{share:.0%} of the ", Argument(f"{NAMES[side]} test captions"))
+                + " repeat ones that the attacker learned from, which raises their score",
+                naming("{unseen_only} scores the others", unseen_only=True),
             )
     tables = (
         {
@@ -321,7 +329,9 @@ def _human_columns(human: Tokens, image: Integers, images: int, notes: list[str]
     columns = int(counts.min())
     if counts.max() > columns:
         note(
-            notes, f"references: every image has {columns} or more captions; those after column {columns} are not used"
+            notes,
+            f"every image has {columns} or more captions; those after column {columns} are not used",
+            about="references",
         )
     first = np.concatenate(([0], np.cumsum(counts)[:-1]))
     return [human.select(first + column) for column in range(columns)]

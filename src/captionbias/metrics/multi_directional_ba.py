@@ -11,12 +11,13 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.bench.catalogue import DOUBLE_SHARE, SHARE, Scale, Score
-from captionbias.bench.inputs import NO_TASKS
+from captionbias.bench.inputs import no_tasks
 from captionbias.bench.label_inputs import ImageLabels, read_labels, takes
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.person import against_a_person
 from captionbias.bench.protocol import whole_number
 from captionbias.captions import Captions
+from captionbias.errors import InputError, naming
 from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source, in_parts
 from captionbias.metrics.ba_mals import data_and_predictions
 from captionbias.scores.cooccurrence import mals, mean_of_defined
@@ -187,18 +188,23 @@ def _combinations(labels: ImageLabels, at_least: int) -> Flags:
     tasks = (labels.training or labels.human or labels.shown).tasks
     numbers, combinations = number_sets(tasks[tasks.any(axis=1)])
     if not len(combinations):
-        raise ValueError(NO_TASKS)
+        raise no_tasks()
     chosen = combinations[np.bincount(numbers) >= at_least]
     if not len(chosen):
-        raise ValueError(f"at_least: no set of tasks is shared by {at_least} images or captions; give a smaller number")
+        raise InputError("few", "at_least").says(
+            f": no set of tasks is shared by {at_least} images or captions", "give a smaller number"
+        )
     if labels.training is not None:
         chosen = chosen[_shown(chosen, labels.shown.tasks)]
         if not len(chosen):
-            raise ValueError("tasks: no image shows any of the combinations of training_tasks; give images that do")
+            raise InputError("unnamed", "tasks").says(
+                naming(": no image shows any of the combinations of {training_tasks}"), "give images that do"
+            )
     if len(chosen) > MOST_COMBINATIONS:
-        raise ValueError(
-            f"tasks: {len(chosen):,} sets of tasks are those of {at_least} or more images or captions, and no more "
-            f"than {MOST_COMBINATIONS:,} can be compared; give a larger at_least"
+        raise InputError("range", "tasks").says(
+            f": {len(chosen):,} sets of tasks are those of {at_least} or more images or captions, and no more than "
+            f"{MOST_COMBINATIONS:,} can be compared",
+            naming("give a larger {at_least}"),
         )
     return chosen
 

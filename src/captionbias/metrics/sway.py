@@ -14,6 +14,7 @@ from captionbias.bench.catalogue import CAPTIONS, DIRECTIONS, MENTIONS, Score
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions
+from captionbias.errors import InputError
 from captionbias.metrics.sway_counts import (
     ENDS,
     NO_VALUE,
@@ -155,7 +156,9 @@ def sway(
     """
     for side, what in (("predictions", "the captioner's captions"), ("references", "human captions of the images")):
         if getattr(captions, side) is None:
-            raise ValueError(f"{side} is missing: sway compares a captioner with a person; give {what}")
+            raise InputError("missing", side).says(
+                "is missing: sway compares a captioner with a person", f"give {what}"
+            )
     notes: list[str] = []
     from threadpoolctl import threadpool_limits
 
@@ -171,7 +174,8 @@ def sway(
     if named.given is None:
         note(
             notes,
-            "a_to_t: what people do not name may be there or not, so the score has a range; complete tasks close it",
+            "what people do not name may be there or not, so the score has a range; complete tasks close it",
+            about="a_to_t",
         )
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:

@@ -24,6 +24,7 @@ from captionbias.bench.inputs import (
 from captionbias.bench.label_inputs import value_numbers
 from captionbias.bench.pairing import drawn_captions, named_by_any
 from captionbias.captions import Captions, Words
+from captionbias.errors import InputError, naming, unknown
 from captionbias.scores.sway import (
     Leans,
     error_difference,
@@ -123,9 +124,11 @@ def _comparable(words: Words, captions: Captions, notes: list[str]) -> Flags:
     counts = np.bincount(words.human_image, minlength=len(captions))
     kept = (counts > 1) | (captions.tasks is not None)
     if not kept.any():
-        raise ValueError(
-            "references: no image has two human captions (one is compared with the captioner's, the others say what "
-            "the image shows); give more human captions, or give tasks: all objects that each image shows"
+        raise InputError("few", "references").says(
+            ": no image has two human captions (one is compared with the captioner's, the others say what the "
+            "image shows)",
+            "give more human captions",
+            naming("give {tasks}: all objects that each image shows"),
         )
     if not kept.all():
         note(
@@ -142,16 +145,16 @@ def _comparable(words: Words, captions: Captions, notes: list[str]) -> Flags:
 def find_leans(named: NamedImages, lean: str | None, names: tuple[str, str]) -> tuple[Leans, str]:
     """The leans that ship for these lexicons and values, else those of these images; and where they are from."""
     if lean not in (None, "shipped", OWN):
-        raise ValueError(f"lean {lean!r} is unknown; choose shipped or own")
+        raise unknown("lean", lean, ("shipped", OWN))
     table = json.loads((resources.files("captionbias.metrics") / "leans" / f"{SHIPPED}.json").read_text("utf-8"))
     fits = [*map(english_name, names)] == table["lexicons"] and list(named.values) == table["values"]
     if lean == OWN or (lean is None and not fits):
         return leans_of(*_counted(named)), OWN
     if not fits:
-        raise ValueError(
-            f"lean 'shipped': there is a table of {' and '.join(table['lexicons'])}, with images of "
-            f"{' and '.join(table['values'])}; here are {' and '.join(names)}, with {' and '.join(named.values)}; "
-            "choose own"
+        raise InputError("unknown", "lean").says(
+            f"'shipped': there is a table of {' and '.join(table['lexicons'])}, with images of "
+            f"{' and '.join(table['values'])}; here are {' and '.join(names)}, with {' and '.join(named.values)}",
+            "choose own",
         )
     kind = "named" if named.given is None else "given"
     images = np.array(table[kind]["images"], np.float64)
@@ -171,9 +174,13 @@ def _counted(named: NamedImages) -> tuple[Floats, Floats]:
 def note_leans(named: NamedImages, table: Leans, source: str, notes: list[str]) -> None:
     """Leans that are of these images alone, or of other images than these."""
     if source == OWN:
-        note(notes, "lean: what goes with what was counted on these images: scores on others do not compare")
+        note(notes, "what goes with what was counted on these images: scores on others do not compare", about="lean")
         if not table.goes_with.any():
-            note(notes, "lean: no task goes with any value more than by chance, so nothing can sway; give more images")
+            note(
+                notes,
+                "no task goes with any value more than by chance, so nothing can sway; give more images",
+                about="lean",
+            )
         return
     both, shares = _counted(named)
     often = both.sum(axis=1)
@@ -182,7 +189,12 @@ def note_leans(named: NamedImages, table: Leans, source: str, notes: list[str]) 
         own = leans_of(both, shares).lean[known, 0]
         (own_spread, together), (_, spread) = np.cov(own, table.lean[known, 0], aweights=often[known])
         if together < LEAST_AGREEMENT * np.sqrt(own_spread * spread):
-            note(notes, "lean: here other tasks go with other values than in the shipped table; take lean='own'")
+            note(
+                notes,
+                "here other tasks go with other values than in the shipped table",
+                naming("take {lean}", lean="own"),
+                about="lean",
+            )
 
 
 def note_suggested(images: SwayImages, notes: list[str]) -> None:
@@ -193,8 +205,9 @@ def note_suggested(images: SwayImages, notes: list[str]) -> None:
         if min(along, len(of_value) - along) < FEW:
             note(
                 notes,
-                f"t_to_a: of the images of {value}, {along:,} show tasks that go with {value} and "
+                f"of the images of {value}, {along:,} show tasks that go with {value} and "
                 f"{len(of_value) - along:,} tasks that go with another value: too few to tell how {value} is named",
+                about="t_to_a",
             )
 
 

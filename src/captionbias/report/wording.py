@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from captionbias.bench.verdicts import NOTHING
+from captionbias.errors import said
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
@@ -15,26 +15,23 @@ if TYPE_CHECKING:
 
 OBJECTS = ("coco_objects", "coco_names")  # the lexicons whose tasks are objects
 GROUPS = {"female": "women", "male": "men"}
-# Notes name arguments, for those who measure; a report is also read by others.
-PLAIN = (
-    (
-        r"weighted, the (\S+) (\S+) test captions count as (\S+).*; a few rare ones decide the score",
-        r"this score rests on about \3 of \1 \2 captions: a few rare ones dominate",
-    ),
-    (
-        r"of the (\S+) test captions are also in the training split, which raises their score; .*",
-        r"of the \1 captions repeat ones that the attacker learned from, which raises their score",
-    ),
-    (r"\bmodel captions", "captioner's captions"),
-    (r"take lean='own'", "have it counted on these images"),
-    (r"\ba_to_t\b", "A to T"),
-    (r"\bt_to_a\b", "T to A"),
-    (r"\btrials=1\b", "one training"),
-    (r"\bjoin_references\b", "joined human captions"),
-    (r"\b(attribute|task)_lexicon\b", r"the words for the \1"),
-    (r"\bpredictions\b", "the captioner's captions"),
-    (r"\breferences\b", "human captions"),
-)
+# What messages call arguments, for those who measure; a report is also read by others.
+WORDS = {
+    "predictions": "the captioner's captions",
+    "model test captions": "captioner's captions",
+    "references": "human captions",
+    "human test captions": "human captions",
+    "join_references": "joined human captions",
+    "attributes": "labels",
+    "tasks": "tasks",
+    "attribute_lexicon": "the words for the attribute",
+    "task_lexicon": "the words for the tasks",
+    "lean": "leans",
+    "lean='own'": "leans that are counted on these images",
+    "trials=1": "one training",
+    "a_to_t": "A to T",
+    "t_to_a": "T to A",
+}
 # What a row of the sources of DBAC adds to, by the keys of its parts; the first that it has is the one that counts.
 FORMS = {"amplification_net": "net", "amplification_matched": "matched", "amplification": "as published"}
 
@@ -102,14 +99,17 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
+def plain(message: str) -> str:
+    """A message in plain words, without ways out that only those who measure have."""
+    return said(message, lambda argument: WORDS.get(str(argument)))
+
+
 def grouped_notes(audit: Audit) -> dict[str, tuple[str, ...]]:
     """What to know before the numbers are believed, each note once in plain words, and whom it is about."""
     captioners_of: dict[str, list[str]] = {}
     for captioner in audit.captioners:
         for note in audit.notes(captioner):
-            for internal, plain in PLAIN:
-                note = re.sub(internal, plain, note)
-            captioners_of.setdefault(note, []).append(captioner)
+            captioners_of.setdefault(plain(note), []).append(captioner)
     return {note: tuple(captioners) for note, captioners in captioners_of.items()}
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import regex
 
 from captionbias.arrays import Array, Flags, Ids, Integers
+from captionbias.errors import InputError
 
 UNKNOWN = "<unk>"
 FEW_WORDS, LONG_WORDS = 2, 7  # of captions that are not split: words in one, letters in a word
@@ -69,7 +70,9 @@ def tokenizer(name: str) -> Callable[[str], list[str]]:
     """The tokenizer called `name`; ValueError names those there are."""
     if name not in (known := TOKENIZERS | OTHER_TOKENIZERS):
         named = (name for name in known if "@" not in name)
-        raise ValueError(f"tokenizer {name!r} is unknown; choose one of {', '.join(named)}, or give a function")
+        raise InputError("unknown", "tokenizer").says(
+            f"{name!r} is unknown", f"choose one of {', '.join(named)}, or give a function"
+        )
     return known[name]
 
 

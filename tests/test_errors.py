@@ -1,0 +1,80 @@
+"""Messages that every view says in words of its own, and the arguments that they name."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+from pathlib import Path
+from string import Formatter
+from typing import get_args
+
+import pytest
+
+import captionbias
+from captionbias.app import components
+from captionbias.cli.options import CAPTIONERS, FILES, IMAGES, MARGINS, METRIC
+from captionbias.errors import Argument, Code, InputError, Message, message_of, naming, said, within
+from captionbias.report import wording
+
+NODES = [
+    node
+    for path in sorted(Path(captionbias.__file__).parent.rglob("*.py"))
+    if "captionbias.errors import" in (text := path.read_text("utf-8"))
+    for node in ast.walk(ast.parse(text))
+]
+CALLS = [node for node in NODES if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+NAMING = [call for call in CALLS if call.func.id == "naming"]
+RAISED = [call for call in CALLS if call.func.id == "InputError" and len(call.args) > 1]
+# Of functions that neither the command line nor the page calls with them.
+IN_PYTHON = {"tokenizer", "unsplit", "predicted_attributes", "training_tasks"}
+FAULT = InputError("empty", Argument("tasks", row=3, image="{x}")).says(
+    naming("is less than {seed}", seed=1) + " and {tasks}:", naming("give {directions}", directions=["a"]), "add some"
+)
+
+
+def options(argument):
+    return {"tasks": "--tasks", "directions": "--direction a"}.get(argument.name)
+
+
+def test_python_s_words_are_what_the_error_prints_and_a_view_has_its_own():
+    assert str(FAULT) == "tasks[3] (image {x}) is less than seed=1 and {tasks}: give directions=['a'], or add some"
+    assert said(FAULT, options) == "--tasks is less than seed=1 and {tasks}: give --direction a, or add some"
+    assert said(FAULT, lambda _: None) == "tasks[3] (image {x}) is less than seed=1 and {tasks}: add some"
+    assert (
+        said(InputError("missing", "tasks").says("is missing:", naming("give {tasks}")), lambda _: None)
+        == "tasks is missing"
+    )
+
+
+@pytest.mark.parametrize("told", [ValueError("give tasks"), UserWarning("give tasks"), "give tasks", KeyError(1)])
+def test_what_has_no_parts_is_said_as_it_is(told):
+    assert said(told, options) == str(told)
+
+
+def test_parts_outlive_what_is_put_around_them_and_a_pickle():
+    """Errors come from worker processes, notes from stored results."""
+    note = Message("LIC: ", FAULT.message) + " at " + naming("{tasks}")
+    for copied in (note, pickle.loads(pickle.dumps(note)), message_of(UserWarning(note))):
+        assert (str(copied), copied.said(options)) == (str(note), note.said(options))
+    error = pickle.loads(pickle.dumps(within("sat", within("lic", InputError("few", "tasks", 2).says("are few")))))
+    assert (str(error), error.row, error.code) == ("sat: lic: tasks[2] are few", 2, "few")
+    assert str(within("sat", ValueError("x"))) == "sat: x"
+
+
+def test_every_argument_that_is_named_has_an_option_or_words():
+    templates = [ast.literal_eval(call.args[0]) for call in NAMING]  # so what users named is in none
+    named = {name for template in templates for _, name, *_ in Formatter().parse(template) if name}
+    known = {*CAPTIONERS, *FILES, *METRIC, *IMAGES, *MARGINS, *components.WORDS, *wording.WORDS}
+    assert named - known == IN_PYTHON
+
+
+def test_every_error_is_of_an_argument_that_some_function_takes_and_every_code_occurs():
+    taken = {node.arg for node in NODES if isinstance(node, ast.arg)}
+    named = {call.args[1].value for call in RAISED if isinstance(call.args[1], ast.Constant)}
+    assert len(named) > 30
+    assert named <= taken | {"metric"}
+    assert {call.args[0].value for call in RAISED} == set(get_args(Code))
+
+
+def test_words_are_of_arguments_that_messages_name():
+    assert components.WORDS.keys() <= {*CAPTIONERS, *FILES, *METRIC, "t_to_a"}
