@@ -9,10 +9,11 @@ from string import Formatter
 from typing import get_args
 
 import pytest
+from typer.main import get_command
 
 import captionbias
 from captionbias.app import components
-from captionbias.cli.options import CAPTIONERS, FILES, IMAGES, MARGINS, METRIC
+from captionbias.cli.main import app
 from captionbias.errors import Argument, Code, InputError, Message, message_of, naming, said, within
 from captionbias.report import wording
 
@@ -25,8 +26,8 @@ NODES = [
 CALLS = [node for node in NODES if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
 NAMING = [call for call in CALLS if call.func.id == "naming"]
 RAISED = [call for call in CALLS if call.func.id == "InputError" and len(call.args) > 1]
-# Of functions that neither the command line nor the page calls with them.
-IN_PYTHON = {"tokenizer", "unsplit", "predicted_attributes", "training_tasks"}
+# Of functions that no command calls with them.
+IN_PYTHON = {"unsplit", "predicted_attributes", "training_tasks"}
 FAULT = InputError("empty", Argument("tasks", row=3, image="{x}")).says(
     naming("is less than {seed}", seed=1) + " and {tasks}:", naming("give {directions}", directions=["a"]), "add some"
 )
@@ -61,20 +62,31 @@ def test_parts_outlive_what_is_put_around_them_and_a_pickle():
     assert str(within("sat", ValueError("x"))) == "sat: x"
 
 
+def flags(command):
+    for below in getattr(command, "commands", {}).values():
+        yield from flags(below)
+    yield from (option.name for option in command.params)
+
+
 def test_every_argument_that_is_named_has_an_option_or_words():
     templates = [ast.literal_eval(call.args[0]) for call in NAMING]  # so what users named is in none
     named = {name for template in templates for _, name, *_ in Formatter().parse(template) if name}
-    known = {*CAPTIONERS, *FILES, *METRIC, *IMAGES, *MARGINS, *components.WORDS, *wording.WORDS}
-    assert named - known == IN_PYTHON
+    assert named - {*flags(get_command(app)), *components.WORDS, *wording.WORDS} == IN_PYTHON
 
 
 def test_every_error_is_of_an_argument_that_some_function_takes_and_every_code_occurs():
     taken = {node.arg for node in NODES if isinstance(node, ast.arg)}
     named = {call.args[1].value for call in RAISED if isinstance(call.args[1], ast.Constant)}
     assert len(named) > 30
-    assert named <= taken | {"metric"}
+    assert named <= {*taken, *flags(get_command(app))}
     assert {call.args[0].value for call in RAISED} == set(get_args(Code))
 
 
-def test_words_are_of_arguments_that_messages_name():
-    assert components.WORDS.keys() <= {*CAPTIONERS, *FILES, *METRIC, "t_to_a"}
+def test_the_page_says_what_users_named_as_it_is():
+    told = InputError("unknown", "attributes", 2).says(
+        "is <predictions>", naming("{attribute_lexicon} is 'references'")
+    )
+    assert components.in_words(told) == (
+        "labels of image 2 is &lt;predictions&gt;; the words for the attribute is &#x27;references&#x27;"
+    )
+    assert components.alert("task_lexicon").endswith(" task_lexicon</p>")

@@ -59,7 +59,7 @@ class Message(str):
     def __new__(cls, *parts: str | Argument, ways: Iterable[str] = ()) -> Message:
         """`ways`: what helps, of which a view leaves out those with an argument that it has no words for."""
         ways = tuple(ways)
-        message = super().__new__(cls, _joined([*map(str, parts)], ways))
+        message = super().__new__(cls, _said(parts, ways, str))
         message.parts, message.ways = parts, ways
         return message
 
@@ -82,16 +82,15 @@ class Message(str):
 
     def said(self, words: Words) -> str:
         """The message in a view's words."""
-        texts = [(words(part) or str(part)) if isinstance(part, Argument) else said(part, words) for part in self.parts]
-        ways = [said(way, words) for way in self.ways if all(map(words, Message(way).arguments()))]
-        return _joined(texts, ways).removesuffix(":" if self.ways else "")
+        return _said(self.parts, self.ways, words)
 
 
-def _joined(texts: Iterable[str], ways: Sequence[str]) -> str:
-    text = "".join(texts)
-    if not ways:
-        return text
-    listed = ", or ".join(filter(None, [", ".join(ways[:-1]), ways[-1]]))
+def _said(parts: Iterable[str | Argument], ways: Sequence[str], words: Words) -> str:
+    texts = ((words(part) or str(part)) if isinstance(part, Argument) else said(part, words) for part in parts)
+    text, helps = "".join(texts), [said(way, words) for way in ways if all(map(words, Message(way).arguments()))]
+    if not helps:
+        return text.removesuffix(":") if ways else text
+    listed = ", or ".join(filter(None, [", ".join(helps[:-1]), helps[-1]]))
     return f"{text}{' ' if text.endswith(':') else '; '}{listed}"
 
 

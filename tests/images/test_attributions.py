@@ -222,7 +222,7 @@ def test_regions_follow_the_processor_that_cuts_pictures():
         ({"regions": [np.zeros((SIZE, SIZE), bool)] * 4}, r"none is left: 4 of 4 .* no person is in their regions"),
         ({"captions": ["a dog"] * 4}, "captions: none names the attribute"),
         ({"averaged": True}, "give method='gradients' with it"),
-        ({"method": "saliency"}, "method 'saliency' is unknown: choose from occlusion, gradients"),
+        ({"method": "saliency"}, "method 'saliency' is unknown; choose one of occlusion, gradients"),
     ],
 )
 def test_what_does_not_fit_is_refused(change, message):

@@ -26,8 +26,9 @@ from captionbias.app.data import (
 )
 from captionbias.app.example import TRIALS
 from captionbias.app.sessions import Session
-from captionbias.errors import UNSAID, Argument, said
+from captionbias.errors import Argument, said
 from captionbias.metrics import catalogue
+from captionbias.report.wording import WORDS
 
 METRICS = catalogue.REPORTED
 TASK_WORDS = [("objects of COCO", "coco_objects"), ("objects of COCO, without everyday names", "coco_names")]
@@ -35,20 +36,14 @@ FAST = ("fast: seconds to minutes", "fast")
 PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural attackers, so with torch
 NONE = ("(none)", "")
 WORKING = '<p class="working"></p>'
-WORDS = {  # of arguments of the library
-    "predictions": "the captioner's captions",
+WORDS = WORDS | {  # of arguments of the library
     "references": "people's captions",
-    "attributes": "the labels",
-    "tasks": "the tasks",
-    "attribute_lexicon": "the attribute's words",
-    "task_lexicon": "the task words",
     "prediction_column": "the captioner's captions",
     "reference_column": "people's captions",
     "attribute_column": "the label of each image",
     "task_column": "the tasks of each image",
     "id_column": "the image ids",
     "keep": "the choice of labels",
-    "t_to_a": "T to A",
 }
 
 ABOUT = "Does an image captioner make the bias of its data worse? In which direction, and how certain is that?"
@@ -351,9 +346,7 @@ def in_words(told: str | Exception) -> str:
 def words_of(argument: Argument) -> str | None:
     """What the page calls an argument, and what it has in a row; None of what the page has no choice of."""
     words = WORDS.get(argument.name)
-    if words and argument.value is not UNSAID:
-        return f"{words} {argument.value if isinstance(argument.value, str) else ', '.join(argument.value)}"
-    return words and words + ("" if argument.row is None else f" of image {argument.image or argument.row}")
+    return words if words is None or argument.row is None else f"{words} of image {argument.image or argument.row}"
 
 
 def paragraphs(text: str) -> str:

@@ -17,6 +17,7 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 from captionbias.bench.catalogue import TASKS, Score
 from captionbias.bench.measurement import Result
 from captionbias.bench.verdicts import NOTHING, verdict
+from captionbias.errors import InputError
 from captionbias.metrics import catalogue
 from captionbias.report.wording import interval
 from captionbias.text.markdown import one_line
@@ -117,4 +118,6 @@ def check_repo(argument: str, repo: str) -> None:
         validate_repo_id(repo)
         if repo.count("/") == 1:
             return
-    raise ValueError(f"{argument} is {repo!r}: write OWNER/NAME, in letters, digits and single - _ . inside")
+    raise InputError("kind", argument).says(
+        f"is {repo!r}:", "write OWNER/NAME, in letters, digits and single - _ . inside"
+    )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Floats32
+from captionbias.errors import InputError, naming, unknown
 from captionbias.images import class_activation, need_images, occlusion
 from captionbias.images.masks import check_fill
 from captionbias.images.reading import read_images
@@ -165,19 +166,24 @@ def attribute_images(
     """
     need_images("torch", "transformers")
     if method not in METHODS:
-        raise ValueError(f"method {method!r} is unknown: choose from {', '.join(METHODS)}")
+        raise unknown("method", method, METHODS)
     if method == "occlusion" and averaged:
-        raise ValueError("averaged is of maps: give method='gradients' with it")
+        raise InputError("conflict", "averaged").says(
+            "is of maps:", naming("give {method} with it", method="gradients")
+        )
     check_fill(fill)
     pictures = read_images(images)
     for name, given in (("regions", regions), ("captions", captions)):
         if len(given) != len(pictures):
-            raise ValueError(f"{name}: {len(given):,} for {len(pictures):,} images; give one for each, in their order")
+            raise InputError("length", name).says(
+                f": {len(given):,} for {len(pictures):,} images", "give one for each, in their order"
+            )
     tokenizer = tokenizer or getattr(processor, "tokenizer", processor)
     named = _find_words(captions, tokenizer, attribute_lexicon)
     if not named:
-        raise ValueError(
-            "captions: none names the attribute; give captions that do, or the words that they use as attribute_lexicon"
+        raise InputError("unnamed", "captions").says(
+            ": none names the attribute",
+            naming("give captions that do, or the words that they use as {attribute_lexicon}"),
         )
     credits: list[Credit] = []
     drawn: dict[int, bytes] = {}
@@ -214,7 +220,7 @@ def attribute_images(
     }
     notes = [f"{count:,} of {len(pictures):,} images are left out: {why}" for why, count in left_out.items() if count]
     if not credits:
-        raise ValueError(f"images: none is left: {'; '.join(notes)}")
+        raise InputError("empty", "images").says(f": none is left: {'; '.join(notes)}")
     by_label = _by_label(credits, bootstrap, seed)
     notes += [
         f"the words of {label!r} have no share: the captioner says them nearly as much without a picture"
@@ -229,7 +235,9 @@ def attribute_images(
 def _find_words(texts: Sequence[str], tokenizer: Any, source: LexiconSource) -> list[Named]:
     """Each attribute word that a caption names, and the captioner's tokens of it."""
     if not getattr(tokenizer, "is_fast", False):
-        raise ValueError("tokenizer does not say where its tokens are in a text; give the captioner's fast tokenizer")
+        raise InputError("kind", "tokenizer").says(
+            "does not say where its tokens are in a text", "give the captioner's fast tokenizer"
+        )
     named = []
     for image, marks in enumerate(find_marks(texts, load_lexicon(source))):
         for first, last, label in marks:
@@ -249,9 +257,9 @@ def _seen(processor: Any, image: Any, region: Array, name: str) -> tuple[Floats,
     from PIL import Image
 
     if region.shape != (image.height, image.width):
-        raise ValueError(
-            f"regions: that of image {name} has the shape {region.shape}, and the image "
-            f"{(image.height, image.width)}; give one of the image's height and width"
+        raise InputError("kind", "regions").says(
+            f": that of image {name} has the shape {region.shape}, and the image {(image.height, image.width)}",
+            "give one of the image's height and width",
         )
     drawn = Image.fromarray(np.where(region, 255, 0).astype(np.uint8)).convert("RGB")
     plain = [Image.new("RGB", image.size, colour) for colour in ("black", "white")]

@@ -19,6 +19,7 @@ import numpy as np
 from captionbias.attackers.pretrained.encoding import silenced
 from captionbias.attackers.pretrained.models import first_line
 from captionbias.attackers.ranks import device, share
+from captionbias.errors import InputError, naming
 from captionbias.images import need_images
 from captionbias.images.captioners import PROMPT, Captioner, Hearing, find_captioner, load_captioner
 from captionbias.images.masks import first_of
@@ -164,7 +165,7 @@ def _captions(answers: Mapping[str, tuple[str, bool, str]], max_new_tokens: int)
     """The captions of `run`'s answers, empty ones of refusals, with warnings of images that have none, or a cut one."""
     faults = [fault for _, _, fault in answers.values() if fault]
     if len(faults) == len(answers):
-        raise ValueError(f"images: none of {len(answers):,} can be read; the first: {faults[0]}")
+        raise InputError("unreadable", "images").says(f": none of {len(answers):,} can be read; the first: {faults[0]}")
     captions = {image: text for image, (text, _, fault) in answers.items() if not fault}
     refused = {image: text for image, text in captions.items() if REFUSAL.match(text)}
     for images, lack in (
@@ -188,9 +189,13 @@ def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: 
         return None
     draw = 1.0 if temperature is None else temperature, 1.0 if top_p is None else top_p, seed
     if not 0 < draw[0] < np.inf:
-        raise ValueError(f"temperature is {temperature}: it must be above 0; leave it out for a search")
+        raise InputError("range", "temperature").says(
+            f"is {temperature}: it must be above 0", "leave it out for a search"
+        )
     if num_beams > 1:
-        raise ValueError(f"num_beams is {num_beams}: captions are drawn without beams; leave out temperature and top_p")
+        raise InputError("conflict", "num_beams").says(
+            f"is {num_beams}: captions are drawn without beams", naming("leave out {temperature} and {top_p}")
+        )
     return draw
 
 
@@ -271,8 +276,9 @@ def _ask(
         with silenced():
             texts = caption_images(captioner.model, captioner.processor, given, tokenizer=hearing, **options)
     except Exception as error:  # families raise almost anything at what they cannot do
-        raise ValueError(
-            f"model {name!r} cannot caption these images, asked {captioner.asked!r} ({first_line(error)}): "
-            "give another prompt or batch_size, or name another model"
+        raise InputError("unreadable", "model").says(
+            f"{name!r} cannot caption these images, asked {captioner.asked!r} ({first_line(error)}):",
+            naming("give another {prompt} or {batch_size}"),
+            "name another model",
         ) from error
     return [(" ".join(text.split()), row in hearing.cut) for row, text in enumerate(texts)]

@@ -14,6 +14,7 @@ import numpy as np
 
 from captionbias.arrays import Floats32
 from captionbias.attackers.pretrained.models import first_line
+from captionbias.errors import InputError, naming
 from captionbias.training.captioning import moved
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from captionbias.images.attributions import Named
 
 MOST_EXTRA = 8  # tokens that stand for no patch: of the class, registers
-OTHER = "take method='occlusion', which needs no map"
+OTHER = naming("take {method}, which needs no map", method="occlusion")
 
 
 def maps(
@@ -44,7 +45,9 @@ def maps(
     inputs = {name: moved(value, weights) for name, value in read}
     shape: tuple[int, ...] = getattr(inputs.get("pixel_values"), "shape", ())
     if len(shape) != 4 or shape[0] != len(images):
-        raise ValueError(f"method: gradients need a captioner that sees a picture whole, not in pieces; {OTHER}")
+        raise InputError("conflict", "method").says(
+            ": gradients need a captioner that sees a picture whole, not in pieces", OTHER
+        )
     inputs["pixel_values"].requires_grad_(True)
     states: list[Tensor] = []
     hook = _vision_encoder(model).register_forward_hook(lambda _, __, output: states.append(_states(output)))
@@ -53,12 +56,16 @@ def maps(
             try:
                 total = _log_probability(model, tokenizer, inputs, batch)
             except Exception as error:  # families differ in what they must be given
-                raise ValueError(f"method: this captioner gives no gradients ({first_line(error)}); {OTHER}") from error
+                raise InputError("conflict", "method").says(
+                    f": this captioner gives no gradients ({first_line(error)})", OTHER
+                ) from error
             gradient = torch.autograd.grad(total, states[-1], allow_unused=True)[0] if states else None
     finally:
         hook.remove()
     if gradient is None:
-        raise ValueError(f"method: what the captioner says does not depend on its vision encoder; {OTHER}")
+        raise InputError("conflict", "method").says(
+            ": what the captioner says does not depend on its vision encoder", OTHER
+        )
     height, width = inputs["pixel_values"].shape[-2:]
     cells, weight = (_as_map(values.detach().float(), height / width) for values in (states[-1], gradient))
     weight = weight.mean(dim=(2, 3), keepdim=True) if averaged else weight
@@ -72,7 +79,7 @@ def _vision_encoder(model: Any) -> nn.Module:
     for name, module in model.named_modules():
         if name and isinstance(module, PreTrainedModel) and module.main_input_name == "pixel_values":
             return module
-    raise ValueError(f"method: the model has no vision encoder of its own; {OTHER}")
+    raise InputError("conflict", "method").says(": the model has no vision encoder of its own", OTHER)
 
 
 def _states(output: Any) -> Tensor:
@@ -124,6 +131,6 @@ def _as_map(values: Tensor, shape: float) -> Tensor:
         width = round(height / shape)
         if height * width == tokens - extra:
             return values[:, extra:].transpose(1, 2).reshape(len(values), -1, height, width)
-    raise ValueError(
-        f"method: the vision encoder's output of shape {tuple(values.shape)} is not a map of the picture; {OTHER}"
+    raise InputError("conflict", "method").says(
+        f": the vision encoder's output of shape {tuple(values.shape)} is not a map of the picture", OTHER
     )

@@ -14,6 +14,7 @@ from captionbias.arrays import Floats
 from captionbias.attackers.registry import find_attacker
 from captionbias.bench.verdicts import NOTHING
 from captionbias.captions import Captions, check_captions
+from captionbias.errors import InputError
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.progress import Watch
 from captionbias.report.grid import Cell, Grid, columns
@@ -105,11 +106,13 @@ def consistency(
     """
     named = dict(encoders) if isinstance(encoders, Mapping) else {name: name for name in encoders}
     if len(named) < 2 or not captioners:
-        raise ValueError("encoders and captioners: give two encoders or more, and at least one captioner")
+        raise InputError("few", "encoders").says(
+            "and captioners:", "give two encoders or more, and at least one captioner"
+        )
     chosen = {name: find_metric(name) for name in metrics}
     for name, metric in chosen.items():
         if "encoder" not in metric.options():
-            raise ValueError(f"metrics: {name} does not train attackers, so encoders do not affect it")
+            raise InputError("kind", "metrics").says(f": {name} does not train attackers, so encoders do not affect it")
     for encoder in named.values():
         find_attacker(encoder)  # an unknown one is refused before hours of training
     checked = {name: one if isinstance(one, Captions) else check_captions(**one) for name, one in captioners.items()}

@@ -19,6 +19,7 @@ from captionbias.cli.options import (
     switch,
 )
 from captionbias.cli.terminal import complaints, read_captioners, say, show, step_lines, write_plot, write_result
+from captionbias.errors import InputError, naming
 
 PANEL = "Choices: repeat one for each value to try; the first is the base's, and a single one stays"
 
@@ -93,13 +94,17 @@ def _inject(output: Path | None, **values: Any) -> None:
 
     for name, (_, default) in (CHOICES | OTHERS | WRITTEN | PLOT).items():
         if name not in sway.options() and values.get(name, default) != default:
-            raise ValueError(f"{name} is no option of inject=True, which measures sway; leave it out")
+            raise InputError("conflict", name).says(
+                naming("is no option of {inject}, which measures sway", inject=True), "leave it out"
+            )
     files, chosen = split_options(values)
     for name in CHOICES:
         if values[name]:
             chosen[name], *more = values[name]
             if more:
-                raise ValueError(f"{name} is given more than once: inject=True tries no choices; give it once")
+                raise InputError("repeated", name).says(
+                    naming("is given more than once: {inject} tries no choices", inject=True), "give it once"
+                )
     captions = next(iter(read_captioners(**files).values()))
     curves = power(captions, watch=step_lines(), **sway.accepted(chosen))
     show([power_table(curves)])
