@@ -87,6 +87,6 @@ def test_the_page_says_what_users_named_as_it_is():
         "is <predictions>", naming("{attribute_lexicon} is 'references'")
     )
     assert components.in_words(told) == (
-        "labels of image 2 is &lt;predictions&gt;; the words for the attribute is &#x27;references&#x27;"
+        "the labels of image 2 is &lt;predictions&gt;; the words for the attribute is &#x27;references&#x27;"
     )
     assert components.alert("task_lexicon").endswith(" task_lexicon</p>")

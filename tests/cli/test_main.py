@@ -191,7 +191,7 @@ def test_keep_and_another_column_choose_the_images(keep, counts, sides, skin):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ({"Light": "0", "Dark": "1"}, "as in --label 0=female --label 1=male where they are read, give the words"),
+        ({"Light": "0", "Dark": "1"}, "as in --label 0=female --label 1=male where they are read"),
         ({"Light": "female", "Dark": "man"}, "20 of 60 images have it: leave these out, with --keep female --keep man"),
     ],
 )

@@ -30,6 +30,6 @@ def test_notes_are_told_once_in_words_that_name_no_argument(two):
 
 def test_what_users_name_like_arguments_is_told_as_it_is(two):
     named = "'predictions', 'references' and lean='own' at trials=1, a_to_t"
-    note = Message(naming("{attributes}: "), named)
-    assert f"LIC: labels: {named}" in grouped_notes(changed(two, "lic", "nic", notes=[note, named]))
+    note = Message(naming("{references}: "), named)
+    assert f"LIC: human captions: {named}" in grouped_notes(changed(two, "lic", "nic", notes=[note, named]))
     assert f"LIC: {named}" in grouped_notes(changed(two, "lic", "nic", notes=[named]))

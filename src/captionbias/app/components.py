@@ -38,6 +38,7 @@ NONE = ("(none)", "")
 WORKING = '<p class="working"></p>'
 WORDS = WORDS | {  # of arguments of the library
     "references": "people's captions",
+    "attributes": "the labels",
     "prediction_column": "the captioner's captions",
     "reference_column": "people's captions",
     "attribute_column": "the label of each image",

@@ -133,7 +133,7 @@ def note_labels_from_captions(words: Words, named: Flags, value: Integers, notes
             notes,
             f"the label is what most human captions say in {agree.mean():.1%} of {len(value):,} images, as though it "
             "was made from them; then people are never wrong, and captioners that err at random look biased. Make "
-            "labels from captions that are not among the references, or have images labelled",
+            + naming("labels from captions that are not among the {references}, or have images labelled"),
             about="attributes",
         )
 
@@ -303,8 +303,7 @@ def shown_by_pairing(
     if known < len(captions):
         note(
             notes,
-            f"{len(captions) - known:,} of {len(captions):,} images have a single human caption and no tasks and are "
-            "left out",
+            f"{len(captions) - known:,} of {len(captions):,} images have a single human caption and no tasks: left out",
             naming("give {tasks}"),
             about="t_to_a",
         )

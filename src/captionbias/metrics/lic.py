@@ -249,8 +249,8 @@ def lic(
         if share > 0.5 and not unseen_only:
             note(
                 notes,
-                Message(f"{share:.0%} of the ", Argument(f"{NAMES[side]} test captions"))
-                + " repeat ones that the attacker learned from, which raises their score",
+                Message(f"{share:.0%} of the ", Argument(f"{NAMES[side]} test captions"), " ")
+                + Message(Argument("are also in the training split"), ", which raises their score"),
                 naming("{unseen_only} scores the others", unseen_only=True),
             )
     tables = (

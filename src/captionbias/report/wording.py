@@ -18,15 +18,14 @@ GROUPS = {"female": "women", "male": "men"}
 # What messages call arguments, for those who measure; a report is also read by others.
 WORDS = {
     "predictions": "the captioner's captions",
-    "model test captions": "captioner's captions",
     "references": "human captions",
+    "model test captions": "captioner's captions",
     "human test captions": "human captions",
+    "are also in the training split": "repeat ones that the attacker learned from",
     "join_references": "joined human captions",
-    "attributes": "labels",
     "tasks": "tasks",
     "attribute_lexicon": "the words for the attribute",
-    "task_lexicon": "the words for the tasks",
-    "lean": "leans",
+    "task_lexicon": "the words for the task",
     "lean='own'": "leans that are counted on these images",
     "trials=1": "one training",
     "a_to_t": "A to T",
