@@ -73,7 +73,7 @@ OPTIONS = [
     ("encoder", "gru", "encoder 'gru' is unknown; choose one of bow, linear"),
     ("quality", "perplexity", "quality 'perplexity' is unknown; choose one of confidence, accuracy"),
     ("tokenizer", "bpe", "tokenizer 'bpe' is unknown; choose one of words, whitespace"),
-    ("alignment", "no", "alignment 'no' is unknown; choose constant or contextual"),
+    ("alignment", "no", "alignment 'no' is unknown; choose one of constant, contextual"),
     ("delta", 0, "delta is 0: give a cosine distance above 0 and at most 2"),
     ("attribute_lexicon", "shoes", "lexicon 'shoes' is neither a built-in one"),
     ("task_lexicon", {"shoe": []}, "lexicon 'custom' has no words"),
