@@ -41,6 +41,7 @@ IN_WORDS = {  # what messages of the library call by the names of its arguments
     "reference_column": "people's captions",
     "attribute_column": "the label of each image",
     "task_column": "the tasks of each image",
+    "weight_column": "the weight of each image",
     "id_column": "the image ids",
 }
 
@@ -144,7 +145,7 @@ def _columns_section(parts: SimpleNamespace) -> None:
                 choice("People's captions of each image"),
             ]
         with gr.Row():
-            second = [choice("Label of each image"), choice("Tasks of each image")]
+            second = [choice("Label of each image"), choice("Tasks of each image"), choice("Weight of each image")]
             parts.columns = [*first, *second, choice("Only images with these labels", multiselect=True)]
 
 

@@ -49,6 +49,7 @@ class Columns:
     reference_column: str = ""
     attribute_column: str = ""
     task_column: str = ""
+    weight_column: str = ""
     keep: tuple[str, ...] = ()
 
 

@@ -16,6 +16,7 @@ from captionbias.bench import catalogue
 from captionbias.bench.catalogue import MetricEntry, Score
 from captionbias.bench.protocol import replicate_count, signature, whole_number
 from captionbias.captions import Captions, as_captions, check_captions
+from captionbias.captions.names import MEASURED, SIDES
 from captionbias.progress import steps_shown
 from captionbias.statistics.samples import ENDINGS, LEAST_IMAGES, Estimate, Sample
 from captionbias.text.languages import check_language, signed
@@ -172,7 +173,6 @@ class Scores:
     noise: Mapping[str, float] = field(default_factory=dict)
 
 
-SIDES = ("predictions", "references")
 LEAST = {"seed": 0, "trials": 1, "draws": 1, "epochs": 1, "keep_attackers": 0}  # of arguments that are whole numbers
 
 
@@ -181,7 +181,7 @@ def _keyword(name: str) -> inspect.Parameter:
 
 
 GIVEN = inspect.Parameter("captions", inspect.Parameter.POSITIONAL_ONLY, default=None)
-COLUMNS = tuple(map(_keyword, ("predictions", "references", "attributes", "tasks", "weights")))
+COLUMNS = tuple(map(_keyword, MEASURED))
 LANGUAGE = _keyword("language")
 ABOUT_COLUMNS = """\
     weights: `n` numbers above 0, how much each image counts; all alike when None."""

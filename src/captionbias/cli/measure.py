@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperGroup
 
 from captionbias.attackers.registry import CONVEX
 from captionbias.bench.protocol import preset_settings
@@ -33,7 +34,15 @@ if TYPE_CHECKING:
     from captionbias.metrics import Measurement
 
 
+class ByEitherName(TyperGroup):
+    """Commands named after metrics, as Python spells these or with hyphens."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return super().get_command(ctx, cmd_name.replace("-", "_"))
+
+
 measure = typer.Typer(
+    cls=ByEitherName,
     no_args_is_help=True,
     help="Measure one metric on caption files (CSV, TSV, JSON, JSONL, Parquet, COCO results or COCO captions).",
 )

@@ -44,7 +44,7 @@ def captions_behind(
     lowest are listed. Behind a word are the images whose caption by the captioner has it.
 
     Args:
-        captioners: each one's captions of the same images.
+        captioners: each one's captions of the same images, of several of an image the first.
         measured: each one's `dbac`, with `details`; empty if it was not measured.
         words: of each captioner and attribute value the telling words, rows with `word` and `mean`.
         swayed: each one's `sway`, if it was measured.
@@ -85,6 +85,7 @@ def captions_behind(
         return texts.setdefault(text, len(texts))
 
     for name, captions in captioners.items():
+        captions = captions.first_samples()
         said = captions.words(tokenizer)
         named = {
             kind: named_values(said.tokens, find_mentions(said.tokens, lexicon, tokenizer), lexicon, tokenizer)

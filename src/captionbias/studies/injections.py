@@ -95,7 +95,7 @@ def describe(
     """
     if captions.predictions is None:
         raise ValueError("predictions is missing: give the captions that are to be changed")
-    labels = labels_of_captions(captions, attribute_lexicon, task_lexicon, tokenizer).occurring()
+    labels = labels_of_captions(captions.first_samples(), attribute_lexicon, task_lexicon, tokenizer).occurring()
     named = labels.predicted_attributes
     assert named is not None
     shown = labels.shown.tasks & (np.array(labels.tasks) != BEARER)
