@@ -168,3 +168,26 @@ def test_tables_have_metrics_in_the_order_of_their_list_whatever_is_imported_fir
     code = f"import {first}; from captionbias.metrics import catalogue; print(*catalogue.METRICS)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert run.stdout.split() == [*listed, "imagecaptioner2"]
+
+
+LISTED = """
+from captionbias.app.page import page
+from captionbias.app.sessions import Sessions
+from captionbias.images.judges import prompt_for
+choices = {part["props"].get("label"): part["props"].get("choices") for part in page(Sessions()).config["components"]}
+assert ("hair", "hair") in map(tuple, choices["Attribute"]), choices
+assert ("hats of heads", "hats") in map(tuple, choices["Task words"]), choices
+assert prompt_for("hair") == "The hair looks"
+"""
+
+
+def test_a_lexicon_in_its_folder_is_listed_by_page_and_help_and_has_its_prompt(copied):
+    package, run = copied
+    hair = {"prompt": "The hair looks", "groups": {"red": ["red-haired"], "grey": ["grey-haired"]}}
+    hats = {"title": "hats of heads", "groups": {"hat": ["hat", "hats"], "cap": ["cap"]}}
+    for name, lexicon in (("hair", hair), ("hats", hats)):
+        (package / "text" / "lexicons" / f"{name}.json").write_text(json.dumps(lexicon))
+    assert (listed := run("-c", LISTED)).returncode == 0, listed.stderr
+    helped = " ".join(re.sub("[^\\w, ]", "", run("-m", "captionbias", "measure", "sway", "--help").stdout).split())
+    assert "emotion, hair, race" in helped
+    assert "hats, or a" in helped

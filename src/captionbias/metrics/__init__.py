@@ -7,7 +7,12 @@ A metric is a function of captions (or labels) that returns a flat dict; its `me
 from typing import Any
 
 from captionbias.bench import catalogue as catalogue
-from captionbias.bench.measurement import DEFINED as DEFINED, Measurement as Measurement, Metric as Metric, Result as Result
+from captionbias.bench.measurement import (
+    DEFINED as DEFINED,
+    Measurement as Measurement,
+    Metric as Metric,
+    Result as Result,
+)
 from captionbias.metrics.sway import sway as sway
 from captionbias.metrics.dbac import dbac as dbac
 from captionbias.metrics.lic import lic as lic

@@ -17,6 +17,7 @@ from captionbias.images.commands.caption import (
     result,
     take_images,
 )
+from captionbias.text.lexicon import attribute_lexicons
 
 method_option = partial(option, panel="Method")
 OPTIONS: Options = {
@@ -33,7 +34,7 @@ OPTIONS: Options = {
     ),
     "attribute": option(
         str,
-        "The words: gender, race, age, or a JSON file, of tasks for one.",
+        f"The words: {', '.join(attribute_lexicons())}, or a JSON file, of tasks for one.",
         default="gender",
         panel=INPUT,
         metavar="<name|file>",
