@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 from captionbias._version import __version__ as __version__
 
 _HOMES = {
-    "captionbias.metrics": "ba_mals dbac directional_ba dpa gender_error label_leakage lic multi_directional_ba sway",
     "captionbias.bench.measurement": "Measurement",
     "captionbias.captions": "CaptionBiasWarning Captions check_captions cross read_captions",
     "captionbias.captions.captioned": "captioned_labels",
-    "captionbias.images.imagecaptioner2": "imagecaptioner2",
     "captionbias.text": "Lexicon load_lexicon",
     "captionbias.images.anonymousbench": "anonymousbench",
     "captionbias.analysis.compare": "compare",
@@ -37,12 +35,16 @@ _HOMES = {
 _MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from captionbias.analysis.audit import audit as audit
     from captionbias.analysis.caption_quality import caption_quality as caption_quality
     from captionbias.analysis.compare import compare as compare
     from captionbias.analysis.intersections import intersections as intersections
     from captionbias.analysis.sensitivity import sensitivity as sensitivity
     from captionbias.analysis.sentences import by_sentence as by_sentence
+    from captionbias.bench.measurement import Measurement as Measurement
+    from captionbias.bench.measurement import Metric
     from captionbias.captions import CaptionBiasWarning as CaptionBiasWarning
     from captionbias.captions import Captions as Captions
     from captionbias.captions import captioned_labels as captioned_labels
@@ -51,16 +53,7 @@ if TYPE_CHECKING:
     from captionbias.captions import read_captions as read_captions
     from captionbias.images.anonymousbench import anonymousbench as anonymousbench
     from captionbias.images.imagecaptioner2 import imagecaptioner2 as imagecaptioner2
-    from captionbias.metrics import Measurement as Measurement
-    from captionbias.metrics.ba_mals import ba_mals as ba_mals
-    from captionbias.metrics.dbac import dbac as dbac
-    from captionbias.metrics.directional_ba import directional_ba as directional_ba
-    from captionbias.metrics.dpa import dpa as dpa
-    from captionbias.metrics.gender_error import gender_error as gender_error
-    from captionbias.metrics.label_leakage import label_leakage as label_leakage
-    from captionbias.metrics.lic import lic as lic
-    from captionbias.metrics.multi_directional_ba import multi_directional_ba as multi_directional_ba
-    from captionbias.metrics.sway import sway as sway
+    from captionbias.metrics import *  # noqa: F403
     from captionbias.report.html import write_report as write_report
     from captionbias.report.picture import picture as picture
     from captionbias.studies.consistency import consistency as consistency
@@ -71,14 +64,22 @@ if TYPE_CHECKING:
     from captionbias.text import Lexicon as Lexicon
     from captionbias.text import load_lexicon as load_lexicon
 
-__all__ = sorted(_MODULES)
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
+    if name == "__all__":
+        return sorted((*_MODULES, *_metrics()))
+    if name.startswith("_") or name not in _metrics():
         raise AttributeError(f"module 'captionbias' has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    return _metrics()[name]
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__getattr__("__all__"), "__version__"]
+
+
+def _metrics() -> Mapping[str, Metric[Any]]:
+    """The metrics, a user's own among them."""
+    defined: Mapping[str, Metric[Any]] = import_module("captionbias.metrics").DEFINED
+    return defined

@@ -27,9 +27,9 @@ from captionbias.app.data import (
 from captionbias.app.example import TRIALS
 from captionbias.app.sessions import Session
 from captionbias.metrics import catalogue
+from captionbias.text.lexicon import task_lexicons
 
 METRICS = catalogue.REPORTED
-TASK_WORDS = [("objects of COCO", "coco_objects"), ("objects of COCO, without everyday names", "coco_names")]
 FAST = ("fast: seconds to minutes", "fast")
 PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural attackers, so with torch
 NONE = ("(none)", "")
@@ -159,8 +159,8 @@ def _words_section(parts: SimpleNamespace) -> None:
             info="Whose words are masked.",
         )
         parts.tasks = gr.Dropdown(
-            [*TASK_WORDS, CUSTOM],
-            value=TASK_WORDS[0][1],
+            [*((title, name) for name, title in task_lexicons().items()), CUSTOM],
+            value="coco_objects",
             label="Task words",
             info="What is looked for in captions.",
             min_width=200,

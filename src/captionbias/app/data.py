@@ -18,12 +18,13 @@ from captionbias.captions.columns import SYNONYMS, plain_name
 from captionbias.captions.tables import Table
 from captionbias.captions.values import is_missing
 from captionbias.text import load_lexicon
+from captionbias.text.lexicon import attribute_lexicons
 
 MAX_CAPTIONERS = 10
 MAX_FILES = MAX_CAPTIONERS + 10
 READERS = 2  # files that are read at once
 MAX_LABELS = 50  # that can be chosen from
-ATTRIBUTES = ("gender", "race", "age", "emotion")  # whose words there are
+ATTRIBUTES = (*attribute_lexicons(),)
 CAPTIONER, PEOPLE, LABELS, TASKS, UNUSED = "predictions", "references", "attributes", "tasks", ""
 TITLES = {
     CAPTIONER: "a captioner's captions",

@@ -273,8 +273,19 @@ class Metric(Generic[P]):
         return self.name  # pickled by its name, as functions are
 
 
+DEFINED: dict[str, Metric[Any]] = {}  # the metrics, by their names
+
+
 def metric(
     title: str, question: str, scores: Iterable[Score], **entry: Any
 ) -> Callable[[Callable[P, Scores]], Metric[P]]:
-    """Make a function a metric, with what the catalogue says of it; `entry`: the rest of its `MetricEntry`."""
-    return lambda function: Metric(function, MetricEntry(function.__name__, title, question, tuple(scores), **entry))
+    """Make a function a metric, which commands, reports and modules find by its name, with what the catalogue says of
+    it; `entry`: the rest of its `MetricEntry`."""
+
+    def defined(function: Callable[P, Scores]) -> Metric[P]:
+        made = Metric(function, MetricEntry(function.__name__, title, question, tuple(scores), **entry))
+        DEFINED[made.name] = made
+        catalogue.register(made.entry)
+        return made
+
+    return defined

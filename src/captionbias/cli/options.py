@@ -18,6 +18,7 @@ from captionbias.attackers.registry import BERTS, ENCODERS
 from captionbias.cli.terminal import check_outputs, plain_errors
 from captionbias.io.files import check_ending
 from captionbias.text.languages import languages
+from captionbias.text.lexicon import attribute_lexicons, task_lexicons
 
 INPUT, COLUMNS, ATTACK, JUDGE, RESULT = "Input files", "Columns", "Attackers", "Judges", "Result"
 OF_PRESET = "the preset's"
@@ -130,13 +131,14 @@ FILES: Options = {
 METRIC: Options = {
     "attribute_lexicon": file_option(
         list[str],
-        "What is measured: gender, race, age, emotion, or a JSON file with your own words; repeat it to cross several.",
+        f"What is measured: {', '.join(attribute_lexicons())}, or a JSON file with your own words; repeat it to cross "
+        "several.",
         "--attribute",
         default=["gender"],
         metavar="<name|file>",
     ),
     "task_lexicon": file_option(
-        str | None, "Task words: coco_objects, coco_names, or a JSON file of yours.", show_default=OF_PRESET
+        str | None, f"Task words: {', '.join(task_lexicons())}, or a JSON file of yours.", show_default=OF_PRESET
     ),
     "allow_unmasked": switch(
         "--allow-unmasked",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+import captionbias.metrics  # noqa: F401  they come before it in tables
 from captionbias.arrays import Floats
 from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split
 from captionbias.attackers.engine import run_trials
@@ -21,7 +22,6 @@ from captionbias.bench.protocol import lexicon_name, preset_settings, whole_numb
 from captionbias.captions import Captions
 from captionbias.images.beside_captions import images_of
 from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
-from captionbias.metrics import add
 from captionbias.progress import Progress
 from captionbias.scores.captions import CAPTION_SCORES
 from captionbias.statistics.samples import trial_rows
@@ -252,6 +252,3 @@ def _scores(columns: Sequence[Sequence[Trial]], answered: Mapping[Trial, TrialSc
     }
     raw = AttackScores.of(columns, unnormalised, {"_raw": percent(CAPTION_SCORES["confidence"])}, np.arange(images))
     return replace(scored, sums=scored.sums | raw.sums)
-
-
-add(imagecaptioner2)

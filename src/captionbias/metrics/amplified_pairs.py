@@ -163,6 +163,20 @@ def data_source(labels: ImageLabels) -> dict[str, str]:
     return {"data": "images" if labels.human is None else "references"} if labels.from_captions else {}
 
 
+def data_and_predictions(
+    labels: ImageLabels, groups: Integers, tasks: int, expand: Expand = np.asarray
+) -> tuple[PairCounts, PairCounts]:
+    """Pairs in the training data, else the data, and in predictions, where what is not predicted is as shown."""
+    shown, training = labels.shown, labels.training
+    values, named = labels.predicted_attributes, labels.predicted_tasks
+    predictions = Named(
+        shown.image, shown.attributes if values is None else values, shown.tasks if named is None else named
+    )
+    data_groups = groups if training is None else np.zeros(len(training.image), np.int64)
+    data = count_pairs(training or labels.human or shown, data_groups, tasks, expand)
+    return data, count_pairs(predictions, groups, tasks, expand)
+
+
 def count_pairs(rows: Named, groups: Integers, tasks: int, expand: Expand, totals: bool = False) -> PairCounts:
     """Rows with each pair of a value and a task, `expand`ed; `totals`: a last column of rows with any, and of all."""
     counts = PairCounts(groups, rows.attributes.shape[1] + totals, tasks + totals)

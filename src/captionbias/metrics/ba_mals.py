@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Flags, Floats
 from captionbias.bench.catalogue import SIGNED, Score
 from captionbias.bench.inputs import named_in
-from captionbias.bench.label_inputs import ImageLabels, Named, check_whole, read_labels, takes
+from captionbias.bench.label_inputs import ImageLabels, check_whole, read_labels, takes
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.person import against_a_person
 from captionbias.bench.protocol import whole_number
 from captionbias.captions import Captions
-from captionbias.metrics.amplified_pairs import Expand, PairCounts, count_pairs, pair_rows
+from captionbias.metrics.amplified_pairs import data_and_predictions, pair_rows
 from captionbias.scores.cooccurrence import mals, shares
 from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import Lexicon, load_lexicon
@@ -166,20 +166,6 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
             "give more captions, or a smaller at_least"
         )
     return Lexicon("frequent", "<word>", {word: (word,) for word in chosen})
-
-
-def data_and_predictions(
-    labels: ImageLabels, groups: Integers, tasks: int, expand: Expand = np.asarray
-) -> tuple[PairCounts, PairCounts]:
-    """Pairs in the training data, else the data, and in predictions, where what is not predicted is as shown."""
-    shown, training = labels.shown, labels.training
-    values, named = labels.predicted_attributes, labels.predicted_tasks
-    predictions = Named(
-        shown.image, shown.attributes if values is None else values, shown.tasks if named is None else named
-    )
-    data_groups = groups if training is None else np.zeros(len(training.image), np.int64)
-    data = count_pairs(training or labels.human or shown, data_groups, tasks, expand)
-    return data, count_pairs(predictions, groups, tasks, expand)
 
 
 def _defined_tasks(parts: Floats) -> Flags:

@@ -35,7 +35,7 @@ from captionbias.statistics.intervals import rounded
 from captionbias.statistics.samples import Sample, mean_over_trials, trial_rows
 from captionbias.text import LexiconSource, Tokens, find_mentions, load_lexicon
 from captionbias.warnings import note
-from captionbias.wings import entered
+from captionbias.wings import wing
 
 if TYPE_CHECKING:
     from torch import nn
@@ -211,10 +211,12 @@ def lic(
     attacker = find_attacker(settings["encoder"], precision, model, cache)
     pictures, beside = None, {}
     if images is not None:
-        beside_pictures = next(entered("pictures"), None)
-        if beside_pictures is None:
+        beside_captions = wing("images.beside_captions")
+        if beside_captions is None:
             raise ValueError("images: nothing here reads pictures; pip install 'captionbias[images]' first")
-        attacker, pictures, name = beside_pictures(attacker, captions, images, image_encoder, cache, distributed)
+        attacker, pictures, name = beside_captions.beside_pictures(
+            attacker, captions, images, image_encoder, cache, distributed
+        )
         beside = {"image_encoder": name}
     elif image_encoder is not None:
         raise ValueError(f"image_encoder {image_encoder!r} has no pictures to read; give images, or leave it out")

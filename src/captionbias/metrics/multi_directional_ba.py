@@ -17,8 +17,7 @@ from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.person import against_a_person
 from captionbias.bench.protocol import whole_number
 from captionbias.captions import Captions
-from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source, in_parts
-from captionbias.metrics.ba_mals import data_and_predictions
+from captionbias.metrics.amplified_pairs import Expand, Pairs, data_and_predictions, data_source, in_parts
 from captionbias.scores.cooccurrence import mals, mean_of_defined
 from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import bootstrap_samples
