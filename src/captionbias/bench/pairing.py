@@ -15,26 +15,31 @@ PAIRINGS = ("held-out", "every-caption")
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """The human captions of some trials: the trials' seeds, the rows of their captions among all human ones, and
-    whether one was drawn for each image, so that the others can say what the image shows."""
+    """The captions of some trials: the trials' seeds, the rows of either side's captions among all of that side, and
+    whether one was drawn for each image, so that the other human ones can say what the image shows."""
 
     seeds: Sequence[int]
+    model: Integers
     human: Integers
     held_out: bool
 
 
 def pairings(words: Words, images: int, kind: str, seeds: Sequence[int]) -> list[Pairing]:
-    """The pairing of each trial, or one for all. `held-out`: a trial draws one human caption of each image, so that
-    people describe it as often as the captioner, and the caption scored does not say what it shows. `every-caption`: as
-    published, each human caption is a row of its own in every trial."""
+    """The pairing of each trial, or one for all. `held-out`: a trial draws one human caption of each image, and one of
+    the captioner's, so that people describe it as often, and the caption scored does not say what it shows.
+    `every-caption`: as published, each caption is a row of its own in every trial."""
+    model, human = words.model_image, words.human_image
     if kind == "every-caption":
-        return [Pairing(seeds, np.arange(len(words.human_image)), held_out=False)]
-    return [Pairing([seed], drawn_captions(words.human_image, images, seed), held_out=True) for seed in seeds]
+        return [Pairing(seeds, np.arange(len(model)), np.arange(len(human)), held_out=False)]
+    return [
+        Pairing([seed], drawn_captions(model, images, seed), drawn_captions(human, images, seed), held_out=True)
+        for seed in seeds
+    ]
 
 
-def drawn_captions(human_image: Integers, images: int, seed: int) -> Integers:
-    """The row of one human caption of each image that has any, drawn with this seed."""
-    counts = np.bincount(human_image, minlength=images)
+def drawn_captions(image: Integers, images: int, seed: int) -> Integers:
+    """The row of one caption of each image that has any, drawn with this seed."""
+    counts = np.bincount(image, minlength=images)
     places = (np.random.default_rng([seed, 8]).random(images) * counts).astype(np.int64)
     return (np.cumsum(counts) - counts + places)[counts > 0]
 

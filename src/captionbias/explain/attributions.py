@@ -174,7 +174,7 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
     question = measured.metric if plan.name == measured.metric else f"{measured.metric},{plan.name}"
     _, _, settings = measured.signature.partition("|")
     signature = f"metric:attributions|method:{method}|of:{question}|attackers:{len(plan.fitted)}|{settings}"
-    part = attacks.questions[plan.name].designs[0].rows["m"] if plan.name in attacks.questions else None
+    part = attacks.questions[plan.name].compared[0].rows["m"] if plan.name in attacks.questions else None
     return _attributions(plan, part, classes, signature)
 
 

@@ -16,7 +16,6 @@ from captionbias.captions import Captions, Words
 from captionbias.metrics import Measurement
 from captionbias.metrics.dbac_direction import Direction
 from captionbias.metrics.sway_counts import SwayImages
-from captionbias.scores.omega import NOT_SHOWN
 from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_values
 from captionbias.text.lexicon import said_in
 from captionbias.text.marks import find_marks
@@ -170,10 +169,7 @@ def _of_direction(
     first, second = ("attribute", "task") if direction.name == "a_to_t" else ("task", "attribute")
     shows = [_column(direction.shown_labels, pair[first]) for pair in pairs]
     names = [_column(direction.named_labels, pair[second]) for pair in pairs]
-    by_design = [
-        _with_none(design.shown_sets)[:, shows][design.shown] & (design.shown != NOT_SHOWN)[:, None]
-        for design in direction.designs
-    ]
+    by_design = [_with_none(compared.shows)[:, shows] & compared.known[:, None] for compared in direction.compared]
     shown = np.any(by_design, axis=0)
     naming = _Naming.of(_with_none(named[second])[:, names], words, len(shown))
     return [

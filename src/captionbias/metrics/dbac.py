@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.arrays import Integers
+from captionbias.arrays import Array, Flags, Integers
+from captionbias.attackers.base import Examples, Trial, TrialScores, stratified_split
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.bench import inputs
-from captionbias.bench.attacks import Attacks, note_single_training
+from captionbias.bench.attacks import AttackPlan, Attacks, note_single_training, seen_in_training
 from captionbias.bench.catalogue import DIRECTIONS, NET, RATIO, SIDES, SIGNED, Scale, Score
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.pairing import PAIRINGS, pairings
 from captionbias.bench.person import spread_of_people
 from captionbias.bench.protocol import alignment_name, lexicon_name, preset_settings
 from captionbias.captions import Captions
-from captionbias.metrics.dbac_direction import INVERSE, Direction, a_to_t, plan_direction, t_to_a
+from captionbias.metrics.dbac_direction import Compared, Direction
 from captionbias.metrics.dbac_sources import Sources
 from captionbias.progress import Progress
 from captionbias.scores.captions import QUALITIES
-from captionbias.scores.omega import BLIND
-from captionbias.statistics.samples import Sample, bootstrap_samples, trial_rows
+from captionbias.scores.omega import BLIND, PUBLISHED, number_sets
+from captionbias.statistics.samples import Sample, bootstrap_samples
 from captionbias.text import LexiconSource, find_mentions, load_lexicon, mask_both, named_values
 from captionbias.warnings import note
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 MASKED = {"a_to_t": ("attribute",), "t_to_a": ("task",), BLIND: ("attribute", "task")}
 NAMES = {"m": "model", "h": "human"}
+INVERSE = "inverse_cross_entropy"
 SMALL_SHARE, SMALL_COVERAGE = 0.2, 0.9
 
 
@@ -259,9 +261,9 @@ def dbac(
 
     settings["vocabulary"] = inputs.read_vocabulary(vocabulary)
     others = inputs.left_over(people, **joined) if joined else ()
-    questions = plan_dbac(captions, settings, directions, values, classes, seed, notes, others)
-    queue = [trial for by in ("", BLIND) for one in questions.values() for trial in one.plans.get(by, ())]
-    first = [trial for one in questions.values() for trial in one.plans[""].first("m", keep_attackers)]
+    asked = plan_dbac(captions, settings, directions, values, classes, seed, notes, others)
+    queue = [trial for one in asked.values() for plan in one.plans.values() for trial in plan]
+    first = [trial for one in asked.values() for trial in one.plans[PUBLISHED].first("m", keep_attackers)]
     trained = run_trials(queue, attacker, keep=first, cache=cache, distributed=distributed, progress=progress)
     answers = dict(zip(queue, trained, strict=True))
 
@@ -271,18 +273,18 @@ def dbac(
     facts: dict[str, float] = {}
     tables: dict[str, Any] = {}
     rows: dict[str, Any] = {}
-    for name, question in questions.items():
+    for name, question in asked.items():
         direction = question.answered(answers, settings["quality"], bayes)
-        sources = Sources.of(direction) if details and direction.quality != INVERSE else None
+        sources = Sources.of(direction) if details and not direction.inverse else None
         if details and not sources:
             notes.append(f"{name}: quality {INVERSE} is not a sum over captions, so there is no table of sources")
-        compared = sources.quantities if sources else lambda drawn, _, direction=direction: direction.quantities(drawn)
+        compared = (sources or direction).quantities
         samples |= bootstrap_samples(compared, len(captions), trials, bootstrap, seed, overlap, captions.copies)
         facts |= direction.facts()
         _note_weak_samples(name, facts, notes)
         if details:
-            rows_of_trials = trial_rows(range(seed, seed + trials), direction.estimates())
-            tables[name] = {"trials": rows_of_trials, "alignment": direction.report, "seen": direction.seen()}
+            seen = question.seen()
+            tables[name] = {"trials": direction.rows(), "alignment": question.report, "seen": seen}
             rows[name] = sources.rows() if sources else []
     noise = {}
     if bootstrap and settings["controls"] and captions.predictions and captions.references:
@@ -315,17 +317,17 @@ def dbac(
         {
             "images": len(captions),
             "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
-            "task_counts": questions["t_to_a"].task_counts if "t_to_a" in questions else None,
-            "drawn": _drawn(captions, questions, settings["pairing"]),
+            "task_counts": asked["t_to_a"].task_counts if "t_to_a" in asked else None,
+            "drawn": _drawn(captions, asked, settings["pairing"]),
             **tables,
             "sources": rows,
         }
         if details
         else None,
         Attacks(
-            {name: one.plans[""].keep(answers) for name, one in questions.items()},
+            {name: one.plans[""].keep(answers) for name, one in asked.items()},
             attacker,
-            {name: replace(one, plans={}) for name, one in questions.items()},
+            {name: replace(one, plans={}) for name, one in asked.items()},
         ),
         noise,
     )
@@ -353,7 +355,7 @@ def plan_dbac(
     seed: int,
     notes: list[str],
     others: Sequence[Sequence[str]] = (),
-) -> dict[str, Direction]:
+) -> dict[str, Question]:
     """Pair, mask, align, split. `others`: human captions of each image that only say what it shows."""
     lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
     if shared := sorted(lexicons["attribute"].words & lexicons["task"].words):
@@ -367,23 +369,32 @@ def plan_dbac(
     }
     copies = inputs.copies_of(captions, notes)
     paired = pairings(words, len(captions), settings["pairing"], range(seed, seed + settings["trials"]))
-    questions: dict[str, Direction] = {}
+    truths: dict[str, list[tuple[Array, Flags, Flags]]] = {}
+    asked: dict[str, Question] = {}
+    everywhere = np.ones(len(captions), bool)
+    weights = np.ones(len(captions)) if captions.weights is None else np.array(captions.weights)
     if "a_to_t" in directions:
         inputs.check_tasks_named(named["task"], lexicons["task"])
-        questions["a_to_t"] = a_to_t(words, classes, values, named["task"], lexicons["task"].labels, paired)
+        shown = np.eye(len(values), dtype=bool)[classes]
+        truths["a_to_t"] = [(classes, shown, everywhere)] * len(paired)
+        asked["a_to_t"] = Question("a_to_t", values, values, lexicons["task"].labels)
     if "t_to_a" in directions:
         said, tasks = inputs.with_others(words, named["task"], others, lexicons["task"], settings["tokenizer"])
         shown, names = inputs.shown_tasks(captions, said, tasks, lexicons["task"], notes)
-        by_pairing = inputs.shown_by_pairing(captions, said, tasks, shown, paired, notes)
-        questions["t_to_a"] = t_to_a(
-            words, shown, by_pairing, names, named["attribute"], lexicons["attribute"].labels, paired
-        )
+        occurring = np.flatnonzero(shown.any(axis=0))
+        truths["t_to_a"] = [
+            (flags[:, occurring], flags, known)
+            for flags, known in inputs.shown_by_pairing(captions, said, tasks, shown, paired, notes)
+        ]
+        outputs = tuple(names[task] for task in occurring)
+        counts = inputs.task_counts(shown, names)
+        asked["t_to_a"] = Question("t_to_a", outputs, names, lexicons["attribute"].labels, counts)
 
     controlled = settings["controls"] and words.model_rows and len(words.human_image)
-    attacked = [*questions, BLIND] if controlled else [*questions]
+    attacked = [*asked, BLIND] if controlled else [*asked]
     masks = {name: tuple(lexicons[kind].mask for kind in MASKED[name]) for name in attacked}
     hidden_of = {kind: (mentions[kind], lexicon.mask) for kind, lexicon in lexicons.items()}
-    masked = {name: words.mask(*hidden_of[MASKED[name][0]]) for name in questions}
+    masked = {name: words.mask(*hidden_of[MASKED[name][0]]) for name in asked}
     if controlled:
         both = mask_both(words.tokens, *hidden_of["attribute"], *hidden_of["task"])
         masked[BLIND] = replace(words, tokens=both)
@@ -394,24 +405,84 @@ def plan_dbac(
         human, report = inputs.align_human(hidden, masks[name], vectors, settings, kept)
         texts[name], reports[name] = {"m": hidden.model, "h": human}, report.as_dict() if report else None
 
-    def planned(question: Direction) -> Direction:
-        by = {"": question.name} | ({BLIND: BLIND} if controlled else {})
-        plans = {
-            attacker: plan_direction(question, texts[name], masks[name], classes, settings["test_share"], copies)
-            for attacker, name in by.items()
-        }
-        return replace(question, plans=plans, report=reports[question.name])
+    for name, question in asked.items():
+        number, sets = number_sets(named["task" if name == "a_to_t" else "attribute"])
+        compared = [
+            Compared.of(words, pairing, number, flags, known, weights)
+            for pairing, (_, flags, known) in zip(paired, truths[name], strict=True)
+        ]
+        plans = {}
+        for form, masking in {PUBLISHED: name, BLIND: BLIND}.items():
+            if masking not in texts:
+                continue
+            plan: dict[str, list[list[Trial]]] = {side: [[]] for side in compared[0].rows}
+            for one, (targets, _, known) in zip(compared, truths[name], strict=True):
+                part = np.flatnonzero(known)
+                pictures = None if copies is None else copies[part]
+                for side, rows in one.rows.items():
+                    tokens = texts[masking][side]
+                    tokens = tokens if len(rows) == len(tokens) else tokens.select(rows)
+                    image = one.image[side]
+                    examples = Examples(tokens, targets[image], len(question.outputs), masks[masking])
+                    for trial in one.pairing.seeds:
+                        split = stratified_split(classes[part], settings["test_share"], trial, pictures)
+                        train, test = (np.flatnonzero(np.isin(image, part[images])) for images in split)
+                        plan[side][0].append(Trial(examples, train, test, trial))
+            plans[form] = AttackPlan(name, question.outputs, plan)
+        asked[name] = replace(question, sets=sets, compared=compared, plans=plans, report=reports[name])
+    return asked
 
-    return {name: planned(question) for name, question in questions.items()}
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    name: str
+    outputs: tuple[str, ...]
+    shown_labels: tuple[str, ...]
+    named_labels: tuple[str, ...]
+    task_counts: dict[str, int] | None = None
+    sets: Any = None
+    compared: Any = ()
+    plans: Any = None
+    report: Any = None
+
+    def answered(self, answers: Mapping[Trial, TrialScores], quality: str, bayes: bool) -> Direction:
+        number = 0
+        compared = []
+        for one in self.compared:
+            tested = []
+            for _ in one.pairing.seeds:
+                told = {}
+                for side in one.rows:
+                    trials = [plan.trials[side][0][number] for plan in self.plans.values()]
+                    said = [QUALITIES[quality](answers[t].log_probability, answers[t].correct) for t in trials]
+                    told[side] = one.told(side, trials[0].test, said)
+                tested.append(told)
+                number += 1
+            compared.append(replace(one, tested=tested))
+        return Direction(
+            self.name, self.shown_labels, self.named_labels, self.sets, compared, bayes, quality == INVERSE
+        )
+
+    def seen(self) -> dict[str, float]:
+        """What percent of each side's test captions its attackers have seen in training; as `..._net`, they or the
+        blind ones."""
+        flags = {}
+        for attacker, plan in self.plans.items():
+            seen = seen_in_training(list(plan))
+            for side, (trials,) in plan.trials.items():
+                flags[side, attacker] = np.concatenate([seen[trial] for trial in trials])
+        for side in self.plans[BLIND].trials if BLIND in self.plans else ():
+            flags[side, "_net"] = flags[side, ""] | flags.pop((side, BLIND))
+        return {f"{side}{form}": 100 * float(of.mean()) for (side, form), of in flags.items()}
 
 
-def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str) -> list[list[int]] | None:
+def _drawn(captions: Captions, questions: Mapping[str, Question], pairing: str) -> list[list[int]] | None:
     """The number of each image's human caption in each trial, by held-out pairing."""
     if pairing != "held-out" or captions.references is None:
         return None
     counts = np.fromiter(map(len, captions.references), np.int64, len(captions))
     starts = np.cumsum(counts) - counts
-    return [(design.pairing.human - starts).tolist() for design in next(iter(questions.values())).designs]
+    return [(one.pairing.human - starts).tolist() for one in next(iter(questions.values())).compared]
 
 
 def _check_choices(directions: Sequence[str], settings: Mapping[str, Any]) -> None:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Floats, Integers
-from captionbias.bench.catalogue import NET, RATIO, SIGNED
-from captionbias.metrics.dbac_direction import Direction
-from captionbias.scores.omega import BLIND, MATCHED, Omega, amplification_part, normalized_difference, occurrences
+from captionbias.arrays import Flags, Floats, Integers, sparse
+from captionbias.bench.catalogue import NET as NET_SCALE
+from captionbias.bench.catalogue import RATIO, SIGNED
+from captionbias.metrics.dbac_direction import Direction, Key, Omegas, differences
+from captionbias.scores.omega import BLIND, MATCHED, NET, PUBLISHED, Told, mean, normalized_difference
 from captionbias.statistics.intervals import bootstrap_interval
 
 MOST_INTERVALS = 300  # replicates are kept for the largest pairs alone: lists of thousands of tasks fit into memory
-
-# What pairs of labels add to a trial's scores, from its number and both sides' omegas: `(pairs, replicates)` each.
-PartsOf = Callable[[int, Mapping[str, Omega]], dict[str, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,39 +24,42 @@ class Sources:
     """The omegas and the score of one direction, divided among pairs of an attribute value and a task. A test caption's
     part of omega, its quality times its weight over the number of test captions, goes to what its image shows with what
     it names; several share it equally, and what is not there (a caption that names nothing) is None. The pairs with the
-    largest parts come first, see `_ranked_by`."""
+    largest parts come first: net ones, if there are any, else matched, else published."""
 
     direction: Direction
-    numbers: Integers  # see `Table.shares`, `(pairs,)`
-    estimate: dict[str, Floats]  # each quantity of theirs, `(pairs,)`
-    parts_of: PartsOf  # what the largest of them add in a trial
-    drawn: list[dict[str, Floats]] = field(default_factory=list)  # what they add in the blocks of replicates so far
+    pairs: (
+        Integers  # `shown label * (named labels + 1) + named label`, `(pairs,)`; the last label of either is "nothing"
+    )
+    estimate: dict[Key, Floats]  # each quantity of theirs, `(pairs,)`
+    shares: list[dict[str, Any]]  # of the pairs with intervals in each trial's pairs of numbers, by side, sparse
+    drawn: list[dict[Key, Floats]] = field(default_factory=list)  # what they add in the blocks of replicates so far
 
     @classmethod
     def of(cls, direction: Direction) -> Sources:
         """The pairs that occur, in order, without replicates yet."""
         counts, named = _counts(direction)
         pairs = np.flatnonzero(np.any([of_side > 0 for of_side in counts.values()], axis=0))
-        estimate = _estimate(direction, pairs)
+        shares = [{side: of[:, pairs].T.tocsr() for side, of in trial.items()} for trial in _shares(direction)]
+        _, parts = _with_parts(direction, direction.every_image, shares, np.ones((len(shares), 1)))
+        estimate = {key: of[:, 0] for key, of in parts.items()}
         order = np.argsort(-np.abs(estimate[_ranked_by(estimate)]), kind="stable")
-        pairs, estimate = pairs[order], {quantity: values[order] for quantity, values in estimate.items()}
-        scored = "amplification" if len(counts) == 2 else "omega"
-        drawn = [quantity for quantity in estimate if quantity.startswith(scored)]
+        pairs, estimate = pairs[order], {key: of[order] for key, of in estimate.items()}
         if len(counts) == 2:
-            estimate |= {
-                f"difference{form}": normalized_difference(estimate[f"omega_m{form}"], estimate[f"omega_h{form}"])
-                for form in ("", MATCHED)
-            }
+            for form in (PUBLISHED, MATCHED):
+                omegas = (estimate[f"omega_{side}", form] for side in "mh")
+                estimate["difference", form] = normalized_difference(*omegas)
         for side in counts:
-            estimate |= {f"named_{side}": named[side][pairs], f"test_captions_{side}": counts[side][pairs]}
-        return cls(direction, pairs, estimate, _parts_of(direction, pairs[:MOST_INTERVALS], drawn))
+            estimate |= {(f"named_{side}", ""): named[side][pairs], (f"test_captions_{side}", ""): counts[side][pairs]}
+        first = [{side: of[order[:MOST_INTERVALS]] for side, of in trial.items()} for trial in shares]
+        return cls(direction, pairs, estimate, first)
 
     def quantities(self, multiplicity: Floats, weights: Floats | None) -> dict[str, Floats]:
-        """Those of the answers; what the pairs add in these replicates is kept."""
+        """The direction's scores; what the pairs add in these replicates is kept."""
         if weights is None:
             return self.direction.quantities(multiplicity)
-        scores, parts = _with_parts(self.direction, multiplicity, self.parts_of, weights)
-        self.drawn.append(parts)
+        scores, parts = _with_parts(self.direction, multiplicity, self.shares, weights)
+        scored = "amplification" if ("amplification", PUBLISHED) in parts else "omega_"
+        self.drawn.append({key: of for key, of in parts.items() if key[0].startswith(scored)})
         return scores
 
     def rows(self) -> list[dict[str, Any]]:
@@ -71,99 +72,98 @@ class Sources:
         and the amplifications to the scores. With one side only its omega's parts, with their intervals.
         """
         direction = self.direction
-        intervals = self._intervals()
-        shown_label, named_label = np.divmod(self.numbers, len(direction.named_labels) + 1)
-        shown_names, named_names = [*direction.shown_labels, None], [*direction.named_labels, None]
-        rows = []
-        for number in range(len(self.numbers)):
-            labels = shown_names[shown_label[number]], named_names[named_label[number]]
-            attribute, task = labels if direction.name == "a_to_t" else labels[::-1]
-            quantities = {quantity: float(values[number]) for quantity, values in self.estimate.items()}
-            quantities |= intervals[number] if number < len(intervals) else {}
-            rows.append(
-                {"direction": direction.name, "attribute": attribute, "task": task}
-                | {quantity: value for quantity, value in quantities.items() if not np.isnan(value)}
-            )
-        return rows
-
-    def _intervals(self) -> list[dict[str, float]]:
-        """The intervals of each of the first pairs."""
-        intervals: list[dict[str, float]] = [{} for _ in self.numbers[:MOST_INTERVALS]]
-        for quantity in self.drawn[0] if self.drawn else ():
-            replicates = np.concatenate([block[quantity] for block in self.drawn], axis=-1)
-            scale = RATIO if quantity.startswith("omega") else NET if quantity.endswith("_net") else SIGNED
-            for number, of_pair in enumerate(replicates):
-                low, high = bootstrap_interval(float(self.estimate[quantity][number]), of_pair, scale.ends)
-                intervals[number] |= {f"{quantity}_ci_low": low, f"{quantity}_ci_high": high}
-        return intervals
+        shown_labels, named_labels = (*direction.shown_labels, None), (*direction.named_labels, None)
+        shown, named = np.divmod(self.pairs, len(named_labels))
+        rows = [{f"{key}{form}": float(of[n]) for (key, form), of in self.estimate.items()} for n in range(len(shown))]
+        for key, form in self.drawn[0] if self.drawn else ():
+            replicates = np.concatenate([block[key, form] for block in self.drawn], axis=-1)
+            scale = RATIO if key != "amplification" else NET_SCALE if form == NET else SIGNED
+            for row, of_pair in zip(rows, replicates, strict=False):
+                ends = bootstrap_interval(row[f"{key}{form}"], of_pair, scale.ends)
+                row |= zip((f"{key}{form}_ci_low", f"{key}{form}_ci_high"), ends, strict=True)
+        sides = ("attribute", "task") if direction.name == "a_to_t" else ("task", "attribute")
+        return [
+            {"direction": direction.name, sides[0]: shown_labels[first], sides[1]: named_labels[second]}
+            | {key: value for key, value in row.items() if not np.isnan(value)}
+            for first, second, row in zip(shown, named, rows, strict=True)
+        ]
 
 
 def _with_parts(
-    direction: Direction, multiplicity: Floats, parts_of: PartsOf, weights: Floats
-) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    direction: Direction, multiplicity: Floats, shares: Sequence[Mapping[str, Any]], weights: Floats
+) -> tuple[dict[str, Floats], dict[Key, Floats]]:
     """The direction's scores, and the means over trials, `weights` `(trials, replicates)`, of what pairs of labels add,
     `(pairs, replicates)`; a trial is left out where it is undefined."""
-    sums: dict[str, Any] = defaultdict(float)
-    counted: dict[str, Any] = defaultdict(float)
-
-    def add(number: int, omegas: Mapping[str, Omega]) -> None:
-        for quantity, of_trial in parts_of(number, omegas).items():
-            known = ~np.isnan(of_trial[:1])  # in a replicate all pairs are defined or none is
-            sums[quantity] += weights[number] * np.where(known, of_trial, 0.0)
-            counted[quantity] += weights[number] * known
-
-    scores = direction.quantities(multiplicity, add)
+    sums: dict[Key, Any] = defaultdict(float)
+    counted: dict[Key, Any] = defaultdict(float)
+    trials: list[Omegas] = []
+    for (omegas, terms), of_trial, weight in zip(direction.omegas(multiplicity), shares, weights, strict=True):
+        trials.append(omegas)
+        parts = {
+            side: {form: mean(of_trial[side] @ added, over) for form, (added, over) in of.items()}
+            for side, of in terms.items()
+        }
+        for key, of in differences("amplification", parts, omegas).items():
+            known = ~np.isnan(of[:1])  # in a replicate all pairs are defined or none is
+            sums[key] += weight * np.where(known, of, 0.0)
+            counted[key] += weight * known
     with np.errstate(invalid="ignore"):
-        return scores, {quantity: np.asarray(total / counted[quantity]) for quantity, total in sums.items()}
+        means = {key: np.asarray(total / counted[key]) for key, total in sums.items() if key[1] != BLIND}
+    return direction.keyed(trials), means
 
 
-def _ranked_by(estimate: Mapping[str, Floats]) -> str:
+def _ranked_by(estimate: Mapping[Key, Floats]) -> Key:
     """The quantity whose size puts the pairs in order; all of a direction's pairs have a part of it or none has."""
-    by = [name for name in ("amplification_net", "amplification_matched", "amplification") if name in estimate] or list(
-        estimate
-    )
-    return next((name for name in by if not np.isnan(estimate[name]).any()), by[-1])
+    by = [key for form in (NET, MATCHED, PUBLISHED) if (key := ("amplification", form)) in estimate] or [*estimate]
+    return next((key for key in by if not np.isnan(estimate[key]).any()), by[-1])
 
 
 def _counts(direction: Direction) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Test captions with each pair, a trial, by side; and the share that names the one where the other is."""
     counts: dict[str, Any] = defaultdict(float)
     totals: dict[str, Any] = defaultdict(float)
-    for design in direction.designs:
-        sets = design.shown_sets, direction.named_sets
-        for side, captions in design.captions.items():
-            tested = np.concatenate([trial.rows for trial in design.tested[side]])
-            counts[side] += occurrences(captions, design.shown, tested, *sets)[0] / direction.trials
-            totals[side] += np.stack(occurrences(captions, design.shown, np.arange(len(captions.image)), *sets))
+    for compared in direction.compared:
+        sets = compared.shown[1], direction.named_sets
+        for side, every in compared.every.items():
+            totals[side] += np.stack(_occurrences(every, *sets))
+            for tested in compared.tested:
+                counts[side] += _occurrences(tested[side], *sets)[0]
     with np.errstate(invalid="ignore"):
-        return counts, {side: both / base for side, (both, base) in totals.items()}
+        shares = {side: both / base for side, (both, base) in totals.items()}
+    return {side: of / len(direction.seeds) for side, of in counts.items()}, shares
 
 
-def _estimate(direction: Direction, pairs: Integers) -> dict[str, Floats]:
-    """The means over trials of the pairs' parts of the omegas and of the scores, with every image once: `(pairs,)`."""
-    weights = np.ones((direction.trials, 1))
-    _, parts = _with_parts(direction, direction.every_image, _parts_of(direction, pairs), weights)
-    return {quantity: values[:, 0] for quantity, values in parts.items()}
+def _occurrences(told: Told, shown_sets: Flags, named_sets: Flags) -> tuple[Floats, Floats]:
+    """How many captions have each of all pairs, see `Sources.pairs`, and how many an image with its shown label."""
+    has_shown, has_named = ((_label_shares(sets) > 0).astype(np.float64) for sets in (shown_sets, named_sets))
+    counts = told.drawn(np.ones((told.sums.shape[1], 1)))[-1][:, 0]
+    captions = sparse(counts, (told.shown, told.named), (len(shown_sets), len(named_sets)))
+    both = (has_shown.T @ captions @ has_named).toarray()
+    base = has_shown.T @ captions.sum(axis=1)
+    return both.reshape(-1), np.repeat(base, both.shape[1])
 
 
-def _parts_of(direction: Direction, pairs: Integers, quantities: Collection[str] | None = None) -> PartsOf:
-    """Reads off a trial what the pairs add to its omegas and to its scores, or these `quantities` of all that."""
-    shares = direction.shares(pairs)
+def _shares(direction: Direction) -> Iterator[dict[str, Any]]:
+    """How the test captions with each pair of numbers are shared among all pairs of labels, equally, in each trial:
+    sparse, `(pairs of numbers, pairs of labels)`, by side."""
+    for compared in direction.compared:
+        shown, named = _label_shares(compared.shown[1]), _label_shares(direction.named_sets)
+        for tested in compared.tested:
+            yield {side: _products(shown[told.shown], named[told.named]) for side, told in tested.items()}
 
-    def read(number: int, omegas: Mapping[str, Omega]) -> dict[str, Floats]:
-        forms = next(iter(omegas.values())).weight
-        of_side = {
-            form: {side: omega.parts(form, shares[number][side]) for side, omega in omegas.items()} for form in forms
-        }
-        parts = {f"omega_{side}{form}": of for form in forms if form != BLIND for side, of in of_side[form].items()}
-        if len(omegas) == 2:
-            added = {
-                form: amplification_part(of["m"], of["h"], omegas["m"].value(form), omegas["h"].value(form))
-                for form, of in of_side.items()
-            }
-            if BLIND in added:
-                added["_net"] = added[MATCHED] - added.pop(BLIND)
-            parts |= {f"amplification{form}": of for form, of in added.items()}
-        return parts if quantities is None else {quantity: parts[quantity] for quantity in quantities}
 
-    return read
+def _label_shares(sets: Flags) -> Any:
+    """Each set shared equally among its labels, sparse, `(sets, labels + 1)`: the last column is of no label."""
+    flags = np.column_stack([sets, ~sets.any(axis=1)])
+    row, label = np.nonzero(flags)
+    return sparse(1 / flags.sum(axis=1)[row], (row, label), flags.shape)
+
+
+def _products(left: Any, right: Any) -> Any:
+    """The products of all entries of a row of `left` with all of that row of `right`: `(rows, columns * columns)`."""
+    outer = left.tocoo()
+    inner = right[outer.coords[0]].tocoo()
+    entry, column = inner.coords
+    values = outer.data[entry] * inner.data
+    place = (outer.coords[0][entry], outer.coords[1][entry] * right.shape[1] + column)
+    return sparse(values, place, (left.shape[0], left.shape[1] * right.shape[1]))
