@@ -101,7 +101,11 @@ def copied(tmp_path):
 
 def commands(run):
     """What --help lists."""
-    return set(re.findall(r"^│ (\S+)", run("-m", "captionbias", "--help").stdout, re.MULTILINE))
+    return commands_in(run("-m", "captionbias", "--help").stdout)
+
+
+def commands_in(listed):
+    return set(re.findall(r"^│ (\S+)", listed, re.MULTILINE))
 
 
 def test_the_core_works_without_its_wings(copied):
@@ -129,6 +133,20 @@ def test_an_import_in_a_wing_that_fails_is_an_error(copied, module):
     helped = run("-m", "captionbias", "--help")
     assert helped.returncode
     assert "No module named 'captionbias.misspelt_" in helped.stderr
+
+
+WITHOUT_EXTRAS = """
+import sys
+sys.modules.update(dict.fromkeys(sys.argv[1:]))  # as if they were not installed
+from captionbias.cli.main import app
+app(["--help"], prog_name="captionbias")
+"""
+
+
+def test_without_the_packages_of_extras_all_commands_are_listed(copied):
+    _, run = copied
+    missing = run("-c", WITHOUT_EXTRAS, *HEAVY - {"pandas", "pyarrow", "scipy", "sklearn"}, "PIL", "jinja2", "openai")
+    assert commands_in(missing.stdout) == commands(run) != set()
 
 
 ADDED = """
