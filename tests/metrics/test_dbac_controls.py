@@ -9,7 +9,7 @@ from captionbias.bench.inputs import number_classes
 from captionbias.bench.protocol import preset_settings
 from captionbias.captions import CaptionBiasWarning, check_captions
 from captionbias.metrics import dbac
-from captionbias.metrics.dbac import plan_dbac
+from captionbias.metrics.dbac import PRESETS, plan_dbac
 from captionbias.scores.omega import BLIND
 from captionbias.synthetic import plant
 
@@ -46,7 +46,7 @@ def number_trained(captions, **options):
 
 @pytest.mark.parametrize("pairing", ["held-out", "every-caption"])
 def test_blind_attackers_see_neither_attribute_nor_task_words(planted, pairing):
-    captions, (_, chosen) = check_captions(**planted), preset_settings("dbac", "fast", trials=2, pairing=pairing)
+    captions, (_, chosen) = check_captions(**planted), preset_settings(PRESETS, "fast", trials=2, pairing=pairing)
     values, classes = number_classes(captions, [])
     planned = plan_dbac(captions, chosen, DIRECTIONS, values, classes, 0, [])
     for name, hidden, left in (("a_to_t", PEOPLE, THINGS), ("t_to_a", THINGS, PEOPLE)):
@@ -76,7 +76,7 @@ def test_a_task_phrase_with_an_attribute_word_in_it_is_hidden_from_blind_attacke
         "attribute_lexicon": {"extends": "gender", "groups": {"female": ["baby"]}},
         "task_lexicon": {"doll": ["baby doll"], "snow": ["snow man"], "cake": ["cake"]},
     }
-    _, chosen = preset_settings("dbac", "fast", trials=1, **lexicons)
+    _, chosen = preset_settings(PRESETS, "fast", trials=1, **lexicons)
     captions = check_captions(**given)
     values, classes = number_classes(captions, [])
     planned = plan_dbac(captions, chosen, DIRECTIONS, values, classes, 0, [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from captionbias.bench.catalogue import DIRECTIONS, NET, RATIO, SIDES, SIGNED, S
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.pairing import PAIRINGS, pairings
 from captionbias.bench.person import spread_of_people
-from captionbias.bench.protocol import alignment_name, lexicon_name, preset_settings
+from captionbias.bench.protocol import Alignment, alignment_name, lexicon_name, preset_settings
 from captionbias.captions import Captions
 from captionbias.metrics.dbac_direction import INVERSE, Direction, a_to_t, plan_direction, t_to_a
 from captionbias.metrics.dbac_sources import Sources
@@ -38,33 +38,43 @@ NAMES = {"m": "model", "h": "human"}
 SMALL_SHARE, SMALL_COVERAGE = 0.2, 0.9
 
 
-DBAC_2026: dict[str, Any] = {
-    "encoder": "lstm-dbac",
-    "trials": 10,
-    "test_share": 0.2,
-    "alignment": "contextual",
-    "vectors": "captions",
-    "delta": 0.4,
-    "quality": "confidence",
-    "tokenizer": "words",
-    "attribute_lexicon": "gender",
-    "task_lexicon": "coco_objects",
-    "pairing": "held-out",
-    "controls": True,
-    "names_kept": True,
-}
+@dataclass(frozen=True, kw_only=True)
+class DbacSettings(Alignment):
+    """What a preset of DBAC sets."""
+
+    quality: str
+    task_lexicon: LexiconSource
+    pairing: str
+    controls: bool
+
+    @property
+    def lexicons(self) -> dict[str, LexiconSource]:
+        return {**super().lexicons, "task": self.task_lexicon}
+
+
+DBAC_2026 = DbacSettings(
+    encoder="lstm-dbac",
+    trials=10,
+    test_share=0.2,
+    alignment="contextual",
+    quality="confidence",
+    task_lexicon="coco_objects",
+    pairing="held-out",
+    controls=True,
+    names_kept=True,
+)
 PRESETS = {
     "dbac-2026": DBAC_2026,
-    "dbac-2026-published": DBAC_2026
-    | {
-        "tokenizer": "whitespace",
-        "task_lexicon": "coco_objects_published",
-        "vectors": "glove-wiki-gigaword-50",
-        "pairing": "every-caption",
-        "controls": False,
-        "names_kept": False,
-    },
-    "fast": DBAC_2026 | {"encoder": "bow"},
+    "dbac-2026-published": replace(
+        DBAC_2026,
+        tokenizer="whitespace",
+        task_lexicon="coco_objects_published",
+        vectors="glove-wiki-gigaword-50",
+        pairing="every-caption",
+        controls=False,
+        names_kept=False,
+    ),
+    "fast": replace(DBAC_2026, encoder="bow"),
 }
 
 
@@ -244,20 +254,32 @@ def dbac(
     >>> result["dbac_a_to_t"], result["dbac_t_to_a_net"]
     (0.0, 0.0)
     """
-    preset, settings = preset_settings("dbac", **locals())
-    _check_choices(directions, settings)
-    attacker = find_attacker(settings["encoder"], precision, model, cache)
-    notes: list[str] = []
-    lexicon = load_lexicon(settings["attribute_lexicon"])
-    captions = inputs.with_values(
-        captions, lexicon, settings["tokenizer"], notes, allow_unmasked, "t_to_a" in directions
+    preset, settings = preset_settings(
+        PRESETS,
+        preset,
+        encoder=encoder,
+        trials=trials,
+        quality=quality,
+        pairing=pairing,
+        controls=controls,
+        alignment=alignment,
+        vectors=vectors,
+        delta=delta,
+        vocabulary=inputs.read_vocabulary(vocabulary),
+        tokenizer=tokenizer,
+        attribute_lexicon=attribute_lexicon,
+        task_lexicon=task_lexicon,
     )
+    _check_choices(directions, settings)
+    attacker = find_attacker(settings.encoder, precision, model, cache)
+    notes: list[str] = []
+    lexicon = load_lexicon(settings.attribute_lexicon)
+    captions = inputs.with_values(captions, lexicon, settings.tokenizer, notes, allow_unmasked, "t_to_a" in directions)
     people = captions.references or ()
     captions, joined = inputs.of_one_length(captions, join_references, notes)
-    note_single_training(attacker.precision is not None, settings["trials"], notes)
+    note_single_training(attacker.precision is not None, settings.trials, notes)
     values, classes = inputs.number_classes(captions, notes)
 
-    settings["vocabulary"] = inputs.read_vocabulary(vocabulary)
     others = inputs.left_over(people, **joined) if joined else ()
     questions = plan_dbac(captions, settings, directions, values, classes, seed, notes, others)
     queue = [trial for by in ("", BLIND) for one in questions.values() for trial in one.plans.get(by, ())]
@@ -265,14 +287,14 @@ def dbac(
     trained = run_trials(queue, attacker, keep=first, cache=cache, distributed=distributed, progress=progress)
     answers = dict(zip(queue, trained, strict=True))
 
-    trials, share = settings["trials"], settings["test_share"]
-    overlap = share / (1 - share) if settings["pairing"] == "held-out" else 0.0
+    trials, share = settings.trials, settings.test_share
+    overlap = share / (1 - share) if settings.pairing == "held-out" else 0.0
     samples: dict[str, Sample] = {}
     facts: dict[str, float] = {}
     tables: dict[str, Any] = {}
     rows: dict[str, Any] = {}
     for name, question in questions.items():
-        direction = question.answered(answers, settings["quality"], bayes)
+        direction = question.answered(answers, settings.quality, bayes)
         sources = Sources.of(direction) if details and direction.quality != INVERSE else None
         if details and not sources:
             notes.append(f"{name}: quality {INVERSE} is not a sum over captions, so there is no table of sources")
@@ -285,8 +307,8 @@ def dbac(
             tables[name] = {"trials": rows_of_trials, "alignment": direction.report, "seen": direction.seen()}
             rows[name] = sources.rows() if sources else []
     noise = {}
-    if bootstrap and settings["controls"] and captions.predictions and captions.references:
-        options = {name: settings[name] for name in ("quality", "tokenizer", "attribute_lexicon", "task_lexicon")}
+    if bootstrap and settings.controls and captions.predictions and captions.references:
+        options = {name: vars(settings)[name] for name in ("quality", "tokenizer", "attribute_lexicon", "task_lexicon")}
         options |= {"allow_unmasked": allow_unmasked, "cache": cache, "distributed": distributed}
         spread = _spread(captions, directions, seed, options, notes)
         noise = {key: width * math.sqrt(1 / trials + overlap) for key, width in spread.items()}
@@ -296,17 +318,17 @@ def dbac(
         dict(
             preset=preset,
             **attacker.signature(),
-            quality=settings["quality"],
+            quality=settings.quality,
             bayes=bayes,
-            pairing=settings["pairing"],
+            pairing=settings.pairing,
             align=alignment_name(settings),
-            trials=settings["trials"],
-            split=f"{settings['test_share']:g}",
+            trials=settings.trials,
+            split=f"{settings.test_share:g}",
             **captions.rows(),
             seed=seed,
-            tok=settings["tokenizer"],
-            attribute=lexicon_name(lexicon, settings["attribute_lexicon"]),
-            task=lexicon_name(load_lexicon(settings["task_lexicon"]), settings["task_lexicon"]),
+            tok=settings.tokenizer,
+            attribute=lexicon_name(lexicon, settings.attribute_lexicon),
+            task=lexicon_name(load_lexicon(settings.task_lexicon), settings.task_lexicon),
             tasks="given" if captions.tasks else "named",
             **joined,
             bootstrap=bootstrap,
@@ -316,7 +338,7 @@ def dbac(
             "images": len(captions),
             "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
             "task_counts": questions["t_to_a"].task_counts if "t_to_a" in questions else None,
-            "drawn": _drawn(captions, questions, settings["pairing"]),
+            "drawn": _drawn(captions, questions, settings.pairing),
             **tables,
             "sources": rows,
         }
@@ -346,7 +368,7 @@ def _spread(
 
 def plan_dbac(
     captions: Captions,
-    settings: Mapping[str, Any],
+    settings: DbacSettings,
     directions: Sequence[str],
     values: tuple[str, ...],
     classes: Integers,
@@ -355,31 +377,31 @@ def plan_dbac(
     others: Sequence[Sequence[str]] = (),
 ) -> dict[str, Direction]:
     """Pair, mask, align, split. `others`: human captions of each image that only say what it shows."""
-    lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
+    lexicons = {kind: load_lexicon(source) for kind, source in settings.lexicons.items()}
     if shared := sorted(lexicons["attribute"].words & lexicons["task"].words):
         named_twice = ", ".join(map(repr, shared))
         note(notes, f"{named_twice}: words for a task and for a value of the attribute; remove them from one lexicon")
-    words = captions.words(settings["tokenizer"])
-    mentions = {kind: find_mentions(words.tokens, lexicon, settings["tokenizer"]) for kind, lexicon in lexicons.items()}
+    words = captions.words(settings.tokenizer)
+    mentions = {kind: find_mentions(words.tokens, lexicon, settings.tokenizer) for kind, lexicon in lexicons.items()}
     named = {
-        kind: named_values(words.tokens, mentions[kind], lexicon, settings["tokenizer"])
+        kind: named_values(words.tokens, mentions[kind], lexicon, settings.tokenizer)
         for kind, lexicon in lexicons.items()
     }
     copies = inputs.copies_of(captions, notes)
-    paired = pairings(words, len(captions), settings["pairing"], range(seed, seed + settings["trials"]))
+    paired = pairings(words, len(captions), settings.pairing, range(seed, seed + settings.trials))
     questions: dict[str, Direction] = {}
     if "a_to_t" in directions:
         inputs.check_tasks_named(named["task"], lexicons["task"])
         questions["a_to_t"] = a_to_t(words, classes, values, named["task"], lexicons["task"].labels, paired)
     if "t_to_a" in directions:
-        said, tasks = inputs.with_others(words, named["task"], others, lexicons["task"], settings["tokenizer"])
+        said, tasks = inputs.with_others(words, named["task"], others, lexicons["task"], settings.tokenizer)
         shown, names = inputs.shown_tasks(captions, said, tasks, lexicons["task"], notes)
         by_pairing = inputs.shown_by_pairing(captions, said, tasks, shown, paired, notes)
         questions["t_to_a"] = t_to_a(
             words, shown, by_pairing, names, named["attribute"], lexicons["attribute"].labels, paired
         )
 
-    controlled = settings["controls"] and words.model_rows and len(words.human_image)
+    controlled = settings.controls and words.model_rows and len(words.human_image)
     attacked = [*questions, BLIND] if controlled else [*questions]
     masks = {name: tuple(lexicons[kind].mask for kind in MASKED[name]) for name in attacked}
     hidden_of = {kind: (mentions[kind], lexicon.mask) for kind, lexicon in lexicons.items()}
@@ -388,16 +410,15 @@ def plan_dbac(
         both = mask_both(words.tokens, *hidden_of["attribute"], *hidden_of["task"])
         masked[BLIND] = replace(words, tokens=both)
     vectors = inputs.alignment_vectors(words, masked.values(), settings)
-    kept = tuple(lexicons.values()) if settings["names_kept"] else ()
     texts, reports = {}, {}
     for name, hidden in masked.items():
-        human, report = inputs.align_human(hidden, masks[name], vectors, settings, kept)
+        human, report = inputs.align_human(hidden, masks[name], vectors, settings, lexicons.values())
         texts[name], reports[name] = {"m": hidden.model, "h": human}, report.as_dict() if report else None
 
     def planned(question: Direction) -> Direction:
         by = {"": question.name} | ({BLIND: BLIND} if controlled else {})
         plans = {
-            attacker: plan_direction(question, texts[name], masks[name], classes, settings["test_share"], copies)
+            attacker: plan_direction(question, texts[name], masks[name], classes, settings.test_share, copies)
             for attacker, name in by.items()
         }
         return replace(question, plans=plans, report=reports[question.name])
@@ -414,13 +435,13 @@ def _drawn(captions: Captions, questions: Mapping[str, Direction], pairing: str)
     return [(design.pairing.human - starts).tolist() for design in next(iter(questions.values())).designs]
 
 
-def _check_choices(directions: Sequence[str], settings: Mapping[str, Any]) -> None:
+def _check_choices(directions: Sequence[str], settings: DbacSettings) -> None:
     listed = isinstance(directions, Sequence) and not isinstance(directions, str)
     if not listed or not directions or set(directions) - set(DIRECTIONS):
         raise ValueError(f"directions must list one or both of {', '.join(DIRECTIONS)}, not {directions!r}")
     for name, choices in (("quality", QUALITIES), ("pairing", PAIRINGS)):
-        if settings[name] not in choices:
-            raise ValueError(f"{name} {settings[name]!r} is unknown; choose one of {', '.join(choices)}")
+        if (value := vars(settings)[name]) not in choices:
+            raise ValueError(f"{name} {value!r} is unknown; choose one of {', '.join(choices)}")
 
 
 def _note_weak_samples(direction: str, facts: Mapping[str, float], notes: list[str]) -> None:
