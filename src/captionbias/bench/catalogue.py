@@ -93,7 +93,7 @@ class MetricEntry:
     title: str
     question: str
     scores: tuple[Score, ...]
-    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    presets: Mapping[str, Any] = field(default_factory=dict)
     of_images: bool = False
 
 

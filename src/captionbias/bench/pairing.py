@@ -15,12 +15,11 @@ PAIRINGS = ("held-out", "every-caption")
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """The captions of some trials: the trials' seeds, the rows of either side's captions among all of that side, and
-    whether one was drawn for each image, so that the other human ones can say what the image shows."""
+    """The captions of some trials: the trials' seeds, the rows of each present side's captions among all of that side,
+    and whether one was drawn for each image, so that the other human ones can say what the image shows."""
 
     seeds: Sequence[int]
-    model: Integers
-    human: Integers
+    rows: dict[str, Integers]  # by side: `m` the captioner, `h` people
     held_out: bool
 
 
@@ -28,13 +27,11 @@ def pairings(words: Words, images: int, kind: str, seeds: Sequence[int]) -> list
     """The pairing of each trial, or one for all. `held-out`: a trial draws one human caption of each image, and one of
     the captioner's, so that people describe it as often, and the caption scored does not say what it shows.
     `every-caption`: as published, each caption is a row of its own in every trial."""
-    model, human = words.model_image, words.human_image
+    image = {side: of for side, of in (("m", words.model_image), ("h", words.human_image)) if len(of)}
     if kind == "every-caption":
-        return [Pairing(seeds, np.arange(len(model)), np.arange(len(human)), held_out=False)]
-    return [
-        Pairing([seed], drawn_captions(model, images, seed), drawn_captions(human, images, seed), held_out=True)
-        for seed in seeds
-    ]
+        return [Pairing(seeds, {side: np.arange(len(of)) for side, of in image.items()}, held_out=False)]
+    drawn = ({side: drawn_captions(of, images, seed) for side, of in image.items()} for seed in seeds)
+    return [Pairing([seed], rows, held_out=True) for seed, rows in zip(seeds, drawn, strict=True)]
 
 
 def drawn_captions(image: Integers, images: int, seed: int) -> Integers:

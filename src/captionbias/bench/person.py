@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from hashlib import sha256
 from typing import Any, ParamSpec, cast
 
 import numpy as np
 
 from captionbias.bench.catalogue import EXCESS, HUMAN, scores_of
-from captionbias.bench.measurement import Metric, Scores
+from captionbias.bench.measurement import Scores
 from captionbias.bench.pairing import drawn_captions
 from captionbias.captions import Captions
-from captionbias.statistics.intervals import rounded
 from captionbias.warnings import note
 
 P = ParamSpec("P")
-PEOPLE = 5
-_spreads: dict[str, dict[str, float]] = {}  # numbers alone, by a digest of what they are of
 
 
 def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
@@ -55,27 +51,6 @@ def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
         return replace(scores, samples=scores.samples | added)
 
     return cast("Callable[P, Scores]", measured)
-
-
-def spread_of_people(
-    metric: Metric[Any], captions: Captions, keys: Sequence[str], seed: int, **options: Any
-) -> dict[str, float]:
-    """How far from 0 a score of one more person is in 19 of 20 cases, by five who are drawn one after the other; empty
-    where no image has two human captions. The same images and options are measured once a process."""
-    from scipy.stats import t
-
-    measured = metric.name, captions.image_set, captions.rows(), captions.tasks, seed, sorted(options.items())
-    place = sha256(repr(measured).encode()).hexdigest()
-    if place not in _spreads:
-        pairs = (captioner_and_person(captions, seed + draw) for draw in range(PEOPLE))
-        people = [metric.measure(pair[1], **options, seed=seed).samples for pair in pairs if pair]
-        scores = {key: np.array([person[key].values.mean() for person in people]) for key in keys} if people else {}
-        _spreads[place] = {
-            key: rounded(float(t.ppf(0.975, PEOPLE - 1) * values.std(ddof=1)))
-            for key, values in scores.items()
-            if not np.isnan(values).any()
-        }
-    return _spreads[place]
 
 
 def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Captions] | None:

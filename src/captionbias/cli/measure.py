@@ -183,15 +183,15 @@ def measured_by(metric: str, captions: Any, chosen: dict[str, Any]) -> Measureme
 def _tell_cost(metric: str, captions: Any, options: dict[str, Any]) -> None:
     """How many networks `lic` or `dbac` will train, before they do."""
     chosen = {name: options.get(name) for name in ("encoder", "trials", "controls")}
-    _, settings = preset_settings(metric, options["preset"], **chosen)
+    _, settings = preset_settings(catalogue.METRICS[metric].presets, options["preset"], **chosen)
     people = min(map(len, captions.references)) if captions.references else 0
     sides = bool(captions.predictions) + (people if metric == "lic" else bool(people))
     questions = 1
     if metric == "dbac":
-        questions = len(options.get("directions") or catalogue.DIRECTIONS) * (1 + (settings["controls"] and sides > 1))
-    if settings["encoder"] not in CONVEX and not options.get("join_references"):
-        trainings = settings["trials"] * sides * questions
-        message = f"{trainings} {settings['encoder']} trainings; --preset fast takes seconds"
+        questions = len(options.get("directions") or catalogue.DIRECTIONS) * (1 + (settings.controls and sides > 1))
+    if settings.encoder not in CONVEX and not options.get("join_references"):
+        trainings = settings.trials * sides * questions
+        message = f"{trainings} {settings.encoder} trainings; --preset fast takes seconds"
         warnings.warn(message, CaptionBiasWarning, stacklevel=2)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from captionbias.arrays import Flags, Floats
 from captionbias.bench.protocol import preset_settings
 from captionbias.captions import Captions, Words
-from captionbias.metrics import Measurement
+from captionbias.metrics import Measurement, dbac
 from captionbias.metrics.dbac_direction import Direction
 from captionbias.metrics.sway_counts import SwayImages
 from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_values
@@ -72,11 +72,12 @@ def captions_behind(
     >>> len(pair["rows"]) == min(pair["images"], 20), pair["shown"] == captions.attributes.count(pair["attribute"])
     (True, True)
     """
-    _, settings = preset_settings("dbac", preset, attribute_lexicon=attribute_lexicon, task_lexicon=task_lexicon)
+    chosen = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
+    _, settings = preset_settings(dbac.entry.presets, preset, **chosen)
     language = next(iter(captioners.values())).language
-    settings |= said_in(language, settings) if language else {}
-    lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
-    tokenizer = settings["tokenizer"]
+    settings = replace(settings, **said_in(language, vars(settings)) if language else {})
+    lexicons = {kind: load_lexicon(source) for kind, source in settings.lexicons.items()}
+    tokenizer = settings.tokenizer
     evidence: dict[str, Any] = {}
     texts: dict[str, int] = {}
 

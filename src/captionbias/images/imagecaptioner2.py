@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,21 +11,19 @@ import numpy as np
 
 import captionbias.metrics  # noqa: F401  they come before it in tables
 from captionbias.arrays import Floats
-from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split
-from captionbias.attackers.engine import run_trials
-from captionbias.bench.attacks import AttackPlan, AttackScores, compared_sides, percent, with_sides
+from captionbias.attackers.base import Trial, TrialScores, balanced_split
+from captionbias.bench.attacked import Bench
+from captionbias.bench.attacks import AttackScores, answers_to, compared_sides, percent, with_sides
 from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
-from captionbias.bench.inputs import copies_of, number_classes, with_values
 from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.pairing import drawn_captions
-from captionbias.bench.protocol import lexicon_name, preset_settings, whole_number
+from captionbias.bench.protocol import Settings, preset_settings
 from captionbias.captions import Captions
 from captionbias.images.beside_captions import images_of
 from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
 from captionbias.progress import Progress
 from captionbias.scores.captions import CAPTION_SCORES
 from captionbias.statistics.samples import trial_rows
-from captionbias.text import LexiconSource, find_mentions, load_lexicon
+from captionbias.text import LexiconSource
 from captionbias.warnings import note
 
 if TYPE_CHECKING:
@@ -33,18 +31,17 @@ if TYPE_CHECKING:
 
 FORMS = {"": "confidence", "_leakage": "leakage", "_lic": "lic"}  # of Eq. 4, by the ends of their keys
 
-IMAGECAPTIONER2_2023: dict[str, Any] = {
-    "judge": "sat",
-    "epochs": None,
-    "trials": 5,
-    "test_share": 0.2,
-    "tokenizer": "words",
-    "attribute_lexicon": "gender",
-}
-PRESETS = {
-    "imagecaptioner2-2023": IMAGECAPTIONER2_2023,
-    "fast": IMAGECAPTIONER2_2023 | {"epochs": 20, "trials": 2},
-}
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeSettings(Settings):
+    """What a preset of ImageCaptioner2 sets."""
+
+    judge: str
+    epochs: int | None = None
+
+
+IMAGECAPTIONER2_2023 = JudgeSettings(judge="sat", trials=5, test_share=0.2)
+PRESETS = {"imagecaptioner2-2023": IMAGECAPTIONER2_2023, "fast": replace(IMAGECAPTIONER2_2023, epochs=20, trials=2)}
 
 
 def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[Score]:
@@ -157,69 +154,43 @@ def imagecaptioner2(
 
     Source: Bakr, Sun, Li and Elhoseiny 2023, Eq. 1, 2 and 4.
     """
-    preset, settings = preset_settings("imagecaptioner2", **locals())
-    if settings["epochs"] is not None:
-        settings["epochs"] = whole_number("epochs", settings["epochs"], least=1)
-    notes: list[str] = []
-    lexicon = load_lexicon(settings["attribute_lexicon"])
-    captions = with_values(captions, lexicon, settings["tokenizer"], notes, allow_unmasked)
-    words = captions.words(settings["tokenizer"])
-    mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])
-    values, classes = number_classes(captions, notes)
+    preset, settings = preset_settings(
+        PRESETS,
+        preset,
+        judge=judge,
+        epochs=epochs,
+        trials=trials,
+        tokenizer=tokenizer,
+        attribute_lexicon=attribute_lexicon,
+    )
+    bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked)
     judged_images, masking = _judged_images(images, masks, form, fill, captions)
+    question = Question(
+        judged_images, prompt_for(bench.lexicons["attribute"].name, prompt), answers_for(bench.values, answers)
+    )
+    attacker = find_judge(settings.judge, question, as_is=as_is, epochs=settings.epochs)
+    [masked] = bench.hidden(("attribute",))
+    drawn = {side: [column.drawn()] for side, column in masked.sides.items()}
+    test_share = 1.0 if as_is else settings.test_share  # what is not trained is scored on all images
+    plan = bench.plan("imagecaptioner2", drawn, balanced_split, test_share=test_share)
+    answered = answers_to([plan], attacker, cache=cache, distributed=distributed, progress=progress)
 
-    question = Question(judged_images, prompt_for(lexicon.name, prompt), answers_for(values, answers))
-    attacker = find_judge(settings["judge"], question, as_is=as_is, epochs=settings["epochs"])
-    masked = words.mask(mentions, lexicon.mask)
-    plan, copies = AttackPlan("imagecaptioner2", values, {}), copies_of(captions, notes)
-    seeds = range(seed, seed + settings["trials"])
-    test_share = 1.0 if as_is else settings["test_share"]  # what is not trained is scored on all images
-
-    def trial(side: str, seed: int) -> Trial:
-        tokens = masked.model
-        if side == "h":
-            tokens = masked.human.select(drawn_captions(masked.human_image, len(classes), seed))
-        examples = Examples(tokens, classes, len(values), (lexicon.mask,))
-        return Trial(examples, *balanced_split(classes, test_share, seed, copies), seed)
-
-    for side in [side for side, there in (("m", captions.predictions), ("h", captions.references)) if there]:
-        plan.trials[side] = [[trial(side, number) for number in seeds]]
-    queue = list(plan)
-    trained = run_trials(queue, attacker, cache=cache, distributed=distributed, progress=progress)
-    answered = dict(zip(queue, trained, strict=True))
-
-    scored = {side: _scores(plan.trials[side], answered, len(captions)) for side in plan.trials}
-    if settings["trials"] < 2:
-        note(notes, "trials: another judge would answer otherwise; a single one has no interval and no verdict")
+    scored = {side: _scores(trials, answered, bench) for side, trials in plan.trials.items()}
+    if settings.trials < 2:
+        note(bench.notes, "trials: another judge would answer otherwise; a single one has no interval and no verdict")
     of_sides = {f"imagecaptioner2{form}": (form, scored) for form in (*FORMS, "_raw")}
-    samples = compared_sides(of_sides, bootstrap if settings["trials"] > 1 else 0, seed, copies)
+    samples = compared_sides(of_sides, bootstrap if settings.trials > 1 else 0, seed, bench.copies)
+    by_trial = {key: sample.values for key, sample in samples.items()}
     return Scores(
         samples,
-        {"test_images": float(np.mean([len(trial.test) for trial in queue]))},
-        dict(
-            preset=preset,
-            judge=attacker.name,
-            **({"precision": attacker.precision} if attacker.precision else {}),
-            masks=masking,
-            prompt=question.prompt,
-            answers=",".join(question.answers),
-            trials=settings["trials"],
-            split="balanced,all" if as_is else f"balanced,{settings['test_share']:g}",
-            **captions.rows(),
-            seed=seed,
-            tok=settings["tokenizer"],
-            attribute=lexicon_name(lexicon, settings["attribute_lexicon"]),
-            pairing="held-out",
-            bootstrap=bootstrap,
-        ),
-        notes,
-        {
-            "images": len(captions),
-            "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
-            "trials": trial_rows(seeds, {key: sample.values for key, sample in samples.items()}),
-        }
-        if details
-        else None,
+        {"test_images": float(np.mean([len(trial.test) for trial in plan]))},
+        {"preset": preset, "judge": attacker.name}
+        | ({"precision": attacker.precision} if attacker.precision else {})
+        | {"masks": masking, "prompt": question.prompt, "answers": ",".join(question.answers)}
+        | bench.signed(f"balanced,{'all' if as_is else f'{settings.test_share:g}'}")
+        | {"pairing": "held-out", "bootstrap": bootstrap},
+        bench.notes,
+        bench.counts() | {"trials": trial_rows(bench.seeds, by_trial)},
     )
 
 
@@ -244,11 +215,12 @@ def _judged_images(images: Any, masks: Any, form: str, fill: str, captions: Capt
     return masked(pictures, selected(masks, places), fill), f"regions,{fill}"
 
 
-def _scores(columns: Sequence[Sequence[Trial]], answered: Mapping[Trial, TrialScores], images: int) -> AttackScores:
+def _scores(columns: Sequence[Sequence[Trial]], answered: Mapping[Trial, TrialScores], bench: Bench) -> AttackScores:
     qualities = {form: percent(CAPTION_SCORES[name]) for form, name in FORMS.items()}
-    scored = AttackScores.of(columns, answered, qualities, np.arange(images))
+    of = np.arange(len(bench.classes)), bench.weights
+    scored = AttackScores.of(columns, answered, qualities, *of)
     unnormalised = {
         trial: replace(scores, log_probability=cast(Floats, scores.raw)) for trial, scores in answered.items()
     }
-    raw = AttackScores.of(columns, unnormalised, {"_raw": percent(CAPTION_SCORES["confidence"])}, np.arange(images))
+    raw = AttackScores.of(columns, unnormalised, {"_raw": percent(CAPTION_SCORES["confidence"])}, *of)
     return replace(scored, sums=scored.sums | raw.sums)

@@ -1,18 +1,23 @@
-"""One direction of DBAC: the captions that its trials compare, and the scores of what attackers answered."""
+"""One direction of DBAC: what attackers are asked, and what their answers make of Eq. 5 to 8."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers, sparse
-from captionbias.bench.pairing import Pairing
-from captionbias.captions import Words
+from captionbias.arrays import Array, Flags, Floats, Integers, sparse
+from captionbias.attackers.base import Trial, TrialScores, stratified_split
+from captionbias.bench import inputs
+from captionbias.bench.attacked import Bench, Column, Masked
+from captionbias.bench.attacks import AttackPlan, seen_in_training
+from captionbias.bench.pairing import Pairing, pairings
+from captionbias.bench.protocol import Alignment
+from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import (
     BLIND,
     MATCHED,
@@ -27,11 +32,15 @@ from captionbias.scores.omega import (
     omega_terms,
     ratio,
 )
+from captionbias.text import named_values
+from captionbias.warnings import note
 
 Key: TypeAlias = tuple[str, str]  # a quantity, such as `omega_m`, and its form, such as `MATCHED`
 Omegas: TypeAlias = Mapping[str, Mapping[str, Floats]]  # by side and form, `(replicates,)`, or parts of them
 Terms: TypeAlias = Mapping[str, Mapping[str, tuple[Floats, Floats]]]  # by side and form, see `omega_terms`
-ALL = slice(None)
+INVERSE = "inverse_cross_entropy"
+BOTH = ("attribute", "task")
+SHOWN_NAMED = {"a_to_t": BOTH, "t_to_a": BOTH[::-1]}  # what images show and attackers are asked, what captions name
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,25 +48,12 @@ class Compared:
     """The captions that some trials compare: all trials the same, or each its own."""
 
     pairing: Pairing
-    rows: dict[str, Integers]  # of each present side's captions those that count
-    image: dict[str, Integers]  # whose these are
+    image: dict[str, Integers]  # of each present side's captions
     named: dict[str, Integers]  # the number of what they name
     shows: Flags  # the labels that each image shows, `(images, labels)`
-    known: Flags  # whether that is known, `(images,)`: else the image takes no part
+    known: Flags  # whether that is known, `(images,)`; else the image takes no part
     weights: Floats  # what an image counts, `(images,)`
     tested: list[dict[str, Told]] = field(default_factory=list)  # a trial each, once attackers have answered
-
-    @classmethod
-    def of(
-        cls, words: Words, pairing: Pairing, number: Integers, shows: Flags, known: Flags, weights: Floats
-    ) -> Compared:
-        """From the number of what each caption of both sides names."""
-        images = {"m": words.model_image, "h": words.human_image}
-        numbers = {"m": number[: words.model_rows], "h": number[words.model_rows :]}
-        chosen = {"m": pairing.model, "h": pairing.human}
-        rows = {side: of[known[images[side][of]]] for side, of in chosen.items() if len(of)}
-        image, named = ({side: all_of[side][of] for side, of in rows.items()} for all_of in (images, numbers))
-        return cls(pairing, rows, image, named, shows, known, weights)
 
     @cached_property
     def shown(self) -> tuple[Integers, Flags]:
@@ -73,33 +69,53 @@ class Compared:
     @cached_property
     def every(self) -> dict[str, Told]:
         """All of each side's captions, tested or not."""
-        return {side: self.told(side) for side in self.rows}
+        return {side: self.told(side, np.arange(len(image))) for side, image in self.image.items()}
 
-    def told(self, side: str, rows: Any = ALL, answers: Iterable[Floats] = ()) -> Told:
-        """Some of a side's captions. What the captioner said of an image counts as one caption, however often it was
-        asked."""
+    def told(self, side: str, rows: Integers, answers: Iterable[Floats] = ()) -> Told:
+        """Some of a side's captions. All that the captioner said of an image counts as one caption."""
         image, number = self.image[side], self.shown[0]
         counts = self.weights[image] / (np.bincount(image)[image] if side == "m" else 1)
-        image = image[rows]
-        return Told.of(self.named[side][rows], number[image], image, counts[rows], len(number), *answers)
+        of_rows = self.named[side][rows], number[image[rows]], image[rows], counts[rows]
+        return Told.of(*of_rows, len(number), *answers)
 
 
 @dataclass(frozen=True, eq=False)
 class Direction:
-    """A to T or T to A: every number of DBAC, once attackers have answered."""
+    """A to T or T to A: what attackers are asked and, once they have answered, every number of DBAC."""
 
     name: str
     shown_labels: tuple[str, ...]
     named_labels: tuple[str, ...]
     named_sets: Flags  # which of the `named_labels` the numbers of what is named stand for, `(numbers, labels)`
     compared: list[Compared]  # in all trials, in order
+    plans: dict[str, AttackPlan]  # of the attackers, `PUBLISHED`, and of those that see neither kind of words, `BLIND`
+    alignment: dict[str, Any] | None  # what was replaced in the human captions
+    task_counts: dict[str, int] | None  # from T to A, how many images show each task
+    drawn: list[list[int]] | None  # by held-out pairing the number of each image's human caption, in each trial
     bayes: bool = True  # whether published omegas are weighted
     inverse: bool = False  # whether an answer's quality is an error
 
+    def answered(self, answers: Mapping[Trial, TrialScores], quality: str, bayes: bool = True) -> Direction:
+        """With what attackers answered to the trials of its plans."""
+
+        def said(trials: Sequence[Trial]) -> list[Floats]:
+            return [QUALITIES[quality](answers[trial].log_probability, answers[trial].correct) for trial in trials]
+
+        trials = {
+            side: zip(*(plan.trials[side][0] for plan in self.plans.values()), strict=True)
+            for side in self.plans[PUBLISHED].trials
+        }
+        compared = []
+        for one in self.compared:
+            asked = [{side: next(of_side) for side, of_side in trials.items()} for _ in one.pairing.seeds]
+            tested = [{side: one.told(side, of[0].test, said(of)) for side, of in trial.items()} for trial in asked]
+            compared.append(replace(one, tested=tested))
+        return replace(self, compared=compared, bayes=bayes, inverse=quality == INVERSE)
+
     @property
-    def seeds(self) -> list[int]:
-        """Those of all trials."""
-        return [seed for compared in self.compared for seed in compared.pairing.seeds]
+    def trials(self) -> list[dict[str, Told]]:
+        """The test captions of each."""
+        return [tested for compared in self.compared for tested in compared.tested]
 
     @property
     def every_image(self) -> Floats:
@@ -116,31 +132,27 @@ class Direction:
         """
         names = len(self.named_sets)
         for compared in self.compared:
-            shown = compared.showing @ multiplicity
+            shown, every = compared.showing @ multiplicity, compared.every
             per_shown = ratio(1.0, shown / shown.sum(axis=0))
-            counts = {side: told.drawn(multiplicity)[-1] for side, told in compared.every.items()}
-            named = {side: _frequencies(told.named, counts[side], names) for side, told in compared.every.items()}
+            counts = {side: told.drawn(multiplicity)[-1] for side, told in every.items()}
+            named = {side: told.naming(counts[side], names) for side, told in every.items()}
             per_named = {side: {PUBLISHED: of_side} for side, of_side in named.items()}
-            if len(named) == 2:
+            if len(every) == 2:
                 aim = (named["m"] + named["h"]) / 2 if compared.pairing.held_out else named["h"]
-                on_both = np.logical_and(*(np.isin(np.arange(names), told.named) for told in compared.every.values()))
-                for side, forms in per_named.items():
-                    forms[MATCHED] = ratio(aim, named[side]) * on_both[:, None]
-
-            def weights(side: str, told: Told, per_named: Any = per_named, per_shown: Any = per_shown) -> Any:
-                return {form: of[told.named] * per_shown[told.shown] for form, of in per_named[side].items()}
-
+                on_both = np.logical_and(*(np.isin(np.arange(names), told.named) for told in every.values()))
+                for side, of_side in named.items():
+                    per_named[side][MATCHED] = ratio(aim, of_side) * on_both[:, None]
             prior = {
-                side: mean((of * weights(side, compared.every[side])[PUBLISHED]).sum(axis=0), of.sum(axis=0))
-                for side, of in counts.items()
+                side: mean((counts[side] * told.weights(named[side], per_shown)).sum(axis=0), counts[side].sum(axis=0))
+                for side, told in every.items()
             }
             for tested in compared.tested:
                 trial = {}
                 for side, told in tested.items():
-                    of_pairs = weights(side, told)
+                    weights = {form: told.weights(of, per_shown) for form, of in per_named[side].items()}
                     if not self.bayes:
-                        of_pairs[PUBLISHED] = np.ones_like(of_pairs[PUBLISHED])
-                    trial[side] = told.drawn(multiplicity), of_pairs, prior[side]
+                        weights[PUBLISHED] = np.ones_like(weights[PUBLISHED])
+                    trial[side] = told.drawn(multiplicity), weights, prior[side]
                 yield trial
 
     def omegas(self, multiplicity: Floats) -> Iterator[tuple[Omegas, Terms]]:
@@ -180,17 +192,28 @@ class Direction:
 
     def rows(self) -> list[dict[str, float]]:
         """A row a trial: its seed, and each score and omega that is defined in it."""
+        seeds = [seed for compared in self.compared for seed in compared.pairing.seeds]
         scores = [differences("dbac", omegas, omegas) for omegas, _ in self.omegas(self.every_image)]
         return [
             {"seed": seed}
             | {f"{key}{form}": float(of) for (key, form), (of,) in row.items() if form != PRIOR and not np.isnan(of)}
-            for seed, row in zip(self.seeds, scores, strict=True)
+            for seed, row in zip(seeds, scores, strict=True)
         ]
 
+    def seen(self) -> dict[str, float]:
+        """What percent of each side's test captions its attackers have seen in training; as `..._net`, they or the
+        blind ones."""
+        flags: dict[Key, Flags] = {}
+        for form, plan in self.plans.items():
+            seen = seen_in_training(list(plan))
+            for side, (trials,) in plan.trials.items():
+                of_side = np.concatenate([seen[trial] for trial in trials])
+                flags[side, form] = of_side | flags[side, PUBLISHED] if form == BLIND else of_side
+        return {f"{side}{NET if form == BLIND else form}": 100 * float(of.mean()) for (side, form), of in flags.items()}
 
-def differences(name: str, parts: Mapping[str, Mapping[str, Floats]], omegas: Omegas) -> dict[Key, Floats]:
-    """DBAC (Eq. 7 and 8) of all of both omegas or of parts of them, with the blind form taken from the matched one; and
-    these."""
+
+def differences(name: str, parts: Omegas, omegas: Omegas) -> dict[Key, Floats]:
+    """DBAC (Eq. 7 and 8) of both omegas or, called by another `name`, what parts of them add to it; and these."""
     of_sides = {
         (f"omega_{side}", form): of[form] for side, of in parts.items() for form in (PUBLISHED, MATCHED) if form in of
     }
@@ -205,7 +228,62 @@ def differences(name: str, parts: Mapping[str, Mapping[str, Floats]], omegas: Om
     return added | of_sides
 
 
-def _frequencies(number: Integers, counts: Floats, numbers: int) -> Floats:
-    """How often each number is there, of all, from the counts of pairs that have it: `(numbers, replicates)`."""
-    totals = sparse(np.ones(len(number)), (number, np.arange(len(number))), (numbers, len(number))) @ counts
-    return np.asarray(totals / totals.sum(axis=0))
+def ask(
+    bench: Bench,
+    aligned: Alignment,
+    pairing: str,
+    directions: Sequence[str],
+    controls: bool = True,
+    others: Sequence[Sequence[str]] = (),
+) -> list[Direction]:
+    """The directions, as yet unanswered. `controls`: whether blind attackers are asked too. `others`: human captions of
+    each image that only say what it shows."""
+    words, lexicons, tokenizer = bench.words, bench.lexicons, aligned.tokenizer
+    if shared := sorted(lexicons["attribute"].words & lexicons["task"].words):
+        named_twice = f"{', '.join(map(repr, shared))}: words for a task and for a value of the attribute"
+        note(bench.notes, f"{named_twice}; remove them from one lexicon")
+    named = {kind: named_values(words.tokens, bench.mentions[kind], of, tokenizer) for kind, of in lexicons.items()}
+    images = len(bench.classes)
+    weights = np.ones(images) if bench.weights is None else bench.weights
+    paired = pairings(words, images, pairing, bench.seeds)
+    # What labels and outputs are called; of each pairing the truth by image, what images show, whether that is known.
+    asked: dict[str, tuple[tuple[str, ...], tuple[str, ...], list[tuple[Array, Flags, Flags]]]] = {}
+    counts = drawn = None
+    if paired[0].held_out and len(words.human_image):
+        first = np.searchsorted(words.human_image, np.arange(images))
+        drawn = [(pair.rows["h"] - first).tolist() for pair in paired]
+    if "a_to_t" in directions:
+        inputs.check_tasks_named(named["task"], lexicons["task"])
+        shows, known = np.eye(len(bench.values), dtype=bool)[bench.classes], np.ones(images, bool)
+        asked["a_to_t"] = bench.values, bench.values, [(bench.classes, shows, known)] * len(paired)
+    if "t_to_a" in directions:
+        said, tasks = inputs.with_others(words, named["task"], others, lexicons["task"], tokenizer)
+        shows, labels = inputs.shown_tasks(bench.captions, said, tasks, lexicons["task"], bench.notes)
+        by_pairing = inputs.shown_by_pairing(bench.captions, said, tasks, shows, paired, bench.notes)
+        some, counts = np.flatnonzero(shows.any(axis=0)), inputs.task_counts(shows, labels)
+        truths = [(shows[:, some], shows, known) for shows, known in by_pairing]
+        asked["t_to_a"] = labels, tuple(labels[task] for task in some), truths
+    blind = [BOTH] if controls and words.model_rows and len(words.human_image) else []
+    masked = bench.hidden(*((SHOWN_NAMED[name][0],) for name in asked), *blind, aligned=aligned)
+
+    def direction(name: str, own: Masked) -> Direction:
+        kind, (labels, outputs, truths) = SHOWN_NAMED[name][1], asked[name]
+        number, sets = number_sets(named[kind])
+        numbers = {"m": number[: words.model_rows], "h": number[words.model_rows :]}
+        forms = dict(zip((PUBLISHED, BLIND), (own, *masked[len(asked) :]), strict=False))
+        columns: dict[str, dict[str, list[list[Column]]]] = {
+            form: {side: [[]] for side in of.sides} for form, of in forms.items()
+        }
+        compared = []
+        for pair, (truth, shows, known) in zip(paired, truths, strict=True):
+            rows = {side: of[known[own.sides[side].image[of]]] for side, of in pair.rows.items()}
+            for form, hidden in forms.items():
+                for side, of in rows.items():
+                    columns[form][side][0].append(hidden.sides[side].select(of, truth=truth, seeds=pair.seeds))
+            image = {side: own.sides[side].image[of] for side, of in rows.items()}
+            names = {side: numbers[side][of] for side, of in rows.items()}
+            compared.append(Compared(pair, image, names, shows, known, weights))
+        plans = {form: bench.plan(name, of, stratified_split, outputs) for form, of in columns.items()}
+        return Direction(name, labels, lexicons[kind].labels, sets, compared, plans, own.alignment, counts, drawn)
+
+    return [direction(name, own) for name, own in zip(asked, masked, strict=False)]

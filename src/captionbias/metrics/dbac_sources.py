@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
-from captionbias.bench.catalogue import NET as NET_SCALE
-from captionbias.bench.catalogue import RATIO, SIGNED
-from captionbias.metrics.dbac_direction import Direction, Key, Omegas, differences
+from captionbias.bench import catalogue
+from captionbias.metrics.dbac_direction import BOTH, SHOWN_NAMED, Compared, Direction, Key, Omegas, differences
 from captionbias.scores.omega import BLIND, MATCHED, NET, PUBLISHED, Told, mean, normalized_difference
 from captionbias.statistics.intervals import bootstrap_interval
 
@@ -24,14 +23,12 @@ class Sources:
     """The omegas and the score of one direction, divided among pairs of an attribute value and a task. A test caption's
     part of omega, its quality times its weight over the number of test captions, goes to what its image shows with what
     it names; several share it equally, and what is not there (a caption that names nothing) is None. The pairs with the
-    largest parts come first: net ones, if there are any, else matched, else published."""
+    largest parts come first."""
 
     direction: Direction
-    pairs: (
-        Integers  # `shown label * (named labels + 1) + named label`, `(pairs,)`; the last label of either is "nothing"
-    )
+    pairs: Integers  # `shown label * (named labels + 1) + named label`; the last label of either is "nothing"
     estimate: dict[Key, Floats]  # each quantity of theirs, `(pairs,)`
-    shares: list[dict[str, Any]]  # of the pairs with intervals in each trial's pairs of numbers, by side, sparse
+    shares: list[dict[str, Any]]  # of those with intervals, by trial and side: see `_shares`
     drawn: list[dict[Key, Floats]] = field(default_factory=list)  # what they add in the blocks of replicates so far
 
     @classmethod
@@ -39,27 +36,32 @@ class Sources:
         """The pairs that occur, in order, without replicates yet."""
         counts, named = _counts(direction)
         pairs = np.flatnonzero(np.any([of_side > 0 for of_side in counts.values()], axis=0))
-        shares = [{side: of[:, pairs].T.tocsr() for side, of in trial.items()} for trial in _shares(direction)]
+        shares = [
+            {side: _shares(direction, compared, told)[:, pairs].T.tocsr() for side, told in tested.items()}
+            for compared in direction.compared
+            for tested in compared.tested
+        ]
         _, parts = _with_parts(direction, direction.every_image, shares, np.ones((len(shares), 1)))
-        estimate = {key: of[:, 0] for key, of in parts.items()}
-        order = np.argsort(-np.abs(estimate[_ranked_by(estimate)]), kind="stable")
-        pairs, estimate = pairs[order], {key: of[order] for key, of in estimate.items()}
-        if len(counts) == 2:
-            for form in (PUBLISHED, MATCHED):
-                omegas = (estimate[f"omega_{side}", form] for side in "mh")
-                estimate["difference", form] = normalized_difference(*omegas)
+        ranks = [key for form in (NET, MATCHED, PUBLISHED) if (key := ("amplification", form)) in parts] or [*parts]
+        # All pairs of a direction have a part of a quantity, or none has.
+        rank = next((key for key in ranks if not np.isnan(parts[key]).any()), ranks[-1])
+        order = np.argsort(-np.abs(parts[rank][:, 0]), kind="stable")
+        estimate = {key: of[order, 0] for key, of in parts.items()}
+        for form in (PUBLISHED, MATCHED) if len(counts) == 2 else ():
+            estimate["difference", form] = normalized_difference(*(estimate[f"omega_{side}", form] for side in "mh"))
         for side in counts:
-            estimate |= {(f"named_{side}", ""): named[side][pairs], (f"test_captions_{side}", ""): counts[side][pairs]}
+            estimate[f"named_{side}", ""] = named[side][pairs[order]]
+            estimate[f"test_captions_{side}", ""] = counts[side][pairs[order]]
         first = [{side: of[order[:MOST_INTERVALS]] for side, of in trial.items()} for trial in shares]
-        return cls(direction, pairs, estimate, first)
+        return cls(direction, pairs[order], estimate, first)
 
     def quantities(self, multiplicity: Floats, weights: Floats | None) -> dict[str, Floats]:
         """The direction's scores; what the pairs add in these replicates is kept."""
         if weights is None:
             return self.direction.quantities(multiplicity)
         scores, parts = _with_parts(self.direction, multiplicity, self.shares, weights)
-        scored = "amplification" if ("amplification", PUBLISHED) in parts else "omega_"
-        self.drawn.append({key: of for key, of in parts.items() if key[0].startswith(scored)})
+        added = {key: of for key, of in parts.items() if key[0] == "amplification"}
+        self.drawn.append(added or parts)
         return scores
 
     def rows(self) -> list[dict[str, Any]]:
@@ -71,21 +73,23 @@ class Sources:
         `..._net_ci_...`): 95%, over images and trials, of the 300 first rows. Over all rows the parts sum to the omegas
         and the amplifications to the scores. With one side only its omega's parts, with their intervals.
         """
-        direction = self.direction
-        shown_labels, named_labels = (*direction.shown_labels, None), (*direction.named_labels, None)
-        shown, named = np.divmod(self.pairs, len(named_labels))
-        rows = [{f"{key}{form}": float(of[n]) for (key, form), of in self.estimate.items()} for n in range(len(shown))]
+        name, shown_named = self.direction.name, np.divmod(self.pairs, len(self.direction.named_labels) + 1)
+        labels = dict(zip(SHOWN_NAMED[name], (self.direction.shown_labels, self.direction.named_labels), strict=True))
+        numbers = dict(zip(SHOWN_NAMED[name], shown_named, strict=True))
+        numbered = range(len(self.pairs))
+        rows = [{f"{key}{form}": float(of[row]) for (key, form), of in self.estimate.items()} for row in numbered]
         for key, form in self.drawn[0] if self.drawn else ():
             replicates = np.concatenate([block[key, form] for block in self.drawn], axis=-1)
-            scale = RATIO if key != "amplification" else NET_SCALE if form == NET else SIGNED
+            signed = catalogue.NET if form == NET else catalogue.SIGNED
+            ends = (catalogue.RATIO if key != "amplification" else signed).ends
             for row, of_pair in zip(rows, replicates, strict=False):
-                ends = bootstrap_interval(row[f"{key}{form}"], of_pair, scale.ends)
-                row |= zip((f"{key}{form}_ci_low", f"{key}{form}_ci_high"), ends, strict=True)
-        sides = ("attribute", "task") if direction.name == "a_to_t" else ("task", "attribute")
+                interval = bootstrap_interval(row[f"{key}{form}"], of_pair, ends)
+                row |= zip((f"{key}{form}_ci_low", f"{key}{form}_ci_high"), interval, strict=True)
         return [
-            {"direction": direction.name, sides[0]: shown_labels[first], sides[1]: named_labels[second]}
+            {"direction": name}
+            | {kind: (*labels[kind], None)[numbers[kind][number]] for kind in BOTH}
             | {key: value for key, value in row.items() if not np.isnan(value)}
-            for first, second, row in zip(shown, named, rows, strict=True)
+            for number, row in enumerate(rows)
         ]
 
 
@@ -112,44 +116,36 @@ def _with_parts(
     return direction.keyed(trials), means
 
 
-def _ranked_by(estimate: Mapping[Key, Floats]) -> Key:
-    """The quantity whose size puts the pairs in order; all of a direction's pairs have a part of it or none has."""
-    by = [key for form in (NET, MATCHED, PUBLISHED) if (key := ("amplification", form)) in estimate] or [*estimate]
-    return next((key for key in by if not np.isnan(estimate[key]).any()), by[-1])
-
-
 def _counts(direction: Direction) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Test captions with each pair, a trial, by side; and the share that names the one where the other is."""
-    counts: dict[str, Any] = defaultdict(float)
-    totals: dict[str, Any] = defaultdict(float)
+    """Test captions with each pair of labels, a trial, by side; and the share that names the one where the other is."""
+    tested: dict[str, Any] = defaultdict(list)
+    named: dict[str, Any] = defaultdict(float)
+    showing: dict[str, Any] = defaultdict(float)
+
+    def counted(shares: Any, told: Told) -> Floats:
+        """How many captions have each label, or each pair of labels."""
+        return np.asarray((shares > 0).T @ told.drawn(direction.every_image)[-1][:, 0])
+
     for compared in direction.compared:
-        sets = compared.shown[1], direction.named_sets
         for side, every in compared.every.items():
-            totals[side] += np.stack(_occurrences(every, *sets))
-            for tested in compared.tested:
-                counts[side] += _occurrences(tested[side], *sets)[0]
+            named[side] += counted(_shares(direction, compared, every), every)
+            showing[side] += counted(_label_shares(compared.shown[1])[every.shown], every)
+            for told in (trial[side] for trial in compared.tested):
+                tested[side].append(counted(_shares(direction, compared, told), told))
     with np.errstate(invalid="ignore"):
-        shares = {side: both / base for side, (both, base) in totals.items()}
-    return {side: of / len(direction.seeds) for side, of in counts.items()}, shares
+        shares = {side: of / showing[side].repeat(len(of) // len(showing[side])) for side, of in named.items()}
+    return {side: sum(of) / len(of) for side, of in tested.items()}, shares
 
 
-def _occurrences(told: Told, shown_sets: Flags, named_sets: Flags) -> tuple[Floats, Floats]:
-    """How many captions have each of all pairs, see `Sources.pairs`, and how many an image with its shown label."""
-    has_shown, has_named = ((_label_shares(sets) > 0).astype(np.float64) for sets in (shown_sets, named_sets))
-    counts = told.drawn(np.ones((told.sums.shape[1], 1)))[-1][:, 0]
-    captions = sparse(counts, (told.shown, told.named), (len(shown_sets), len(named_sets)))
-    both = (has_shown.T @ captions @ has_named).toarray()
-    base = has_shown.T @ captions.sum(axis=1)
-    return both.reshape(-1), np.repeat(base, both.shape[1])
-
-
-def _shares(direction: Direction) -> Iterator[dict[str, Any]]:
-    """How the test captions with each pair of numbers are shared among all pairs of labels, equally, in each trial:
-    sparse, `(pairs of numbers, pairs of labels)`, by side."""
-    for compared in direction.compared:
-        shown, named = _label_shares(compared.shown[1]), _label_shares(direction.named_sets)
-        for tested in compared.tested:
-            yield {side: _products(shown[told.shown], named[told.named]) for side, told in tested.items()}
+def _shares(direction: Direction, compared: Compared, told: Told) -> Any:
+    """How captions with each pair of numbers are shared among all pairs of labels, equally: sparse, `(pairs of numbers,
+    pairs of labels)`."""
+    shown, named = _label_shares(compared.shown[1])[told.shown].tocoo(), _label_shares(direction.named_sets)
+    entries = named[told.named[shown.coords[0]]].tocoo()
+    entry, label = entries.coords
+    row, shown_label = (of[entry] for of in shown.coords)
+    shape = len(told.named), shown.shape[1] * named.shape[1]
+    return sparse(shown.data[entry] * entries.data, (row, shown_label * named.shape[1] + label), shape)
 
 
 def _label_shares(sets: Flags) -> Any:
@@ -157,13 +153,3 @@ def _label_shares(sets: Flags) -> Any:
     flags = np.column_stack([sets, ~sets.any(axis=1)])
     row, label = np.nonzero(flags)
     return sparse(1 / flags.sum(axis=1)[row], (row, label), flags.shape)
-
-
-def _products(left: Any, right: Any) -> Any:
-    """The products of all entries of a row of `left` with all of that row of `right`: `(rows, columns * columns)`."""
-    outer = left.tocoo()
-    inner = right[outer.coords[0]].tocoo()
-    entry, column = inner.coords
-    values = outer.data[entry] * inner.data
-    place = (outer.coords[0][entry], outer.coords[1][entry] * right.shape[1] + column)
-    return sparse(values, place, (left.shape[0], left.shape[1] * right.shape[1]))

@@ -44,6 +44,16 @@ class Told:
         the counts, `(pairs, replicates)`."""
         return [*np.asarray(self.sums @ multiplicity).reshape(-1, len(self.named), multiplicity.shape[1])]
 
+    def naming(self, counts: Floats, names: int) -> Floats:
+        """How often captions with these counts name what each number stands for, `(names, replicates)`."""
+        pairs = np.arange(len(self.named))
+        totals = sparse(np.ones(len(pairs)), (self.named, pairs), (names, len(pairs))) @ counts
+        return np.asarray(totals / totals.sum(axis=0))
+
+    def weights(self, per_named: Floats, per_shown: Floats) -> Floats:
+        """What a caption of each pair weighs, `(pairs, replicates)`, of what either of its numbers does."""
+        return per_named[self.named] * per_shown[self.shown]
+
 
 def omega_terms(
     sums: Sequence[Floats], weights: Mapping[str, Floats], inverse: bool = False

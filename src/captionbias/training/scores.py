@@ -114,7 +114,7 @@ class TrainingBias:
             self._measure_people(name)
         if (
             "dbac" in self.options
-            and catalogue.METRICS["dbac"].presets[self.options["dbac"]["preset"]]["vectors"] == CAPTIONS
+            and catalogue.METRICS["dbac"].presets[self.options["dbac"]["preset"]].vectors == CAPTIONS
         ):
             self.options["dbac"]["vectors"] = human_vectors(self.people.references or ())
         return self
