@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any, ParamSpec, cast
@@ -15,6 +15,7 @@ from captionbias.bench.measurement import Metric, Scores
 from captionbias.bench.pairing import drawn_captions
 from captionbias.captions import Captions
 from captionbias.statistics.intervals import rounded
+from captionbias.statistics.samples import Sample
 from captionbias.warnings import note
 
 P = ParamSpec("P")
@@ -49,12 +50,17 @@ def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
         except ValueError as error:
             note(scores.notes, f"not compared with one more person: {error}")
             return scores
-        keys = [one.key for one in scores_of(measure.__name__) if one.against_a_person]
-        added = {f"{key}{HUMAN}": person[key] for key in keys if key in person}
-        added |= {f"{key}{EXCESS}": captioner[key] - person[key] for key in keys if key in person and key in captioner}
-        return replace(scores, samples=scores.samples | added)
+        return replace(scores, samples=scores.samples | beyond_a_person(measure.__name__, captioner, person))
 
     return cast("Callable[P, Scores]", measured)
+
+
+def beyond_a_person(metric: str, captioner: Mapping[str, Sample], person: Mapping[str, Sample]) -> dict[str, Sample]:
+    """What one more person scores on the images of both, and the captioner beyond it, of the metric's scores that are
+    compared with a person's."""
+    keys = [score.key for score in scores_of(metric) if score.against_a_person and score.key in person]
+    beyond = {f"{key}{EXCESS}": captioner[key] - person[key] for key in keys if key in captioner}
+    return {f"{key}{HUMAN}": person[key] for key in keys} | beyond
 
 
 def spread_of_people(
