@@ -12,8 +12,10 @@ from captionbias.arrays import Flags, Floats
 from captionbias.attackers.base import Examples, Trial, balanced_split, stratified_split
 from captionbias.attackers.registry import Attacker
 from captionbias.bench.attacks import AttackPlan, AttackScores, answers_to
+from captionbias.bench.inputs import note_samples
 from captionbias.bench.label_inputs import ImageLabels, read_labels
 from captionbias.bench.measurement import Scores
+from captionbias.bench.pairing import drawn_captions
 from captionbias.bench.person import beyond_a_person, captioner_and_person
 from captionbias.captions import Captions
 from captionbias.scores.captions import Quality
@@ -45,11 +47,17 @@ class LabelAttack:
     scores: Callable[[Mapping[str, Sides]], dict[str, Floats]]
     balanced: bool
 
-    def plans(self, labels: ImageLabels, seeds: range, equalize: bool) -> dict[str, AttackPlan]:
-        """The trials of each question about predicted labels, and about true ones, made as often wrong if they are to
-        be equalized."""
+    def plans(
+        self, labels: ImageLabels, captions: Captions | None, seeds: range, equalize: bool
+    ) -> dict[str, AttackPlan]:
+        """The trials of each question about predicted labels, those of one of an image's captions in each, and about
+        true ones, made as often wrong if they are to be equalized."""
+        rows = [np.arange(len(labels))] * len(seeds)
+        if captions and captions.samples:
+            image = np.repeat(np.arange(len(captions)), list(map(len, captions.samples)))
+            rows = [drawn_captions(image, len(captions), seed) for seed in seeds]
         classes, split = labels.classes(), balanced_split if self.balanced else stratified_split
-        halves = [(seed, split(classes, TEST_SHARE, seed, labels.copies)) for seed in seeds]
+        halves = {seed: split(classes, TEST_SHARE, seed, labels.copies) for seed in seeds}
         plans = {}
         for name, question in self.questions(labels).items():
             predicted, truth = question.predicted, question.truth
@@ -57,11 +65,13 @@ class LabelAttack:
                 continue
             if not predicted.any():
                 raise ValueError(f"{name}: nothing is predicted for any image; give the captions' words as lexicons")
-            told, data = question.examples(predicted), question.examples(truth)
-            shown = [question.examples(as_wrong_as(truth, predicted, seed)) if equalize else data for seed in seeds]
-            model = [Trial(told, *half, seed) for seed, half in halves]
-            true = [Trial(examples, *half, seed) for examples, (seed, half) in zip(shown, halves, strict=True)]
-            plans[name] = AttackPlan(name, (), {"m": [model], "h": [true]})
+            columns: dict[str, list[Trial]] = {"m": [], "h": []}
+            for seed, drawn in zip(seeds, rows, strict=True):
+                told = predicted[drawn]
+                true = as_wrong_as(truth, told, seed) if equalize else truth
+                for side, flags in (("m", told), ("h", true)):
+                    columns[side].append(Trial(question.examples(flags), *halves[seed], seed))
+            plans[name] = AttackPlan(name, (), {side: [column] for side, column in columns.items()})
         return plans
 
 
@@ -80,16 +90,18 @@ def attack_labels(
     **options: Any,
 ) -> Scores:
     """The scores of labels, given or in captions, and with `controls` of one more person who describes the images.
-    `inputs`, `options`: of `read_labels` and `run_trials`. `signed`: what else is in the signature."""
+    Attackers learn from each image once, and weights are of their answers. `inputs`, `options`: of `read_labels` and
+    `run_trials`. `signed`: what else is in the signature."""
 
-    def read(captions: Captions | None) -> tuple[ImageLabels, dict[str, AttackPlan]]:
+    def read(captions: Captions | None) -> tuple[ImageLabels, Floats | None, dict[str, AttackPlan]]:
         labels = read_labels(captions, **inputs).occurring()
-        return labels, attack.plans(labels, range(seed, seed + trials), equalize)
+        weights = np.array(captions.weights) if captions and captions.weights else None
+        return labels, weights, attack.plans(labels, captions, range(seed, seed + trials), equalize)
 
-    def samples(labels: ImageLabels, plans: Mapping[str, AttackPlan]) -> dict[str, Sample]:
+    def samples(labels: ImageLabels, weights: Floats | None, plans: Mapping[str, AttackPlan]) -> dict[str, Sample]:
         groups, quality = labels.groups(seed), {"": attack.quality}
         scored = [
-            (name, side, AttackScores.of(columns, answers, quality, groups))
+            (name, side, AttackScores.of(columns, answers, quality, groups, weights))
             for name, plan in plans.items()
             for side, columns in plan.trials.items()
         ]
@@ -102,16 +114,18 @@ def attack_labels(
 
         return bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed)
 
-    labels, plans = read(captions)
+    labels, weights, plans = read(captions)
+    if captions:
+        note_samples(captions, labels.notes)
     people = captioner_and_person(captions, seed) if captions is not None and controls else None
     pair = []
     try:
         pair = list(map(read, people or ()))
     except ValueError as error:
         note(labels.notes, f"not compared with one more person: {error}")
-    every = [plan for of_labels in (plans, *(of_pair for _, of_pair in pair)) for plan in of_labels.values()]
+    every = [plan for of_labels in (plans, *(of_pair[-1] for of_pair in pair)) for plan in of_labels.values()]
     answers = answers_to(every, attacker, **options)
-    scores = samples(labels, plans)
+    scores = samples(labels, weights, plans)
     if pair:
         scores |= beyond_a_person(attack.metric, *(samples(*of_pair) for of_pair in pair))
     split = {"trials": trials, "split": f"{'balanced,' * attack.balanced}{TEST_SHARE:g}"}

@@ -55,14 +55,6 @@ def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
     return cast("Callable[P, Scores]", measured)
 
 
-def beyond_a_person(metric: str, captioner: Mapping[str, Sample], person: Mapping[str, Sample]) -> dict[str, Sample]:
-    """What one more person scores on the images of both, and the captioner beyond it, of the metric's scores that are
-    compared with a person's."""
-    keys = [score.key for score in scores_of(metric) if score.against_a_person and score.key in person]
-    beyond = {f"{key}{EXCESS}": captioner[key] - person[key] for key in keys if key in captioner}
-    return {f"{key}{HUMAN}": person[key] for key in keys} | beyond
-
-
 def spread_of_people(
     metric: Metric[Any], captions: Captions, keys: Sequence[str], seed: int, **options: Any
 ) -> dict[str, float]:
@@ -103,3 +95,11 @@ def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Capti
         for side in (captioner, person):
             vars(side)["copies"] = copies
     return captioner, person
+
+
+def beyond_a_person(metric: str, captioner: Mapping[str, Sample], person: Mapping[str, Sample]) -> dict[str, Sample]:
+    """What one more person scores on the images of both, and the captioner beyond it, of the metric's scores that are
+    compared with a person's."""
+    keys = [score.key for score in scores_of(metric) if score.against_a_person and score.key in person]
+    beyond = {f"{key}{EXCESS}": captioner[key] - person[key] for key in keys if key in captioner}
+    return {f"{key}{HUMAN}": person[key] for key in keys} | beyond
