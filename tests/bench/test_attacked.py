@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.attackers.base import Trial, TrialScores, balanced_split
@@ -30,6 +30,7 @@ def scores_of(result):
     return {key: value for key, value in result.items() if key != "signature"}
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 5), min_size=4, max_size=12), st.integers(0, 999))
 def test_an_answer_about_an_image_of_weight_w_counts_as_w_answers(weights, seed):
     random = np.random.default_rng(seed)
