@@ -190,7 +190,7 @@ def a_to_t(value, model, person, shown, contents, pairs, weights, seed, complete
     return found
 
 
-SHIPPED = json.loads((resources.files("captionbias.metrics") / "leans/gender_coco_objects.json").read_text("utf-8"))
+SHIPPED = json.loads((resources.files("captionbias.metrics.sway") / "gender_coco_objects.json").read_text("utf-8"))
 LEXICON = {task: [task] for task in TASKS}
 
 

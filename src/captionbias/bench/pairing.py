@@ -34,10 +34,12 @@ def pairings(words: Words, images: int, kind: str, seeds: Sequence[int]) -> list
     return [Pairing([seed], rows, held_out=True) for seed, rows in zip(seeds, drawn, strict=True)]
 
 
-def drawn_captions(image: Integers, images: int, seed: int) -> Integers:
-    """The row of one caption of each image that has any, drawn with this seed."""
+def drawn_captions(image: Integers, images: int, seed: int, pictures: Integers | None = None) -> Integers:
+    """The row of one caption of each image that has any, drawn with this seed; images of one of the `pictures`,
+    `(images,)`, get the one at the same place."""
     counts = np.bincount(image, minlength=images)
-    places = (np.random.default_rng([seed, 8]).random(images) * counts).astype(np.int64)
+    chance = np.random.default_rng([seed, 8]).random(images)
+    places = ((chance if pictures is None else chance[pictures]) * counts).astype(np.int64)
     return (np.cumsum(counts) - counts + places)[counts > 0]
 
 

@@ -15,7 +15,7 @@ from captionbias.bench.protocol import preset_settings
 from captionbias.captions import Captions, Words
 from captionbias.metrics import Measurement, dbac
 from captionbias.metrics.dbac_direction import Direction
-from captionbias.metrics.sway_counts import SwayImages
+from captionbias.metrics.sway import SwayImages
 from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_values
 from captionbias.text.lexicon import said_in
 from captionbias.text.marks import find_marks

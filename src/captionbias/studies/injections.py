@@ -14,8 +14,8 @@ import numpy as np
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.bench.label_inputs import labels_of_captions
 from captionbias.captions import Captions
-from captionbias.metrics.sway_counts import BEARER
-from captionbias.scores.sway import Leans, leans_of, suggested_by_others
+from captionbias.metrics.sway.images import BEARER
+from captionbias.scores.sway import Leans, leans_of, suggested_values
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
 from captionbias.text.marks import Mark, find_marks
 
@@ -110,7 +110,7 @@ def describe(
         labels.tasks,
         value,
         np.where(named.sum(axis=1) == 1, named.argmax(axis=1), NONE),
-        suggested_by_others(shown, value, both, shares),
+        suggested_values(shown, both, shares, own=labels.shown.attributes.astype(np.float64)),
         shown,
         leans_of(both, shares),
     )
