@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import Parameter
@@ -12,10 +12,15 @@ from typing import Any
 
 from captionbias.attackers.pretrained.models import KNOWN
 from captionbias.attackers.registry import BERTS, ENCODERS
+from captionbias.text.lexicon import attribute_lexicons, task_lexicons
 
 INPUT, ATTACK, JUDGE = "Input files", "Attackers", "Judges"  # panels of `--help`
 OF_PRESET = "the preset's"
 ON_LABELS = ("linear", "dense")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ ARGUMENTS = {
     "training_tasks": given("the tasks of those images"),
     # Words
     "attribute_lexicon": of_files(
-        "what is measured, and masked where attackers read captions: `gender`, `race`, `age`, `emotion`, or a JSON "
+        f"what is measured, and masked where attackers read captions: {_listed(attribute_lexicons())}, or a JSON "
         "file with your own words (in Python also a mapping), or several, one after the other, for crossed attributes; "
         "see `captionbias.text.load_lexicon`",
         OF_PRESET,
@@ -87,9 +92,7 @@ ARGUMENTS = {
         flag="--attribute",
         metavar="<name|file>",
     ),
-    "task_lexicon": of_files(
-        "task words: `coco_objects`, `coco_names` (without everyday names), or a JSON file of yours", OF_PRESET
-    ),
+    "task_lexicon": of_files(f"task words: {_listed(task_lexicons())}, or a JSON file of yours", OF_PRESET),
     "tokenizer": given("`words` or `whitespace`", OF_PRESET),
     "allow_unmasked": switch(
         "measure although labels are not values of the attribute, or none of its words occurs (T to A needs some)",
