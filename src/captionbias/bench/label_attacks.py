@@ -12,11 +12,10 @@ from captionbias.arrays import Flags, Floats
 from captionbias.attackers.base import Examples, Trial, balanced_split, stratified_split
 from captionbias.attackers.registry import Attacker
 from captionbias.bench.attacks import AttackPlan, AttackScores, answers_to
-from captionbias.bench.inputs import note_samples
-from captionbias.bench.label_inputs import ImageLabels, read_labels
+from captionbias.bench.labels import ImageLabels, read_labels
 from captionbias.bench.measurement import Scores
 from captionbias.bench.pairing import drawn_captions
-from captionbias.bench.person import beyond_a_person, captioner_and_person
+from captionbias.bench.person import beyond_a_person
 from captionbias.captions import Captions
 from captionbias.scores.captions import Quality
 from captionbias.statistics.samples import Sample, bootstrap_samples
@@ -47,15 +46,10 @@ class LabelAttack:
     scores: Callable[[Mapping[str, Sides]], dict[str, Floats]]
     balanced: bool
 
-    def plans(
-        self, labels: ImageLabels, captions: Captions | None, seeds: range, equalize: bool
-    ) -> dict[str, AttackPlan]:
+    def plans(self, labels: ImageLabels, seeds: range, equalize: bool) -> dict[str, AttackPlan]:
         """The trials of each question about predicted labels, those of one of an image's captions in each, and about
         true ones, made as often wrong if they are to be equalized."""
-        rows = [np.arange(len(labels))] * len(seeds)
-        if captions and captions.samples:
-            image = np.repeat(np.arange(len(captions)), list(map(len, captions.samples)))
-            rows = [drawn_captions(image, len(captions), seed) for seed in seeds]
+        rows = [drawn_captions(labels.image, len(labels), seed) for seed in seeds]
         classes, split = labels.classes(), balanced_split if self.balanced else stratified_split
         halves = {seed: split(classes, TEST_SHARE, seed, labels.copies) for seed in seeds}
         plans = {}
@@ -93,15 +87,14 @@ def attack_labels(
     Attackers learn from each image once, and weights are of their answers. `inputs`, `options`: of `read_labels` and
     `run_trials`. `signed`: what else is in the signature."""
 
-    def read(captions: Captions | None) -> tuple[ImageLabels, Floats | None, dict[str, AttackPlan]]:
-        labels = read_labels(captions, **inputs).occurring()
-        weights = np.array(captions.weights) if captions and captions.weights else None
-        return labels, weights, attack.plans(labels, captions, range(seed, seed + trials), equalize)
+    def planned(labels: ImageLabels) -> tuple[ImageLabels, dict[str, AttackPlan]]:
+        occurring = labels.occurring()
+        return occurring, attack.plans(occurring, range(seed, seed + trials), equalize)
 
-    def samples(labels: ImageLabels, weights: Floats | None, plans: Mapping[str, AttackPlan]) -> dict[str, Sample]:
+    def samples(labels: ImageLabels, plans: Mapping[str, AttackPlan]) -> dict[str, Sample]:
         groups, quality = labels.groups(seed), {"": attack.quality}
         scored = [
-            (name, side, AttackScores.of(columns, answers, quality, groups, weights))
+            (name, side, AttackScores.of(columns, answers, quality, groups, labels.shown.weight))
             for name, plan in plans.items()
             for side, columns in plan.trials.items()
         ]
@@ -114,18 +107,16 @@ def attack_labels(
 
         return bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed)
 
-    labels, weights, plans = read(captions)
-    if captions:
-        note_samples(captions, labels.notes)
-    people = captioner_and_person(captions, seed) if captions is not None and controls else None
+    every_image = read_labels(captions, **inputs)
+    labels, plans = planned(every_image)
     pair = []
     try:
-        pair = list(map(read, people or ()))
+        pair = list(map(planned, (controls and every_image.beside_a_person(seed)) or ()))
     except ValueError as error:
         note(labels.notes, f"not compared with one more person: {error}")
     every = [plan for of_labels in (plans, *(of_pair[-1] for of_pair in pair)) for plan in of_labels.values()]
     answers = answers_to(every, attacker, **options)
-    scores = samples(labels, weights, plans)
+    scores = samples(labels, plans)
     if pair:
         scores |= beyond_a_person(attack.metric, *(samples(*of_pair) for of_pair in pair))
     split = {"trials": trials, "split": f"{'balanced,' * attack.balanced}{TEST_SHARE:g}"}

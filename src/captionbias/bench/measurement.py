@@ -230,7 +230,7 @@ class Metric(Generic[P]):
         takes_labels = "attributes" in inspect.signature(self._scores).parameters
         columns = {one.name: options.get(one.name) for one in COLUMNS}
         of_captions = captions is not None or not takes_labels or any(columns[side] is not None for side in SIDES)
-        removed = columns if of_captions else (*SIDES, "weights")
+        removed = columns if of_captions else SIDES
         options = {name: value for name, value in options.items() if name not in removed}
         if of_captions:
             unsplit = str(options.get("tokenizer")) in OTHER_TOKENIZERS

@@ -431,6 +431,12 @@ def _checked_samples(column: list[Any], ids: Ids) -> dict[str, Any]:
     return {"predictions": tuple(row[0] for row in samples), "samples": samples if several else None}
 
 
+def checked_weights(weights: Collection[Any], images: int) -> tuple[float, ...]:
+    """The weights of so many images, as numbers."""
+    lists = as_lists({"weights": weights, "attributes": range(images)})
+    return _checked_weights(lists["weights"], None)
+
+
 def _checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:
     for weight, place in zip(column, _places("weights", ids), strict=False):
         number = not isinstance(weight, (bool, np.bool_)) and isinstance(weight, (Real, np.number))

@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.bench.catalogue import SIGNED, Score
+from captionbias.bench.counted import Counted, count
 from captionbias.bench.inputs import named_in
-from captionbias.bench.label_inputs import ImageLabels, check_whole, read_labels, takes
+from captionbias.bench.labels import ImageLabels, check_whole, read_labels, takes
 from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.person import against_a_person
+from captionbias.bench.pairs import data_and_predictions, pair_rows, whole
 from captionbias.bench.protocol import whole_number
 from captionbias.captions import Captions
-from captionbias.metrics.amplified_pairs import data_and_predictions, pair_rows
 from captionbias.scores.cooccurrence import mals, shares
-from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import Lexicon, load_lexicon
 from captionbias.text.function_words import FUNCTION_WORDS
 
@@ -60,7 +59,6 @@ from captionbias.text.function_words import FUNCTION_WORDS
         "in the data or the predictions; `signature`."
     ),
 )
-@against_a_person
 @takes()
 def ba_mals(
     captions: Captions | None = None,
@@ -104,35 +102,29 @@ def ba_mals(
             captions, attribute_lexicon, inputs["tokenizer"], most_frequent, at_least
         )
     labels = read_labels(captions, **inputs)
-    groups = labels.groups(seed)
+    signed = {"task": f"frequent,{most_frequent},{at_least}"} if words else {}
+    return count("ba_mals", labels, _count, signed, controls=controls, seed=seed, bootstrap=bootstrap)
+
+
+def _count(labels: ImageLabels, groups: Integers) -> Counted:
     data, predicted = data_and_predictions(labels, groups, len(labels.tasks))
 
     def known(multiplicity: Floats | None = None) -> Floats:
         return data.of() if labels.training else data.of(multiplicity)
 
-    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        return {"ba_mals": _mean_over_tasks(mals(known(multiplicity), predicted.of(multiplicity)))[None]}
+    def formula(multiplicity: Floats | None) -> dict[str, Floats]:
+        return {"ba_mals": _mean_over_tasks(mals(known(multiplicity), predicted.of(multiplicity)))}
 
     parts = mals(known(), predicted.of())
-    counted = int(_defined_tasks(parts).sum())
-    if not counted:
+    tasks = int(_defined_tasks(parts).sum())
+    if not tasks:
         raise ValueError(
             "tasks: none occurs with an attribute value in the data and in the predictions, nothing to compare; give "
             "more images, or the captions' words as lexicons"
         )
-    return Scores(
-        bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
-        {"tasks_ba_mals": counted, "undefined_pairs_ba_mals": int(np.isnan(parts).sum())},
-        dict(
-            **labels.sources | ({"task": f"frequent,{most_frequent},{at_least}"} if words else {}),
-            seed=seed,
-            bootstrap=bootstrap,
-        ),
-        labels.notes,
-        labels.image_counts() | {"pairs": _table(labels, known(), predicted.of(), parts / counted)}
-        if details
-        else None,
-    )
+    facts = {"tasks_ba_mals": tasks, "undefined_pairs_ba_mals": int(np.isnan(parts).sum())}
+    rows = _table(labels, known(), predicted.of(), parts / tasks)
+    return Counted(formula, facts, labels.image_counts() | {"pairs": rows})
 
 
 def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: int, at_least: int) -> Lexicon:
@@ -183,8 +175,8 @@ def _table(labels: ImageLabels, known: Floats, predicted: Floats, parts: Floats)
     occurring = np.flatnonzero(known.sum(axis=(0, 2)))
     known, predicted, parts = (table[:, occurring, 0] for table in (known, predicted, parts))
     columns = {
-        "count": known.astype(np.int64),
-        "predicted_count": predicted.astype(np.int64),
+        "count": whole(known),
+        "predicted_count": whole(predicted),
         "probability": shares(known),
         "predicted_probability": shares(predicted),
         "share": parts,

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Floats
+from captionbias.arrays import Floats, Integers
 from captionbias.bench.catalogue import DIRECTIONS, SIGNED, Score
-from captionbias.bench.label_inputs import read_labels, takes
+from captionbias.bench.counted import Counted, count
+from captionbias.bench.labels import ImageLabels, read_labels, takes
 from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.person import against_a_person
+from captionbias.bench.pairs import Pairs, data_source
 from captionbias.captions import Captions
-from captionbias.metrics.amplified_pairs import Pairs, data_source
 from captionbias.scores.cooccurrence import mean_of_defined
-from captionbias.statistics.samples import bootstrap_samples
 
 
 def _directional_ba(direction: str, given: str, named: str, anything: str) -> Iterable[Score]:
@@ -57,7 +56,6 @@ def _directional_ba(direction: str, given: str, named: str, anything: str) -> It
         "task; `signature`."
     ),
 )
-@against_a_person
 @takes()
 def directional_ba(
     captions: Captions | None = None,
@@ -86,20 +84,19 @@ def directional_ba(
     0.25
     """
     labels = read_labels(captions, **inputs)
-    groups = labels.groups(seed)
+    signed = data_source(labels)
+    return count("directional_ba", labels, _count, signed, controls=controls, seed=seed, bootstrap=bootstrap)
+
+
+def _count(labels: ImageLabels, groups: Integers) -> Counted:
     pairs = Pairs.of(labels, groups, labels.tasks)
     pairs.note_silence(labels.notes)
 
-    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        return {
-            f"directional_ba_{name}": mean_of_defined(values)[None]
-            for name, values in pairs.amplification(multiplicity).items()
-        }
+    def formula(multiplicity: Floats | None) -> dict[str, Floats]:
+        amplified = pairs.amplification(multiplicity)
+        return {f"directional_ba_{name}": mean_of_defined(values) for name, values in amplified.items()}
 
-    return Scores(
-        bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
-        {f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in pairs.amplification().items()},
-        dict(**labels.sources, **data_source(labels), seed=seed, bootstrap=bootstrap),
-        labels.notes,
-        {**labels.image_counts(pairs.attributes), "pairs": pairs.table(pairs.amplification())} if details else None,
-    )
+    amplified = pairs.amplification()
+    undefined = {f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in amplified.items()}
+    details = labels.image_counts(pairs.attributes) | {"pairs": pairs.table(amplified)}
+    return Counted(formula, undefined, details)

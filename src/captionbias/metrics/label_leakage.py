@@ -12,7 +12,7 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.bench.attacks import with_sides
 from captionbias.bench.catalogue import SIGNED_PERCENT, Score
 from captionbias.bench.label_attacks import LabelAttack, Question, Sides, as_tokens, attack_labels
-from captionbias.bench.label_inputs import TRAINING, ImageLabels, takes
+from captionbias.bench.labels import TRAINING, ImageLabels, takes
 from captionbias.bench.measurement import Scores, metric
 from captionbias.captions import Captions
 from captionbias.progress import Progress

@@ -11,16 +11,15 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.bench.catalogue import DOUBLE_SHARE, SHARE, Scale, Score
+from captionbias.bench.counted import Counted, count
 from captionbias.bench.inputs import NO_TASKS
-from captionbias.bench.label_inputs import ImageLabels, read_labels, takes
+from captionbias.bench.labels import ImageLabels, read_labels, takes
 from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.person import against_a_person
+from captionbias.bench.pairs import Expand, Pairs, data_and_predictions, data_source, in_parts
 from captionbias.bench.protocol import whole_number
 from captionbias.captions import Captions
-from captionbias.metrics.amplified_pairs import Expand, Pairs, data_and_predictions, data_source, in_parts
 from captionbias.scores.cooccurrence import mals, mean_of_defined
 from captionbias.scores.omega import number_sets
-from captionbias.statistics.samples import bootstrap_samples
 
 MOST_COMBINATIONS = 5000
 EXCHANGES = 40
@@ -89,7 +88,6 @@ def _multi_directional_ba(key: str, name: str, meaning: str, scale: Scale = SHAR
         "`undefined_pairs_t_to_a`; `signature`. A direction without predictions is absent."
     ),
 )
-@against_a_person
 @takes()
 def multi_directional_ba(
     captions: Captions | None = None,
@@ -120,37 +118,39 @@ def multi_directional_ba(
     """
     at_least = whole_number("at_least", at_least, least=1)
     labels = read_labels(captions, **inputs)
+    signed = {**data_source(labels), "at_least": at_least}
+
+    def counted(side: ImageLabels, groups: Integers) -> Counted:
+        return _count(side, groups, at_least, seed if controls and bootstrap and side.human is None else None)
+
+    return count("multi_directional_ba", labels, counted, signed, controls=controls, seed=seed, bootstrap=bootstrap)
+
+
+def _count(labels: ImageLabels, groups: Integers, at_least: int, exchanged: int | None) -> Counted:
+    """`exchanged`: the seed of exchanges that show what no bias reads; None for none."""
     combinations = _combinations(labels, at_least)
     names = tuple(" + ".join(labels.tasks[task] for task in np.flatnonzero(flags)) for flags in combinations)
-    groups = labels.groups(seed)
     expand = partial(_contained, combinations)
     pairs = Pairs.of(labels, groups, names, expand)
     pairs.note_silence(labels.notes)
     data, predicted = data_and_predictions(labels, groups, len(names), expand)
 
-    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
+    def formula(multiplicity: Floats | None) -> dict[str, Floats]:
         known = data.of() if labels.training else data.of(multiplicity)
-        undirected = mals(known, predicted.of(multiplicity))
-        directed: dict[str, Floats] = {}
-        for name, values in pairs.changes(multiplicity).items():
-            directed |= _mean_and_variance(f"multi_directional_ba_{name}", values)
-        whole = _mean_and_variance("multi_mals", undirected)
+        undirected = _mean_and_variance("multi_mals", mals(known, predicted.of(multiplicity)))
         # Of a combination all values together: at most one of two is its likelier one.
-        return directed | whole | {"multi_mals": whole["multi_mals"] * len(labels.attributes)}
+        undirected["multi_mals"] = undirected["multi_mals"] * len(labels.attributes)
+        directed = (
+            _mean_and_variance(f"multi_directional_ba_{name}", values)
+            for name, values in pairs.changes(multiplicity).items()
+        )
+        return {key: scores for of_direction in (*directed, undirected) for key, scores in of_direction.items()}
 
     changes = pairs.changes()
-    undefined = {f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in changes.items()}
-    return Scores(
-        bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
-        {
-            "combinations": len(pairs.tasks),
-            **undefined,
-            **(_null(labels, groups, names, expand, seed) if controls and bootstrap and labels.human is None else {}),
-        },
-        dict(**labels.sources, **data_source(labels), at_least=at_least, seed=seed, bootstrap=bootstrap),
-        labels.notes,
-        {**labels.image_counts(pairs.attributes), "pairs": pairs.table(changes)} if details else None,
-    )
+    facts: dict[str, float] = {"combinations": len(pairs.tasks)}
+    facts |= {f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in changes.items()}
+    facts |= {} if exchanged is None else _null(labels, groups, names, expand, exchanged)
+    return Counted(formula, facts, labels.image_counts(pairs.attributes) | {"pairs": pairs.table(changes)})
 
 
 def _null(labels: ImageLabels, groups: Integers, names: tuple[str, ...], expand: Expand, seed: int) -> dict[str, float]:
@@ -178,18 +178,19 @@ def _mean_and_variance(key: str, changes: Floats) -> dict[str, Floats]:
     """The mean size of the changes `(values, combinations, replicates)` that are defined, and their variance."""
     mean = mean_of_defined(changes)
     return {
-        key: mean_of_defined(np.abs(changes))[None],
-        f"{key}_variance": mean_of_defined((changes - mean) ** 2)[None],
+        key: mean_of_defined(np.abs(changes)),
+        f"{key}_variance": mean_of_defined((changes - mean) ** 2),
     }
 
 
 def _combinations(labels: ImageLabels, at_least: int) -> Flags:
     """The sets of tasks that images show, or human captions name: flags of shape `(combinations, tasks)`."""
-    tasks = (labels.training or labels.human or labels.shown).tasks
-    numbers, combinations = number_sets(tasks[tasks.any(axis=1)])
+    rows = labels.training or labels.human or labels.shown
+    some = rows.tasks.any(axis=1)
+    numbers, combinations = number_sets(rows.tasks[some])
     if not len(combinations):
         raise ValueError(NO_TASKS)
-    chosen = combinations[np.bincount(numbers) >= at_least]
+    chosen = combinations[np.bincount(numbers, rows.weight[some]) >= at_least]
     if not len(chosen):
         raise ValueError(f"at_least: no set of tasks is shared by {at_least} images or captions; give a smaller number")
     if labels.training is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
-from captionbias.bench.label_inputs import labels_of_captions
+from captionbias.bench.labels import labels_of_captions
 from captionbias.captions import Captions
 from captionbias.metrics.sway.images import BEARER
 from captionbias.scores.sway import Leans, leans_of, suggested_values

@@ -18,7 +18,7 @@ from captionbias.bench.inputs import (
     note_labels_from_captions,
     with_values,
 )
-from captionbias.bench.label_inputs import value_numbers
+from captionbias.bench.labels import value_numbers
 from captionbias.captions import Captions, Words
 from captionbias.scores.sway import Leans, leans_of
 from captionbias.statistics.samples import random_groups
