@@ -23,7 +23,7 @@ from captionbias.metrics.dbac_sources import Sources
 from captionbias.progress import Progress
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import BLIND, MATCHED, PUBLISHED
-from captionbias.statistics.samples import Sample, bootstrap_samples
+from captionbias.statistics.samples import Sample, bootstrap_samples, trial_rows
 from captionbias.text import LexiconSource
 from captionbias.warnings import note
 
@@ -207,14 +207,8 @@ def dbac(
     >>> result["dbac_a_to_t"], result["dbac_t_to_a_net"]
     (0.0, 0.0)
     """
-    chosen: dict[str, Any] = {
-        "encoder": encoder,
-        "trials": trials,
-        "quality": quality,
-        "pairing": pairing,
-        "controls": controls,
-    }
-    chosen |= {"alignment": alignment, "vectors": vectors, "delta": delta, "tokenizer": tokenizer}
+    chosen: dict[str, Any] = {"quality": quality, "pairing": pairing, "controls": controls}
+    chosen |= {"encoder": encoder, "trials": trials, "alignment": alignment, "vectors": vectors, "delta": delta}
     chosen |= {"tokenizer": tokenizer, "attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     preset, settings = preset_settings(PRESETS, preset, vocabulary=inputs.read_vocabulary(vocabulary), **chosen)
     _check_choices(directions, settings)
@@ -233,7 +227,8 @@ def dbac(
     overlap = share / (1 - share) if settings.pairing == "held-out" else 0.0
     samples: dict[str, Sample] = {}
     facts: dict[str, float] = {}
-    tables: dict[str, Any] = {"sources": {}}
+    tables: dict[str, Any] = {}
+    rows: dict[str, Any] = {}
     for question in asked:
         direction, name = question.answered(answers, settings.quality, bayes), question.name
         sources = Sources.of(direction) if details and not direction.inverse else None
@@ -243,8 +238,9 @@ def dbac(
         facts |= direction.facts()
         _note_weak_samples(name, facts, bench.notes)
         if details:
-            tables[name] = {"trials": direction.rows(), "alignment": direction.alignment, "seen": direction.seen()}
-            tables["sources"][name] = sources.rows() if sources else []
+            by_trial = trial_rows(bench.seeds, direction.estimates())
+            tables[name] = {"trials": by_trial, "alignment": direction.alignment, "seen": direction.seen()}
+            rows[name] = sources.rows() if sources else []
         if details and not sources:
             bench.notes.append(f"{name}: quality {INVERSE} is not a sum over captions, so there is no table of sources")
     noise: dict[str, float] = {}
@@ -259,7 +255,7 @@ def dbac(
         | bench.signed(f"{share:g}")
         | {"tasks": "given" if bench.captions.tasks else "named", **bench.joined, "bootstrap": bootstrap},
         bench.notes,
-        bench.counts() | {"task_counts": asked[-1].task_counts, "drawn": asked[0].drawn} | tables,
+        bench.counts() | {"task_counts": asked[-1].task_counts, "drawn": asked[0].drawn, **tables, "sources": rows},
         Attacks(
             {one.name: one.plans[PUBLISHED].keep(answers) for one in asked},
             attacker,

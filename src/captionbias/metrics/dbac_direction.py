@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -13,9 +13,9 @@ import numpy as np
 from captionbias.arrays import Array, Flags, Floats, Integers, sparse
 from captionbias.attackers.base import Trial, TrialScores, stratified_split
 from captionbias.bench import inputs
-from captionbias.bench.attacked import Bench, Column, Masked
+from captionbias.bench.attacked import Bench, Masked
 from captionbias.bench.attacks import AttackPlan, seen_in_training
-from captionbias.bench.pairing import Pairing, pairings
+from captionbias.bench.pairing import pairings
 from captionbias.bench.protocol import Alignment
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import (
@@ -45,15 +45,14 @@ SHOWN_NAMED = {"a_to_t": BOTH, "t_to_a": BOTH[::-1]}  # what images show and att
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """The captions that some trials compare: all trials the same, or each its own."""
+    """The captions that a trial compares, perhaps as other trials do."""
 
-    pairing: Pairing
     image: dict[str, Integers]  # of each present side's captions
     named: dict[str, Integers]  # the number of what they name
     shows: Flags  # the labels that each image shows, `(images, labels)`
     known: Flags  # whether that is known, `(images,)`; else the image takes no part
     weights: Floats  # what an image counts, `(images,)`
-    tested: list[dict[str, Told]] = field(default_factory=list)  # a trial each, once attackers have answered
+    held_out: bool  # whether one human caption of each image was drawn
 
     @cached_property
     def shown(self) -> tuple[Integers, Flags]:
@@ -71,6 +70,22 @@ class Compared:
         """All of each side's captions, tested or not."""
         return {side: self.told(side, np.arange(len(image))) for side, image in self.image.items()}
 
+    def named_and_shown(self, multiplicity: Floats, names: int) -> tuple[dict[str, dict[str, Floats]], Floats]:
+        """What a caption that names the tasks t of an image of attribute a weighs, `P(t) / P(a)` (Eq. 5 and 6): the one
+        factor by side and form, `(names, replicates)`, and the other. T to A, attribute and tasks change places.
+
+        Matched, both sides name everything as often: as both together or, where every human caption counts, as people.
+        """
+        shown = self.showing @ multiplicity
+        named = {side: told.naming(told.drawn(multiplicity)[-1], names) for side, told in self.every.items()}
+        per_named = {side: {PUBLISHED: of_side} for side, of_side in named.items()}
+        if len(named) == 2:
+            aim = (named["m"] + named["h"]) / 2 if self.held_out else named["h"]
+            on_both = np.logical_and(*(np.isin(np.arange(names), told.named) for told in self.every.values()))
+            for side, of_side in named.items():
+                per_named[side][MATCHED] = ratio(aim, of_side) * on_both[:, None]
+        return per_named, ratio(1.0, shown / shown.sum(axis=0))
+
     def told(self, side: str, rows: Integers, answers: Iterable[Floats] = ()) -> Told:
         """Some of a side's captions. All that the captioner said of an image counts as one caption."""
         image, number = self.image[side], self.shown[0]
@@ -87,35 +102,31 @@ class Direction:
     shown_labels: tuple[str, ...]
     named_labels: tuple[str, ...]
     named_sets: Flags  # which of the `named_labels` the numbers of what is named stand for, `(numbers, labels)`
-    compared: list[Compared]  # in all trials, in order
+    compared: list[Compared]  # a trial each
     plans: dict[str, AttackPlan]  # of the attackers, `PUBLISHED`, and of those that see neither kind of words, `BLIND`
     alignment: dict[str, Any] | None  # what was replaced in the human captions
     task_counts: dict[str, int] | None  # from T to A, how many images show each task
     drawn: list[list[int]] | None  # by held-out pairing the number of each image's human caption, in each trial
+    tested: Sequence[dict[str, Told]] = ()  # by side, a trial each, once attackers have answered
     bayes: bool = True  # whether published omegas are weighted
     inverse: bool = False  # whether an answer's quality is an error
 
     def answered(self, answers: Mapping[Trial, TrialScores], quality: str, bayes: bool = True) -> Direction:
         """With what attackers answered to the trials of its plans."""
 
-        def said(trials: Sequence[Trial]) -> list[Floats]:
-            return [QUALITIES[quality](answers[trial].log_probability, answers[trial].correct) for trial in trials]
+        def told(compared: Compared, side: str, asked: Sequence[Trial]) -> Told:
+            said = (QUALITIES[quality](answers[trial].log_probability, answers[trial].correct) for trial in asked)
+            return compared.told(side, asked[0].test, said)
 
-        trials = {
-            side: zip(*(plan.trials[side][0] for plan in self.plans.values()), strict=True)
+        asked = {
+            side: list(zip(*(plan.trials[side][0] for plan in self.plans.values()), strict=True))
             for side in self.plans[PUBLISHED].trials
         }
-        compared = []
-        for one in self.compared:
-            asked = [{side: next(of_side) for side, of_side in trials.items()} for _ in one.pairing.seeds]
-            tested = [{side: one.told(side, of[0].test, said(of)) for side, of in trial.items()} for trial in asked]
-            compared.append(replace(one, tested=tested))
-        return replace(self, compared=compared, bayes=bayes, inverse=quality == INVERSE)
-
-    @property
-    def trials(self) -> list[dict[str, Told]]:
-        """The test captions of each."""
-        return [tested for compared in self.compared for tested in compared.tested]
+        tested = [
+            {side: told(compared, side, trials[number]) for side, trials in asked.items()}
+            for number, compared in enumerate(self.compared)
+        ]
+        return replace(self, tested=tested, bayes=bayes, inverse=quality == INVERSE)
 
     @property
     def every_image(self) -> Floats:
@@ -125,35 +136,22 @@ class Direction:
     def weighed(self, multiplicity: Floats) -> Iterator[dict[str, tuple[list[Floats], dict[str, Floats], Floats]]]:
         """Of each side the sums of test captions by pair, the pairs' weights, and omega with a perfect attacker; one
         trial after the other, for they hold large arrays. `multiplicity`: how often each image is there.
-
-        A to T, a caption that names the tasks t of an image of attribute a weighs `P(t) / P(a)` (Eq. 5 and 6); T to A,
-        attribute and tasks change places. Matched, both sides name everything as often: as both together or, where
-        every human caption counts, as people.
         """
-        names = len(self.named_sets)
-        for compared in self.compared:
-            shown, every = compared.showing @ multiplicity, compared.every
-            per_shown = ratio(1.0, shown / shown.sum(axis=0))
-            counts = {side: told.drawn(multiplicity)[-1] for side, told in every.items()}
-            named = {side: told.naming(counts[side], names) for side, told in every.items()}
-            per_named = {side: {PUBLISHED: of_side} for side, of_side in named.items()}
-            if len(every) == 2:
-                aim = (named["m"] + named["h"]) / 2 if compared.pairing.held_out else named["h"]
-                on_both = np.logical_and(*(np.isin(np.arange(names), told.named) for told in every.values()))
-                for side, of_side in named.items():
-                    per_named[side][MATCHED] = ratio(aim, of_side) * on_both[:, None]
-            prior = {
-                side: mean((counts[side] * told.weights(named[side], per_shown)).sum(axis=0), counts[side].sum(axis=0))
-                for side, told in every.items()
-            }
-            for tested in compared.tested:
-                trial = {}
-                for side, told in tested.items():
-                    weights = {form: told.weights(of, per_shown) for form, of in per_named[side].items()}
-                    if not self.bayes:
-                        weights[PUBLISHED] = np.ones_like(weights[PUBLISHED])
-                    trial[side] = told.drawn(multiplicity), weights, prior[side]
-                yield trial
+        before = None
+        for compared, tested in zip(self.compared, self.tested, strict=True):
+            if compared is not before:
+                per_named, per_shown = compared.named_and_shown(multiplicity, len(self.named_sets))
+                prior = {}
+                for side, told in compared.every.items():
+                    [counts], weights = told.drawn(multiplicity), told.weights(per_named[side][PUBLISHED], per_shown)
+                    prior[side] = mean((counts * weights).sum(axis=0), counts.sum(axis=0))
+            before, trial = compared, {}
+            for side, told in tested.items():
+                by_form = {form: told.weights(of, per_shown) for form, of in per_named[side].items()}
+                if not self.bayes:
+                    by_form[PUBLISHED] = np.ones_like(by_form[PUBLISHED])
+                trial[side] = told.drawn(multiplicity), by_form, prior[side]
+            yield trial
 
     def omegas(self, multiplicity: Floats) -> Iterator[tuple[Omegas, Terms]]:
         """Both sides' omegas in each trial, and what they are sums of."""
@@ -168,18 +166,22 @@ class Direction:
                 terms,
             )
 
-    def keyed(self, trials: Iterable[Omegas]) -> dict[str, Floats]:
-        """The scores of the omegas by their keys, `(trials, replicates)`; a prior, which no attacker changes, once for
-        trials that compare the same captions."""
-        scores = [differences("dbac", omegas, omegas) for omegas in trials]
-        values = {key: np.stack([of_trial[key] for of_trial in scores]) for key in scores[0]}
+    def scores(self, trials: Iterable[Omegas]) -> dict[Key, Floats]:
+        """The scores of the omegas, `(trials, replicates)`; a prior, which no attacker changes, once for trials that
+        compare the same captions."""
+        by_trial = [differences("dbac", omegas, omegas) for omegas in trials]
+        values = {key: np.stack([of_trial[key] for of_trial in by_trial]) for key in by_trial[0]}
         if (prior := ("dbac", PRIOR)) in values:
-            values[prior] = values[prior][: len(self.compared)]
-        return {f"{quantity}_{self.name}{form}": of for (quantity, form), of in values.items()}
+            values[prior] = values[prior][: len(set(self.compared))]
+        return values
+
+    def keyed(self, scores: Mapping[Key, Floats]) -> dict[str, Floats]:
+        """The same by the keys of results."""
+        return {f"{quantity}_{self.name}{form}": of for (quantity, form), of in scores.items()}
 
     def quantities(self, multiplicity: Floats, _: Floats | None = None) -> dict[str, Floats]:
-        """The scores of these images, see `keyed`."""
-        return self.keyed(omegas for omegas, _ in self.omegas(multiplicity))
+        """The scores of these images by their keys."""
+        return self.keyed(self.scores(omegas for omegas, _ in self.omegas(multiplicity)))
 
     def facts(self) -> dict[str, float]:
         """What the omegas are made of, means over trials."""
@@ -190,15 +192,10 @@ class Direction:
                     facts[f"{part}_{side}_{self.name}"].append(value)
         return {key: float(np.mean(values)) for key, values in facts.items()}
 
-    def rows(self) -> list[dict[str, float]]:
-        """A row a trial: its seed, and each score and omega that is defined in it."""
-        seeds = [seed for compared in self.compared for seed in compared.pairing.seeds]
-        scores = [differences("dbac", omegas, omegas) for omegas, _ in self.omegas(self.every_image)]
-        return [
-            {"seed": seed}
-            | {f"{key}{form}": float(of) for (key, form), (of,) in row.items() if form != PRIOR and not np.isnan(of)}
-            for seed, row in zip(seeds, scores, strict=True)
-        ]
+    def estimates(self) -> dict[str, Floats]:
+        """The scores and both sides' omegas in each trial, `(trials,)`, by keys without the direction."""
+        scores = self.scores(omegas for omegas, _ in self.omegas(self.every_image))
+        return {f"{quantity}{form}": of[:, 0] for (quantity, form), of in scores.items() if form != PRIOR}
 
     def seen(self) -> dict[str, float]:
         """What percent of each side's test captions its attackers have seen in training; as `..._net`, they or the
@@ -271,19 +268,22 @@ def ask(
         number, sets = number_sets(named[kind])
         numbers = {"m": number[: words.model_rows], "h": number[words.model_rows :]}
         forms = dict(zip((PUBLISHED, BLIND), (own, *masked[len(asked) :]), strict=False))
-        columns: dict[str, dict[str, list[list[Column]]]] = {
-            form: {side: [[]] for side in of.sides} for form, of in forms.items()
-        }
-        compared = []
+        compared, parts = [], []
         for pair, (truth, shows, known) in zip(paired, truths, strict=True):
             rows = {side: of[known[own.sides[side].image[of]]] for side, of in pair.rows.items()}
-            for form, hidden in forms.items():
-                for side, of in rows.items():
-                    columns[form][side][0].append(hidden.sides[side].select(of, truth=truth, seeds=pair.seeds))
+            parts.append((rows, truth, pair.seeds))
             image = {side: own.sides[side].image[of] for side, of in rows.items()}
             names = {side: numbers[side][of] for side, of in rows.items()}
-            compared.append(Compared(pair, image, names, shows, known, weights))
-        plans = {form: bench.plan(name, of, stratified_split, outputs) for form, of in columns.items()}
+            compared += [Compared(image, names, shows, known, weights, pair.held_out)] * len(pair.seeds)
+
+        def plan(hidden: Masked) -> AttackPlan:
+            sides = {
+                side: [[column.select(rows[side], truth=truth, seeds=seeds) for rows, truth, seeds in parts]]
+                for side, column in hidden.sides.items()
+            }
+            return bench.plan(name, sides, stratified_split, outputs)
+
+        plans = {form: plan(hidden) for form, hidden in forms.items()}
         return Direction(name, labels, lexicons[kind].labels, sets, compared, plans, own.alignment, counts, drawn)
 
     return [direction(name, own) for name, own in zip(asked, masked, strict=False)]

@@ -38,8 +38,7 @@ class Sources:
         pairs = np.flatnonzero(np.any([of_side > 0 for of_side in counts.values()], axis=0))
         shares = [
             {side: _shares(direction, compared, told)[:, pairs].T.tocsr() for side, told in tested.items()}
-            for compared in direction.compared
-            for tested in compared.tested
+            for compared, tested in zip(direction.compared, direction.tested, strict=True)
         ]
         _, parts = _with_parts(direction, direction.every_image, shares, np.ones((len(shares), 1)))
         ranks = [key for form in (NET, MATCHED, PUBLISHED) if (key := ("amplification", form)) in parts] or [*parts]
@@ -113,7 +112,7 @@ def _with_parts(
             counted[key] += weight * known
     with np.errstate(invalid="ignore"):
         means = {key: np.asarray(total / counted[key]) for key, total in sums.items() if key[1] != BLIND}
-    return direction.keyed(trials), means
+    return direction.keyed(direction.scores(trials)), means
 
 
 def _counts(direction: Direction) -> tuple[dict[str, Floats], dict[str, Floats]]:
@@ -126,12 +125,13 @@ def _counts(direction: Direction) -> tuple[dict[str, Floats], dict[str, Floats]]
         """How many captions have each label, or each pair of labels."""
         return np.asarray((shares > 0).T @ told.drawn(direction.every_image)[-1][:, 0])
 
-    for compared in direction.compared:
+    for compared, trial in zip(direction.compared, direction.tested, strict=True):
+        for side, told in trial.items():
+            tested[side].append(counted(_shares(direction, compared, told), told))
+    for compared in dict.fromkeys(direction.compared):
         for side, every in compared.every.items():
             named[side] += counted(_shares(direction, compared, every), every)
             showing[side] += counted(_label_shares(compared.shown[1])[every.shown], every)
-            for told in (trial[side] for trial in compared.tested):
-                tested[side].append(counted(_shares(direction, compared, told), told))
     with np.errstate(invalid="ignore"):
         shares = {side: of / showing[side].repeat(len(of) // len(showing[side])) for side, of in named.items()}
     return {side: sum(of) / len(of) for side, of in tested.items()}, shares
