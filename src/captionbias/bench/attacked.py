@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Array, Floats, Floats32, Integers
-from captionbias.attackers.base import Examples, Trial
+from captionbias.arrays import Array, Flags, Floats, Floats32, Integers
+from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.registry import Attacker
 from captionbias.bench import inputs
-from captionbias.bench.attacks import AttackPlan, note_single_training
+from captionbias.bench.attacks import AttackPlan, AttackScores, note_single_training
 from captionbias.bench.pairing import drawn_captions
 from captionbias.bench.person import captioner_and_person
 from captionbias.bench.protocol import Alignment, Settings, lexicon_name
 from captionbias.captions import Captions, Words
+from captionbias.scores.captions import Quality
 from captionbias.statistics.intervals import rounded
 from captionbias.text import Lexicon, Mentions, Tokens, find_mentions, load_lexicon, mask_both
 from captionbias.warnings import note
@@ -112,6 +113,7 @@ class Bench:
             captions, joined = inputs.of_one_length(captions, join_references, notes)
         note_single_training(neural, settings.trials, notes)
         values, classes = inputs.number_classes(captions, notes)
+        inputs.note_samples(captions, notes)
         copies, seeds = inputs.copies_of(captions, notes), range(seed, seed + settings.trials)
         words = captions.words(tokenizer)
         return cls(captions, settings, lexicons, words, values, classes, copies, seeds, notes, joined)
@@ -137,6 +139,20 @@ class Bench:
         values, classes = inputs.number_classes(pair[1], notes)
         seeds = range(seed, seed + settings.trials)
         return Bench(pair[1], settings, self.lexicons, split, values, classes, pair[1].copies, seeds, notes, {})
+
+    def weighed(
+        self,
+        plan: AttackPlan,
+        answers: Mapping[Trial, TrialScores],
+        qualities: Mapping[str, Quality],
+        kept: Mapping[Trial, Flags] | None = None,
+    ) -> dict[str, AttackScores]:
+        """Each side's scores where every column has a caption of each image; `kept`: as `AttackScores.of` takes it."""
+        images = np.arange(len(self.classes))
+        return {
+            side: AttackScores.of(columns, answers, qualities, images, self.weights, kept)
+            for side, columns in plan.trials.items()
+        }
 
     @property
     def weights(self) -> Floats | None:
@@ -181,14 +197,11 @@ class Bench:
         split: Split,
         outputs: tuple[str, ...] = (),
         pictures: Floats32 | None = None,
-        test_share: float | None = None,
     ) -> AttackPlan:
         """One attacker of each column of a side and each seed; a column is given in parts that have some of the seeds
         each. All captions of an image, and its copies, are on the same side of a split. `outputs`: what the classes are
-        called; the attribute's values when empty. `pictures`: features of each image. `test_share`: the settings' when
-        None."""
-        outputs = outputs or self.values
-        share, every = self.settings.test_share if test_share is None else test_share, np.arange(len(self.classes))
+        called; the attribute's values when empty. `pictures`: features of each image."""
+        outputs, share, every = outputs or self.values, self.settings.test_share, np.arange(len(self.classes))
 
         def trials(column: Column) -> list[Trial]:
             images = np.unique(column.image)

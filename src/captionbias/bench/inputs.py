@@ -62,6 +62,14 @@ def copies_of(captions: Captions, notes: list[str]) -> Integers | None:
     return captions.copies
 
 
+def note_samples(captions: Captions, notes: list[str]) -> None:
+    """Several captions of the captioner's of an image, which count as one together."""
+    if captions.samples:
+        counts = sorted(set(map(len, captions.samples)))
+        many = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+        note(notes, f"predictions: each image has {many} captions, which together count as one")
+
+
 def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -> tuple[Captions, dict[str, int]]:
     """The captions, human ones joined to the length of the captioner's if wanted, and how many, for the signature; with
     a note of lengths that differ, for attackers read more from more words."""

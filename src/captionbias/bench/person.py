@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ParamSpec, cast
 
@@ -13,6 +13,7 @@ from captionbias.bench.catalogue import EXCESS, HUMAN, scores_of
 from captionbias.bench.measurement import Scores
 from captionbias.bench.pairing import drawn_captions
 from captionbias.captions import Captions
+from captionbias.statistics.samples import Sample
 from captionbias.warnings import note
 
 P = ParamSpec("P")
@@ -45,10 +46,7 @@ def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
         except ValueError as error:
             note(scores.notes, f"not compared with one more person: {error}")
             return scores
-        keys = [one.key for one in scores_of(measure.__name__) if one.against_a_person]
-        added = {f"{key}{HUMAN}": person[key] for key in keys if key in person}
-        added |= {f"{key}{EXCESS}": captioner[key] - person[key] for key in keys if key in person and key in captioner}
-        return replace(scores, samples=scores.samples | added)
+        return replace(scores, samples=scores.samples | beyond_a_person(measure.__name__, captioner, person))
 
     return cast("Callable[P, Scores]", measured)
 
@@ -72,3 +70,11 @@ def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Capti
         for side in (captioner, person):
             vars(side)["copies"] = copies
     return captioner, person
+
+
+def beyond_a_person(metric: str, captioner: Mapping[str, Sample], person: Mapping[str, Sample]) -> dict[str, Sample]:
+    """What one more person scores on the images of both, and the captioner beyond it, of the metric's scores that are
+    compared with a person's."""
+    keys = [score.key for score in scores_of(metric) if score.against_a_person and score.key in person]
+    beyond = {f"{key}{EXCESS}": captioner[key] - person[key] for key in keys if key in captioner}
+    return {f"{key}{HUMAN}": person[key] for key in keys} | beyond

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from captionbias.arrays import Floats
-from captionbias.attackers.base import Trial, TrialScores, balanced_split
+from captionbias.attackers.base import balanced_split
 from captionbias.bench.attacked import Bench
-from captionbias.bench.attacks import AttackScores, answers_to, compared_sides, percent, with_sides
+from captionbias.bench.attacks import answers_to, compared_sides, percent, with_sides
 from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.protocol import Settings, preset_settings
@@ -21,7 +21,7 @@ from captionbias.images.beside_captions import images_of
 from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
 from captionbias.metrics import add
 from captionbias.progress import Progress
-from captionbias.scores.captions import CAPTION_SCORES
+from captionbias.scores.captions import confidence, leakage, lic
 from captionbias.statistics.samples import trial_rows
 from captionbias.text import LexiconSource
 from captionbias.warnings import note
@@ -29,7 +29,11 @@ from captionbias.warnings import note
 if TYPE_CHECKING:
     from captionbias.images.reading import Images
 
-FORMS = {"": "confidence", "_leakage": "leakage", "_lic": "lic"}  # of Eq. 4, by the ends of their keys
+SCORES = {
+    "": percent(confidence),
+    "_leakage": percent(leakage),
+    "_lic": percent(lic),
+}  # of Eq. 4, by the ends of their keys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,15 +158,11 @@ def imagecaptioner2(
 
     Source: Bakr, Sun, Li and Elhoseiny 2023, Eq. 1, 2 and 4.
     """
-    preset, settings = preset_settings(
-        PRESETS,
-        preset,
-        judge=judge,
-        epochs=epochs,
-        trials=trials,
-        tokenizer=tokenizer,
-        attribute_lexicon=attribute_lexicon,
-    )
+    chosen = {"judge": judge, "epochs": epochs, "trials": trials, "tokenizer": tokenizer}
+    preset, settings = preset_settings(PRESETS, preset, **chosen, attribute_lexicon=attribute_lexicon)
+    split = f"balanced,{'all' if as_is else f'{settings.test_share:g}'}"
+    if as_is:  # what is not trained is scored on all images
+        settings = replace(settings, test_share=1.0)
     bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked)
     judged_images, masking = _judged_images(images, masks, form, fill, captions)
     question = Question(
@@ -171,14 +171,16 @@ def imagecaptioner2(
     attacker = find_judge(settings.judge, question, as_is=as_is, epochs=settings.epochs)
     [masked] = bench.hidden(("attribute",))
     drawn = {side: [column.drawn()] for side, column in masked.sides.items()}
-    test_share = 1.0 if as_is else settings.test_share  # what is not trained is scored on all images
-    plan = bench.plan("imagecaptioner2", drawn, balanced_split, test_share=test_share)
+    plan = bench.plan("imagecaptioner2", drawn, balanced_split)
     answered = answers_to([plan], attacker, cache=cache, distributed=distributed, progress=progress)
 
-    scored = {side: _scores(trials, answered, bench) for side, trials in plan.trials.items()}
+    among_all = {trial: replace(said, log_probability=cast(Floats, said.raw)) for trial, said in answered.items()}
+    raw = bench.weighed(plan, among_all, {"_raw": SCORES[""]})
+    scored = bench.weighed(plan, answered, SCORES)
+    scored = {side: replace(of_side, sums=of_side.sums | raw[side].sums) for side, of_side in scored.items()}
     if settings.trials < 2:
         note(bench.notes, "trials: another judge would answer otherwise; a single one has no interval and no verdict")
-    of_sides = {f"imagecaptioner2{form}": (form, scored) for form in (*FORMS, "_raw")}
+    of_sides = {f"imagecaptioner2{form}": (form, scored) for form in (*SCORES, "_raw")}
     samples = compared_sides(of_sides, bootstrap if settings.trials > 1 else 0, seed, bench.copies)
     by_trial = {key: sample.values for key, sample in samples.items()}
     return Scores(
@@ -187,7 +189,7 @@ def imagecaptioner2(
         {"preset": preset, "judge": attacker.name}
         | ({"precision": attacker.precision} if attacker.precision else {})
         | {"masks": masking, "prompt": question.prompt, "answers": ",".join(question.answers)}
-        | bench.signed(f"balanced,{'all' if as_is else f'{settings.test_share:g}'}")
+        | bench.signed(split)
         | {"pairing": "held-out", "bootstrap": bootstrap},
         bench.notes,
         bench.counts() | {"trials": trial_rows(bench.seeds, by_trial)},
@@ -213,17 +215,6 @@ def _judged_images(images: Any, masks: Any, form: str, fill: str, captions: Capt
     if len(masks) != len(every):
         raise ValueError(f"masks has {len(masks):,} regions, images has {len(every):,} images: give one for each")
     return masked(pictures, selected(masks, places), fill), f"regions,{fill}"
-
-
-def _scores(columns: Sequence[Sequence[Trial]], answered: Mapping[Trial, TrialScores], bench: Bench) -> AttackScores:
-    qualities = {form: percent(CAPTION_SCORES[name]) for form, name in FORMS.items()}
-    of = np.arange(len(bench.classes)), bench.weights
-    scored = AttackScores.of(columns, answered, qualities, *of)
-    unnormalised = {
-        trial: replace(scores, log_probability=cast(Floats, scores.raw)) for trial, scores in answered.items()
-    }
-    raw = AttackScores.of(columns, unnormalised, {"_raw": percent(CAPTION_SCORES["confidence"])}, *of)
-    return replace(scored, sums=scored.sums | raw.sums)
 
 
 add(imagecaptioner2)

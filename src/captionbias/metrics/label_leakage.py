@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias.arrays import Flags, Floats
-from captionbias.attackers.base import Examples, balanced_split
+from captionbias.attackers.base import Examples
 from captionbias.attackers.registry import find_attacker
 from captionbias.bench.attacks import with_sides
 from captionbias.bench.catalogue import SIGNED_PERCENT, Score
-from captionbias.bench.label_attacks import TEST_SHARE, as_tokens, attack_labels
-from captionbias.bench.label_inputs import TRAINING, read_labels, takes
+from captionbias.bench.label_attacks import LabelAttack, Question, Sides, as_tokens, attack_labels
+from captionbias.bench.label_inputs import TRAINING, ImageLabels, takes
 from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.person import against_a_person
 from captionbias.captions import Captions
 from captionbias.progress import Progress
 from captionbias.scores.captions import leakage
-from captionbias.statistics.samples import bootstrap_samples
 
 if TYPE_CHECKING:
     from torch import nn
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
         on_cards=False,
     ),
 )
-@against_a_person
 @takes(without=("predicted_attributes", *TRAINING))
 def label_leakage(
     captions: Captions | None = None,
@@ -93,37 +91,25 @@ def label_leakage(
     >>> result["label_leakage"] > 10
     True
     """
-    attacker = find_attacker(encoder, precision, cache=cache)
-    labels = read_labels(captions, **inputs).occurring()
-    classes = labels.classes()
-    outputs = int(classes.max()) + 1
-    if outputs == 1:
-        raise ValueError("attributes has the same value in all rows: an attacker needs two or more to tell apart")
 
-    def examples(tasks: Flags) -> Examples:
-        return Examples(as_tokens(tasks), classes, outputs)
+    def questions(labels: ImageLabels) -> dict[str, Question]:
+        classes = labels.classes()
+        outputs = int(classes.max()) + 1
+        if outputs == 1:
+            raise ValueError("attributes has the same value in all rows: an attacker needs two or more to tell apart")
 
-    questions = {"predicted_tasks": (examples, labels.shown.tasks, labels.predicted_tasks)}
-    groups, engine = labels.groups(seed), {"cache": cache, "distributed": distributed, "progress": progress}
-    seeds = range(seed, seed + trials)
-    scored = attack_labels(labels, groups, questions, balanced_split, leakage, seeds, equalize, attacker, **engine)
+        def examples(tasks: Flags) -> Examples:
+            return Examples(as_tokens(tasks), classes, outputs)
 
-    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        sides = {side: 100 * one.means("", multiplicity) for (side, _), one in scored.items()}
-        return {"label_leakage": sides["m"] - sides["d"]} | {f"label_leakage_{side}": sides[side] for side in sides}
+        return {"predicted_tasks": Question(examples, labels.shown.tasks, labels.predicted_tasks)}
 
-    return Scores(
-        bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed),
-        {},
-        dict(
-            **attacker.signature(),
-            equalized=equalize,
-            **labels.sources,
-            trials=trials,
-            split=f"balanced,{TEST_SHARE:g}",
-            seed=seed,
-            bootstrap=bootstrap,
-        ),
-        labels.notes,
-        labels.image_counts() if details else None,
-    )
+    def scores(means: Mapping[str, Sides]) -> dict[str, Floats]:
+        [sides] = means.values()
+        model, data = 100 * sides["m"], 100 * sides["h"]
+        return {"label_leakage": model - data, "label_leakage_m": model, "label_leakage_d": data}
+
+    attack = LabelAttack("label_leakage", questions, leakage, scores, balanced=True)
+    drawn: dict[str, Any] = {"trials": trials, "seed": seed, "bootstrap": bootstrap}
+    engine: dict[str, Any] = {"cache": cache, "distributed": distributed, "progress": progress}
+    attacker, chosen = find_attacker(encoder, precision, cache=cache), {"controls": controls, "equalize": equalize}
+    return attack_labels(attack, captions, inputs, attacker, {}, **chosen, **drawn, **engine)

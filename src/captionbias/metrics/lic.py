@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.arrays import Flags
-from captionbias.attackers.base import Trial, balanced_split
+from captionbias.attackers.base import balanced_split
 from captionbias.attackers.registry import find_attacker
 from captionbias.bench.attacked import PICTURE_READERS, Bench
 from captionbias.bench.attacks import (
@@ -192,21 +191,16 @@ def lic(
     >>> result["leakage_m"]
     100.0
     """
-    preset, settings = preset_settings(
-        PRESETS,
-        preset,
-        encoder=encoder,
-        trials=trials,
-        alignment=alignment,
-        vectors=vectors,
-        delta=delta,
-        tokenizer=tokenizer,
-        attribute_lexicon=attribute_lexicon,
-        vocabulary=read_vocabulary(vocabulary),
-    )
+    chosen = {"encoder": encoder, "trials": trials, "alignment": alignment, "vectors": vectors, "delta": delta}
+    chosen |= {
+        "tokenizer": tokenizer,
+        "attribute_lexicon": attribute_lexicon,
+        "vocabulary": read_vocabulary(vocabulary),
+    }
+    preset, settings = preset_settings(PRESETS, preset, **chosen)
     attacker, pictures, beside = find_attacker(settings.encoder, precision, model, cache), None, {}
-    neural, checked = attacker.precision is not None, {"allow_unmasked": allow_unmasked}
-    bench = Bench.of(captions, settings, seed, join_references=join_references, neural=neural, **checked)
+    checks = {"allow_unmasked": allow_unmasked, "join_references": join_references}
+    bench = Bench.of(captions, settings, seed, neural=attacker.precision is not None, **checks)
     if images is not None:
         if not PICTURE_READERS:
             raise ValueError("images: nothing here reads pictures; pip install 'captionbias[images]' first")
@@ -226,17 +220,11 @@ def lic(
     options = {"cache": cache, "distributed": distributed, "progress": progress}
     answers = answers_to([plan], attacker, keep=plan.first("m", keep_attackers), **options)
 
-    def scores(kept: Mapping[Trial, Flags] | None) -> dict[str, AttackScores]:
-        images = np.arange(len(bench.classes))
-        return {
-            side: AttackScores.of(trials, answers, SCORES, images, bench.weights, kept)
-            for side, trials in plan.trials.items()
-        }
-
-    scored_all, scored_unseen = scores(None), scores(unseen)
+    scored_all, scored_unseen = (bench.weighed(plan, answers, SCORES, kept) for kept in (None, unseen))
     scored = scored_unseen if unseen_only else scored_all
     compared = {score: (score, scored) for score in SCORES} | {UNSEEN: ("lic", scored_unseen)}
     samples = compared_sides(compared, bootstrap, seed, bench.copies)
+    of_sides_alone = {f"{UNSEEN}_{key}" for key in KEYS.values()}
     facts: dict[str, float] = {}
     for side, of_side in scored.items():
         captions_of_side, new = scored_all[side].counts.sum(), scored_unseen[side].counts.sum()
@@ -250,7 +238,7 @@ def lic(
             )
     by_trial = {side: {"captions": of_side.scored()} | of_side.estimates() for side, of_side in scored.items()}
     return Scores(
-        {key: sample for key, sample in samples.items() if not key.startswith(f"{UNSEEN}_")},
+        {key: sample for key, sample in samples.items() if key not in of_sides_alone},
         facts,
         {"preset": preset, **attacker.signature(), **beside, "align": alignment_name(settings)}
         | bench.signed(f"balanced,{settings.test_share:g}")
