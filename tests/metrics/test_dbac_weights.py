@@ -33,7 +33,7 @@ def planted():
 def answered(given, **options):
     _, settings = preset_settings(PRESETS, "fast", trials=2, alignment="constant", **options)
     bench = Bench.of(check_captions(**given), settings, seed=0, allow_unmasked=False)
-    asked = ask(bench, settings, settings.pairing, ("a_to_t", "t_to_a"))
+    asked = ask(bench, settings, ("a_to_t", "t_to_a"))
     plans = [plan for one in asked for plan in one.plans.values()]
     answers = answers_to(plans, find_attacker("bow", None, None, False), cache=False, progress=False)
     return [one.answered(answers, settings.quality) for one in asked]

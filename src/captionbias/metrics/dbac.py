@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,9 @@ from captionbias.bench.attacks import Attacks, answers_to
 from captionbias.bench.catalogue import DIRECTIONS, NET, RATIO, SIDES, SIGNED, Scale, Score
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.pairing import PAIRINGS
-from captionbias.bench.protocol import Alignment, alignment_name, preset_settings
+from captionbias.bench.protocol import alignment_name, preset_settings
 from captionbias.captions import Captions
-from captionbias.metrics.dbac_direction import INVERSE, ask
+from captionbias.metrics.dbac_direction import INVERSE, DbacSettings, ask
 from captionbias.metrics.dbac_sources import Sources
 from captionbias.progress import Progress
 from captionbias.scores.captions import QUALITIES
@@ -32,20 +32,6 @@ if TYPE_CHECKING:
 
 NAMES = {"m": "model", "h": "human"}
 SMALL_SHARE, SMALL_COVERAGE = 0.2, 0.9
-
-
-@dataclass(frozen=True, kw_only=True)
-class DbacSettings(Alignment):
-    """What a preset of DBAC sets."""
-
-    quality: str
-    task_lexicon: LexiconSource
-    pairing: str
-    controls: bool
-
-    @property
-    def lexicons(self) -> dict[str, LexiconSource]:
-        return {**super().lexicons, "task": self.task_lexicon}
 
 
 DBAC_2026 = DbacSettings(
@@ -217,7 +203,7 @@ def dbac(
     checked = {"allow_unmasked": allow_unmasked, "join_references": join_references} | needed
     bench = Bench.of(captions, settings, seed, **checked)
     others = inputs.left_over(captions.references or (), **bench.joined) if bench.joined else ()
-    asked = ask(bench, settings, settings.pairing, directions, settings.controls, others)
+    asked = ask(bench, settings, directions, others)
     keep = [trial for one in asked for trial in one.plans[PUBLISHED].first("m", keep_attackers)]
     plans = [one.plans[form] for form in (PUBLISHED, BLIND) for one in asked if form in one.plans]
     options = {"cache": cache, "distributed": distributed}
@@ -274,7 +260,7 @@ def _spread(
     attacker = find_attacker(quick.encoder, None, None, options["cache"])
 
     def net(person: Bench) -> dict[str, float]:
-        asked = ask(person, quick, quick.pairing, directions)
+        asked = ask(person, quick, directions)
         plans = [plan for one in asked for plan in one.plans.values()]
         answers = answers_to(plans, attacker, progress=False, **options)
         scores = {one.name: one.answered(answers, quick.quality).quantities(one.every_image) for one in asked}

@@ -32,15 +32,29 @@ from captionbias.scores.omega import (
     omega_terms,
     ratio,
 )
-from captionbias.text import named_values
+from captionbias.text import LexiconSource, named_values
 from captionbias.warnings import note
 
 Key: TypeAlias = tuple[str, str]  # a quantity, such as `omega_m`, and its form, such as `MATCHED`
-Omegas: TypeAlias = Mapping[str, Mapping[str, Floats]]  # by side and form, `(replicates,)`, or parts of them
-Terms: TypeAlias = Mapping[str, Mapping[str, tuple[Floats, Floats]]]  # by side and form, see `omega_terms`
+ByForm: TypeAlias = dict[str, dict[str, Floats]]  # of each side, and of each form of omega
+Terms: TypeAlias = dict[str, dict[str, tuple[Floats, Floats]]]  # likewise, see `omega_terms`
 INVERSE = "inverse_cross_entropy"
 BOTH = ("attribute", "task")
 SHOWN_NAMED = {"a_to_t": BOTH, "t_to_a": BOTH[::-1]}  # what images show and attackers are asked, what captions name
+
+
+@dataclass(frozen=True, kw_only=True)
+class DbacSettings(Alignment):
+    """What a preset of DBAC sets."""
+
+    quality: str
+    task_lexicon: LexiconSource
+    pairing: str
+    controls: bool
+
+    @property
+    def lexicons(self) -> dict[str, LexiconSource]:
+        return {**super().lexicons, "task": self.task_lexicon}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,21 +84,29 @@ class Compared:
         """All of each side's captions, tested or not."""
         return {side: self.told(side, np.arange(len(image))) for side, image in self.image.items()}
 
-    def named_and_shown(self, multiplicity: Floats, names: int) -> tuple[dict[str, dict[str, Floats]], Floats]:
+    def weighing(self, multiplicity: Floats, names: int) -> tuple[ByForm, Floats, dict[str, Floats]]:
         """What a caption that names the tasks t of an image of attribute a weighs, `P(t) / P(a)` (Eq. 5 and 6): the one
-        factor by side and form, `(names, replicates)`, and the other. T to A, attribute and tasks change places.
+        factor by side and form, `(names, replicates)`, and the other; and each side's mean weight. T to A, attribute
+        and tasks change places.
 
         Matched, both sides name everything as often: as both together or, where every human caption counts, as people.
         """
         shown = self.showing @ multiplicity
-        named = {side: told.naming(told.drawn(multiplicity)[-1], names) for side, told in self.every.items()}
-        per_named = {side: {PUBLISHED: of_side} for side, of_side in named.items()}
-        if len(named) == 2:
-            aim = (named["m"] + named["h"]) / 2 if self.held_out else named["h"]
+        per_shown = ratio(1.0, shown / shown.sum(axis=0))
+        per_named: ByForm = {}
+        mean_weight = {}
+        for side, told in self.every.items():
+            [counts] = told.drawn(multiplicity)
+            named = told.naming(counts, names)
+            per_named[side] = {PUBLISHED: named}
+            mean_weight[side] = mean((counts * told.weights(named, per_shown)).sum(axis=0), counts.sum(axis=0))
+        if len(per_named) == 2:
+            model, human = (per_named[side][PUBLISHED] for side in "mh")
+            aim = (model + human) / 2 if self.held_out else human
             on_both = np.logical_and(*(np.isin(np.arange(names), told.named) for told in self.every.values()))
-            for side, of_side in named.items():
-                per_named[side][MATCHED] = ratio(aim, of_side) * on_both[:, None]
-        return per_named, ratio(1.0, shown / shown.sum(axis=0))
+            for forms in per_named.values():
+                forms[MATCHED] = ratio(aim, forms[PUBLISHED]) * on_both[:, None]
+        return per_named, per_shown, mean_weight
 
     def told(self, side: str, rows: Integers, answers: Iterable[Floats] = ()) -> Told:
         """Some of a side's captions. All that the captioner said of an image counts as one caption."""
@@ -140,11 +162,7 @@ class Direction:
         before = None
         for compared, tested in zip(self.compared, self.tested, strict=True):
             if compared is not before:
-                per_named, per_shown = compared.named_and_shown(multiplicity, len(self.named_sets))
-                prior = {}
-                for side, told in compared.every.items():
-                    [counts], weights = told.drawn(multiplicity), told.weights(per_named[side][PUBLISHED], per_shown)
-                    prior[side] = mean((counts * weights).sum(axis=0), counts.sum(axis=0))
+                per_named, per_shown, prior = compared.weighing(multiplicity, len(self.named_sets))
             before, trial = compared, {}
             for side, told in tested.items():
                 by_form = {form: told.weights(of, per_shown) for form, of in per_named[side].items()}
@@ -153,7 +171,7 @@ class Direction:
                 trial[side] = told.drawn(multiplicity), by_form, prior[side]
             yield trial
 
-    def omegas(self, multiplicity: Floats) -> Iterator[tuple[Omegas, Terms]]:
+    def omegas(self, multiplicity: Floats) -> Iterator[tuple[ByForm, Terms]]:
         """Both sides' omegas in each trial, and what they are sums of."""
         for trial in self.weighed(multiplicity):
             terms = {side: omega_terms(sums, weights, self.inverse) for side, (sums, weights, _) in trial.items()}
@@ -166,7 +184,7 @@ class Direction:
                 terms,
             )
 
-    def scores(self, trials: Iterable[Omegas]) -> dict[Key, Floats]:
+    def scores(self, trials: Iterable[ByForm]) -> dict[Key, Floats]:
         """The scores of the omegas, `(trials, replicates)`; a prior, which no attacker changes, once for trials that
         compare the same captions."""
         by_trial = [differences("dbac", omegas, omegas) for omegas in trials]
@@ -209,7 +227,7 @@ class Direction:
         return {f"{side}{NET if form == BLIND else form}": 100 * float(of.mean()) for (side, form), of in flags.items()}
 
 
-def differences(name: str, parts: Omegas, omegas: Omegas) -> dict[Key, Floats]:
+def differences(name: str, parts: ByForm, omegas: ByForm) -> dict[Key, Floats]:
     """DBAC (Eq. 7 and 8) of both omegas or, called by another `name`, what parts of them add to it; and these."""
     of_sides = {
         (f"omega_{side}", form): of[form] for side, of in parts.items() for form in (PUBLISHED, MATCHED) if form in of
@@ -226,23 +244,17 @@ def differences(name: str, parts: Omegas, omegas: Omegas) -> dict[Key, Floats]:
 
 
 def ask(
-    bench: Bench,
-    aligned: Alignment,
-    pairing: str,
-    directions: Sequence[str],
-    controls: bool = True,
-    others: Sequence[Sequence[str]] = (),
+    bench: Bench, settings: DbacSettings, directions: Sequence[str], others: Sequence[Sequence[str]] = ()
 ) -> list[Direction]:
-    """The directions, as yet unanswered. `controls`: whether blind attackers are asked too. `others`: human captions of
-    each image that only say what it shows."""
-    words, lexicons, tokenizer = bench.words, bench.lexicons, aligned.tokenizer
+    """The directions, as yet unanswered. `others`: human captions of each image that only say what it shows."""
+    words, lexicons, tokenizer = bench.words, bench.lexicons, settings.tokenizer
     if shared := sorted(lexicons["attribute"].words & lexicons["task"].words):
         named_twice = f"{', '.join(map(repr, shared))}: words for a task and for a value of the attribute"
         note(bench.notes, f"{named_twice}; remove them from one lexicon")
     named = {kind: named_values(words.tokens, bench.mentions[kind], of, tokenizer) for kind, of in lexicons.items()}
     images = len(bench.classes)
     weights = np.ones(images) if bench.weights is None else bench.weights
-    paired = pairings(words, images, pairing, bench.seeds)
+    paired = pairings(words, images, settings.pairing, bench.seeds)
     # What labels and outputs are called; of each pairing the truth by image, what images show, whether that is known.
     asked: dict[str, tuple[tuple[str, ...], tuple[str, ...], list[tuple[Array, Flags, Flags]]]] = {}
     counts = drawn = None
@@ -260,8 +272,8 @@ def ask(
         some, counts = np.flatnonzero(shows.any(axis=0)), inputs.task_counts(shows, labels)
         truths = [(shows[:, some], shows, known) for shows, known in by_pairing]
         asked["t_to_a"] = labels, tuple(labels[task] for task in some), truths
-    blind = [BOTH] if controls and words.model_rows and len(words.human_image) else []
-    masked = bench.hidden(*((SHOWN_NAMED[name][0],) for name in asked), *blind, aligned=aligned)
+    blind = [BOTH] if settings.controls and words.model_rows and len(words.human_image) else []
+    masked = bench.hidden(*((SHOWN_NAMED[name][0],) for name in asked), *blind, aligned=settings)
 
     def direction(name: str, own: Masked) -> Direction:
         kind, (labels, outputs, truths) = SHOWN_NAMED[name][1], asked[name]

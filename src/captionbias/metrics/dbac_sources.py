@@ -11,7 +11,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.bench import catalogue
-from captionbias.metrics.dbac_direction import BOTH, SHOWN_NAMED, Compared, Direction, Key, Omegas, differences
+from captionbias.metrics.dbac_direction import BOTH, SHOWN_NAMED, ByForm, Compared, Direction, Key, differences
 from captionbias.scores.omega import BLIND, MATCHED, NET, PUBLISHED, Told, mean, normalized_difference
 from captionbias.statistics.intervals import bootstrap_interval
 
@@ -99,7 +99,7 @@ def _with_parts(
     `(pairs, replicates)`; a trial is left out where it is undefined."""
     sums: dict[Key, Any] = defaultdict(float)
     counted: dict[Key, Any] = defaultdict(float)
-    trials: list[Omegas] = []
+    trials: list[ByForm] = []
     for (omegas, terms), of_trial, weight in zip(direction.omegas(multiplicity), shares, weights, strict=True):
         trials.append(omegas)
         parts = {
