@@ -148,6 +148,9 @@ def dbac(
     person in the captioner's place reads 0 on all of them, because each trial compares the captioner's caption of an
     image with one human caption of it.
 
+    Attackers learn from each image once, whatever its weight; weights are of their answers and of how often things are
+    shown and named.
+
     Args:
         references: `n` lists of human captions; None to measure the captioner alone.
         tasks: `n` lists of tasks that the images show; when None, those named in the image's other human captions than

@@ -26,9 +26,9 @@ from captionbias.scores.omega import (
     PUBLISHED,
     Told,
     amplification_part,
-    made_of,
     mean,
     number_sets,
+    omega_parts,
     omega_terms,
     ratio,
 )
@@ -59,7 +59,7 @@ class DbacSettings(Alignment):
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """The captions that a trial compares, perhaps as other trials do."""
+    """The captions that a trial compares; trials may share them."""
 
     image: dict[str, Integers]  # of each present side's captions
     named: dict[str, Integers]  # the number of what they name
@@ -109,7 +109,7 @@ class Compared:
         return per_named, per_shown, mean_weight
 
     def told(self, side: str, rows: Integers, answers: Iterable[Floats] = ()) -> Told:
-        """Some of a side's captions. All that the captioner said of an image counts as one caption."""
+        """Some of a side's captions by pair. Several captions of the captioner's of an image count as one."""
         image, number = self.image[side], self.shown[0]
         counts = self.weights[image] / (np.bincount(image)[image] if side == "m" else 1)
         of_rows = self.named[side][rows], number[image[rows]], image[rows], counts[rows]
@@ -206,7 +206,7 @@ class Direction:
         facts = defaultdict(list)
         for trial in self.weighed(self.every_image):
             for side, (sums, weights, _) in trial.items():
-                for part, (value,) in made_of(sums, weights).items():
+                for part, (value,) in omega_parts(sums, weights).items():
                     facts[f"{part}_{side}_{self.name}"].append(value)
         return {key: float(np.mean(values)) for key, values in facts.items()}
 
@@ -228,7 +228,7 @@ class Direction:
 
 
 def differences(name: str, parts: ByForm, omegas: ByForm) -> dict[Key, Floats]:
-    """DBAC (Eq. 7 and 8) of both omegas or, called by another `name`, what parts of them add to it; and these."""
+    """DBAC (Eq. 7 and 8) of each form of the omegas and these themselves; or, by another `name`, of parts of them."""
     of_sides = {
         (f"omega_{side}", form): of[form] for side, of in parts.items() for form in (PUBLISHED, MATCHED) if form in of
     }
