@@ -235,7 +235,7 @@ def dbac(
     noise: dict[str, float] = {}
     if bootstrap and settings.controls and bench.captions.predictions and bench.captions.references:
         spread = _spread(bench, settings, directions, options)
-        noise = {key: width * math.sqrt(1 / trials + overlap) for key, width in spread.items()}
+        noise = {f"dbac_{name}_net": width * math.sqrt(1 / trials + overlap) for name, width in spread.items()}
     return Scores(
         samples,
         facts,
@@ -266,8 +266,8 @@ def _spread(
         asked = ask(person, quick, directions)
         plans = [plan for one in asked for plan in one.plans.values()]
         answers = answers_to(plans, attacker, progress=False, **options)
-        scores = {one.name: one.answered(answers, quick.quality).quantities(one.every_image) for one in asked}
-        return {key: float(of[key][0, 0]) for name, of in scores.items() for key in [f"dbac_{name}_net"]}
+        answered = (one.answered(answers, quick.quality) for one in asked)
+        return {one.name: float(one.estimates()["dbac_net"][0]) for one in answered}
 
     try:
         return spread_of_people(bench, quick, net, *directions)
