@@ -20,6 +20,7 @@ from captionbias.bench.protocol import Alignment
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import (
     BLIND,
+    FORMS,
     MATCHED,
     NET,
     PRIOR,
@@ -230,17 +231,17 @@ class Direction:
 def differences(name: str, parts: ByForm, omegas: ByForm) -> dict[Key, Floats]:
     """DBAC (Eq. 7 and 8) of each form of the omegas and these themselves; or, by another `name`, of parts of them."""
     of_sides = {
-        (f"omega_{side}", form): of[form] for side, of in parts.items() for form in (PUBLISHED, MATCHED) if form in of
+        (f"omega_{side}", form): of[form] for form in (PUBLISHED, MATCHED) for side, of in parts.items() if form in of
     }
     if len(parts) < 2:
         return of_sides
-    added: dict[Key, Floats] = {
-        (name, form): amplification_part(of, parts["h"][form], omegas["m"][form], omegas["h"][form])
+    added = {
+        form: amplification_part(of, parts["h"][form], omegas["m"][form], omegas["h"][form])
         for form, of in parts["m"].items()
     }
-    if (name, BLIND) in added:
-        added[name, NET] = added[name, MATCHED] - added[name, BLIND]
-    return added | of_sides
+    if BLIND in added:
+        added[NET] = added[MATCHED] - added[BLIND]
+    return {(name, form): added[form] for form in FORMS if form in added} | of_sides
 
 
 def ask(

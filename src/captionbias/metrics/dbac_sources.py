@@ -45,7 +45,8 @@ class Sources:
         # All pairs of a direction have a part of a quantity, or none has.
         rank = next((key for key in ranks if not np.isnan(parts[key]).any()), ranks[-1])
         order = np.argsort(-np.abs(parts[rank][:, 0]), kind="stable")
-        estimate = {key: of[order, 0] for key, of in parts.items()}
+        omegas_first = sorted(parts.items(), key=lambda part: part[0][0] == "amplification")
+        estimate = {key: of[order, 0] for key, of in omegas_first}
         for form in (PUBLISHED, MATCHED) if len(counts) == 2 else ():
             estimate["difference", form] = normalized_difference(*(estimate[f"omega_{side}", form] for side in "mh"))
         for side in counts:

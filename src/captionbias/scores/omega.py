@@ -15,7 +15,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
 
-PUBLISHED, MATCHED, BLIND, NET, PRIOR = "", "_matched", "_blind", "_net", "_prior"  # forms: how keys of scores end
+FORMS = PUBLISHED, MATCHED, BLIND, NET, PRIOR = "", "_matched", "_blind", "_net", "_prior"  # how keys of scores end
 
 
 @dataclass(frozen=True, eq=False)
