@@ -1,4 +1,5 @@
-"""What attackers read and how their answers count: samples, weights, and pictures without the wing of images."""
+"""What attackers read and how their answers count: samples, weights, one more person, and pictures without the wing of
+images."""
 
 from __future__ import annotations
 
@@ -8,9 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.attackers.base import Trial, TrialScores, balanced_split
-from captionbias.bench.attacked import PICTURE_READERS
+from captionbias.bench.attacked import PICTURE_READERS, Bench
 from captionbias.bench.attacks import AttackScores
+from captionbias.bench.person import captioner_and_person
+from captionbias.captions import check_captions
 from captionbias.metrics import dpa, label_leakage, lic
+from captionbias.metrics.lic import LIC_2022
 from captionbias.scores.captions import confidence
 from captionbias.synthetic import plant
 
@@ -111,3 +115,26 @@ def test_pictures_without_the_wing_that_reads_them_are_an_error_with_the_way_out
             lic(**planted, **FAST, images=["a.png"] * 120)
     finally:
         PICTURE_READERS.extend(readers)
+
+
+@pytest.mark.parametrize("draw", range(3))
+def test_one_more_person_is_as_though_read_anew(draw, planted):
+    """Images with a single human caption are left out; what an attacker learns depends on the order of words."""
+    captions = check_captions(
+        **planted | {"references": [row[: 1 + (number % 5 > 0)] for number, row in enumerate(planted["references"])]}
+    )
+    bench = Bench.of(captions, LIC_2022, 7, allow_unmasked=False)
+    person = bench.with_person(LIC_2022, draw)
+    anew = Bench.of(captioner_and_person(captions, 7 + draw)[1], LIC_2022, 7, allow_unmasked=False)
+    assert len(anew.classes) == 96
+    for name in ("values", "seeds"):
+        assert getattr(person, name) == getattr(anew, name)
+    assert person.words.tokens.words == anew.words.tokens.words
+    for found, expected in (
+        (person.classes, anew.classes),
+        (person.words.model_image, anew.words.model_image),
+        (person.words.human_image, anew.words.human_image),
+        (person.words.tokens.ids, anew.words.tokens.ids),
+        (person.words.tokens.offsets, anew.words.tokens.offsets),
+    ):
+        assert np.array_equal(found, expected)

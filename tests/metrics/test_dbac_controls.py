@@ -38,7 +38,7 @@ def plans_of(given, **options):
     """What is planned of each direction, by its name."""
     _, settings = preset_settings(PRESETS, "fast", **options)
     bench = Bench.of(check_captions(**given), settings, seed=0, allow_unmasked=False)
-    return {one.name: one.plans for one in ask(bench, settings, settings.pairing, DIRECTIONS)}
+    return {one.name: one.plans for one in ask(bench, settings, DIRECTIONS)}
 
 
 def words_of(tokens):

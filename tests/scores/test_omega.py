@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from captionbias.scores.omega import MATCHED, PUBLISHED, Told, made_of, mean, omega_terms
+from captionbias.scores.omega import MATCHED, PUBLISHED, Told, mean, omega_parts, omega_terms
 
 
 def of_pairs(told, multiplicity, weights):
     """Each form of omega, and what it is made of."""
     sums = told.drawn(multiplicity)
     values = {form: mean(terms.sum(axis=0), total) for form, (terms, total) in omega_terms(sums, weights).items()}
-    return values | made_of(sums, weights)
+    return values | omega_parts(sums, weights)
 
 
 def test_nothing_in_common_is_undefined_not_zero():

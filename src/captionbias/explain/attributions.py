@@ -175,8 +175,7 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
     _, _, settings = measured.signature.partition("|")
     signature = f"metric:attributions|method:{method}|of:{question}|attackers:{len(plan.fitted)}|{settings}"
     compared = attacks.questions[plan.name].compared if plan.name in attacks.questions else ()
-    images = [one.image["m"] for one in compared for _ in one.pairing.seeds]
-    return _attributions(plan, images, classes, signature)
+    return _attributions(plan, [one.image["m"] for one in compared], classes, signature)
 
 
 def _attributions(

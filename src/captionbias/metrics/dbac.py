@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,14 +16,14 @@ from captionbias.bench.attacks import Attacks, answers_to
 from captionbias.bench.catalogue import DIRECTIONS, NET, RATIO, SIDES, SIGNED, Scale, Score
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.pairing import PAIRINGS
-from captionbias.bench.protocol import Alignment, alignment_name, preset_settings
+from captionbias.bench.protocol import alignment_name, preset_settings
 from captionbias.captions import Captions
-from captionbias.metrics.dbac_direction import INVERSE, ask
+from captionbias.metrics.dbac_direction import INVERSE, DbacSettings, ask
 from captionbias.metrics.dbac_sources import Sources
 from captionbias.progress import Progress
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import BLIND, MATCHED, PUBLISHED
-from captionbias.statistics.samples import Sample, bootstrap_samples
+from captionbias.statistics.samples import Sample, bootstrap_samples, trial_rows
 from captionbias.text import LexiconSource
 from captionbias.warnings import note
 
@@ -32,20 +32,6 @@ if TYPE_CHECKING:
 
 NAMES = {"m": "model", "h": "human"}
 SMALL_SHARE, SMALL_COVERAGE = 0.2, 0.9
-
-
-@dataclass(frozen=True, kw_only=True)
-class DbacSettings(Alignment):
-    """What a preset of DBAC sets."""
-
-    quality: str
-    task_lexicon: LexiconSource
-    pairing: str
-    controls: bool
-
-    @property
-    def lexicons(self) -> dict[str, LexiconSource]:
-        return {**super().lexicons, "task": self.task_lexicon}
 
 
 DBAC_2026 = DbacSettings(
@@ -186,6 +172,9 @@ def dbac(
     person in the captioner's place reads 0 on all of them, because each trial compares the captioner's caption of an
     image with one human caption of it.
 
+    Attackers learn from each image once, whatever its weight; weights are of their answers and of how often things are
+    shown and named.
+
     Source: Nair, Tokas and Kerner 2026, Eq. 5 to 9; held-out pairing, matched, blind and net DBAC are this project's
     own.
 
@@ -201,14 +190,8 @@ def dbac(
     >>> result["dbac_a_to_t"], result["dbac_t_to_a_net"]
     (0.0, 0.0)
     """
-    chosen: dict[str, Any] = {
-        "encoder": encoder,
-        "trials": trials,
-        "quality": quality,
-        "pairing": pairing,
-        "controls": controls,
-    }
-    chosen |= {"alignment": alignment, "vectors": vectors, "delta": delta, "tokenizer": tokenizer}
+    chosen: dict[str, Any] = {"quality": quality, "pairing": pairing, "controls": controls}
+    chosen |= {"encoder": encoder, "trials": trials, "alignment": alignment, "vectors": vectors, "delta": delta}
     chosen |= {"tokenizer": tokenizer, "attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     preset, settings = preset_settings(PRESETS, preset, vocabulary=inputs.read_vocabulary(vocabulary), **chosen)
     _check_choices(directions, settings)
@@ -217,7 +200,7 @@ def dbac(
     checked = {"allow_unmasked": allow_unmasked, "join_references": join_references} | needed
     bench = Bench.of(captions, settings, seed, **checked)
     others = inputs.left_over(captions.references or (), **bench.joined) if bench.joined else ()
-    asked = ask(bench, settings, settings.pairing, directions, settings.controls, others)
+    asked = ask(bench, settings, directions, others)
     keep = [trial for one in asked for trial in one.plans[PUBLISHED].first("m", keep_attackers)]
     plans = [one.plans[form] for form in (PUBLISHED, BLIND) for one in asked if form in one.plans]
     options = {"cache": cache, "distributed": distributed}
@@ -227,7 +210,8 @@ def dbac(
     overlap = share / (1 - share) if settings.pairing == "held-out" else 0.0
     samples: dict[str, Sample] = {}
     facts: dict[str, float] = {}
-    tables: dict[str, Any] = {"sources": {}}
+    tables: dict[str, Any] = {}
+    rows: dict[str, Any] = {}
     for question in asked:
         direction, name = question.answered(answers, settings.quality, bayes), question.name
         sources = Sources.of(direction) if details and not direction.inverse else None
@@ -237,14 +221,15 @@ def dbac(
         facts |= direction.facts()
         _note_weak_samples(name, facts, bench.notes)
         if details:
-            tables[name] = {"trials": direction.rows(), "alignment": direction.alignment, "seen": direction.seen()}
-            tables["sources"][name] = sources.rows() if sources else []
+            by_trial = trial_rows(bench.seeds, direction.estimates())
+            tables[name] = {"trials": by_trial, "alignment": direction.alignment, "seen": direction.seen()}
+            rows[name] = sources.rows() if sources else []
         if details and not sources:
             bench.notes.append(f"{name}: quality {INVERSE} is not a sum over captions, so there is no table of sources")
     noise: dict[str, float] = {}
     if bootstrap and settings.controls and bench.captions.predictions and bench.captions.references:
         spread = _spread(bench, settings, directions, options)
-        noise = {key: width * math.sqrt(1 / trials + overlap) for key, width in spread.items()}
+        noise = {f"dbac_{name}_net": width * math.sqrt(1 / trials + overlap) for name, width in spread.items()}
     return Scores(
         samples,
         facts,
@@ -253,7 +238,7 @@ def dbac(
         | bench.signed(f"{share:g}")
         | {"tasks": "given" if bench.captions.tasks else "named", **bench.joined, "bootstrap": bootstrap},
         bench.notes,
-        bench.counts() | {"task_counts": asked[-1].task_counts, "drawn": asked[0].drawn} | tables,
+        bench.counts() | {"task_counts": asked[-1].task_counts, "drawn": asked[0].drawn, **tables, "sources": rows},
         Attacks(
             {one.name: one.plans[PUBLISHED].keep(answers) for one in asked},
             attacker,
@@ -272,11 +257,11 @@ def _spread(
     attacker = find_attacker(quick.encoder, None, None, options["cache"])
 
     def net(person: Bench) -> dict[str, float]:
-        asked = ask(person, quick, quick.pairing, directions)
+        asked = ask(person, quick, directions)
         plans = [plan for one in asked for plan in one.plans.values()]
         answers = answers_to(plans, attacker, progress=False, **options)
-        scores = {one.name: one.answered(answers, quick.quality).quantities(one.every_image) for one in asked}
-        return {key: float(of[key][0, 0]) for name, of in scores.items() for key in [f"dbac_{name}_net"]}
+        answered = (one.answered(answers, quick.quality) for one in asked)
+        return {one.name: float(one.estimates()["dbac_net"][0]) for one in answered}
 
     try:
         return spread_of_people(bench, quick, net, *directions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -13,47 +13,61 @@ import numpy as np
 from captionbias.arrays import Array, Flags, Floats, Integers, sparse
 from captionbias.attackers.base import Trial, TrialScores, stratified_split
 from captionbias.bench import inputs
-from captionbias.bench.attacked import Bench, Column, Masked
+from captionbias.bench.attacked import Bench, Masked
 from captionbias.bench.attacks import AttackPlan, seen_in_training
-from captionbias.bench.pairing import Pairing, pairings
+from captionbias.bench.pairing import pairings
 from captionbias.bench.protocol import Alignment
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import (
     BLIND,
+    FORMS,
     MATCHED,
     NET,
     PRIOR,
     PUBLISHED,
     Told,
     amplification_part,
-    made_of,
     mean,
     number_sets,
+    omega_parts,
     omega_terms,
     ratio,
 )
-from captionbias.text import named_values
+from captionbias.text import LexiconSource, named_values
 from captionbias.warnings import note
 
 Key: TypeAlias = tuple[str, str]  # a quantity, such as `omega_m`, and its form, such as `MATCHED`
-Omegas: TypeAlias = Mapping[str, Mapping[str, Floats]]  # by side and form, `(replicates,)`, or parts of them
-Terms: TypeAlias = Mapping[str, Mapping[str, tuple[Floats, Floats]]]  # by side and form, see `omega_terms`
+ByForm: TypeAlias = dict[str, dict[str, Floats]]  # of each side, and of each form of omega
+Terms: TypeAlias = dict[str, dict[str, tuple[Floats, Floats]]]  # likewise, see `omega_terms`
 INVERSE = "inverse_cross_entropy"
 BOTH = ("attribute", "task")
 SHOWN_NAMED = {"a_to_t": BOTH, "t_to_a": BOTH[::-1]}  # what images show and attackers are asked, what captions name
 
 
+@dataclass(frozen=True, kw_only=True)
+class DbacSettings(Alignment):
+    """What a preset of DBAC sets."""
+
+    quality: str
+    task_lexicon: LexiconSource
+    pairing: str
+    controls: bool
+
+    @property
+    def lexicons(self) -> dict[str, LexiconSource]:
+        return {**super().lexicons, "task": self.task_lexicon}
+
+
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """The captions that some trials compare: all trials the same, or each its own."""
+    """The captions that a trial compares; trials may share them."""
 
-    pairing: Pairing
     image: dict[str, Integers]  # of each present side's captions
     named: dict[str, Integers]  # the number of what they name
     shows: Flags  # the labels that each image shows, `(images, labels)`
     known: Flags  # whether that is known, `(images,)`; else the image takes no part
     weights: Floats  # what an image counts, `(images,)`
-    tested: list[dict[str, Told]] = field(default_factory=list)  # a trial each, once attackers have answered
+    held_out: bool  # whether one human caption of each image was drawn
 
     @cached_property
     def shown(self) -> tuple[Integers, Flags]:
@@ -71,8 +85,32 @@ class Compared:
         """All of each side's captions, tested or not."""
         return {side: self.told(side, np.arange(len(image))) for side, image in self.image.items()}
 
+    def weighing(self, multiplicity: Floats, names: int) -> tuple[ByForm, Floats, dict[str, Floats]]:
+        """What a caption that names the tasks t of an image of attribute a weighs, `P(t) / P(a)` (Eq. 5 and 6): the one
+        factor by side and form, `(names, replicates)`, and the other; and each side's mean weight. T to A, attribute
+        and tasks change places.
+
+        Matched, both sides name everything as often: as both together or, where every human caption counts, as people.
+        """
+        shown = self.showing @ multiplicity
+        per_shown = ratio(1.0, shown / shown.sum(axis=0))
+        per_named: ByForm = {}
+        mean_weight = {}
+        for side, told in self.every.items():
+            [counts] = told.drawn(multiplicity)
+            named = told.naming(counts, names)
+            per_named[side] = {PUBLISHED: named}
+            mean_weight[side] = mean((counts * told.weights(named, per_shown)).sum(axis=0), counts.sum(axis=0))
+        if len(per_named) == 2:
+            model, human = (per_named[side][PUBLISHED] for side in "mh")
+            aim = (model + human) / 2 if self.held_out else human
+            on_both = np.logical_and(*(np.isin(np.arange(names), told.named) for told in self.every.values()))
+            for forms in per_named.values():
+                forms[MATCHED] = ratio(aim, forms[PUBLISHED]) * on_both[:, None]
+        return per_named, per_shown, mean_weight
+
     def told(self, side: str, rows: Integers, answers: Iterable[Floats] = ()) -> Told:
-        """Some of a side's captions. All that the captioner said of an image counts as one caption."""
+        """Some of a side's captions by pair. Several captions of the captioner's of an image count as one."""
         image, number = self.image[side], self.shown[0]
         counts = self.weights[image] / (np.bincount(image)[image] if side == "m" else 1)
         of_rows = self.named[side][rows], number[image[rows]], image[rows], counts[rows]
@@ -87,35 +125,31 @@ class Direction:
     shown_labels: tuple[str, ...]
     named_labels: tuple[str, ...]
     named_sets: Flags  # which of the `named_labels` the numbers of what is named stand for, `(numbers, labels)`
-    compared: list[Compared]  # in all trials, in order
+    compared: list[Compared]  # a trial each
     plans: dict[str, AttackPlan]  # of the attackers, `PUBLISHED`, and of those that see neither kind of words, `BLIND`
     alignment: dict[str, Any] | None  # what was replaced in the human captions
     task_counts: dict[str, int] | None  # from T to A, how many images show each task
     drawn: list[list[int]] | None  # by held-out pairing the number of each image's human caption, in each trial
+    tested: Sequence[dict[str, Told]] = ()  # by side, a trial each, once attackers have answered
     bayes: bool = True  # whether published omegas are weighted
     inverse: bool = False  # whether an answer's quality is an error
 
     def answered(self, answers: Mapping[Trial, TrialScores], quality: str, bayes: bool = True) -> Direction:
         """With what attackers answered to the trials of its plans."""
 
-        def said(trials: Sequence[Trial]) -> list[Floats]:
-            return [QUALITIES[quality](answers[trial].log_probability, answers[trial].correct) for trial in trials]
+        def told(compared: Compared, side: str, asked: Sequence[Trial]) -> Told:
+            said = (QUALITIES[quality](answers[trial].log_probability, answers[trial].correct) for trial in asked)
+            return compared.told(side, asked[0].test, said)
 
-        trials = {
-            side: zip(*(plan.trials[side][0] for plan in self.plans.values()), strict=True)
+        asked = {
+            side: list(zip(*(plan.trials[side][0] for plan in self.plans.values()), strict=True))
             for side in self.plans[PUBLISHED].trials
         }
-        compared = []
-        for one in self.compared:
-            asked = [{side: next(of_side) for side, of_side in trials.items()} for _ in one.pairing.seeds]
-            tested = [{side: one.told(side, of[0].test, said(of)) for side, of in trial.items()} for trial in asked]
-            compared.append(replace(one, tested=tested))
-        return replace(self, compared=compared, bayes=bayes, inverse=quality == INVERSE)
-
-    @property
-    def trials(self) -> list[dict[str, Told]]:
-        """The test captions of each."""
-        return [tested for compared in self.compared for tested in compared.tested]
+        tested = [
+            {side: told(compared, side, trials[number]) for side, trials in asked.items()}
+            for number, compared in enumerate(self.compared)
+        ]
+        return replace(self, tested=tested, bayes=bayes, inverse=quality == INVERSE)
 
     @property
     def every_image(self) -> Floats:
@@ -125,37 +159,20 @@ class Direction:
     def weighed(self, multiplicity: Floats) -> Iterator[dict[str, tuple[list[Floats], dict[str, Floats], Floats]]]:
         """Of each side the sums of test captions by pair, the pairs' weights, and omega with a perfect attacker; one
         trial after the other, for they hold large arrays. `multiplicity`: how often each image is there.
-
-        A to T, a caption that names the tasks t of an image of attribute a weighs `P(t) / P(a)` (Eq. 5 and 6); T to A,
-        attribute and tasks change places. Matched, both sides name everything as often: as both together or, where
-        every human caption counts, as people.
         """
-        names = len(self.named_sets)
-        for compared in self.compared:
-            shown, every = compared.showing @ multiplicity, compared.every
-            per_shown = ratio(1.0, shown / shown.sum(axis=0))
-            counts = {side: told.drawn(multiplicity)[-1] for side, told in every.items()}
-            named = {side: told.naming(counts[side], names) for side, told in every.items()}
-            per_named = {side: {PUBLISHED: of_side} for side, of_side in named.items()}
-            if len(every) == 2:
-                aim = (named["m"] + named["h"]) / 2 if compared.pairing.held_out else named["h"]
-                on_both = np.logical_and(*(np.isin(np.arange(names), told.named) for told in every.values()))
-                for side, of_side in named.items():
-                    per_named[side][MATCHED] = ratio(aim, of_side) * on_both[:, None]
-            prior = {
-                side: mean((counts[side] * told.weights(named[side], per_shown)).sum(axis=0), counts[side].sum(axis=0))
-                for side, told in every.items()
-            }
-            for tested in compared.tested:
-                trial = {}
-                for side, told in tested.items():
-                    weights = {form: told.weights(of, per_shown) for form, of in per_named[side].items()}
-                    if not self.bayes:
-                        weights[PUBLISHED] = np.ones_like(weights[PUBLISHED])
-                    trial[side] = told.drawn(multiplicity), weights, prior[side]
-                yield trial
+        before = None
+        for compared, tested in zip(self.compared, self.tested, strict=True):
+            if compared is not before:
+                per_named, per_shown, prior = compared.weighing(multiplicity, len(self.named_sets))
+            before, trial = compared, {}
+            for side, told in tested.items():
+                by_form = {form: told.weights(of, per_shown) for form, of in per_named[side].items()}
+                if not self.bayes:
+                    by_form[PUBLISHED] = np.ones_like(by_form[PUBLISHED])
+                trial[side] = told.drawn(multiplicity), by_form, prior[side]
+            yield trial
 
-    def omegas(self, multiplicity: Floats) -> Iterator[tuple[Omegas, Terms]]:
+    def omegas(self, multiplicity: Floats) -> Iterator[tuple[ByForm, Terms]]:
         """Both sides' omegas in each trial, and what they are sums of."""
         for trial in self.weighed(multiplicity):
             terms = {side: omega_terms(sums, weights, self.inverse) for side, (sums, weights, _) in trial.items()}
@@ -168,37 +185,36 @@ class Direction:
                 terms,
             )
 
-    def keyed(self, trials: Iterable[Omegas]) -> dict[str, Floats]:
-        """The scores of the omegas by their keys, `(trials, replicates)`; a prior, which no attacker changes, once for
-        trials that compare the same captions."""
-        scores = [differences("dbac", omegas, omegas) for omegas in trials]
-        values = {key: np.stack([of_trial[key] for of_trial in scores]) for key in scores[0]}
+    def scores(self, trials: Iterable[ByForm]) -> dict[Key, Floats]:
+        """The scores of the omegas, `(trials, replicates)`; a prior, which no attacker changes, once for trials that
+        compare the same captions."""
+        by_trial = [differences("dbac", omegas, omegas) for omegas in trials]
+        values = {key: np.stack([of_trial[key] for of_trial in by_trial]) for key in by_trial[0]}
         if (prior := ("dbac", PRIOR)) in values:
-            values[prior] = values[prior][: len(self.compared)]
-        return {f"{quantity}_{self.name}{form}": of for (quantity, form), of in values.items()}
+            values[prior] = values[prior][: len(set(self.compared))]
+        return values
+
+    def keyed(self, scores: Mapping[Key, Floats]) -> dict[str, Floats]:
+        """The same by the keys of results."""
+        return {f"{quantity}_{self.name}{form}": of for (quantity, form), of in scores.items()}
 
     def quantities(self, multiplicity: Floats, _: Floats | None = None) -> dict[str, Floats]:
-        """The scores of these images, see `keyed`."""
-        return self.keyed(omegas for omegas, _ in self.omegas(multiplicity))
+        """The scores of these images by their keys."""
+        return self.keyed(self.scores(omegas for omegas, _ in self.omegas(multiplicity)))
 
     def facts(self) -> dict[str, float]:
         """What the omegas are made of, means over trials."""
         facts = defaultdict(list)
         for trial in self.weighed(self.every_image):
             for side, (sums, weights, _) in trial.items():
-                for part, (value,) in made_of(sums, weights).items():
+                for part, (value,) in omega_parts(sums, weights).items():
                     facts[f"{part}_{side}_{self.name}"].append(value)
         return {key: float(np.mean(values)) for key, values in facts.items()}
 
-    def rows(self) -> list[dict[str, float]]:
-        """A row a trial: its seed, and each score and omega that is defined in it."""
-        seeds = [seed for compared in self.compared for seed in compared.pairing.seeds]
-        scores = [differences("dbac", omegas, omegas) for omegas, _ in self.omegas(self.every_image)]
-        return [
-            {"seed": seed}
-            | {f"{key}{form}": float(of) for (key, form), (of,) in row.items() if form != PRIOR and not np.isnan(of)}
-            for seed, row in zip(seeds, scores, strict=True)
-        ]
+    def estimates(self) -> dict[str, Floats]:
+        """The scores and both sides' omegas in each trial, `(trials,)`, by keys without the direction."""
+        scores = self.scores(omegas for omegas, _ in self.omegas(self.every_image))
+        return {f"{quantity}{form}": of[:, 0] for (quantity, form), of in scores.items() if form != PRIOR}
 
     def seen(self) -> dict[str, float]:
         """What percent of each side's test captions its attackers have seen in training; as `..._net`, they or the
@@ -212,40 +228,34 @@ class Direction:
         return {f"{side}{NET if form == BLIND else form}": 100 * float(of.mean()) for (side, form), of in flags.items()}
 
 
-def differences(name: str, parts: Omegas, omegas: Omegas) -> dict[Key, Floats]:
-    """DBAC (Eq. 7 and 8) of both omegas or, called by another `name`, what parts of them add to it; and these."""
+def differences(name: str, parts: ByForm, omegas: ByForm) -> dict[Key, Floats]:
+    """DBAC (Eq. 7 and 8) of each form of the omegas and these themselves; or, by another `name`, of parts of them."""
     of_sides = {
-        (f"omega_{side}", form): of[form] for side, of in parts.items() for form in (PUBLISHED, MATCHED) if form in of
+        (f"omega_{side}", form): of[form] for form in (PUBLISHED, MATCHED) for side, of in parts.items() if form in of
     }
     if len(parts) < 2:
         return of_sides
-    added: dict[Key, Floats] = {
-        (name, form): amplification_part(of, parts["h"][form], omegas["m"][form], omegas["h"][form])
+    added = {
+        form: amplification_part(of, parts["h"][form], omegas["m"][form], omegas["h"][form])
         for form, of in parts["m"].items()
     }
-    if (name, BLIND) in added:
-        added[name, NET] = added[name, MATCHED] - added[name, BLIND]
-    return added | of_sides
+    if BLIND in added:
+        added[NET] = added[MATCHED] - added[BLIND]
+    return {(name, form): added[form] for form in FORMS if form in added} | of_sides
 
 
 def ask(
-    bench: Bench,
-    aligned: Alignment,
-    pairing: str,
-    directions: Sequence[str],
-    controls: bool = True,
-    others: Sequence[Sequence[str]] = (),
+    bench: Bench, settings: DbacSettings, directions: Sequence[str], others: Sequence[Sequence[str]] = ()
 ) -> list[Direction]:
-    """The directions, as yet unanswered. `controls`: whether blind attackers are asked too. `others`: human captions of
-    each image that only say what it shows."""
-    words, lexicons, tokenizer = bench.words, bench.lexicons, aligned.tokenizer
+    """The directions, as yet unanswered. `others`: human captions of each image that only say what it shows."""
+    words, lexicons, tokenizer = bench.words, bench.lexicons, settings.tokenizer
     if shared := sorted(lexicons["attribute"].words & lexicons["task"].words):
         named_twice = f"{', '.join(map(repr, shared))}: words for a task and for a value of the attribute"
         note(bench.notes, f"{named_twice}; remove them from one lexicon")
     named = {kind: named_values(words.tokens, bench.mentions[kind], of, tokenizer) for kind, of in lexicons.items()}
     images = len(bench.classes)
     weights = np.ones(images) if bench.weights is None else bench.weights
-    paired = pairings(words, images, pairing, bench.seeds)
+    paired = pairings(words, images, settings.pairing, bench.seeds)
     # What labels and outputs are called; of each pairing the truth by image, what images show, whether that is known.
     asked: dict[str, tuple[tuple[str, ...], tuple[str, ...], list[tuple[Array, Flags, Flags]]]] = {}
     counts = drawn = None
@@ -263,27 +273,30 @@ def ask(
         some, counts = np.flatnonzero(shows.any(axis=0)), inputs.task_counts(shows, labels)
         truths = [(shows[:, some], shows, known) for shows, known in by_pairing]
         asked["t_to_a"] = labels, tuple(labels[task] for task in some), truths
-    blind = [BOTH] if controls and words.model_rows and len(words.human_image) else []
-    masked = bench.hidden(*((SHOWN_NAMED[name][0],) for name in asked), *blind, aligned=aligned)
+    blind = [BOTH] if settings.controls and words.model_rows and len(words.human_image) else []
+    masked = bench.hidden(*((SHOWN_NAMED[name][0],) for name in asked), *blind, aligned=settings)
 
     def direction(name: str, own: Masked) -> Direction:
         kind, (labels, outputs, truths) = SHOWN_NAMED[name][1], asked[name]
         number, sets = number_sets(named[kind])
         numbers = {"m": number[: words.model_rows], "h": number[words.model_rows :]}
         forms = dict(zip((PUBLISHED, BLIND), (own, *masked[len(asked) :]), strict=False))
-        columns: dict[str, dict[str, list[list[Column]]]] = {
-            form: {side: [[]] for side in of.sides} for form, of in forms.items()
-        }
-        compared = []
+        compared, parts = [], []
         for pair, (truth, shows, known) in zip(paired, truths, strict=True):
             rows = {side: of[known[own.sides[side].image[of]]] for side, of in pair.rows.items()}
-            for form, hidden in forms.items():
-                for side, of in rows.items():
-                    columns[form][side][0].append(hidden.sides[side].select(of, truth=truth, seeds=pair.seeds))
+            parts.append((rows, truth, pair.seeds))
             image = {side: own.sides[side].image[of] for side, of in rows.items()}
             names = {side: numbers[side][of] for side, of in rows.items()}
-            compared.append(Compared(pair, image, names, shows, known, weights))
-        plans = {form: bench.plan(name, of, stratified_split, outputs) for form, of in columns.items()}
+            compared += [Compared(image, names, shows, known, weights, pair.held_out)] * len(pair.seeds)
+
+        def plan(hidden: Masked) -> AttackPlan:
+            sides = {
+                side: [[column.select(rows[side], truth=truth, seeds=seeds) for rows, truth, seeds in parts]]
+                for side, column in hidden.sides.items()
+            }
+            return bench.plan(name, sides, stratified_split, outputs)
+
+        plans = {form: plan(hidden) for form, hidden in forms.items()}
         return Direction(name, labels, lexicons[kind].labels, sets, compared, plans, own.alignment, counts, drawn)
 
     return [direction(name, own) for name, own in zip(asked, masked, strict=False)]

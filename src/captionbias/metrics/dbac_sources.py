@@ -11,7 +11,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.bench import catalogue
-from captionbias.metrics.dbac_direction import BOTH, SHOWN_NAMED, Compared, Direction, Key, Omegas, differences
+from captionbias.metrics.dbac_direction import BOTH, SHOWN_NAMED, ByForm, Compared, Direction, Key, differences
 from captionbias.scores.omega import BLIND, MATCHED, NET, PUBLISHED, Told, mean, normalized_difference
 from captionbias.statistics.intervals import bootstrap_interval
 
@@ -38,15 +38,15 @@ class Sources:
         pairs = np.flatnonzero(np.any([of_side > 0 for of_side in counts.values()], axis=0))
         shares = [
             {side: _shares(direction, compared, told)[:, pairs].T.tocsr() for side, told in tested.items()}
-            for compared in direction.compared
-            for tested in compared.tested
+            for compared, tested in zip(direction.compared, direction.tested, strict=True)
         ]
         _, parts = _with_parts(direction, direction.every_image, shares, np.ones((len(shares), 1)))
         ranks = [key for form in (NET, MATCHED, PUBLISHED) if (key := ("amplification", form)) in parts] or [*parts]
         # All pairs of a direction have a part of a quantity, or none has.
         rank = next((key for key in ranks if not np.isnan(parts[key]).any()), ranks[-1])
         order = np.argsort(-np.abs(parts[rank][:, 0]), kind="stable")
-        estimate = {key: of[order, 0] for key, of in parts.items()}
+        omegas_first = sorted(parts.items(), key=lambda part: part[0][0] == "amplification")
+        estimate = {key: of[order, 0] for key, of in omegas_first}
         for form in (PUBLISHED, MATCHED) if len(counts) == 2 else ():
             estimate["difference", form] = normalized_difference(*(estimate[f"omega_{side}", form] for side in "mh"))
         for side in counts:
@@ -100,7 +100,7 @@ def _with_parts(
     `(pairs, replicates)`; a trial is left out where it is undefined."""
     sums: dict[Key, Any] = defaultdict(float)
     counted: dict[Key, Any] = defaultdict(float)
-    trials: list[Omegas] = []
+    trials: list[ByForm] = []
     for (omegas, terms), of_trial, weight in zip(direction.omegas(multiplicity), shares, weights, strict=True):
         trials.append(omegas)
         parts = {
@@ -113,7 +113,7 @@ def _with_parts(
             counted[key] += weight * known
     with np.errstate(invalid="ignore"):
         means = {key: np.asarray(total / counted[key]) for key, total in sums.items() if key[1] != BLIND}
-    return direction.keyed(trials), means
+    return direction.keyed(direction.scores(trials)), means
 
 
 def _counts(direction: Direction) -> tuple[dict[str, Floats], dict[str, Floats]]:
@@ -126,12 +126,13 @@ def _counts(direction: Direction) -> tuple[dict[str, Floats], dict[str, Floats]]
         """How many captions have each label, or each pair of labels."""
         return np.asarray((shares > 0).T @ told.drawn(direction.every_image)[-1][:, 0])
 
-    for compared in direction.compared:
+    for compared, trial in zip(direction.compared, direction.tested, strict=True):
+        for side, told in trial.items():
+            tested[side].append(counted(_shares(direction, compared, told), told))
+    for compared in dict.fromkeys(direction.compared):
         for side, every in compared.every.items():
             named[side] += counted(_shares(direction, compared, every), every)
             showing[side] += counted(_label_shares(compared.shown[1])[every.shown], every)
-            for told in (trial[side] for trial in compared.tested):
-                tested[side].append(counted(_shares(direction, compared, told), told))
     with np.errstate(invalid="ignore"):
         shares = {side: of / showing[side].repeat(len(of) // len(showing[side])) for side, of in named.items()}
     return {side: sum(of) / len(of) for side, of in tested.items()}, shares

@@ -184,6 +184,7 @@ def lic(
     scored = scored_unseen if unseen_only else scored_all
     compared = {score: (score, scored) for score in SCORES} | {UNSEEN: ("lic", scored_unseen)}
     samples = compared_sides(compared, bootstrap, seed, bench.copies)
+    of_sides_alone = {f"{UNSEEN}_{key}" for key in KEYS.values()}
     facts: dict[str, float] = {}
     for side, of_side in scored.items():
         captions_of_side, new = scored_all[side].counts.sum(), scored_unseen[side].counts.sum()
@@ -197,7 +198,7 @@ def lic(
             )
     by_trial = {side: {"captions": of_side.scored()} | of_side.estimates() for side, of_side in scored.items()}
     return Scores(
-        {key: sample for key, sample in samples.items() if not key.startswith(f"{UNSEEN}_")},
+        {key: sample for key, sample in samples.items() if key not in of_sides_alone},
         facts,
         {"preset": preset, **attacker.signature(), **beside, "align": alignment_name(settings)}
         | bench.signed(f"balanced,{settings.test_share:g}")

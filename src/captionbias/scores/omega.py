@@ -15,7 +15,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
 
-PUBLISHED, MATCHED, BLIND, NET, PRIOR = "", "_matched", "_blind", "_net", "_prior"  # forms: how keys of scores end
+FORMS = PUBLISHED, MATCHED, BLIND, NET, PRIOR = "", "_matched", "_blind", "_net", "_prior"  # how keys of scores end
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,27 +40,27 @@ class Told:
         return cls(*np.divmod(keys, width), table)
 
     def drawn(self, multiplicity: Floats) -> list[Floats]:
-        """The sums over images that are there so often, `(images, replicates)`: of each attacker's answers, and last
+        """The sums over images that are drawn so often, `(images, replicates)`: of each attacker's answers, and last
         the counts, `(pairs, replicates)`."""
         return [*np.asarray(self.sums @ multiplicity).reshape(-1, len(self.named), multiplicity.shape[1])]
 
     def naming(self, counts: Floats, names: int) -> Floats:
-        """How often captions with these counts name what each number stands for, `(names, replicates)`."""
+        """The relative frequency of each number that captions name, `(names, replicates)`; `counts`: by pair."""
         pairs = np.arange(len(self.named))
         totals = sparse(np.ones(len(pairs)), (self.named, pairs), (names, len(pairs))) @ counts
         return np.asarray(totals / totals.sum(axis=0))
 
     def weights(self, per_named: Floats, per_shown: Floats) -> Floats:
-        """What a caption of each pair weighs, `(pairs, replicates)`, of what either of its numbers does."""
+        """The weight of a caption of each pair, `(pairs, replicates)`: the product of what its two numbers weigh."""
         return per_named[self.named] * per_shown[self.shown]
 
 
 def omega_terms(
     sums: Sequence[Floats], weights: Mapping[str, Floats], inverse: bool = False
 ) -> dict[str, tuple[Floats, Floats]]:
-    """Of each form of omega what the pairs add to its numerator, `(pairs, replicates)`, and its denominator. Published,
-    it is the mean of quality times weight (Eq. 5 and 6); matched, the weighted mean of quality; blind, the same of
-    another attacker's quality.
+    """The terms of each form of omega: what pairs add to its numerator, `(pairs, replicates)`, and its denominator.
+    Published, it is the mean of quality times weight (Eq. 5 and 6); matched, the weighted mean of quality; blind, the
+    same of another attacker's quality.
 
     `sums`: see `Told.drawn`. `weights`: of pairs, published and perhaps matched. `inverse`: the quality is an error, by
     which one divides.
@@ -77,8 +77,8 @@ def omega_terms(
     return terms
 
 
-def made_of(sums: Sequence[Floats], weights: Mapping[str, Floats]) -> dict[str, Floats]:
-    """What an omega is made of. `effective_sample`: `(sum w)^2 / sum w^2`; `coverage`: who names what both sides do."""
+def omega_parts(sums: Sequence[Floats], weights: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The parts of an omega. `effective_sample`: `(sum w)^2 / sum w^2`; `coverage`: who names what both sides do."""
     quality, counts = sums[0], sums[-1]
     total = counts.sum(axis=0)
 
