@@ -189,6 +189,15 @@ def test_an_image_of_weight_3_is_three_images(planted, drawn, with_tasks, own):
         assert weighted.details[table] == copied.details[table]
 
 
+@given(any_captions(2), st.lists(st.integers(1, 9), min_size=80, max_size=80))
+@quick
+def test_of_weights_t_to_a_minds_how_they_relate_alone(planted, weights):
+    """With the shipped leans; tenths do not add up to what they are in writing."""
+    whole, tenths = (measured(planted, weights=[one * times for one in weights], bootstrap=0) for times in (1, 0.1))
+    for key in (key for key in whole if key.startswith("sway_t_to_a")):
+        assert whole[key] == pytest.approx(tenths[key], abs=1e-9)
+
+
 @given(any_captions(2, 4), st.integers(1, 4))
 @quick
 def test_captions_that_all_say_the_same_count_as_one(planted, times):
