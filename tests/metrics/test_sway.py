@@ -342,6 +342,20 @@ def test_the_tables_add_up():
     assert json.dumps(details)
 
 
+def test_a_label_may_be_called_none():
+    captions = world(300, captions=(2, 3))
+    results = []
+    for names in (("female", "male"), ("None", "captioner:None:right")):
+        labels = [names[value == "male"] for value in captions["attributes"]]
+        lexicon = dict(zip(names, (["woman"], ["man"]), strict=True))
+        results.append(sway(**captions | {"attributes": labels}, attribute_lexicon=lexicon, details=True, bootstrap=20))
+    assert all(results[0][key] == results[1][key] for key in results[0] if key not in ("signature", "details"))
+    for table in ("cells", "t_to_a"):
+        rows, others = ([[*row.values()] for row in result["details"][table]] for result in results)
+        numbers, same = ([[one for one in row if isinstance(one, float)] for row in of] for of in (rows, others))
+        assert numbers == same
+
+
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_of_a_captioner_that_names_no_tasks_it_is_not_known_how_completely_it_names_them():
     captions = vars(plant(40, captions=3)) | {"predictions": ["a woman on a street", "a man on a street"] * 20}

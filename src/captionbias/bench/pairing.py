@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from captionbias.arrays import Flags, Integers
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Words
 
 PAIRINGS = ("held-out", "every-caption")
@@ -48,6 +48,15 @@ def named_by_any(human_image: Integers, images: int, named: Flags) -> Flags:
     flags = np.zeros((images, named.shape[1]), bool)
     np.logical_or.at(flags, human_image, named)
     return flags
+
+
+def share_naming(image: Integers, images: int, named: Flags) -> Floats:
+    """The share of each image's captions that name each label, `(images, labels)`, 0 of none; `image`: of each caption,
+    `named`: what each names, `(captions, labels)`."""
+    row, label = np.nonzero(named)
+    labels = named.shape[1]
+    counts = np.bincount(image[row] * labels + label, minlength=images * labels).reshape(images, labels)
+    return counts / np.maximum(np.bincount(image, minlength=images), 1)[:, None]
 
 
 def named_by_others(human_image: Integers, images: int, named: Flags, drawn: Integers) -> tuple[Flags, Flags]:

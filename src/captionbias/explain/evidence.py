@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats
+from captionbias.bench.pairing import share_naming
 from captionbias.bench.protocol import preset_settings
 from captionbias.captions import Captions, Words
 from captionbias.metrics import Measurement, dbac
@@ -43,7 +44,7 @@ def captions_behind(
     lowest are listed. Behind a word are the images whose caption by the captioner has it.
 
     Args:
-        captioners: each one's captions of the same images, of several of an image the first.
+        captioners: each one's captions of the same images; of several of an image the first.
         measured: each one's `dbac`, with `details`; empty if it was not measured.
         words: of each captioner and attribute value the telling words, rows with `word` and `mean`.
         swayed: each one's `sway`, if it was measured.
@@ -126,12 +127,8 @@ class _Naming:
     @classmethod
     def of(cls, flags: Flags, words: Words, images: int) -> _Naming:
         """From what each caption names, flags `(captions, things)`, both sides'."""
-        from scipy.sparse import csr_array
-
-        captioner, people, image = flags[: words.model_rows], flags[words.model_rows :], words.human_image
-        of_image = csr_array((np.ones(len(image)), (image, np.arange(len(image)))), shape=(images, len(image)))
-        captions = np.maximum(np.bincount(image, minlength=images), 1)[:, None]
-        return cls(captioner, (of_image @ people) / captions if len(image) else None)
+        captioner, people = flags[: words.model_rows], flags[words.model_rows :]
+        return cls(captioner, share_naming(words.human_image, images, people) if len(people) else None)
 
     def behind(self, thing: int, among: Flags, most: int = IMAGES) -> dict[str, Any]:
         """The images `among` those given, `(images,)`, of which the captioner or people name it."""

@@ -80,7 +80,7 @@ def _sums(draw: Draw, pairs: Integers) -> Floats:
     used, column = np.unique(task, return_inverse=True)
     captioner, person, shown = (flags[:, used] for flags in (named.captioner.tasks, draw.person.tasks, draw.shown))
     mentions = captioner * shown, captioner * ~shown, person * shown, person * ~shown
-    contents: Floats = np.concatenate((draw.shown, named.share_naming(draw.other)), axis=1)
+    contents: Floats = np.concatenate((draw.shown, named.shares(draw.other)), axis=1)
     contents = contents[:, contents.any(axis=0)]
     has_value = named.value[:, None] == np.arange(values)
     outcomes = np.concatenate((has_value, captioner, *mentions[2:]), axis=1).astype(np.float64)

@@ -19,6 +19,7 @@ from captionbias.bench.inputs import (
     with_values,
 )
 from captionbias.bench.labels import value_numbers
+from captionbias.bench.pairing import share_naming
 from captionbias.captions import Captions, Words
 from captionbias.scores.sway import Leans, leans_of
 from captionbias.statistics.samples import random_groups
@@ -54,13 +55,13 @@ class NamedImages(NamedTuple):
     people_see: Flags  # whether a human caption names its image's value, alone or among others
     image: Integers  # of each human caption
 
-    def share_naming(self, human: Flags) -> Floats:
+    def shares(self, human: Flags) -> Floats:
         """The share of these human captions of each image that name each task, `(n, tasks)`."""
-        return mean_by_image(self.image[human], self.people.tasks[human], len(self.value))
+        return share_naming(self.image[human], len(self.value), self.people.tasks[human])
 
     def shown(self, human: Flags) -> Flags:
         """The tasks that are given, or that these human captions name, `(n, tasks)`."""
-        return self.share_naming(human) > 0 if self.given is None else self.given
+        return self.shares(human) > 0 if self.given is None else self.given
 
     def sums(self, counts: Any) -> Any:
         """The sums over each group of what each image counts, `(n, columns)`: `(columns, groups)`."""
@@ -101,7 +102,7 @@ def read_images(
         picture,
         random_groups(len(picture), seed, copies=picture),
         None if given is None else given[kept],
-        Said(*(mean_by_image(words.model_image, flags[: words.model_rows], images)[kept] for flags in said)),
+        Said(*(share_naming(words.model_image, images, flags[: words.model_rows])[kept] for flags in said)),
         Said(*(flags[of_human] for flags in said)),
         sees[of_human],
         (np.cumsum(kept) - 1)[words.human_image[human]],
@@ -124,14 +125,6 @@ def _comparable(words: Words, captions: Captions, notes: list[str]) -> Flags:
             "left out; give tasks",
         )
     return kept
-
-
-def mean_by_image(image: Integers, flags: Flags, images: int) -> Floats:
-    """The share of each image's captions that have each flag, `(images, flags)`; 0 without captions."""
-    row, column = np.nonzero(flags)
-    width = flags.shape[1]
-    counts = np.bincount(image[row] * width + column, minlength=images * width).reshape(images, width)
-    return counts / np.maximum(np.bincount(image, minlength=images), 1)[:, None]
 
 
 # Leans
@@ -186,8 +179,7 @@ def _note_other_leans(own: Counts, shipped: Counts, notes: list[str]) -> None:
     leans, others = (leans_of(counts.both, counts.shares) for counts in (own, shipped))
     known = (often >= FEW) & others.goes_with.any(axis=1)
     if known.sum() > 2:
-        pair = leans.lean[known, 0], others.lean[known, 0]
-        (own_spread, together), (_, spread) = np.cov(*pair, aweights=often[known])
+        (own_spread, together), (_, spread) = np.cov(leans.lean[known, 0], others.lean[known, 0], aweights=often[known])
         if together < LEAST_AGREEMENT * np.sqrt(own_spread * spread):
             note(notes, "lean: here other tasks go with other values than in the shipped table; take lean='own'")
 

@@ -21,7 +21,7 @@ SIDES = "captioner", "person"
 ALL, NAMED, RIGHT = range(3)  # captions, those that name a single value, those that name the true one
 FORMS = {"sway_t_to_a": NAMED, "sway_t_to_a_lost": ALL}  # of which captions an error is a share
 SHARES = "right", "wrong", "none", "wrong_of_named"  # of the captions of a cell
-BESIDE = "(strata,sides,r)"  # captions that formulas take, of `r` replicates
+BESIDE = "(strata,2,r),(strata,2,r)->(r)"  # captions and errors of `r` replicates, and what a formula makes of them
 
 
 def _entries(key: str, part: str, swayed: str, meaning: str, claim: str) -> Iterable[Score]:
@@ -117,23 +117,15 @@ def _sums(draw: Draw) -> tuple[Any, tuple[int, ...]]:
 def _swayed(sums: Any, shape: tuple[int, ...], multiplicity: Floats) -> Swayed[Floats]:
     table = (sums @ multiplicity).reshape(*shape, -1)
     beside = _beside(table)
-    difference, ratio = (
-        np.vectorize(formula, signature=f"{BESIDE},{BESIDE}->(r)")(*beside)
-        for formula in (error_difference, error_ratio)
-    )
+    difference, ratio = (np.vectorize(of, signature=BESIDE)(*beside) for of in (error_difference, error_ratio))
     beyond = difference[:, 0] - difference[:, 1]
     captioner = beside[0][:, 0].sum(axis=2)
     share = share_of(captioner[:, :, 0], captioner.sum(axis=(0, 2)))
     score = np.where(np.isnan(beyond).all(axis=0), np.nan, np.nansum(beyond * share, axis=0))
     every, named, right = np.moveaxis(table.sum(axis=2), 3, 0)
     parts, wholes = (right, named - right, every - named, named - right), (every, every, every, named)
-    return Swayed(
-        100 * score,
-        100 * beyond * share.sum(axis=0),
-        100 * beyond,
-        np.exp(np.log(ratio[:, :, 0]).mean(axis=0)),
-        100 * share_of(np.stack(parts, axis=3), np.stack(wholes, axis=3)),
-    )
+    shares, ratio = share_of(np.stack(parts, axis=3), np.stack(wholes, axis=3)), np.log(ratio[:, :, 0]).mean(axis=0)
+    return Swayed(100 * score, 100 * beyond * share.sum(axis=0), 100 * beyond, np.exp(ratio), 100 * shares)
 
 
 def _beside(table: Floats) -> tuple[Floats, Floats]:
