@@ -7,7 +7,7 @@ from inspect import signature
 
 import pytest
 
-from captionbias.bench.arguments import ARGUMENTS
+from captionbias.bench.arguments import ARGUMENTS, USUAL, sentence
 from captionbias.bench.catalogue import METRICS
 from captionbias.bench.measurement import metric
 from captionbias.metrics import find_metric
@@ -27,13 +27,13 @@ def test_a_docstring_says_what_each_argument_is_in_the_order_of_the_signature(na
 
 def test_every_argument_is_one_of_a_metric():
     taken = {name for metric in METRICS for name in find_metric(metric).arguments}
-    assert ARGUMENTS.keys() <= taken
+    assert USUAL.keys() <= ARGUMENTS.keys() <= taken
 
 
 def test_a_default_that_stands_for_something_is_told_where_it_is_none():
     usual = "`bert-base-uncased` when None."
-    assert find_metric("lic").arguments["model"].sentence(None).endswith(f"; {usual}")
-    assert usual not in find_metric("lic").arguments["model"].sentence("roberta-base")
+    assert sentence("model", "the model", None) == f"the model; {usual}"
+    assert sentence("model", "the model", "roberta-base") == "the model."
 
 
 def test_an_argument_that_is_described_nowhere_is_refused():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
 import numpy as np
 
 from captionbias.bench import catalogue
-from captionbias.bench.arguments import LABELS, described, section
+from captionbias.bench.arguments import LABELS, described, section, sentence
 from captionbias.bench.catalogue import MetricEntry, Score
 from captionbias.bench.protocol import replicate_count, signature, whole_number
 from captionbias.captions import Captions, as_captions, check_captions
@@ -262,7 +262,8 @@ class Metric(Generic[P]):
 
     def inputs(self, *names: str) -> str:
         """What these arguments are and what the metric returns, as sections of a docstring."""
-        about = (f"{name}: {self.arguments[name].sentence(self._parameters[name].default)}" for name in names)
+        parts = ((name, self.arguments[name], self._parameters[name].default) for name in names)
+        about = (f"{name}: {sentence(name, text, default)}" for name, text, default in parts)
         return f"{section('Args', *about)}\n\n{section('Returns', self.entry.returns)}"
 
     def options(self) -> frozenset[str]:

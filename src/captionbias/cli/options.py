@@ -13,15 +13,13 @@ from typing import Annotated, Any
 
 import typer
 
-from captionbias.bench.arguments import ARGUMENTS, ATTACK, Argument
-from captionbias.bench.arguments import INPUT as INPUT
+from captionbias.bench.arguments import ARGUMENTS, USUAL
 from captionbias.bench.arguments import OF_PRESET as OF_PRESET
 from captionbias.cli.terminal import check_outputs, plain_errors
 from captionbias.io.files import check_ending
 from captionbias.text.languages import languages
 
-COLUMNS, RESULT = "Columns", "Result"  # panels of `--help`, beside those of arguments
-
+INPUT, COLUMNS, ATTACK, JUDGE, RESULT = "Input files", "Columns", "Attackers", "Judges", "Result"
 
 Options = dict[str, tuple[Any, Any]]  # each option's annotation and default
 
@@ -120,27 +118,64 @@ FILES: Options = {
 }
 
 
-def as_option(name: str, argument: Argument, usual: Any = None) -> tuple[Any, Any]:
-    """An argument of metrics, or of one that has `usual` as its default, as an entry of `Options`."""
-    flag = f"--{name.replace('_', '-')}"
-    turned = [flag] if argument.default is False else [f"{flag}/--no-{flag[2:]}"]
-    flags = [argument.flag] if argument.flag else turned if argument.kind in (bool, bool | None) else []
-    shown = {None: argument.usual.replace("`", ""), True: "yes"}.get(usual) or usual
-    shown = ", ".join(usual) if isinstance(usual, tuple) else shown
-    return option(
-        argument.kind,
-        argument.plain,
-        *flags,
-        default=argument.default,
-        panel=argument.panel,
-        metavar=argument.metavar,
-        min=argument.least,
-        show_default=(str(shown) if argument.default is None else None) or True,
+def written(
+    kind: Any, *flags: str, default: Any = None, panel: str = ATTACK, **display: Any
+) -> Callable[[str, str], tuple[Any, Any]]:
+    """An entry of `Options` that lacks what it is and what is its default where that is None."""
+    return lambda about, usual: option(
+        kind, about, *flags, default=default, panel=panel, show_default=(default is None and usual) or True, **display
     )
 
 
+# How arguments of metrics are written that are not for programs alone.
+WRITTEN = {
+    "attribute_lexicon": written(list[str], "--attribute", default=["gender"], panel=INPUT, metavar="<name|file>"),
+    "task_lexicon": written(str | None, panel=INPUT),
+    "allow_unmasked": written(bool, "--allow-unmasked", default=False, panel=INPUT),
+    "vocabulary": written(Path | None),
+    "words": written(bool, "--words", default=False),
+    "at_least": written(int | None, min=1),
+    "lean": written(str | None),
+    "preset": written(str, default="papers"),
+    "directions": written(list[str] | None, "--direction", metavar="<a_to_t|t_to_a>"),
+    "controls": written(bool | None, "--controls/--no-controls"),
+    "draws": written(int, default=5),
+    "unseen_only": written(bool, "--unseen-only", default=False),
+    "join_references": written(bool, "--join-references", default=False),
+    "seed": written(int, default=0),
+    "bootstrap": written(int, default=1000),
+    "encoder": written(str | None),
+    "model": written(str | None),
+    "precision": written(str | None),
+    "trials": written(int | None),
+    "quality": written(str | None),
+    "equalize": written(bool, "--equalize/--no-equalize", default=True),
+    "alignment": written(str | None, metavar="<contextual|constant>"),
+    "vectors": written(str | None),
+    "cache": written(bool, "--cache/--no-cache", default=True),
+    "images": written(str | None, panel=INPUT, metavar="<folder|file|dataset>"),
+    "image_encoder": written(str | None),
+    "masks": written(Path | None, "--annotations", panel=INPUT),
+    "form": written(str, default="segment", panel=INPUT),
+    "fill": written(str, default="mean", panel=INPUT),
+    "judge": written(str | None, panel=JUDGE, metavar="<sat|model>"),
+    "as_is": written(bool, "--as-is", default=False, panel=JUDGE),
+    "epochs": written(int | None, panel=JUDGE, min=1),
+    "prompt": written(str | None, panel=JUDGE),
+    "answers": written(list[str] | None, "--answer", panel=JUDGE, metavar="<label=word>"),
+}
+
+
+def as_option(name: str, about: str, usual: Any = None) -> tuple[Any, Any]:
+    """An argument of metrics, or of one that has `usual` as its default, as an entry of `Options`."""
+    text, shown = f"{about}.".replace("`", ""), USUAL.get(name, "").replace("`", "")
+    if usual is not None:
+        shown = ", ".join(usual) if isinstance(usual, tuple) else "yes" if usual is True else str(usual)
+    return WRITTEN[name](text if about.startswith("`") else text[0].upper() + text[1:], shown)
+
+
 # By the metrics' own keywords. A command has those that its metric takes.
-METRIC: Options = {name: as_option(name, argument) for name, argument in ARGUMENTS.items() if argument.panel}
+METRIC: Options = {name: as_option(name, ARGUMENTS[name]) for name in WRITTEN}
 # Where captioners are compared.
 REPLICATES: Options = {
     "bootstrap": option(
