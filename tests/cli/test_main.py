@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionbias import CaptionBiasWarning, __version__
+from captionbias.bench.arguments import ARGUMENTS
 from captionbias.captions import check_captions
-from captionbias.captions.names import MEASURED
 from captionbias.cli.measure import _tell_cost
-from captionbias.cli.options import as_options
+from captionbias.cli.options import METRIC, as_options
 from captionbias.io.formats import json_text
 from captionbias.metrics import catalogue, dbac, find_metric, lic
 from captionbias.synthetic import plant
@@ -39,12 +39,7 @@ FILE_OPTIONS = [
 ]
 SPELLED = {"attribute_lexicon": "--attribute", "directions": "--direction"}
 # What only programs give: captions and labels, which files hold; settings that presets fix; what a command decides.
-PROGRAMS = {
-    *(*MEASURED, "predicted_attributes", "predicted_tasks"),
-    *("training_attributes", "training_tasks", "delta", "tokenizer", "bayes", "most_frequent"),
-    "pairing",
-    *("details", "progress", "distributed", "keep_attackers"),
-}
+PROGRAMS = ARGUMENTS.keys() - METRIC.keys() - {"language"}
 
 
 def strict(path):
@@ -105,6 +100,12 @@ def test_every_metric_has_a_command_with_an_option_for_each_of_its_arguments(met
     shown = invoke("measure", metric, "--help")
     for option in (*FILE_OPTIONS, *options):
         assert re.search(rf"(?<![\w-]){option}(?![\w-])", shown), option
+
+
+def test_a_metric_is_called_as_in_python_or_with_hyphens():
+    asked, known = (invoke("measure", name, "--help") for name in ("label-leakage", "label_leakage"))
+    assert asked.replace("label-leakage", "label_leakage") == known
+    assert find_metric("label-leakage") is find_metric("label_leakage")
 
 
 def example(command):

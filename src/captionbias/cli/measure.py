@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,11 @@ from captionbias.cli.options import (
     FILES,
     IMAGES,
     MARGINS,
+    MASKED,
     METRIC,
     PREDICTIONS,
     RESULTS,
+    as_option,
     command,
     metric_options,
     scores_of,
@@ -206,12 +209,17 @@ def _content(measured: Measurement) -> dict[str, Any]:
 
 
 for _entry in catalogue.METRICS.values():
-    _taken = find_metric(_entry.name).accepted(METRIC)
+    _metric = find_metric(_entry.name)
+    _taken = {
+        name: as_option(name, _metric.arguments[name], parameter.default)
+        for name, parameter in signature(_metric).parameters.items()
+        if name in METRIC
+    }
     _images = " --images val2014 --annotations instances_val2014.json" if _entry.of_images else ""
     command(
         measure,
         _entry.name,
-        PREDICTIONS | FILES | (IMAGES if _entry.of_images else {}) | metric_options(*_taken) | MARGINS | RESULTS,
+        PREDICTIONS | FILES | (MASKED if _entry.of_images else {}) | _taken | MARGINS | RESULTS,
         partial(_measure, _entry.name),
         f"{_entry.title}: {_entry.question}\n\n{EXAMPLE.format(_entry.name)}{_images}",
     )

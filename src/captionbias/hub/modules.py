@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import reprlib
 import warnings
@@ -32,7 +31,6 @@ FEATURES = datasets.Features(
 )
 # What the metrics that take labels have instead of captions, beside attributes and tasks.
 LABELS = ("predicted_attributes", "predicted_tasks", "training_attributes", "training_tasks")
-_CAPTIONS = re.compile(r"^    captions: .*\n(?:     .*\n)*", re.MULTILINE)  # an argument of the function alone
 
 
 class CaptionMetric(evaluate.Metric):
@@ -53,12 +51,11 @@ class CaptionMetric(evaluate.Metric):
     def _info(self) -> evaluate.MetricInfo:
         project, card = metadata("captionbias"), shipped("metrics") / self.metric.name / "README.md"
         urls = dict(entry.split(", ", 1) for entry in project.get_all("Project-URL") or ())
-        description, _, arguments = (inspect.getdoc(self.metric) or "").partition("\n\nArgs:\n")
         text = card.read_text(encoding="utf-8") if card.is_file() else ""
         return evaluate.MetricInfo(
-            description=description,
+            description=self.metric.summary,
             citation="".join(re.findall(r"```bibtex\n(.*?)```", text, re.DOTALL)),
-            inputs_description="Args:\n" + _CAPTIONS.sub("", arguments),
+            inputs_description=self.metric.inputs(*[name for name in self.metric.arguments if name != "captions"]),
             features=FEATURES,
             homepage=urls.get("Repository", ""),
             license=project["License-Expression"],
