@@ -141,21 +141,7 @@ def read_labels(
 
     Args:
         captions: from `check_captions` or `read_captions`; None for labels.
-        predictions: `n` model captions; their attribute words and task words are the predicted labels.
-        references: `n` lists of human captions; the tasks that they name are those shown, unless `tasks` gives them.
-        attributes: `n` labels, `n` lists of labels, or a 0/1 array `(n, values)`. With captions one label an image,
-            each a label of `attribute_lexicon`.
-        tasks: the same of the tasks that the images show: lists of names, or a 0/1 array `(n, tasks)`.
-        predicted_attributes: instead of captions, what is predicted from the tasks; for T to A.
-        predicted_tasks: instead of captions, what is predicted from the attributes; for A to T.
-        training_attributes: the labels of other images, that say which value and task go together; those of these
-            images when None.
-        training_tasks: the tasks of those images.
-        attribute_lexicon: the words that name attribute values: `gender`, `race`, `age`, a JSON file or a mapping of
-            values to words, see `captionbias.text.load_lexicon`.
-        task_lexicon: the words that name tasks: `coco_objects`, `coco_names` (without everyday names), or your own,
-            likewise.
-        tokenizer: `words` or `whitespace`.
+        attributes, ...: those of metrics that take labels, such as `captionbias.metrics.directional_ba`.
 
     Raises:
         ValueError: captions and predicted labels, no predictions at all, or what `check_captions`, `check_labels` or

@@ -91,6 +91,21 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
     ],
     presets=PRESETS,
     of_images=True,
+    about={
+        "tasks": "not used; taken so that all metrics have the same arguments",
+        "images": "one for each caption: a folder, a table of paths, `owner/dataset:configuration:split`, or in "
+        "Python paths, PIL images, pixels or `Images`, as `captionbias.images.reading.read_images` takes them. They "
+        "are joined by their ids with captions that have these (from `read_captions`); with other captions they are "
+        "in the same order",
+        "trials": "judges trained a side; trial `t` draws, splits and trains with seed `seed + t`. A single one has "
+        "no interval and no verdict",
+    },
+    returns="Floats and a `signature`. `imagecaptioner2_m`, `imagecaptioner2_d` in [0, 100] (Eq. 2: the mean "
+    "probability of the true answer, here among the answers, so that chance has a level) and their difference "
+    "`imagecaptioner2` in [-100, 100], above 0 when the captioner amplifies; the same of the other scores of Eq. 4, "
+    "`imagecaptioner2_leakage` and `imagecaptioner2_lic`, and with the probability among all words, as Eq. 2 writes "
+    "P(A), `imagecaptioner2_raw`; intervals as of `lic`. With a side absent its keys are too. `test_images`: how many "
+    "are scored in a trial.",
 )
 def imagecaptioner2(
     captions: Captions,
@@ -124,36 +139,6 @@ def imagecaptioner2(
     on after the caption and a prompt, "Therefore, the gender is": its probability of the true answer is the score. Each
     trial draws one human caption of each image, splits the images (70% to train, 10% to choose the epoch, 20% to test;
     every label cut to the rarest), and trains one judge a side, on the same images. One more person reads 0.
-
-    Args:
-        images: one for each caption: what `captionbias.images.reading.read_images` takes (a folder, a file, a dataset,
-            a sequence of paths, PIL images or pixels), or its `Images`. They are joined by their ids with captions that
-            have these (from `read_captions`); with other captions they are in the same order.
-        masks: what of each image shows the person: a file of COCO's annotations, or arrays `(H, W)` of flags, one for
-            each of the `images`; None if these are masked already, or show nobody, as artworks may.
-        form: of annotations: `segment`, `box`, or a share of the segment such as `top:0.5`.
-        fill: what is painted there: `mean`, the mean colour of the rest, `blur`, or `#rrggbb`.
-        preset: `imagecaptioner2-2023` (or `papers`), or `fast`, with half the epochs and fewer trials.
-        judge: `sat`, a small Show-Attend-Tell that is trained from scratch, or an image-to-text model of transformers
-            (a name on the Hub or a folder), which is fine-tuned; see `captionbias.images.judges.find_judge`.
-        as_is: take that model as it is and train nothing, so that all images are scored: the paper's self-assessment,
-            if the judge is the captioner under test.
-        epochs: of the training; 40 from scratch, 5 of fine-tuning when None.
-        prompt: what follows a caption; that of the lexicon's attribute when None.
-        answers: what each label is called in the answer, `{"female": "woman"}`; the label itself if it is not there.
-        trials: judges trained a side; trial `t` draws, splits and trains with seed `seed + t`. A single one has no
-            interval and no verdict.
-        details: add the nested entry `details`.
-        predictions, references, attributes, tasks, tokenizer: as `lic` takes them.
-        attribute_lexicon, allow_unmasked, seed, bootstrap, cache, distributed, progress: as `lic` takes them.
-
-    Returns:
-        Floats and a `signature`. `imagecaptioner2_m`, `imagecaptioner2_d` in [0, 100] (Eq. 2: the mean probability of
-        the true answer, here among the answers, so that chance has a level) and their difference `imagecaptioner2` in
-        [-100, 100], above 0 when the captioner amplifies; the same of the other scores of Eq. 4,
-        `imagecaptioner2_leakage` and `imagecaptioner2_lic`, and with the probability among all words, as Eq. 2 writes
-        P(A), `imagecaptioner2_raw`; intervals as of `lic`. With a side absent its keys are too. `test_images`: how many
-        are scored in a trial.
 
     Source: Bakr, Sun, Li and Elhoseiny 2023, Eq. 1, 2 and 4.
     """

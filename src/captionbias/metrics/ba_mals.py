@@ -39,6 +39,21 @@ from captionbias.text.function_words import FUNCTION_WORDS
             task="ba_mals",
         )
     ],
+    about={
+        "references": "`n` lists of human captions, each of which counts",
+        "attributes": "`n` labels, `n` lists of labels, or a 0/1 array `(n, values)`; with captions they are checked, "
+        "and what captions name counts",
+        "tasks": "without captions, the same of the tasks that images show; with captions not used",
+        "predicted_attributes": "without captions, the predicted values; `attributes` when None",
+        "predicted_tasks": "without captions, the predicted tasks; `tasks` when None",
+        "training_attributes": "without captions, the labels of the images whose lean is amplified; those of these "
+        "images when None",
+        "at_least": "with `words`, in how many human captions a word occurs with each attribute value",
+        "details": "add the nested entry `details`, with each pair's counts, shares and part in the score",
+    },
+    returns="`ba_mals` in [-1, 1], with `..._human` and `..._excess`; each with `..._ci_low/high` (95%, over images); "
+    "`tasks_ba_mals`: how many tasks count; `undefined_pairs_ba_mals`: pairs whose task occurs with no value, in the "
+    "data or the predictions; `signature`.",
 )
 @against_a_person
 @takes()
@@ -60,27 +75,6 @@ def ba_mals(
     `b(a, t)` is the share of attribute value `a` among what names task `t` and any value: captions, or images. The
     score is the mean over tasks of what predictions add to it for the values above `1 / |A|` in the human captions. It
     tells no directions, and a task that leans to nobody cannot count.
-
-    Args:
-        references: `n` lists of human captions, each of which counts.
-        attributes: `n` labels, `n` lists of labels, or a 0/1 array `(n, values)`; with captions they are checked, and
-            what captions name counts.
-        tasks: without captions, the same of the tasks that images show; with captions not used.
-        predicted_attributes: without captions, the predicted values; `attributes` when None.
-        predicted_tasks: without captions, the predicted tasks; `tasks` when None.
-        training_attributes, training_tasks: without captions, the labels of the images whose lean is amplified; those
-            of these images when None.
-        predictions, attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
-        words: take for tasks the frequent words of the human captions, as LIC's paper does, instead of `task_lexicon`.
-        most_frequent: with `words`, how many of the most frequent nouns, verbs, adjectives and adverbs.
-        at_least: with `words`, in how many human captions a word occurs with each attribute value.
-        controls, seed, bootstrap: as `directional_ba` takes them.
-        details: add the nested entry `details`, with each pair's counts, shares and part in the score.
-
-    Returns:
-        `ba_mals` in [-1, 1], with `..._human` and `..._excess`; each with `..._ci_low/high` (95%, over images);
-        `tasks_ba_mals`: how many tasks count; `undefined_pairs_ba_mals`: pairs whose task occurs with no value, in the
-        data or the predictions; `signature`.
 
     Source: Zhao et al. 2017, Eq. 2; `words`: Hirota et al. 2022, supplement.
 

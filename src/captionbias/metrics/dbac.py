@@ -155,6 +155,21 @@ def _omega(direction: str, attacked: str) -> Iterable[Score]:
         *_omega("t_to_a", "the tasks from captions whose task words are masked"),
     ],
     presets=PRESETS,
+    about={
+        "tasks": "`n` lists of tasks that the images show; when None, those named in the image's other human captions "
+        "than the one that a trial scores",
+        "join_references": "where the captioner writes longer captions than people, join as many human captions of an "
+        "image into one as make them as long; images with too few are left out, and captions to spare still say what "
+        "the image shows",
+        "details": "add the nested entry `details`. `drawn` holds the number of each image's human caption in each "
+        "trial (of the joined ones, if they are). For each direction its `seen` says what percent of each side's test "
+        "captions are also in the training split (`m_net`, `h_net`: in its own or the blind attacker's)",
+    },
+    returns="Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched`, `dbac_d_blind`, "
+    "`dbac_d_prior` and `dbac_d_net`, each with intervals as of `lic`. For each side `s` (m, h): `omega_s_d` and "
+    "`omega_s_d_matched`, `mean_quality_s_d` and `mean_weight_s_d`, `test_captions_s_d` and what they count as under "
+    "either weight, `effective_sample_s_d` and `effective_sample_matched_s_d`, and `coverage_s_d`, the share of them "
+    "that name something named on both sides. With a side absent only the other's published omega and its parts.",
 )
 def dbac(
     captions: Captions,
@@ -198,36 +213,6 @@ def dbac(
     attribute words nor task words, and `..._net`, matched minus blind, is what these words add: judge by it. One more
     person in the captioner's place reads 0 on all of them, because each trial compares the captioner's caption of an
     image with one human caption of it.
-
-    Args:
-        references: `n` lists of human captions; None to measure the captioner alone.
-        tasks: `n` lists of tasks that the images show; when None, those named in the image's other human captions than
-            the one that a trial scores.
-        preset: `dbac-2026` (or `papers`), the paper's attackers; `dbac-2026-published`, with its pairing, tokenizer and
-            task words, for comparison with published numbers only; `fast`, the convex attacker.
-        directions: `a_to_t`, `t_to_a` or both.
-        quality: `confidence`, `accuracy` or `inverse_cross_entropy`.
-        bayes: False leaves the weights out of the published score, as in the paper's Table 3.
-        pairing: `held-out`: each trial draws one human caption of each image; `every-caption`: each human caption is a
-            row of its own, as published, and a person in the captioner's place does not read 0.
-        controls: also train the blind attackers, for `..._blind` and `..._net`; twice the attackers.
-        task_lexicon: task words, likewise.
-        allow_unmasked: measure although labels are no values of `attribute_lexicon`, or, of A to T, none of its words
-            occurs.
-        join_references: as `lic` takes it; captions to spare still say what the image shows.
-        details: add the nested entry `details`. `drawn` holds the number of each image's human caption in each trial
-            (of the joined ones, if they are). For each direction its `seen` says what percent of each side's test
-            captions are also in the training split (`m_net`, `h_net`: in its own or the blind attacker's).
-        predictions, attributes, encoder, model, precision, attribute_lexicon: as `lic` takes them.
-        alignment, vectors, delta, vocabulary, tokenizer, trials: as `lic` takes them.
-        seed, bootstrap, cache, distributed, keep_attackers, progress: as `lic` takes them.
-
-    Returns:
-        Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched`, `dbac_d_blind`, `dbac_d_prior` and
-        `dbac_d_net`, each with intervals as of `lic`. For each side `s` (m, h): `omega_s_d` and `omega_s_d_matched`,
-        `mean_quality_s_d` and `mean_weight_s_d`, `test_captions_s_d` and what they count as under either weight,
-        `effective_sample_s_d` and `effective_sample_matched_s_d`, and `coverage_s_d`, the share of them that name
-        something named on both sides. With a side absent only the other's published omega and its parts.
 
     Source: Nair, Tokas and Kerner 2026, Eq. 5 to 9; held-out pairing, matched, blind and net DBAC are this project's
     own.

@@ -42,6 +42,15 @@ def _directional_ba(direction: str, given: str, named: str, anything: str) -> It
         *_directional_ba("a_to_t", "an attribute value", "tasks", "tasks"),
         *_directional_ba("t_to_a", "a task", "attribute values", "the attribute"),
     ],
+    about={
+        "references": "`n` lists of human captions. What they name is what predictions are compared with, and the "
+        "tasks that any of an image's names are those that it shows, unless `tasks` gives them. Without references "
+        "the labels of the images are what is compared with",
+        "details": "add the nested entry `details`, with each pair's counts, probabilities and share in the score",
+    },
+    returns="`directional_ba_a_to_t` and `directional_ba_t_to_a` in [-1, 1], those of them that have predictions, "
+    "each with `..._human` and `..._excess`; all with `..._ci_low/high` (95%, over images); `undefined_pairs_a_to_t`, "
+    "`undefined_pairs_t_to_a`: pairs left out, since no image has the value or the task; `signature`.",
 )
 @against_a_person
 @takes()
@@ -61,23 +70,6 @@ def directional_ba(
     how much more often than in the data an attribute value is predicted for a task. Of captions the data are what human
     captions name, for the same images: A to T is then published as DBA_O, T to A as DBA_G. Counts see no words but
     those of the lexicons: a bias of language is invisible to them.
-
-    Args:
-        references: `n` lists of human captions. What they name is what predictions are compared with, and the tasks
-            that any of an image's names are those that it shows, unless `tasks` gives them. Without references the
-            labels of the images are what is compared with.
-        predictions, attributes, tasks, predicted_attributes, predicted_tasks: as `read_labels` takes them.
-        training_attributes, training_tasks, attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
-        controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
-            image.
-        seed: seed of the bootstrap.
-        bootstrap: replicates of the bootstrap over images; 0 for none.
-        details: add the nested entry `details`, with each pair's counts, probabilities and share in the score.
-
-    Returns:
-        `directional_ba_a_to_t` and `directional_ba_t_to_a` in [-1, 1], those of them that have predictions, each with
-        `..._human` and `..._excess`; all with `..._ci_low/high` (95%, over images); `undefined_pairs_a_to_t`,
-        `undefined_pairs_t_to_a`: pairs left out, since no image has the value or the task; `signature`.
 
     Source: Wang and Russakovsky 2021, Eq. 1; for captions, Hirota et al. 2022, supplement.
 

@@ -71,6 +71,14 @@ def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
             "{tasks} predict which {value} is named",
         ),
     ],
+    about={
+        "quality": "the attacker's quality: `inverse_cross_entropy`, `accuracy` (of the whole set of labels) or "
+        "`confidence`",
+    },
+    returns="`dpa_a_to_t` and `dpa_t_to_a` in [-1, 1], those of them that have predictions, with `..._human` and "
+    "`..._excess`; `predictability_m_d` and `predictability_d_d` for each direction `d`, of the model's labels and of "
+    "the data's. Each with `..._std` and `..._trial_ci_low/high` over trials and `..._ci_low/high` over images and "
+    "trials (95%). And `signature`.",
 )
 @against_a_person
 @takes(without=TRAINING)
@@ -97,23 +105,6 @@ def dpa(
     A to T: one attacker predicts the model's predicted tasks from the true attributes, another the true tasks. T to A:
     predicted and true attributes, from the true tasks. True labels are first made wrong as often as the predictions
     are, at random, so that it is bias that is compared and not accuracy.
-
-    Args:
-        predictions, references, attributes, tasks, predicted_attributes: as `read_labels` takes them.
-        predicted_tasks, attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
-        encoder: `linear`, `dense` (a small network, needs torch), or your own `torch.nn.Module`.
-        quality: `inverse_cross_entropy`, `accuracy` (of the whole set of labels) or `confidence`.
-        equalize: False compares with the true labels as they are.
-        trials: attackers trained a side and direction; trial `t` splits and trains with seed `seed + t`.
-        controls: as `directional_ba` takes it.
-        details: add the nested entry `details`.
-        precision, seed, bootstrap, cache, distributed, progress: as `lic` takes them.
-
-    Returns:
-        `dpa_a_to_t` and `dpa_t_to_a` in [-1, 1], those of them that have predictions, with `..._human` and
-        `..._excess`; `predictability_m_d` and `predictability_d_d` for each direction `d`, of the model's labels and of
-        the data's. Each with `..._std` and `..._trial_ci_low/high` over trials and `..._ci_low/high` over images and
-        trials (95%). And `signature`.
 
     Source: Tokas, Nair and Kerner 2025.
 

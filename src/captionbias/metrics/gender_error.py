@@ -58,6 +58,17 @@ MOST = 0.5  # of the captions
             task="gender_unnamed",
         ),
     ],
+    about={
+        "references": "`n` lists of human captions, for `..._human` and `..._excess` alone",
+        "attributes": "`n` labels, each one of the two labels of `attribute_lexicon`",
+        "tasks": "not used; taken so that all metrics have the same arguments",
+        "attribute_lexicon": "two labels and the words that name them: `gender`, a JSON file, or in Python a mapping; "
+        "see `captionbias.text.load_lexicon`",
+    },
+    returns="`ratio`: captions of the lexicon's second label over captions of its first (male over female), absent "
+    "when there are none of the first; `error`: percent of all captions that have the wrong label; `unnamed`: percent "
+    "that have neither or both, and so cannot be wrong; of the last two also `..._human` and `..._excess`. Each with "
+    "`..._ci_low/high` (95%, over images). And `signature`.",
 )
 @against_a_person
 def gender_error(
@@ -74,21 +85,6 @@ def gender_error(
     """How often captions are of either gender, and how often of the wrong one; of any attribute with two values.
 
     A caption is male if it has male words and no female ones, female the other way round.
-
-    Args:
-        references: `n` lists of human captions, for `..._human` and `..._excess` alone.
-        attributes: `n` labels, each one of the two labels of `attribute_lexicon`.
-        tasks: not used.
-        attribute_lexicon: two labels and the words that name them, see `captionbias.text.load_lexicon`.
-        predictions, tokenizer: as `read_labels` takes them.
-        controls, seed, bootstrap: as `directional_ba` takes them.
-        details: add the nested entry `details`.
-
-    Returns:
-        `ratio`: captions of the lexicon's second label over captions of its first (male over female), absent when there
-        are none of the first; `error`: percent of all captions that have the wrong label; `unnamed`: percent that have
-        neither or both, and so cannot be wrong; of the last two also `..._human` and `..._excess`. Each with
-        `..._ci_low/high` (95%, over images). And `signature`.
 
     Source: Hendricks et al. 2018; the words are those of Hirota et al. 2022.
 

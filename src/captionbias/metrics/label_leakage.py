@@ -44,6 +44,9 @@ if TYPE_CHECKING:
         "Percent of test images whose attribute is guessed right from their tasks.",
         on_cards=False,
     ),
+    returns="`label_leakage_m` and `label_leakage_d`, percent of test images whose attribute is read right from the "
+    "predicted and from the true tasks; images are balanced, so that with two values 50 is chance; `label_leakage`, "
+    "their difference, with `..._human` and `..._excess`. Each with intervals as of `dpa`. And `signature`.",
 )
 @against_a_person
 @takes(without=("predicted_attributes", *TRAINING))
@@ -69,20 +72,6 @@ def label_leakage(
     An attacker predicts the attribute from the model's predicted tasks, another from the true ones, which are first
     made wrong as often as the predictions are, at random, so that it is bias that is compared and not accuracy. Each
     set of attribute values is a class. It tells no directions.
-
-    Args:
-        predictions, references, attributes, tasks, predicted_tasks: as `read_labels` takes them.
-        attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
-        equalize: False compares with the true tasks as they are.
-        trials: attackers trained a side; trial `t` splits and trains with seed `seed + t`.
-        controls: as `directional_ba` takes it.
-        details: add the nested entry `details`.
-        encoder, precision, seed, bootstrap, cache, distributed, progress: as `dpa` takes them.
-
-    Returns:
-        `label_leakage_m` and `label_leakage_d`, percent of test images whose attribute is read right from the predicted
-        and from the true tasks; images are balanced, so that with two values 50 is chance; `label_leakage`, their
-        difference, with `..._human` and `..._excess`. Each with intervals as of `dpa`. And `signature`.
 
     Source: Wang et al. 2019.
 

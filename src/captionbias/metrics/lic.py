@@ -105,6 +105,16 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
         *_lic("confidence", "confidence", "how surely an attacker reads the attribute", "100 / k"),
     ],
     presets=PRESETS,
+    about={
+        "references": "`n` lists of human captions; None to measure the captioner alone. With captions to spare on "
+        "some images, the columns that every image has are used",
+        "tasks": "not used; taken so that all metrics have the same arguments",
+    },
+    returns="Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], "
+    "`s` in [-100, 100] (`s_m - s_d`, above 0: more than people), and for each of these `..._std` over trials, "
+    "`..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). With a side "
+    "absent its keys are too. `seen_m`, `seen_d`: percent of test captions that are also in the training split; "
+    "`test_captions_m`, `test_captions_d`: how many are scored in a trial.",
 )
 def lic(
     captions: Captions,
@@ -139,60 +149,6 @@ def lic(
     Attribute words are masked, human captions are aligned to the model's words, and an attacker is trained to predict
     the attribute from each side's captions: one attacker for the model, one for each column of human captions. The
     same trained attackers give leakage and confidence.
-
-    Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
-        predictions: `n` model captions; None to measure the human captions alone.
-        references: `n` lists of human captions; None to measure the captioner alone. With captions to spare on some
-            images, the columns that every image has are used.
-        attributes: `n` labels of the protected attribute, two or more values.
-        tasks: not used; taken so that all metrics have the same arguments.
-        preset: `lic-2022` (or `papers`), the paper's protocol, or `fast`, the convex attacker.
-        encoder: `lstm-lic` (LIC's own), `bow`, one of DBAC's (`lstm-dbac`, `bilstm`, `rnn`, `birnn`,
-            `transformer-1h`, `transformer-5h`), a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any
-            other name on the Hub, or a folder), `bert-frozen` or `bert-finetuned` under LIC's head, or your own
-            `torch.nn.Module`, as a class or as `module:Class`; the preset's when None, as for the arguments below.
-        model: what `bert-frozen` and `bert-finetuned` stand on: a name on the Hub or a folder; `bert-base-uncased` when
-            None.
-        images: the images' pictures, which the attacker then reads beside the captions (VL-LIC): what
-            `captionbias.images.reading.read_images` takes, joined by image id, or a list with one for each image. Mask
-            the people in them (`captionbias mask`), or the attacker sees the attribute itself. For `bow`, `bert-frozen`
-            and sentence encoders.
-        image_encoder: the frozen image model that reads them, a name on the Hub or a folder; `microsoft/resnet-50`
-            when None.
-        precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
-        trials: attackers trained a side (and direction); trial `t` splits and trains with seed `seed + t`.
-        seed: seed of the first trial and of the bootstrap.
-        alignment: `constant` or `contextual`.
-        vectors: word vectors of contextual alignment, see `captionbias.alignment.vectors.load_vectors`.
-        delta: largest cosine distance of a contextual substitution.
-        tokenizer: `words` or `whitespace`.
-        vocabulary: the words that human captions are aligned to, a list or a JSON file of one; those of the predictions
-            when None.
-        attribute_lexicon: what is masked: a built-in lexicon, a file or a mapping, or several for crossed attributes;
-            see `captionbias.text.load_lexicon`.
-        allow_unmasked: measure although labels are no values of `attribute_lexicon`, or none of its words occurs.
-        unseen_only: score only test captions that are not in the training split.
-        join_references: where the captioner writes longer captions than people, join as many human captions of an image
-            into one as make them as long. Images with too few are left out.
-        bootstrap: replicates of the bootstrap over images; 0 for none.
-        cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
-            this one, or not at all (False).
-        distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
-            of them alone measures.
-        details: add the nested entry `details`.
-        keep_attackers: keep so many attackers of the captioner's captions, the first, for
-            `captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept.
-        progress: None for a bar, or log lines without a terminal or notebook, if it takes long; True for a bar, False
-            for nothing; or a function to call with the numbers of finished and of all trials, whose exception ends the
-            run (finished trials are kept).
-
-    Returns:
-        Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], `s` in
-        [-100, 100] (`s_m - s_d`, above 0: more than people), and for each of these `..._std` over trials,
-        `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). With a side
-        absent its keys are too. `seen_m`, `seen_d`: percent of test captions that are also in the training split;
-        `test_captions_m`, `test_captions_d`: how many are scored in a trial.
 
     Source: Hirota, Nakashima and Garcia 2022, Eq. 1 to 5; with images, ImageCaptioner2 (Bakr et al. 2023), section 5.7,
     whose text encoder is BERT beside ResNet-50.

@@ -101,6 +101,22 @@ def _entries() -> Iterable[Score]:
     "of 100 captions, in how many more than a person's does the attribute named follow the tasks (T to A), do the "
     "tasks named follow the attribute (A to T)?",
     [*_entries()],
+    about={
+        "references": "`n` lists of human captions: two or more of an image, or one and `tasks`. One is drawn to be "
+        "compared with the captioner's, the others say what the image shows",
+        "attributes": "`n` labels, each a label of `attribute_lexicon`; two values or more, also crossed attributes",
+        "tasks": "`n` lists of all tasks that the images show, such as COCO's annotated objects; those that the other "
+        "human captions name when None. People do not name all that is there: without them A to T is a range. "
+        "`person` is no task",
+        "seed": "seed of the draws, the regression's folds and the bootstrap",
+        "details": "add the nested entry `details`: `cells`, true value by suggested one, captioner beside person; "
+        "`t_to_a` of each value, `error_ratio`, `tasks`, `naming_level` and `leans`",
+    },
+    returns="In captions of 100: `sway_t_to_a`, `sway_t_to_a_lost`, in which a caption that names no value counts as "
+    "wrong, and of each `..._least` and `..._most`. In mentions of 100 captions: `sway_a_to_t`, its range `..._low` "
+    "and `..._high`, and `..._least` and `..._most`. All with `..._ci_low/high` (95%, over images) save the last two, "
+    "verdicts' scores with `..._detectable` (what would be seen in four of five samples). `sway_images`: images that "
+    "are compared; `sway_suggested`: those whose tasks suggest a value. And `signature`.",
 )
 def sway(
     captions: Captions,
@@ -121,29 +137,6 @@ def sway(
     A to T: the picture's contents being the same, do the tasks named differ by the person's value? From both is taken
     what one more person who describes the same images reads: 0 is a person. It trains nothing. It is an association
     given the truth, not a cause: the scene suggests as much as the tasks do.
-
-    Args:
-        references: `n` lists of human captions: two or more of an image, or one and `tasks`. One is drawn to be
-            compared with the captioner's, the others say what the image shows.
-        attributes: `n` labels, each a label of `attribute_lexicon`; two values or more, also crossed attributes.
-        tasks: `n` lists of all tasks that the images show, such as COCO's annotated objects; those that the other human
-            captions name when None. People do not name all that is there: without them A to T is a range.
-            `person` is no task.
-        predictions, attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
-        lean: which tasks go with which values: `shipped`, as counted on COCO's images, for `gender` and `coco_objects`,
-            or `own`, as counted on these images; `shipped` where there is such a table, when None.
-        draws: human captions that are drawn of each image, one after the other; scores are means over them.
-        seed: of the draws, the regression's folds and the bootstrap.
-        bootstrap: replicates of the bootstrap over images; 0 for none.
-        details: add the nested entry `details`: `cells`, true value by suggested one, captioner beside person;
-            `t_to_a` of each value, `error_ratio`, `tasks`, `naming_level` and `leans`.
-
-    Returns:
-        In captions of 100: `sway_t_to_a`, `sway_t_to_a_lost`, in which a caption that names no value counts as wrong,
-        and of each `..._least` and `..._most`. In mentions of 100 captions: `sway_a_to_t`, its range `..._low` and
-        `..._high`, and `..._least` and `..._most`. All with `..._ci_low/high` (95%, over images) save the last two,
-        verdicts' scores with `..._detectable` (what would be seen in four of five samples). `sway_images`: images that
-        are compared; `sway_suggested`: those whose tasks suggest a value. And `signature`.
 
     Source: this project. T to A: separation as in Hardt et al. 2016, strata as in Mantel and Haenszel 1959. A to T:
     Robinson 1988, Chernozhukov et al. 2018.
