@@ -16,8 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionbias import CaptionBiasWarning, __version__
+from captionbias.bench.arguments import ARGUMENTS
+from captionbias.captions import check_captions
 from captionbias.cli.measure import _tell_cost
-from captionbias.cli.options import in_options
+from captionbias.cli.options import METRIC, in_options
 from captionbias.errors import InputError, naming, said
 from captionbias.io.formats import json_text
 from captionbias.metrics import catalogue, dbac, find_metric, lic
@@ -35,15 +37,11 @@ IMAGES = 60
 FILE_OPTIONS = [
     *("--predictions", "--references", "--attributes", "--tasks", "--keep", "--output"),
     *("--id-column", "--prediction-column", "--reference-column", "--attribute-column", "--task-column"),
+    *("--weight-column", "--sample"),
 ]
 SPELLED = {"attribute_lexicon": "--attribute", "directions": "--direction"}
 # What only programs give: captions and labels, which files hold; settings that presets fix; what a command decides.
-PROGRAMS = {
-    *("predictions", "references", "attributes", "tasks", "predicted_attributes", "predicted_tasks"),
-    *("training_attributes", "training_tasks", "delta", "tokenizer", "bayes", "most_frequent"),
-    "pairing",
-    *("details", "progress", "distributed", "keep_attackers"),
-}
+PROGRAMS = ARGUMENTS.keys() - METRIC.keys() - {"language"}
 
 
 def strict(path):
@@ -104,6 +102,12 @@ def test_every_metric_has_a_command_with_an_option_for_each_of_its_arguments(met
     shown = invoke("measure", metric, "--help")
     for option in (*FILE_OPTIONS, *options):
         assert re.search(rf"(?<![\w-]){option}(?![\w-])", shown), option
+
+
+def test_a_metric_is_called_as_in_python_or_with_hyphens():
+    asked, known = (invoke("measure", name, "--help") for name in ("label-leakage", "label_leakage"))
+    assert asked.replace("label-leakage", "label_leakage") == known
+    assert find_metric("label-leakage") is find_metric("label_leakage")
 
 
 def example(command):
@@ -202,6 +206,18 @@ def test_labels_that_are_no_values_show_the_options_that_help(names, message, si
         extra = ["--output", tmp_path / "report.html"] if command == "report" else QUICK
         complaint = refused(*command.split(), *sides, "--attributes", table, *extra)
         assert message in complaint
+
+
+def test_weights_and_samples_are_columns_and_rows_of_the_files(rows, tmp_path):
+    people = [(image, label, 1 + image % 3) for image, _, _, label in rows]
+    said = [(image, text) for image, caption, *_ in rows for text in (caption, "a woman with a cake")]
+    nic = write_csv(tmp_path / "nic.csv", ("image_id", "caption"), said)
+    labels = write_csv(tmp_path / "people.csv", ("image_id", "gender", "times"), people)
+    options = ["--predictions", nic, "--attributes", labels, "--weight-column", "times", "--sample", "first", "--json"]
+    found = json.loads(invoke("measure", "gender-error", *options, "--bootstrap", 0))
+    captions = {"predictions": [row[1] for row in rows], "attributes": [row[3] for row in rows]}
+    ids = {"image_ids": [row[0] for row in rows], "weights": [row[2] for row in people]}
+    assert found["scores"] == find_metric("gender_error")(check_captions(**captions, **ids), bootstrap=0)
 
 
 def test_labels_are_renamed_by_option(sides, skin):

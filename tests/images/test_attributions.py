@@ -13,9 +13,10 @@ import pytest
 
 from benchmarks import families
 from captionbias.captions import CaptionBiasWarning
-from captionbias.images.attributions import Named, _seen, attribute_images
+from captionbias.images.attributions import _seen, attribute_images
 from captionbias.images.captioning import open_captioner
 from captionbias.images.class_activation import _as_map, _log_probability
+from captionbias.images.named_words import Named
 from captionbias.images.occlusion import log_probabilities
 from captionbias.training.captioning import caption_images
 from tests.cli.conftest import ran, refused

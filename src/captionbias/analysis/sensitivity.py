@@ -211,19 +211,19 @@ def sensitivity(
 
 def draws(preset: str, trials: int | None = None, seed: int = 0) -> list[int]:
     """This seed and others, of whose trials no two draw and split alike."""
-    _, settings = preset_settings("dbac", preset, trials=trials)
-    return [seed + draw * settings["trials"] for draw in range(DRAWS)]
+    _, settings = preset_settings(dbac.entry.presets, preset, trials=trials)
+    return [seed + draw * settings.trials for draw in range(DRAWS)]
 
 
 def _values(preset: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The values to try of each choice, by their text, the base's first."""
-    _, settings = preset_settings("dbac", preset)
+    _, settings = preset_settings(dbac.entry.presets, preset)
     usual = {**USUAL, "seed": draws(preset, options.get("trials"))}
     values: dict[str, dict[str, Any]] = {}
     for choice in USUAL:
         given = options.get(choice)
         if given is None:
-            tried = list(dict.fromkeys((settings.get(choice, 0), *usual[choice])))
+            tried = list(dict.fromkeys((getattr(settings, choice, 0), *usual[choice])))
         else:
             tried = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
         values[choice] = {_text(choice, value): value for value in tried}

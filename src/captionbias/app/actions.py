@@ -91,11 +91,12 @@ def columns(
     people: str | None = None,
     labels: str | None = None,
     tasks: str | None = None,
+    weights: str | None = None,
     keep: list[str] | str | None = None,
 ) -> Data:
     """The data with the columns as the user corrects them, and only images with the labels to keep."""
-    ids, people, labels, tasks = (str(name or "") for name in (image_ids, people, labels, tasks))
-    chosen = Columns(ids, tuple(listed(captions)), people, labels, tasks, tuple(listed(keep)))
+    ids, people, labels, tasks, weights = (str(name or "") for name in (image_ids, people, labels, tasks, weights))
+    chosen = Columns(ids, tuple(listed(captions)), people, labels, tasks, weights, tuple(listed(keep)))
     return corrected(session.data, chosen)
 
 

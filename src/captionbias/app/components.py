@@ -29,9 +29,9 @@ from captionbias.app.sessions import Session
 from captionbias.errors import Argument, said
 from captionbias.metrics import catalogue
 from captionbias.report.wording import WORDS
+from captionbias.text.lexicon import task_lexicons
 
 METRICS = catalogue.REPORTED
-TASK_WORDS = [("objects of COCO", "coco_objects"), ("objects of COCO, without everyday names", "coco_names")]
 FAST = ("fast: seconds to minutes", "fast")
 PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural attackers, so with torch
 NONE = ("(none)", "")
@@ -43,6 +43,7 @@ WORDS = WORDS | {  # of arguments of the library
     "reference_column": "people's captions",
     "attribute_column": "the label of each image",
     "task_column": "the tasks of each image",
+    "weight_column": "the weight of each image",
     "id_column": "the image ids",
     "keep": "the choice of labels",
 }
@@ -147,7 +148,7 @@ def _columns_section(parts: SimpleNamespace) -> None:
                 choice("People's captions of each image"),
             ]
         with gr.Row():
-            second = [choice("Label of each image"), choice("Tasks of each image")]
+            second = [choice("Label of each image"), choice("Tasks of each image"), choice("Weight of each image")]
             parts.columns = [*first, *second, choice("Only images with these labels", multiselect=True)]
 
 
@@ -161,8 +162,8 @@ def _words_section(parts: SimpleNamespace) -> None:
             info="Whose words are masked.",
         )
         parts.tasks = gr.Dropdown(
-            [*TASK_WORDS, CUSTOM],
-            value=TASK_WORDS[0][1],
+            [*((title, name) for name, title in task_lexicons().items()), CUSTOM],
+            value="coco_objects",
             label="Task words",
             info="What is looked for in captions.",
             min_width=200,

@@ -19,12 +19,13 @@ from captionbias.captions.tables import Table
 from captionbias.captions.values import is_missing
 from captionbias.errors import InputError
 from captionbias.text import load_lexicon
+from captionbias.text.lexicon import attribute_lexicons
 
 MAX_CAPTIONERS = 10
 MAX_FILES = MAX_CAPTIONERS + 10
 READERS = 2  # files that are read at once
 MAX_LABELS = 50  # that can be chosen from
-ATTRIBUTES = ("gender", "race", "age", "emotion")  # whose words there are
+ATTRIBUTES = (*attribute_lexicons(),)
 CAPTIONER, PEOPLE, LABELS, TASKS, UNUSED = "predictions", "references", "attributes", "tasks", ""
 TITLES = {
     CAPTIONER: "a captioner's captions",
@@ -50,6 +51,7 @@ class Columns:
     reference_column: str = ""
     attribute_column: str = ""
     task_column: str = ""
+    weight_column: str = ""
     keep: tuple[str, ...] = ()
 
 

@@ -30,7 +30,8 @@ FAULTS = (ValueError, RankError, WorkerKilledError)
 READ = "Takes files (a list), finds out which is what, and guesses their columns."
 ROLES = "Corrects what the files are, by their names: captioners (a list), people, labels, tasks."
 COLUMNS = (
-    "Corrects the columns of ids, captions (a list), people's captions, labels and tasks, and keeps these labels only."
+    "Corrects the columns of ids, captions (a list), people's captions, labels, tasks and weights, and keeps only "
+    "images with these labels."
 )
 IMAGES = "Takes images or archives of them (a list), annotations, and whether the persons are masked already."
 RESULTS = "Verdicts, scores, notes and signatures."
@@ -205,7 +206,8 @@ def _running(
 
     def run(request: gr.Request, progress: gr.Progress = PROGRESS, *given: Any) -> Iterator[dict[Any, Any]]:
         session, end = sessions.of(request), '<p class="heard">Done.</p>'
-        columns, words, settings = given[:6], given[6:10], given[6:]
+        columns, settings = given[: len(parts.columns)], given[len(parts.columns) :]
+        words = settings[:4]
         try:
             with sessions.running(session, progress, seconds) as watch:
                 _change(sessions, session, actions.columns, *columns)  # should their event be still on its way

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from captionbias.app import example
 from captionbias.app.sessions import MAX_SESSIONS, Sessions
 from captionbias.app.uploads import MAX_BYTES, stop_reading
 
@@ -43,7 +44,6 @@ RESULT_POLICY = (
     "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'self'"
 )
-EXAMPLE = Path(__file__).parent / "example.html"
 _HEADERS = {
     b"content-security-policy": (PAGE_POLICY + EMBEDDED).encode(),
     b"x-content-type-options": b"nosniff",
@@ -168,8 +168,8 @@ def _result_of(sessions: Sessions) -> Any:
     def result(request: Any) -> Any:
         name = request.path_params["name"]
         headers = {"Content-Security-Policy": RESULT_POLICY + EMBEDDED, "Cache-Control": "no-store"}
-        if name == "example" and EXAMPLE.is_file():
-            return HTMLResponse(EXAMPLE.read_text(encoding="utf-8"), headers=headers)
+        if name == "example":
+            return HTMLResponse(example.result(), headers=headers)
         run = sessions.result(name)
         return HTMLResponse(run.report, headers=headers) if run else PlainTextResponse(_GONE, 404, headers)
 

@@ -29,7 +29,7 @@ import numpy as np
 from captionbias.arrays import Array
 from captionbias.captions import MAX_CHARACTERS
 from captionbias.captions.tables import Table, table_from_file
-from captionbias.wings import entered
+from captionbias.wings import wing
 
 MAX_BYTES = 100_000_000  # of a file, and of its text once unpacked
 MAX_TOTAL = 3 * MAX_BYTES  # of all files together, and of all images once unpacked
@@ -87,9 +87,9 @@ def open_table(path: Path) -> Table:
 
 @cache
 def image_wing() -> Any:
-    """The module that the images wing has entered for pages; None without the wing, or what its judges need."""
+    """What the images wing does with uploads; None without the wing, or what its judges need."""
     packages = ("torch", "accelerate", "PIL", "pycocotools", "ijson")
-    return next(entered("pages"), None) if all(map(find_spec, packages)) else None
+    return wing("images.uploads") if all(map(find_spec, packages)) else None
 
 
 def open_pictures(paths: Sequence[Path], annotations: Path | None) -> Pictures:

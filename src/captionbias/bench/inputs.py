@@ -17,6 +17,7 @@ from captionbias.alignment.vectors import CAPTIONS, find_vectors, load_vectors
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.pairing import Pairing, named_by_any, named_by_others
+from captionbias.bench.protocol import Alignment
 from captionbias.captions import Captions, Words
 from captionbias.captions.labels import value_names
 from captionbias.errors import Argument, InputError, Message, naming
@@ -65,6 +66,14 @@ def copies_of(captions: Captions, notes: list[str]) -> Integers | None:
         text = f"{len(captions):,} images have the human captions of {pictures:,} pictures: copies are as one"
         note(notes, text, about="references")
     return captions.copies
+
+
+def note_samples(captions: Captions, notes: list[str]) -> None:
+    """Several captions of the captioner's of an image, which count as one together."""
+    if captions.samples:
+        counts = sorted(set(map(len, captions.samples)))
+        many = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+        note(notes, f"each image has {many} captions, which together count as one", about="predictions")
 
 
 def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -> tuple[Captions, dict[str, int]]:
@@ -290,7 +299,7 @@ def shown_by_pairing(
             note(notes, text, about="t_to_a")
         return [(shown, np.ones(len(captions), bool))] * len(pairings)
     human = named[words.model_rows :]
-    by_pairing = [named_by_others(words.human_image, len(captions), human, pairing.human) for pairing in pairings]
+    by_pairing = [named_by_others(words.human_image, len(captions), human, pairing.rows["h"]) for pairing in pairings]
     known = int(by_pairing[0][1].sum())
     if known < SMALLEST_CLASS:
         raise InputError("missing", "tasks").says(
@@ -365,26 +374,27 @@ def words_of_captioner(masked: Words, vocabulary: frozenset[str] | None) -> tupl
     return replace(masked, tokens=replace(masked.tokens, words=words)), flags
 
 
-def alignment_vectors(words: Words, masked: Iterable[Words], settings: Mapping[str, Any]) -> Any:
+def alignment_vectors(words: Words, masked: Iterable[Words], settings: Alignment) -> Any:
     """The word vectors, if alignment needs any; "captions" are of human ones, the same beside any captioner."""
-    vocabulary = settings.get("vocabulary")
-    if settings["alignment"] == "constant" or not (words.model_rows or vocabulary):
+    vocabulary, vectors = settings.vocabulary, settings.vectors
+    if settings.alignment == "constant" or not (words.model_rows or vocabulary):
         return None
     aligned = (words_of_captioner(table, vocabulary) for table in masked)
     if any((table.human.present() & ~flags).any() for table, flags in aligned):
-        return load_vectors(settings["vectors"], words.human)
-    if isinstance(settings["vectors"], (str, Path)) and settings["vectors"] != CAPTIONS:
-        find_vectors(settings["vectors"])  # they are in the signature
+        return load_vectors(vectors, words.human)
+    if isinstance(vectors, (str, Path)) and vectors != CAPTIONS:
+        find_vectors(vectors)  # they are in the signature
     return None
 
 
 def align_human(
-    masked: Words, masks: Sequence[str], vectors: Any, settings: Mapping[str, Any], lexicons: Sequence[Lexicon] = ()
+    masked: Words, masks: Sequence[str], vectors: Any, settings: Alignment, lexicons: Iterable[Lexicon]
 ) -> tuple[Tokens, AlignmentReport | None]:
-    """The masked human captions in the captioner's words, if these are known, but for words of the lexicons."""
-    vocabulary = settings.get("vocabulary")
+    """The masked human captions in the captioner's words, if these are known, but for words of the lexicons where names
+    are kept."""
+    vocabulary = settings.vocabulary
     if not len(masked.human) or not (masked.model_rows or vocabulary):
         return masked.human, None
     known, flags = words_of_captioner(masked, vocabulary)
-    names = named_by_words(known.tokens.words, *lexicons) if lexicons else None
-    return align(known.human, flags, frozenset(masks), vectors, settings["delta"], names)
+    names = named_by_words(known.tokens.words, *lexicons) if settings.names_kept else None
+    return align(known.human, flags, frozenset(masks), vectors, settings.delta, names)

@@ -9,27 +9,17 @@ from itertools import product
 from typing import Any
 
 from captionbias.captions.check import CaptionBiasWarning, Captions, check_captions
+from captionbias.captions.names import PEOPLE
 from captionbias.errors import InputError, within
 
-PEOPLE = ("references", "attributes", "tasks")
 
-
-def check_captioners(
-    predictions: Mapping[str, Any],
-    *,
-    references: Any = None,
-    attributes: Any = None,
-    tasks: Any = None,
-    image_ids: Any = None,
-    language: str | None = None,
-) -> dict[str, Captions]:
+def check_captioners(predictions: Mapping[str, Any], **people: Any) -> dict[str, Captions]:
     """Check several captioners' captions, or take their `Captions` as they are, and what is known of their images once.
 
-    An error of one captioner's captions names it.
+    `people`: the other arguments of `check_captions`. An error of one captioner's captions names it.
     """
     if not predictions:
         raise InputError("empty", "predictions").says("is empty:", "give at least one captioner's captions")
-    people = {"references": references, "attributes": attributes, "tasks": tasks, "image_ids": image_ids}
     checked: dict[str, Captions] = {}
     first: Captions | None = None
     for name, captions in predictions.items():
@@ -37,7 +27,7 @@ def check_captioners(
             if isinstance(captions, Captions):
                 checked[name] = captions
             elif first is None:
-                checked[name] = first = check_captions(predictions=captions, language=language, **people)
+                checked[name] = first = check_captions(predictions=captions, **people)
             else:
                 checked[name] = first.with_predictions(captions)
     return checked

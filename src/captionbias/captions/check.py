@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, count, repeat
 from numbers import Real
 from typing import Any, TypeAlias
@@ -14,6 +14,7 @@ import numpy as np
 
 from captionbias.arrays import Integers
 from captionbias.captions.labels import rename_labels
+from captionbias.captions.names import COLUMNS, SIDES
 from captionbias.captions.values import ROW, as_list, image_keys, image_order, is_column, is_missing
 from captionbias.errors import Argument, InputError, Message, naming
 from captionbias.text import Mentions, Tokens, find_mentions, load_lexicon, mask_mentions, tokenize
@@ -25,8 +26,6 @@ FEW_COPIES = 0.05  # of the images
 SIGN_OF_A_COPY = 30  # words in common
 MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
 SENTENCE_ENDS = (".", "!", "?", "\u3002")
-
-COLUMNS = ("predictions", "references", "attributes", "tasks", "image_ids", "weights")
 
 Ids: TypeAlias = tuple[str, ...] | None
 
@@ -226,7 +225,7 @@ class Captions:
         return {"rows": f"{shared}{own}"} | also
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
-        return Captions, tuple(getattr(self, name) for name in (*COLUMNS, "samples", "language"))
+        return partial(Captions, **{name: getattr(self, name) for name in (*COLUMNS, "samples", "language")}), ()
 
     def __len__(self) -> int:
         return len(self.attributes)
@@ -342,7 +341,7 @@ def checked_columns(
         weights=_checked_weights(lists["weights"], ids) if "weights" in lists else None,
         language=check_language(language),
     )
-    return captions if unsplit and not language else _checked_language(captions, "predictions", "references")
+    return captions if unsplit and not language else _checked_language(captions, *SIDES)
 
 
 def _checked_language(captions: Captions, *sides: str) -> Captions:
@@ -440,6 +439,12 @@ def _checked_samples(column: list[Any], ids: Ids) -> dict[str, Any]:
     samples = tuple(map(_plain, rows))
     several = any(len(row) > 1 for row in samples)
     return {"predictions": tuple(row[0] for row in samples), "samples": samples if several else None}
+
+
+def checked_weights(weights: Collection[Any], images: int) -> tuple[float, ...]:
+    """The weights of so many images, as numbers."""
+    lists = as_lists({"weights": weights, "attributes": range(images)})
+    return _checked_weights(lists["weights"], None)
 
 
 def _checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:

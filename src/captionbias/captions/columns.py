@@ -9,18 +9,11 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from captionbias.captions.crossing import Crossed, one_column
+from captionbias.captions.names import IN_FILES
 from captionbias.captions.tables import Column, Table, nested, no_column, numbered
-from captionbias.captions.values import entries, holds_list, image_keys, is_missing
+from captionbias.captions.values import as_weight, entries, holds_list, image_keys, is_missing
 from captionbias.errors import Argument, InputError, Message, naming
 
-# Every argument that names a column, and the argument that takes its table.
-ARGUMENTS = {
-    "id_column": "image_ids",
-    "prediction_column": "predictions",
-    "reference_column": "references",
-    "attribute_column": "attributes",
-    "task_column": "tasks",
-}
 USUAL_ID = "image_id"
 # Names to guess by, in the order of how sure they are: one table may have several of them.
 NAMES = {
@@ -40,10 +33,11 @@ NAMES = {
         *("attribute", "gender", "bb_gender", "sex", "skin", "bb_skin", "race", "age", "emotion", "label"),
     ),
     "task_column": ("tasks", "task", "objects", "rmdup_obj_list", "categories", "labels"),
+    "weight_column": ("weight", "weights"),
 }
 SYNONYMS = {"gender": ("bb_gender", "sex"), "race": ("skin", "bb_skin")}
 ANY_TEXTS = ("captions", "caption", "sentences", "text")  # names of human captions, or of the captioner's
-KINDS = ("scalars", "text", "text or lists", "text", "text or lists")  # what they must hold; see `_kinds`
+KINDS = ("scalars", "text", "text or lists", "text", "text or lists", "weights")  # what they must hold; see `_kinds`
 SAMPLE = 2000
 
 
@@ -110,10 +104,11 @@ def _choose(
         "reference_column": ["references"] if references == predictions else ["references", caption],
         "attribute_column": [attribute],
         "task_column": ["tasks", "objects"] if tasks else ["tasks"],
+        "weight_column": [],  # whatever its name, it is told: it changes every score
     }
     columns: dict[str, Column] = {}
     missing = []
-    for role, argument in ARGUMENTS.items():
+    for role, argument in IN_FILES.items():
         name = named.get(role)
         searched, names = (likely[role], usual[role]) if name is None else (pools[role], [name])
         column = next((Column(table, name) for name in names for table in searched if table.has(name)), None)
@@ -121,7 +116,7 @@ def _choose(
             columns[role] = column
         elif name and searched:
             raise no_column(name, searched, Message("name one of these with ", Argument(role)), argument=role)
-        elif name is None and (role in ("id_column", "attribute_column") or tables[argument]):
+        elif name is None and (role in ("id_column", "attribute_column") or tables.get(argument)):
             missing.append(role)
     if "id_column" in missing and len(_distinct(*tables.values())) == 1:
         missing.remove("id_column")  # each row is an image
@@ -129,6 +124,10 @@ def _choose(
     guesses = {role: guesses[role] for role in missing if role in guesses}
     if predictions and not references and named.get("reference_column") is None and "reference_column" not in columns:
         guesses |= _human_beside(predictions, {**columns, **guesses})
+    if named.get("weight_column") is None:
+        likely_weights = _named(pools["weight_column"], NAMES["weight_column"])
+        weights = next((column for column in likely_weights if "weights" in _kinds(column)), None)
+        guesses |= {"weight_column": weights} if weights else {}
     columns |= guesses
     for role in missing:
         if role != "id_column" and not any(other in columns for other in (optional if role in optional else [role])):
@@ -140,8 +139,8 @@ def _choose(
     if role := next((role for role, column in columns.items() if column == ids), ""):
         both = Message("and ", Argument(role), f" are both {ids}:")
         raise InputError("repeated", "id_column").says(both, "name two columns")
-    by_argument = {argument: columns[role] for role, argument in ARGUMENTS.items() if role in columns}
-    return by_argument, ids and ids.name, [f"{ARGUMENTS[role]} from {column}" for role, column in guesses.items()]
+    by_argument = {argument: columns[role] for role, argument in IN_FILES.items() if role in columns}
+    return by_argument, ids and ids.name, [f"{IN_FILES[role]} from {column}" for role, column in guesses.items()]
 
 
 def _human_beside(table: Table, known: Mapping[str, Column]) -> dict[str, Column]:
@@ -212,6 +211,7 @@ def _pools(
         "reference_column": _distinct(references or predictions),
         "attribute_column": _distinct(attributes) or _distinct(references, predictions),
         "task_column": _distinct(tasks) or _distinct(references, predictions, attributes),
+        "weight_column": _distinct(attributes, references, predictions),
     }
 
 
@@ -225,7 +225,7 @@ def _guessed(pools: Mapping[str, list[Table]], known: Mapping[str, Column], attr
     if attribute != "attribute":  # the column of another attribute would not do
         names["attribute_column"] = (attribute, *SYNONYMS.get(attribute, ()), "attribute", "label")
     guesses, kinds = dict(known), cache(_kinds)
-    for role, kind in zip(ARGUMENTS, KINDS, strict=True):
+    for role, kind in zip(IN_FILES, KINDS, strict=True):
         together = _numbered(pools[role], guesses) if role == "reference_column" else []
         for column in (*together, *_named(pools[role], names[role])):
             if role not in guesses and column not in guesses.values() and kind in kinds(column):
@@ -249,15 +249,15 @@ def plain_name(name: str) -> str:
 def _kinds(column: Column) -> set[str]:
     """What a column may be by what it holds."""
     present = [value for value in column.values() if not is_missing(value)]
-    types = set(map(type, present))
+    types, weights = set(map(type, present)), {"weights"} if all(map(as_weight, present[:SAMPLE])) else set()
     lists = [_list(value) for value in present[:SAMPLE]]
     if lists and None not in lists:
         sentences = _mostly_sentences(list(chain.from_iterable(filter(None, lists))))
         return {"text or lists", *(("references", "caption lists") if sentences else ())}
     if types != {str}:
-        return {"scalars"} if types == {int} else set()
+        return {"scalars", *weights} if types == {int} else weights
     sentences = _mostly_sentences(present[:SAMPLE]) and len(set(present)) > len(present) / 2
-    return {"scalars", "text", "text or lists", *(("references",) if sentences else ())}
+    return {"scalars", "text", "text or lists", *weights, *(("references",) if sentences else ())}
 
 
 def _mostly_sentences(texts: Sequence[str]) -> bool:

@@ -12,8 +12,9 @@ import numpy as np
 
 from captionbias.captions.crossing import Crossed, crossed_by_image, kept_labels
 from captionbias.captions.labels import rename_labels
+from captionbias.captions.names import PEOPLE, SIDES
 from captionbias.captions.tables import Column, Table, nested
-from captionbias.captions.values import ROW, entries, holds_list, image_keys, image_order, is_missing
+from captionbias.captions.values import ROW, as_weight, entries, holds_list, image_keys, image_order, is_missing
 from captionbias.errors import InputError, naming
 
 ALIKE = "192, 000000000192 and COCO_val2014_000000000192.jpg are one image, 192.jpg and img_192 are others"
@@ -25,9 +26,9 @@ Reading: TypeAlias = Callable[[str, Source, str | None], ByImage]
 
 
 def by_image(argument: str, column: Source, id_column: str | None) -> ByImage:
-    """What a column holds of each image: a caption, a label, or a list of captions or tasks.
+    """What a column holds of each image: a label, a weight, or a list of captions or tasks.
 
-    Without `id_column` each row is an image. ValueError: an image has two predictions or labels, or a row has no id.
+    Without `id_column` each row is an image. ValueError: an image has two labels or weights, or a row has no id.
     """
     if isinstance(column, Crossed):
         return crossed_by_image([by_image(argument, one, id_column) for one in column.columns], column)
@@ -39,14 +40,14 @@ def by_image(argument: str, column: Source, id_column: str | None) -> ByImage:
     else:
         images = image_keys(f"{table.name}: {id_column}", table.column(id_column))
     rows: Iterable[tuple[str, Any]] = zip(images, values, strict=True)
-    if argument == "predictions":
-        return _predictions(rows, column)
     if argument == "attributes":
         return _labels(rows, column)
+    if argument == "weights":
+        return _weights(rows, column)
     if argument == "tasks" and any(map(holds_list, values)):
         # Among lists, that there are none is an empty list: a missing cell says nothing of its image.
         rows = (row for row in rows if not is_missing(row[1]))
-    return _lists(rows, column, when_missing=[None] if argument == "references" else [])
+    return _lists(rows, column, when_missing=[None] if argument in SIDES else [])
 
 
 def joined(
@@ -56,11 +57,12 @@ def joined(
     read: Reading,
     notes: list[str],
     labels: Mapping[Any, str] | None = None,
+    sample: str | None = None,
 ) -> dict[str, Any]:
     """The columns' values for the images that all of them have, as `check_captions` takes them.
 
     `read` is `by_image`, which may remember; `notes` takes what is left out and why, a line for each cause; `labels`:
-    what labels are renamed to before any are kept.
+    what labels are renamed to before any are kept; `sample`: see `read_captions`.
     """
     predictions, references, attributes = columns.get("predictions"), columns.get("references"), columns["attributes"]
     if predictions == references and predictions is not None:
@@ -71,12 +73,12 @@ def joined(
     if labels:
         names = rename_labels(values["attributes"].values(), labels, str(attributes))
         values["attributes"] = dict(zip(values["attributes"], names, strict=True))
-    silent = {image: text for image, text in values.get("predictions", {}).items() if is_missing(text) or text == ""}
-    if silent and len(silent) < len(values["predictions"]):
-        _note_silent(list(silent), values["predictions"], values["attributes"], notes)
-        values["predictions"] = {image: text for image, text in values["predictions"].items() if image not in silent}
+    if said := {image: texts for image, texts in values.get("predictions", {}).items() if any(map(_is_said, texts))}:
+        silent = [image for image in values["predictions"] if image not in said]
+        _note_silent(silent, values["predictions"], values["attributes"], notes)
+        values["predictions"] = {image: list(filter(_is_said, texts)) for image, texts in said.items()}
     base = predictions or references or attributes
-    every_image = next(values[name] for name in ("predictions", "references", "attributes") if name in values)
+    every_image = next(values[name] for name in (*SIDES, "attributes") if name in values)
     if references:
         human = {image: texts for image, texts in values["references"].items() if texts.count(None) < len(texts)}
         if not human:
@@ -86,9 +88,9 @@ def joined(
         values["references"] = human
 
     images = list(every_image)
-    for argument, lack in (("references", "have no human captions"), ("attributes", ""), ("tasks", "")):
+    for argument in PEOPLE:
         if column := columns.get(argument):
-            lack = lack or f"have no entry in {column.table.name}"
+            lack = f"have no {'human captions' if argument == 'references' else f'entry in {column.table.name}'}"
             images = _in_both(images, base, values[argument], column, lack, notes)
     if predictions and references:
         lack = "with human captions have no prediction"
@@ -97,7 +99,25 @@ def joined(
         _in_both(values["attributes"], attributes, every_image, base, "with a label have no caption", notes)
     # In one order, whatever that of the rows: it decides which images a seed puts to test.
     images = sorted(_labelled(images, values["attributes"], attributes, keep, notes), key=image_order)
-    return {**{name: [of_images[image] for image in images] for name, of_images in values.items()}, "image_ids": images}
+    joint = {name: [of_image[image] for image in images] for name, of_image in values.items()}
+    if predictions:
+        joint["predictions"] = _sampled(joint["predictions"], predictions, sample, notes)
+    return {**joint, "image_ids": images}
+
+
+def _is_said(text: Any) -> bool:
+    return not is_missing(text) and text != ""
+
+
+def _sampled(samples: list[list[Any]], column: Source, sample: str | None, notes: list[str]) -> list[Any]:
+    """The caption of each image, or all of them where the captioner said several things of some."""
+    if all(texts.count(texts[0]) == len(texts) for texts in samples if texts):  # such as a row for each human caption
+        return [texts[0] if texts else None for texts in samples]
+    counts = [len(texts) for texts in samples if len(texts) > 1]
+    each = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
+    count_as = "the first of each counts" if sample == "first" else "they count as shares of one"
+    notes.append(f"{len(counts):,} images have {each} captions each in {column}: {count_as}")
+    return [texts[0] for texts in samples] if sample == "first" else samples
 
 
 def _in_both(
@@ -153,6 +173,8 @@ def _note_left_out(left_out: list[str], total: int, lack: str, notes: list[str])
 
 def _note_silent(silent: list[str], images: Collection[str], labels: ByImage, notes: list[str]) -> None:
     """Of each label, how many images have an empty caption: a captioner may refuse to caption some people."""
+    if not silent:
+        return
     from scipy.stats import chi2_contingency
 
     without, of_all = (Counter(labels[one] for one in some if labels.get(one)) for some in (silent, images))
@@ -169,15 +191,19 @@ def _few(images: Iterable[str], count: int = 3) -> str:
     return ", ".join(islice(images, count))
 
 
-def _predictions(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
-    captions: ByImage = {}
-    for image, caption in rows:
-        if image in captions:
-            raise InputError("repeated", "predictions").says(
-                f": image {image} has more than one row in {column.table.name}:", "keep one caption an image"
+def _weights(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
+    weights: ByImage = {}
+    for image, cell in rows:
+        weight = as_weight(cell)
+        if weight is None or weights.setdefault(image, weight) != weight:
+            is_what = f"is {cell!r}" if weight is None else f"is both {weights[image]:g} and {weight:g}"
+            raise InputError("range", "weights").says(
+                f": that of image {image} {is_what} in {column}:",
+                "give each image one number above 0",
+                "leave it out",
+                naming("read no weights ({weight_column})", weight_column=""),
             )
-        captions[image] = caption
-    return captions
+    return weights
 
 
 def _lists(rows: Iterable[tuple[str, Any]], column: Column, when_missing: list[None]) -> ByImage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import numbers
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -85,6 +86,19 @@ def _named(value: Any, names: Sequence[str]) -> Any:
     if is_column(value):
         return [_named(each, names) for each in value]
     return None if value is None or int(value) < 0 else names[int(value)]
+
+
+def as_weight(cell: Any) -> float | None:
+    """The number above 0 that a cell holds, as text too; None where it holds none.
+
+    >>> as_weight("2.5"), as_weight(0), as_weight("heavy")
+    (2.5, None, None)
+    """
+    try:
+        number = float(cell)
+    except (TypeError, ValueError):
+        return None
+    return number if 0 < number < math.inf and not isinstance(cell, bool) else None
 
 
 ROW = "row "  # what an image without an id is called, before its number

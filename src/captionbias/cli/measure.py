@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperGroup
 
 from captionbias.attackers.registry import CONVEX
 from captionbias.bench.protocol import preset_settings
@@ -17,9 +19,11 @@ from captionbias.cli.options import (
     FILES,
     IMAGES,
     MARGINS,
+    MASKED,
     METRIC,
     PREDICTIONS,
     RESULTS,
+    as_option,
     command,
     metric_options,
     scores_of,
@@ -34,7 +38,15 @@ if TYPE_CHECKING:
     from captionbias.metrics import Measurement
 
 
+class ByEitherName(TyperGroup):
+    """Commands named after metrics, as Python spells these or with hyphens."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return super().get_command(ctx, cmd_name.replace("-", "_"))
+
+
 measure = typer.Typer(
+    cls=ByEitherName,
     no_args_is_help=True,
     help="Measure one metric on caption files (CSV, TSV, JSON, JSONL, Parquet, COCO results or COCO captions).",
 )
@@ -175,15 +187,15 @@ def measured_by(metric: str, captions: Any, chosen: dict[str, Any]) -> Measureme
 def _tell_cost(metric: str, captions: Any, options: dict[str, Any]) -> None:
     """How many networks `lic` or `dbac` will train, before they do."""
     chosen = {name: options.get(name) for name in ("encoder", "trials", "controls")}
-    _, settings = preset_settings(metric, options["preset"], **chosen)
+    _, settings = preset_settings(catalogue.METRICS[metric].presets, options["preset"], **chosen)
     people = min(map(len, captions.references)) if captions.references else 0
     sides = bool(captions.predictions) + (people if metric == "lic" else bool(people))
     questions = 1
     if metric == "dbac":
-        questions = len(options.get("directions") or catalogue.DIRECTIONS) * (1 + (settings["controls"] and sides > 1))
-    if settings["encoder"] not in CONVEX and not options.get("join_references"):
-        trainings = settings["trials"] * sides * questions
-        message = f"{trainings} {settings['encoder']} trainings; --preset fast takes seconds"
+        questions = len(options.get("directions") or catalogue.DIRECTIONS) * (1 + (settings.controls and sides > 1))
+    if settings.encoder not in CONVEX and not options.get("join_references"):
+        trainings = settings.trials * sides * questions
+        message = f"{trainings} {settings.encoder} trainings; --preset fast takes seconds"
         warnings.warn(message, CaptionBiasWarning, stacklevel=2)
 
 
@@ -198,12 +210,17 @@ def _content(measured: Measurement) -> dict[str, Any]:
 
 
 for _entry in catalogue.METRICS.values():
-    _taken = find_metric(_entry.name).accepted(METRIC)
+    _metric = find_metric(_entry.name)
+    _taken = {
+        name: as_option(name, _metric.arguments[name], parameter.default)
+        for name, parameter in signature(_metric).parameters.items()
+        if name in METRIC
+    }
     _images = " --images val2014 --annotations instances_val2014.json" if _entry.of_images else ""
     command(
         measure,
         _entry.name,
-        PREDICTIONS | FILES | (IMAGES if _entry.of_images else {}) | metric_options(*_taken) | MARGINS | RESULTS,
+        PREDICTIONS | FILES | (MASKED if _entry.of_images else {}) | _taken | MARGINS | RESULTS,
         partial(_measure, _entry.name),
         f"{_entry.title}: {_entry.question}\n\n{EXAMPLE.format(_entry.name)}{_images}",
     )

@@ -174,20 +174,21 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
     question = measured.metric if plan.name == measured.metric else f"{measured.metric},{plan.name}"
     _, _, settings = measured.signature.partition("|")
     signature = f"metric:attributions|method:{method}|of:{question}|attackers:{len(plan.fitted)}|{settings}"
-    part = attacks.questions[plan.name].designs[0].rows["m"] if plan.name in attacks.questions else None
-    return _attributions(plan, part, classes, signature)
+    compared = attacks.questions[plan.name].compared if plan.name in attacks.questions else ()
+    return _attributions(plan, [one.image["m"] for one in compared], classes, signature)
 
 
 def _attributions(
-    plan: AttackPlan, part: Integers | None, wanted: Sequence[str] | None, signature: str
+    plan: AttackPlan, images: Sequence[Integers], wanted: Sequence[str] | None, signature: str
 ) -> Attributions:
-    """The words of the test captions of the plan's attackers, in their order. `part`: the captions that the attackers
-    were trained and tested on, all when None."""
+    """The words of the test captions of the plan's attackers, in their order. `images`: of the captions of each trial,
+    where it does not have one of each image."""
     attackers = cast("list[FittedConvex | FittedNetwork]", plan.fitted)  # as `check_explained` has seen
     classes = plan.classes
-    examples, tests = attackers[0].trial.examples, [attacker.trial.test for attacker in attackers]
-    outputs = _class_numbers(wanted, classes) if examples.multilabel else None
-    rows = np.concatenate(tests)
+    trials = [attacker.trial for attacker in attackers]
+    tests = [trial.test for trial in trials]
+    outputs = _class_numbers(wanted, classes) if trials[0].examples.multilabel else None
+    rows = [of[test] for of, test in zip(images, tests, strict=False)] or tests
     values = np.concatenate(
         [contributions(attacker, test, outputs) for attacker, test in zip(attackers, tests, strict=True)]
     )
@@ -201,10 +202,10 @@ def _attributions(
         scores = np.exp(both - np.logaddexp.reduce(both, axis=1, keepdims=True))
         values = np.hstack((-values, values)) if values.shape[1] == 1 else values
     return Attributions(
-        tokens=examples.tokens.select(rows),
+        tokens=Tokens.joined([trial.examples.tokens.select(trial.test) for trial in trials]),
         values=values,
         scores=scores,
-        rows=rows if part is None else part[rows],
+        rows=np.concatenate(rows),
         truth=truth,
         trials=np.repeat(np.arange(len(tests)), list(map(len, tests))),
         classes=classes,

@@ -5,18 +5,18 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Flags, Floats
+from captionbias.bench.pairing import share_naming
 from captionbias.bench.protocol import preset_settings
 from captionbias.captions import Captions, Words
-from captionbias.metrics import Measurement
+from captionbias.metrics import Measurement, dbac
 from captionbias.metrics.dbac_direction import Direction
-from captionbias.metrics.sway_counts import SwayImages
-from captionbias.scores.omega import NOT_SHOWN
+from captionbias.metrics.sway import SwayImages
 from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_values
 from captionbias.text.lexicon import said_in
 from captionbias.text.marks import find_marks
@@ -44,7 +44,7 @@ def captions_behind(
     lowest are listed. Behind a word are the images whose caption by the captioner has it.
 
     Args:
-        captioners: each one's captions of the same images.
+        captioners: each one's captions of the same images; of several of an image the first.
         measured: each one's `dbac`, with `details`; empty if it was not measured.
         words: of each captioner and attribute value the telling words, rows with `word` and `mean`.
         swayed: each one's `sway`, if it was measured.
@@ -73,11 +73,12 @@ def captions_behind(
     >>> len(pair["rows"]) == min(pair["images"], 20), pair["shown"] == captions.attributes.count(pair["attribute"])
     (True, True)
     """
-    _, settings = preset_settings("dbac", preset, attribute_lexicon=attribute_lexicon, task_lexicon=task_lexicon)
+    chosen = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
+    _, settings = preset_settings(dbac.entry.presets, preset, **chosen)
     language = next(iter(captioners.values())).language
-    settings |= said_in(language, settings) if language else {}
-    lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
-    tokenizer = settings["tokenizer"]
+    settings = replace(settings, **said_in(language, vars(settings)) if language else {})
+    lexicons = {kind: load_lexicon(source) for kind, source in settings.lexicons.items()}
+    tokenizer = settings.tokenizer
     evidence: dict[str, Any] = {}
     texts: dict[str, int] = {}
 
@@ -85,6 +86,7 @@ def captions_behind(
         return texts.setdefault(text, len(texts))
 
     for name, captions in captioners.items():
+        captions = captions.first_samples()
         said = captions.words(tokenizer)
         named = {
             kind: named_values(said.tokens, find_mentions(said.tokens, lexicon, tokenizer), lexicon, tokenizer)
@@ -125,12 +127,8 @@ class _Naming:
     @classmethod
     def of(cls, flags: Flags, words: Words, images: int) -> _Naming:
         """From what each caption names, flags `(captions, things)`, both sides'."""
-        from scipy.sparse import csr_array
-
-        captioner, people, image = flags[: words.model_rows], flags[words.model_rows :], words.human_image
-        of_image = csr_array((np.ones(len(image)), (image, np.arange(len(image)))), shape=(images, len(image)))
-        captions = np.maximum(np.bincount(image, minlength=images), 1)[:, None]
-        return cls(captioner, (of_image @ people) / captions if len(image) else None)
+        captioner, people = flags[: words.model_rows], flags[words.model_rows :]
+        return cls(captioner, share_naming(words.human_image, images, people) if len(people) else None)
 
     def behind(self, thing: int, among: Flags, most: int = IMAGES) -> dict[str, Any]:
         """The images `among` those given, `(images,)`, of which the captioner or people name it."""
@@ -169,10 +167,7 @@ def _of_direction(
     first, second = ("attribute", "task") if direction.name == "a_to_t" else ("task", "attribute")
     shows = [_column(direction.shown_labels, pair[first]) for pair in pairs]
     names = [_column(direction.named_labels, pair[second]) for pair in pairs]
-    by_design = [
-        _with_none(design.shown_sets)[:, shows][design.shown] & (design.shown != NOT_SHOWN)[:, None]
-        for design in direction.designs
-    ]
+    by_design = [_with_none(compared.shows)[:, shows] & compared.known[:, None] for compared in direction.compared]
     shown = np.any(by_design, axis=0)
     naming = _Naming.of(_with_none(named[second])[:, names], words, len(shown))
     return [

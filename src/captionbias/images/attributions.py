@@ -15,11 +15,11 @@ from captionbias.arrays import Array, Flags, Floats, Floats32
 from captionbias.errors import InputError, naming, unknown
 from captionbias.images import class_activation, need_images, occlusion
 from captionbias.images.masks import check_fill
+from captionbias.images.named_words import Named, named_words
 from captionbias.images.reading import read_images
 from captionbias.statistics.intervals import LEVEL, bootstrap_interval, multiplicities
 from captionbias.statistics.samples import Estimate
-from captionbias.text import LexiconSource, load_lexicon
-from captionbias.text.marks import find_marks
+from captionbias.text import LexiconSource
 from captionbias.training.captioning import evaluating
 from captionbias.warnings import CaptionBiasWarning
 
@@ -30,16 +30,6 @@ BATCH = 8
 METHODS = ("occlusion", "gradients")
 LITTLE = 0.1  # of the largest gain of a label: what words gain less are said anyway, and what speaks for them is noise
 SHADE = 0.6  # how far an overlay's brightest place covers the picture
-
-
-class Named(NamedTuple):
-    """A place where a caption names the attribute: the tokens of the word, and the tokens of the caption."""
-
-    image: int
-    word: str
-    label: str
-    ids: list[int]
-    places: list[int]
 
 
 class Credit(NamedTuple):
@@ -179,7 +169,7 @@ def attribute_images(
                 f": {len(given):,} for {len(pictures):,} images", "give one for each, in their order"
             )
     tokenizer = tokenizer or getattr(processor, "tokenizer", processor)
-    named = _find_words(captions, tokenizer, attribute_lexicon)
+    named = named_words(captions, tokenizer, attribute_lexicon)
     if not named:
         raise InputError("unnamed", "captions").says(
             ": none names the attribute",
@@ -230,22 +220,6 @@ def attribute_images(
     for note in notes:
         warnings.warn(note, CaptionBiasWarning, stacklevel=2)
     return ImageAttributions(method, credits, _shares(credits, bootstrap, seed), by_label, len(pictures), notes, drawn)
-
-
-def _find_words(texts: Sequence[str], tokenizer: Any, source: LexiconSource) -> list[Named]:
-    """Each attribute word that a caption names, and the captioner's tokens of it."""
-    if not getattr(tokenizer, "is_fast", False):
-        raise InputError("kind", "tokenizer").says(
-            "does not say where its tokens are in a text", "give the captioner's fast tokenizer"
-        )
-    named = []
-    for image, marks in enumerate(find_marks(texts, load_lexicon(source))):
-        for first, last, label in marks:
-            cut = tokenizer(texts[image], add_special_tokens=False, return_offsets_mapping=True)
-            places = [place for place, (begin, end) in enumerate(cut["offset_mapping"]) if begin < last and end > first]
-            if places and label is not None:  # else it is masked in captions, but of no value
-                named.append(Named(image, texts[image][first:last].lower(), label, cut["input_ids"], places))
-    return named
 
 
 def _seen(processor: Any, image: Any, region: Array, name: str) -> tuple[Floats, Flags]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from captionbias.arrays import Floats32
 from captionbias.attackers.registry import Attacker
+from captionbias.bench.attacked import PICTURE_READERS
 from captionbias.captions import Captions
 from captionbias.captions.values import is_column
 from captionbias.errors import InputError, naming
@@ -65,3 +66,6 @@ def images_of(captions: Captions, images: Any) -> tuple[Images, Sequence[int]]:
             "give all, or leave captions without an image out",
         )
     return every, [places[image] for image in ids]
+
+
+PICTURE_READERS.append(beside_pictures)

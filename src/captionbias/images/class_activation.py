@@ -15,12 +15,12 @@ import numpy as np
 from captionbias.arrays import Floats32
 from captionbias.attackers.pretrained.models import first_line
 from captionbias.errors import InputError, naming
+from captionbias.images.named_words import Named
 from captionbias.training.captioning import moved
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from captionbias.images.attributions import Named
 
 MOST_EXTRA = 8  # tokens that stand for no patch: of the class, registers
 OTHER = naming("take {method}, which needs no map", method="occlusion")

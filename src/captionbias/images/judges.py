@@ -27,13 +27,13 @@ from captionbias.images import need_images
 from captionbias.images.captioners import read_processor
 from captionbias.images.judging import Judged, judged, train
 from captionbias.images.reading import Made, decode_all
+from captionbias.text.lexicon import attribute_lexicons
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
 SAT = "sat"
-PROMPTS = {attribute: f"Therefore, the {attribute} is" for attribute in ("gender", "race", "age", "emotion")}
 # The paper: Adam, batches of 128, 40 epochs from scratch; it names no learning rate, and none of this for fine-tuning.
 FROM_SCRATCH = Schedule(2e-3, batch=128, epochs=40)
 FINE_TUNED = Schedule(1e-5, batch=128, epochs=5)
@@ -60,10 +60,11 @@ class Question:
 
 def prompt_for(attribute: str, prompt: str | None = None) -> str:
     """The user's prompt, or the attribute's."""
-    prompt = (PROMPTS.get(attribute, "") if prompt is None else prompt).strip()
+    prompts = attribute_lexicons()
+    prompt = (prompts.get(attribute, "") if prompt is None else prompt).strip()
     if not prompt:
         raise InputError("missing", "prompt").says(
-            f"is missing: {attribute!r} has none", f"give one, such as {PROMPTS['gender']!r}"
+            f"is missing: {attribute!r} has none", f"give one, such as {prompts['gender']!r}"
         )
     return prompt
 

@@ -7,17 +7,15 @@ value. Log-odds, as log-probability ends at 0: of a word that is nearly certain 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Flags, Floats
 from captionbias.attackers.pretrained.encoding import silenced
 from captionbias.images.masks import mask_image
+from captionbias.images.named_words import Named
 from captionbias.training.captioning import moved
-
-if TYPE_CHECKING:
-    from captionbias.images.attributions import Named
 
 LEAST = 1e-12  # of the probability that another word is said
 

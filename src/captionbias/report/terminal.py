@@ -12,11 +12,10 @@ from captionbias.metrics import catalogue
 from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
 from captionbias.report.matrix import main_scores
 from captionbias.report.views import ALONE, differences, scored, sway_cells, sway_tasks
-from captionbias.report.wording import fixed, interval, percent
+from captionbias.report.wording import fixed, interval
 
 if TYPE_CHECKING:
     from captionbias.analysis.compare import Comparison
-    from captionbias.images.attributions import ImageAttributions
     from captionbias.metrics import Measurement
 
 TASKS = 5  # of sway
@@ -95,23 +94,3 @@ def intersection_tables(found: Mapping[str, Measurement], cells: Mapping[tuple[s
         for score in main_scores(measured.estimates)
     ]
     yield Grid("Each attribute alone, and crossed [95% interval]", columns("", "score", "verdict"), rows, ALONE)
-
-
-def attribution_table(found: ImageAttributions) -> Grid:
-    """What share of what speaks for the words is outside the person, by label."""
-    occluded = found.method == "occlusion"
-    meaning = "Area: of the pictures, outside the person; what the share would be if every place counted alike."
-    if occluded:
-        meaning += (
-            " Where either would do, each has half. Gain: what the picture adds to the log-odds of the word, in nats."
-        )
-    rows: list[list[Cell]] = [
-        [label, percent(part.share), f"{part.area:.1%}", *[f"{part.gain:.2f}"] * occluded, f"{part.words:,}"]
-        for label, part in (*found.by_label.items(), ("all", found.overall))
-    ]
-    return Grid(
-        "Attribution outside the person [95% interval]",
-        columns("", "share", "area", *["gain"] * occluded, "words"),
-        [*rows[:-1], RULE, rows[-1]],
-        meaning,
-    )

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
-from captionbias.bench.label_inputs import labels_of_captions
+from captionbias.bench.labels import labels_of_captions
 from captionbias.captions import Captions
-from captionbias.metrics.sway_counts import BEARER
-from captionbias.scores.sway import Leans, leans_of, suggested_by_others
+from captionbias.metrics.sway.images import BEARER
+from captionbias.scores.sway import Leans, leans_of, suggested_values
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
 from captionbias.text.marks import Mark, find_marks
 
@@ -95,7 +95,7 @@ def describe(
     """
     if captions.predictions is None:
         raise ValueError("predictions is missing: give the captions that are to be changed")
-    labels = labels_of_captions(captions, attribute_lexicon, task_lexicon, tokenizer).occurring()
+    labels = labels_of_captions(captions.first_samples(), attribute_lexicon, task_lexicon, tokenizer).occurring()
     named = labels.predicted_attributes
     assert named is not None
     shown = labels.shown.tasks & (np.array(labels.tasks) != BEARER)
@@ -110,7 +110,7 @@ def describe(
         labels.tasks,
         value,
         np.where(named.sum(axis=1) == 1, named.argmax(axis=1), NONE),
-        suggested_by_others(shown, value, both, shares),
+        suggested_values(shown, both, shares, own=labels.shown.attributes.astype(np.float64)),
         shown,
         leans_of(both, shares),
     )

@@ -16,7 +16,7 @@ from captionbias.text.languages import lexicon_of_language
 
 SEPARATOR = ", "  # between the values of a crossing
 MOST_WORDS = 100_000
-KEYS = ("groups", "masked_only", "mask", "extends", "description", "source")
+KEYS = ("groups", "masked_only", "mask", "extends", "description", "source", "prompt", "title")
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,28 @@ def builtin_lexicons() -> list[str]:
     return sorted(path.name.removesuffix(".json") for path in _folder().iterdir() if path.name.endswith(".json"))
 
 
+def attribute_lexicons() -> dict[str, str]:
+    """The attributes whose words come with the package, gender first, and what ImageCaptioner2 asks of each."""
+    prompts = _saying("prompt")
+    return {"gender": prompts["gender"]} | prompts
+
+
+def task_lexicons() -> dict[str, str]:
+    """The lexicons of tasks that come with the package, but for those of earlier papers, and what each is called."""
+    return _saying("title")
+
+
+def _saying(key: str) -> dict[str, str]:
+    """What built-in lexicons say under the key, of those that have it."""
+    contents = {name: _builtin(name) for name in builtin_lexicons()}
+    return {name: content[key] for name, content in contents.items() if key in content}
+
+
+def _builtin(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((_folder() / f"{name}.json").read_text(encoding="utf-8"))
+    return content
+
+
 def load_lexicon(source: LexiconSource) -> Lexicon:
     """A lexicon by its name, from a JSON file, or from a mapping of labels to words; the crossing of a list of these.
 
@@ -85,7 +107,7 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     if not isinstance(source, (str, Path)):
         raise ValueError(f"a lexicon is a name, a JSON file or a mapping of labels to words, not {source!r}")
     if str(source) in builtin_lexicons():
-        return _parse(json.loads((_folder() / f"{source}.json").read_text(encoding="utf-8")), str(source))
+        return _parse(_builtin(str(source)), str(source))
     if translated := lexicon_of_language(str(source)):
         return _parse(translated, str(source))
     path = Path(source)

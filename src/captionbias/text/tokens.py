@@ -133,6 +133,14 @@ class Tokens:
         words = tuple(itertools.compress(self.words, present.tolist()))
         return replace(self, ids=numbers[self.ids], words=words)
 
+    def numbered(self) -> Tokens:
+        """The same captions over the words that occur in them, numbered in order of first appearance, as by
+        `tokenize`."""
+        from pandas import factorize
+
+        ids, first = factorize(self.ids)
+        return replace(self, ids=ids.astype(np.int32), words=tuple(self.words[number] for number in first))
+
     @classmethod
     def joined(cls, tables: Sequence[Tokens]) -> Tokens:
         """The captions of all tables, one table after the other. Words keep their numbers in the first table; the new

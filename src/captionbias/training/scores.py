@@ -7,6 +7,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+import numpy as np
+
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.bench.protocol import whole_number
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
@@ -41,6 +43,7 @@ def bias_scores(
     attributes: Collection[Any],
     *,
     tasks: Collection[Any] | None = None,
+    weights: Collection[Any] | None = None,
     vectors: Any = None,
     **settings: Unpack[Settings],
 ) -> dict[str, float]:
@@ -52,10 +55,11 @@ def bias_scores(
     another is biased in a way that these scores do not show. This process measures alone, whatever others run.
 
     Args:
-        predictions: `n` model captions, some of which may be empty.
+        predictions: `n` model captions, some of which may be empty, or `n` lists of several, none of which is.
         references: `n` lists of human captions.
         attributes: `n` labels of the protected attribute.
         tasks: `n` lists of tasks that the images show; those named in any human caption when None.
+        weights: `n` numbers above 0, how much each image counts; all alike when None.
         vectors: word vectors with which `dbac` aligns human captions, see `captionbias.alignment.vectors.load_vectors`;
             the preset's when None. Those of `human_vectors` need not be trained again at each measurement.
         **settings: see `Settings`.
@@ -78,7 +82,7 @@ def bias_scores(
     >>> bias_scores(captions, [[text] * 2 for text in captions], labels)["dbac_a_to_t_matched"]
     0.0
     """
-    return TrainingBias(references, attributes, tasks, vectors=vectors, **settings).measure(predictions)
+    return TrainingBias(references, attributes, tasks, weights, vectors=vectors, **settings).measure(predictions)
 
 
 def human_vectors(references: Collection[Collection[str]]) -> KeyedVectors:
@@ -93,9 +97,14 @@ class TrainingBias:
     measured any number of times. `settings`: of `bias_scores`, `vectors` among them."""
 
     def __init__(
-        self, references: Collection[Any], attributes: Collection[Any], tasks: Collection[Any] | None, **settings: Any
+        self,
+        references: Collection[Any],
+        attributes: Collection[Any],
+        tasks: Collection[Any] | None,
+        weights: Collection[Any] | None = None,
+        **settings: Any,
     ) -> None:
-        self.people = check_captions(references=references, attributes=attributes, tasks=tasks)
+        self.people = check_captions(references=references, attributes=attributes, tasks=tasks, weights=weights)
         self.options = _options(**settings)
 
     def prepare(self) -> TrainingBias:
@@ -105,7 +114,7 @@ class TrainingBias:
             self._measure_people(name)
         if (
             "dbac" in self.options
-            and catalogue.METRICS["dbac"].presets[self.options["dbac"]["preset"]]["vectors"] == CAPTIONS
+            and catalogue.METRICS["dbac"].presets[self.options["dbac"]["preset"]].vectors == CAPTIONS
         ):
             self.options["dbac"]["vectors"] = human_vectors(self.people.references or ())
         return self
@@ -131,7 +140,8 @@ class TrainingBias:
         notes: list[str] = []
         if empty:
             notes.append(f"{empty:,} of {len(texts):,} captions are empty; the scores are of the other images alone")
-        result = {"empty_captions": empty / len(texts)}
+        share = np.average([text == PLACEHOLDER for text in texts], weights=self.people.weights)
+        result = {"empty_captions": float(share)}
         for name in self.options:
             result |= self._measured(name, captions, said, notes)
         if notes:

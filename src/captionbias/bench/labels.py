@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, cast
 
 import numpy as np
 
-from captionbias.arrays import Flags, Integers
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.inputs import (
     copies_of,
@@ -19,13 +19,14 @@ from captionbias.bench.inputs import (
     named_in,
     no_tasks,
     note_labels_from_captions,
+    note_samples,
     with_values,
 )
 from captionbias.bench.measurement import Scores
-from captionbias.bench.pairing import named_by_any
+from captionbias.bench.pairing import drawn_captions, named_by_any
 from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions, Labels, check_labels, join_labels
-from captionbias.captions.check import digest_of_rows
+from captionbias.captions.check import checked_weights, digest_of_rows
 from captionbias.errors import Argument, InputError, Message, naming
 from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import random_groups
@@ -55,11 +56,17 @@ def takes(*, without: Collection[str] = ()) -> Callable[[Callable[P, Scores]], C
 
 @dataclass(frozen=True, eq=False)
 class Named:
-    """Labels of some rows, each row about the image `image`: flags of shape `(rows, values)` and `(rows, tasks)`."""
+    """Labels of some rows, each about the image `image`, `(rows,)`, and as many images as its `weight`: flags of shape
+    `(rows, values)` and `(rows, tasks)`."""
 
     image: Integers
     attributes: Flags
     tasks: Flags
+    weight: Floats
+
+    def select(self, rows: Integers, number: Integers) -> Named:
+        """Some of the rows, with other numbers of images, `(images,)`."""
+        return Named(number[self.image[rows]], self.attributes[rows], self.tasks[rows], self.weight[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,17 +76,67 @@ class ImageLabels:
     attributes: tuple[str, ...]
     tasks: tuple[str, ...]
     shown: Named  # a row an image
-    predicted_attributes: Flags | None
+    image: Integers  # of each prediction: an image's captions count as one
+    predicted_attributes: Flags | None  # `(predictions, values)`
     predicted_tasks: Flags | None
     human: Named | None  # what human captions name, a row each
     training: Named | None  # rows that tell which pairs belong together, if not the images themselves
     from_captions: bool  # the labels are a lexicon's, so that some may occur nowhere
+    tasks_given: bool
     sources: dict[str, str]  # where labels come from, for a signature
     notes: list[str] = field(default_factory=list)
     copies: Integers | None = None  # see `Captions.copies`
+    words: Integers | None = None  # how many each prediction has, if it is a caption
+    human_words: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.shown.image)
+
+    @property
+    def weight(self) -> Floats:
+        """How many images each prediction counts as."""
+        return (self.shown.weight / np.bincount(self.image, minlength=len(self)))[self.image]
+
+    def predicted(self, attributes: Flags | None, tasks: Flags | None) -> Named:
+        """Predictions; None stands for what their images show."""
+        values = self.shown.attributes[self.image] if attributes is None else attributes
+        return Named(self.image, values, self.shown.tasks[self.image] if tasks is None else tasks, self.weight)
+
+    def beside_a_person(self, seed: int) -> tuple[ImageLabels, ImageLabels] | None:
+        """The captioner, and one more person in its place, on the images with two human captions or more, of which one
+        is drawn with this seed; the others are what people name. None where there are no such images."""
+        if self.human is None or self.predicted_attributes is None or self.predicted_tasks is None:
+            return None
+        several = np.bincount(self.human.image, minlength=len(self)) > 1
+        if not several.any():
+            return None
+        drawn = drawn_captions(self.human.image, len(self), seed, self.copies)
+        drawn = drawn[several[self.human.image[drawn]]]
+        others = np.setdiff1d(np.flatnonzero(several[self.human.image]), drawn)
+        kept, number = np.flatnonzero(several), np.cumsum(several) - 1
+        human, shown = self.human.select(others, number), self.shown.select(kept, number)
+        if not self.tasks_given:
+            shown = replace(shown, tasks=named_by_any(human.image, len(kept), human.tasks))
+        rows = np.flatnonzero(several[self.image])
+        captioner = replace(
+            self,
+            shown=shown,
+            image=number[self.image[rows]],
+            predicted_attributes=self.predicted_attributes[rows],
+            predicted_tasks=self.predicted_tasks[rows],
+            human=human,
+            notes=[],  # of no interest beside those of all images
+            copies=None if self.copies is None else np.unique(self.copies[kept], return_inverse=True)[1],
+            words=None if self.words is None else self.words[rows],
+        )
+        person = replace(
+            captioner,
+            image=number[self.human.image[drawn]],
+            predicted_attributes=self.human.attributes[drawn],
+            predicted_tasks=self.human.tasks[drawn],
+            words=None if self.human_words is None else self.human_words[drawn],
+        )
+        return captioner, person
 
     def groups(self, seed: int) -> Integers:
         """The group of each image, `(n,)`, see `random_groups`."""
@@ -98,7 +155,7 @@ class ImageLabels:
             self,
             attributes=tuple(itertools.compress(self.attributes, values)),
             tasks=tuple(itertools.compress(self.tasks, tasks)),
-            shown=Named(shown.image, shown.attributes[:, values], shown.tasks[:, tasks]),
+            shown=replace(shown, attributes=shown.attributes[:, values], tasks=shown.tasks[:, tasks]),
             predicted_attributes=None if self.predicted_attributes is None else self.predicted_attributes[:, values],
             predicted_tasks=None if self.predicted_tasks is None else self.predicted_tasks[:, tasks],
             human=None,
@@ -136,6 +193,7 @@ def read_labels(
     predicted_tasks: Any = None,
     training_attributes: Any = None,
     training_tasks: Any = None,
+    weights: Any = None,
     attribute_lexicon: LexiconSource = "gender",
     task_lexicon: LexiconSource = "coco_objects",
     tokenizer: str = "words",
@@ -144,21 +202,7 @@ def read_labels(
 
     Args:
         captions: from `check_captions` or `read_captions`; None for labels.
-        predictions: `n` model captions; their attribute words and task words are the predicted labels.
-        references: `n` lists of human captions; the tasks that they name are those shown, unless `tasks` gives them.
-        attributes: `n` labels, `n` lists of labels, or a 0/1 array `(n, values)`. With captions one label an image,
-            each a label of `attribute_lexicon`.
-        tasks: the same of the tasks that the images show: lists of names, or a 0/1 array `(n, tasks)`.
-        predicted_attributes: instead of captions, what is predicted from the tasks; for T to A.
-        predicted_tasks: instead of captions, what is predicted from the attributes; for A to T.
-        training_attributes: the labels of other images, that say which value and task go together; those of these
-            images when None.
-        training_tasks: the tasks of those images.
-        attribute_lexicon: the words that name attribute values: `gender`, `race`, `age`, a JSON file or a mapping of
-            values to words, see `captionbias.text.load_lexicon`.
-        task_lexicon: the words that name tasks: `coco_objects`, `coco_names` (without everyday names), or your own,
-            likewise.
-        tokenizer: `words` or `whitespace`.
+        attributes, ...: those of metrics that take labels, such as `captionbias.metrics.directional_ba`.
 
     Raises:
         ValueError: captions and predicted labels, no predictions at all, or what `check_captions`, `check_labels` or
@@ -168,15 +212,11 @@ def read_labels(
     predicted = {"attributes": predicted_attributes, "tasks": predicted_tasks}
     training = {"attributes": training_attributes, "tasks": training_tasks}
     if captions is None:
-        return _from_labels(shown, predicted, training)
+        return _from_labels(shown, predicted, training, weights)
     for kind, labels in (("predicted", predicted), ("training", training)):
         for side, value in labels.items():
             if value is not None:
                 raise ValueError(f"{kind}_{side}: labels are found in captions; give either captions or labels")
-    if captions.predictions is None:
-        raise InputError("missing", "predictions").says(
-            "is missing: without a captioner's captions there is nothing to compare"
-        )
     return labels_of_captions(captions, attribute_lexicon, task_lexicon, tokenizer)
 
 
@@ -184,7 +224,10 @@ def read_labels(
 
 
 def _from_labels(
-    shown_labels: Mapping[str, Any], predicted_labels: Mapping[str, Any], training_labels: Mapping[str, Any]
+    shown_labels: Mapping[str, Any],
+    predicted_labels: Mapping[str, Any],
+    training_labels: Mapping[str, Any],
+    weights: Any,
 ) -> ImageLabels:
     if missing := [side for side, value in shown_labels.items() if value is None]:
         raise InputError("missing", missing[0]).says(
@@ -208,31 +251,35 @@ def _from_labels(
             argument = f"training_{side}"
             shown[side], known[side] = join_labels(side, shown[side], argument, check_labels(argument, value))
         _check_lengths({f"training_{side}": labels for side, labels in known.items()})
-        training = _named(known)
+        training = _named(known, np.ones(len(known["tasks"])))
     predicted = {
         side: check_labels(f"predicted_{side}", value, known=shown[side], known_as=side)
         for side, value in predicted_labels.items()
         if value is not None
     }
     _check_lengths(shown | {f"predicted_{side}": labels for side, labels in predicted.items()})
+    images = len(shown["tasks"])
+    counted = np.ones(images) if weights is None else np.array(checked_weights(weights, images))
+    sources = {"labels": "given"} | ({"training": "given"} if training else {})
+    # Whatever the labels are called, and in whatever order these are.
+    digest = digest_of_rows(*(sorted(column.tobytes() for column in of.flags.T) for of in shown.values()))
     return ImageLabels(
         shown["attributes"].names,
         shown["tasks"].names,
-        _named(shown),
+        _named(shown, counted),
+        np.arange(images),
         predicted["attributes"].flags if "attributes" in predicted else None,
         predicted["tasks"].flags if "tasks" in predicted else None,
         None,
         training,
-        False,
-        {"labels": "given"}
-        | ({"training": "given"} if training else {})
-        # Whatever the labels are called, and in whatever order these are.
-        | {"rows": digest_of_rows(*(sorted(column.tobytes() for column in of.flags.T) for of in shown.values()))},
+        from_captions=False,
+        tasks_given=True,
+        sources=sources | {"rows": digest} | ({} if weights is None else {"weights": digest_of_rows(counted.tolist())}),
     )
 
 
-def _named(labels: Mapping[str, Labels]) -> Named:
-    return Named(np.arange(len(labels["tasks"])), labels["attributes"].flags, labels["tasks"].flags)
+def _named(labels: Mapping[str, Labels], weight: Floats) -> Named:
+    return Named(np.arange(len(labels["tasks"])), labels["attributes"].flags, labels["tasks"].flags, weight)
 
 
 def _check_lengths(labels: dict[str, Labels]) -> None:
@@ -251,46 +298,59 @@ def _check_lengths(labels: dict[str, Labels]) -> None:
 
 
 def labels_of_captions(
-    captions: Captions, attribute_lexicon: LexiconSource, task_lexicon: LexiconSource, tokenizer: str
+    captions: Captions,
+    attribute_lexicon: LexiconSource,
+    task_lexicon: LexiconSource | None,
+    tokenizer: str,
+    one_language: bool = True,
 ) -> ImageLabels:
-    """What images show, the captioner names and people name."""
-    sources = {"attribute": attribute_lexicon, "task": task_lexicon}
-    lexicons = {kind: load_lexicon(source) for kind, source in sources.items()}
+    """What images show, the captioner names and people name; without a task lexicon no tasks. `one_language` as
+    `with_values` takes it."""
+    if captions.predictions is None:
+        raise InputError("missing", "predictions").says(
+            "is missing: without a captioner's captions there is nothing to compare"
+        )
+    attribute = check_whole(load_lexicon(attribute_lexicon))
+    task = None if task_lexicon is None else check_whole(load_lexicon(task_lexicon))
     notes: list[str] = []
-    captions = with_values(captions, check_whole(lexicons["attribute"]), tokenizer, notes)
-    value = value_numbers(captions, lexicons["attribute"].labels)
-    shown_values = value[:, None] == np.arange(len(lexicons["attribute"].labels))
-    if captions.tasks is None and captions.references is None:
+    captions = with_values(captions, attribute, tokenizer, notes, one_language=one_language)
+    value, words = value_numbers(captions, attribute.labels), captions.words(tokenizer)
+    if task and captions.tasks is None and captions.references is None:
         raise InputError("missing", "tasks").says(
             "is missing: what images show is given, or found in human captions beside predictions",
             naming("give {tasks}"),
             "both sides' captions",
         )
-    words = captions.words(tokenizer)
-    values, tasks = (named_in(words.tokens, check_whole(lexicon), tokenizer) for lexicon in lexicons.values())
+    values = named_in(words.tokens, attribute, tokenizer)
+    tasks = named_in(words.tokens, task, tokenizer) if task else np.zeros((len(values), 0), bool)
     note_labels_from_captions(words, values, value, notes)
+    note_samples(captions, notes)
     model, people = slice(0, words.model_rows), slice(words.model_rows, None)
-    if captions.tasks is not None:
-        shown_tasks = given_tasks(captions.tasks, lexicons["task"], notes)
+    if task and captions.tasks is not None:
+        shown_tasks = given_tasks(captions.tasks, task, notes)
     else:
         shown_tasks = named_by_any(words.human_image, len(captions), tasks[people])
-    human = Named(words.human_image, values[people], tasks[people]) if captions.references else None
-    shown = Named(np.arange(len(captions)), shown_values, shown_tasks)
+    weight = np.ones(len(captions)) if captions.weights is None else np.array(captions.weights)
+    sources = {"tok": tokenizer, "attribute": lexicon_name(attribute, attribute_lexicon)}
+    if task:
+        sources |= {"task": lexicon_name(task, task_lexicon), "tasks": "given" if captions.tasks else "named"}
+    human = Named(words.human_image, values[people], tasks[people], weight[words.human_image])
     return ImageLabels(
-        lexicons["attribute"].labels,
-        lexicons["task"].labels,
-        shown,
+        attribute.labels,
+        task.labels if task else (),
+        Named(np.arange(len(captions)), value[:, None] == np.arange(len(attribute.labels)), shown_tasks, weight),
+        words.model_image,
         values[model],
         tasks[model],
-        human,
+        human if captions.references else None,
         None,
-        True,
-        {"tok": tokenizer}
-        | {kind: lexicon_name(lexicons[kind], source) for kind, source in sources.items()}
-        | {"tasks": "named" if captions.tasks is None else "given"}
-        | captions.rows(),
-        notes,
-        copies_of(captions, notes),
+        from_captions=True,
+        tasks_given=captions.tasks is not None,
+        sources=sources | captions.rows(),
+        notes=notes,
+        copies=copies_of(captions, notes),
+        words=words.tokens.lengths[model],
+        human_words=words.tokens.lengths[people],
     )
 
 
