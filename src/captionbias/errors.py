@@ -5,22 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from string import Formatter
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-Code = Literal[
-    "missing",  # the argument
-    "unknown",  # a name that is none of those to choose from
-    "kind",  # of another type or form
-    "range",
-    "empty",
-    "repeated",
-    "length",  # unlike another argument's
-    "few",  # images, captions or values
-    "conflict",  # with another argument
-    "unreadable",  # a file or a model
-    "package",  # is not installed
-    "unnamed",  # by captions, which have none of the words
-]
 UNSAID: Any = ...
 
 
@@ -66,12 +52,6 @@ class Message(str):
     def __getnewargs_ex__(self) -> tuple[tuple[str | Argument, ...], dict[str, Any]]:
         return self.parts, {"ways": self.ways}
 
-    def __add__(self, other: str) -> Message:
-        return Message(self, other)
-
-    def __radd__(self, other: str) -> Message:
-        return Message(other, self)
-
     def arguments(self) -> Iterator[Argument]:
         """Those that are named, in ways out too."""
         for part in (*self.parts, *self.ways):
@@ -79,10 +59,6 @@ class Message(str):
                 yield part
             elif isinstance(part, Message):
                 yield from part.arguments()
-
-    def said(self, words: Words) -> str:
-        """The message in a view's words."""
-        return _said(self.parts, self.ways, words)
 
 
 def _said(parts: Iterable[str | Argument], ways: Sequence[str], words: Words) -> str:
@@ -95,51 +71,48 @@ def _said(parts: Iterable[str | Argument], ways: Sequence[str], words: Words) ->
 
 
 class InputError(ValueError):
-    """What is wrong with an argument, and where in it. `where`: what it is of, such as one captioner of several.
+    """What is wrong with an argument, and where in it.
 
-    >>> print(InputError("empty", "references", 1).says("is empty:", "drop the image", "add a caption"))
+    >>> print(InputError("references", "is empty: drop the image, or add a caption", row=1))
     references[1] is empty: drop the image, or add a caption
     """
 
-    where, of, problem = "", "", ""
-    ways_out: tuple[str, ...] = ()
-
-    def __init__(self, code: Code, argument: str | Argument, row: int | None = None) -> None:
-        super().__init__(code, argument, row)  # of which a pickled error is made before it gets the rest
-        place = argument if isinstance(argument, Argument) else Argument(argument, row=row)
-        self.code, self.argument = code, place._replace(missing=code == "missing")
-
-    def says(self, problem: str, *ways_out: str, of: str = "") -> InputError:
-        """The error with what is wrong, a text that goes on after the argument or what is `of` it, and what helps."""
-        self.problem, self.ways_out, self.of = problem, ways_out, of
-        return self
-
-    @property
-    def row(self) -> int | None:
-        """The row of the argument that is wrong, counted from 0."""
-        return self.argument.row
-
-    @property
-    def message(self) -> Message:
-        """The error in one sentence."""
-        blank = " " if self.problem and not self.problem.startswith(":") else ""
-        return Message(self.where, self.of or self.argument, blank, self.problem, ways=self.ways_out)
+    def __init__(self, argument: str | Argument, text: str, *ways: str, row: int | None = None) -> None:
+        """`text`: what goes on after the argument. `ways`: what helps, of which a view may have no words for some."""
+        super().__init__(argument, text, *ways)  # of which a pickled error is made, before it gets what it has
+        self.argument = argument if isinstance(argument, Argument) else Argument(argument, row=row)
+        self.message = Message(self.argument, "" if text.startswith(":") else " ", text, ways=ways)
 
     def __str__(self) -> str:
         return str(self.message)
 
 
-def naming(text: str, **values: Any) -> Message:
-    """A message with arguments where the text has them in braces, some with values: `naming("give {seed}", seed=1)`."""
+def naming(text: str, *rest: object, **values: Any) -> Message:
+    """A message with arguments where the text has their names in braces, some with values, and the rest in empty ones.
+
+    >>> print(naming("give {seed} to {!r}, {:.1f} times", "me", 2, seed=1))
+    give seed=1 to 'me', 2.0 times
+    """
     parts: list[str | Argument] = []
-    for before, name, *_ in Formatter().parse(text):
-        parts += [before] if name is None else [before, Argument(name, values.get(name, UNSAID))]
+    unnamed, formatter = iter(rest), Formatter()
+    for before, name, form, conversion in formatter.parse(text):
+        parts.append(before)
+        if name:
+            parts.append(Argument(name, values.get(name, UNSAID)))
+        elif name is not None:
+            value = formatter.convert_field(next(unnamed), conversion)
+            parts.append(value if isinstance(value, (Argument, Message)) else format(value, form or ""))
     return Message(*parts)
 
 
 def unknown(argument: str, value: object, choices: Iterable[str]) -> InputError:
     """The error that a value is none of those to choose from."""
-    return InputError("unknown", argument).says(f"{value!r} is unknown", f"choose one of {', '.join(choices)}")
+    return InputError(argument, f"{value!r} is unknown; choose one of {', '.join(choices)}")
+
+
+def missing(argument: str, text: str, *ways: str) -> InputError:
+    """The error that an argument is not given."""
+    return InputError(Argument(argument, missing=True), text, *ways)
 
 
 def message_of(told: str | Exception) -> str:
@@ -153,12 +126,9 @@ def message_of(told: str | Exception) -> str:
 def said(told: str | Exception, words: Words) -> str:
     """A message, or that of an error or a warning, in a view's words."""
     message = message_of(told)
-    return message.said(words) if isinstance(message, Message) else message
+    return _said(message.parts, message.ways, words) if isinstance(message, Message) else message
 
 
 def within(where: str, error: ValueError) -> ValueError:
     """The error of one of several things, which is named."""
-    if not isinstance(error, InputError):
-        return ValueError(f"{where}: {error}")
-    error.where = f"{where}: {error.where}"
-    return error
+    return ValueError(Message(f"{where}: ", message_of(error)))

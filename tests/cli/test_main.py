@@ -20,7 +20,7 @@ from captionbias.bench.arguments import ARGUMENTS
 from captionbias.captions import check_captions
 from captionbias.cli.measure import _tell_cost
 from captionbias.cli.options import METRIC, in_options
-from captionbias.errors import InputError, naming, said
+from captionbias.errors import InputError, missing, naming, said
 from captionbias.io.formats import json_text
 from captionbias.metrics import catalogue, dbac, find_metric, lic
 from captionbias.synthetic import plant
@@ -376,9 +376,9 @@ def test_the_option_that_is_wrong_is_named():
         (naming("choose {vectors}, or {cache}", vectors="captions", cache=False), "--vectors captions, or --no-cache"),
         (naming("as in {labels}", labels={"0": "a woman"}), "as in --label '0=a woman'"),
         (naming("give {unsplit}", unsplit=True), "give unsplit=True"),
-        (InputError("missing", "references").says("is missing"), "--references is missing"),
-        (InputError("empty", "references", 3).says("is empty"), "references[3] is empty"),
-        (InputError("unreadable", "vectors").says(": there is no file"), "--vectors: there is no file"),
+        (missing("references", "is missing"), "--references is missing"),
+        (InputError("references", "is empty", row=3), "references[3] is empty"),
+        (InputError("vectors", ": there is no file"), "--vectors: there is no file"),
     ],
 )
 def test_messages_of_the_library_name_options_in_place_of_arguments(message, written):

@@ -75,9 +75,7 @@ def align(
     nothing. Returns captions of the same lengths over the same words (`<unk>` appended if missing), and the report.
     """
     if not isinstance(delta, Real) or not 0 < delta <= 2:
-        raise InputError("range", "delta").says(
-            f"is {delta!r}:", "give a cosine distance above 0 and at most 2; the DBAC paper has 0.4"
-        )
+        raise InputError("delta", f"is {delta!r}: give a cosine distance above 0 and at most 2; the DBAC paper has 0.4")
     words = tokens.words if UNKNOWN in tokens.words else (*tokens.words, UNKNOWN)
     unknown = words.index(UNKNOWN)
     special = np.array([word == UNKNOWN or word in specials for word in tokens.words], bool)

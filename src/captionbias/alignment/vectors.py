@@ -17,7 +17,7 @@ from urllib.request import urlopen
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats
-from captionbias.errors import InputError, naming
+from captionbias.errors import InputError, Message, missing, naming
 from captionbias.progress import told_if_long
 from captionbias.text.tokens import Tokens
 
@@ -52,12 +52,9 @@ def needs_gensim() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise InputError("package", "vectors").says(
-            f": {error}:",
-            "pip install 'captionbias[vectors]' on Python 3.13 or older",
-            naming("choose {alignment}, which needs none", alignment="constant"),
-            of="word vectors",
-        ) from error
+        install = "pip install 'captionbias[vectors]' on Python 3.13 or older"
+        other = naming("choose {alignment}, which needs none", alignment="constant")
+        raise ValueError(Message(f"word vectors: {error}:", ways=[install, other])) from error
 
 
 def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None) -> KeyedVectors:
@@ -87,9 +84,7 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
         vectors = source
     elif source == CAPTIONS:
         if tokens is None:
-            raise InputError("missing", "tokens").says(
-                ": vectors='captions' is trained on them; pass the captions' own"
-            )
+            raise missing("tokens", ": vectors='captions' is trained on them; pass the captions' own")
         with told_if_long("training word vectors"):
             vectors = train_vectors(tokens)
     else:
@@ -100,11 +95,11 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
     broken = ~np.isfinite(vectors.vectors.sum(axis=1, dtype=np.float64))
     if broken.any():
         word = vectors.index_to_key[int(broken.argmax())]
-        fault = f"{where}: the vector of {word!r} is not finite"
-        raise InputError("unreadable", "vectors").says(fault, "remove it or train the vectors again")
+        fault = f"{where}: the vector of {word!r} is not finite; remove it or train the vectors again"
+        raise InputError("vectors", fault)
     if tokens is not None and not any(word in vectors for word in tokens.words):
         fault = f"{where}: there is no vector for any word of the captions; are they of the same language?"
-        raise InputError("unnamed", "vectors").says(fault)
+        raise InputError("vectors", fault)
     return vectors
 
 
@@ -125,7 +120,7 @@ def train_vectors(tokens: Tokens) -> KeyedVectors:
 
     tokens = tokens.used()
     if not len(tokens.ids):
-        raise InputError("empty", "vectors").says("'captions' needs captions with words in them, and these have none")
+        raise InputError("vectors", "'captions' needs captions with words in them, and these have none")
     counts = _contexts(tokens)
     counts = counts + _borrowed(tokens.words, counts)
     information = counts.tocoo()
@@ -201,7 +196,7 @@ def find_vectors(source: str | Path) -> Path:
     if path.is_file():
         return path
     if isinstance(source, Path) or not re.fullmatch(r"[\w-]+", source):
-        raise InputError("unreadable", "vectors").says(f": there is no file {path}", *_WAYS_OUT)
+        raise InputError("vectors", f": there is no file {path}", *_WAYS_OUT)
     if download.is_file():
         return download
     try:
@@ -213,8 +208,8 @@ def find_vectors(source: str | Path) -> Path:
         with contextlib.redirect_stdout(sys.stderr):
             return Path(downloader.load(source, return_path=True))
     except Exception as error:  # a wrong checksum is a bare Exception
-        raise InputError("unreadable", "vectors").says(
-            f": there is no file {path}, and {source!r} cannot be downloaded by gensim ({error})", *_WAYS_OUT
+        raise InputError(
+            "vectors", f": there is no file {path}, and {source!r} cannot be downloaded by gensim ({error})", *_WAYS_OUT
         ) from error
 
 
@@ -236,8 +231,8 @@ def _read(path: Path, wanted: frozenset[str] | None) -> KeyedVectors:
         return _read_text(path, wanted, header is not None)
     except Exception as error:  # gensim's readers fail in many ways
         reason = str(error) or type(error).__name__
-        raise InputError("unreadable", "vectors").says(
-            f": {path} cannot be read: {reason}. Word vectors are read from {_FORMATS}"
+        raise InputError(
+            "vectors", f": {path} cannot be read: {reason}. Word vectors are read from {_FORMATS}"
         ) from error
 
 

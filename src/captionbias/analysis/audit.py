@@ -384,9 +384,7 @@ def _sides(captions: Captions) -> dict[str, Any]:
 
 def _check_choices(metrics: Sequence[str], preset: str) -> list[str]:
     if not metrics or any(name not in catalogue.METRICS for name in metrics):
-        raise InputError("kind", "metrics").says(
-            f"must list one or more of {', '.join(catalogue.METRICS)}, not {metrics!r}"
-        )
+        raise InputError("metrics", f"must list one or more of {', '.join(catalogue.METRICS)}, not {metrics!r}")
     if preset not in PRESETS:
         raise unknown("preset", preset, PRESETS)
     return [name for name in catalogue.METRICS if name in metrics]
@@ -400,7 +398,7 @@ def _crossed_attributes(lexicon: LexiconSource, labels: Sequence[str]) -> dict[s
         return {}
     names = [part.name for part in crossed]
     if twice := [name for name, number in Counter(names).items() if number > 1]:
-        raise InputError("repeated", "attribute_lexicon").says(f": two lexicons are called {twice[0]!r}:", "rename one")
+        raise InputError("attribute_lexicon", f": two lexicons are called {twice[0]!r}: rename one")
     return dict(zip(names, lexicon if isinstance(lexicon, (list, tuple)) else crossed, strict=True))
 
 

@@ -202,7 +202,7 @@ def compare(
     [('faithful', 'biased', 'lic', True)]
     """
     if len(captioners) < 2:
-        raise InputError("few", "captioners").says(f"has {len(captioners)}: a comparison needs two or more")
+        raise ValueError(f"captioners has {len(captioners)}: a comparison needs two or more")
     checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
     margins_by_metric(margins, [metric])
     replicates = replicates_for([metric], len(captioners), against, scores) if bootstrap is None else bootstrap
@@ -226,9 +226,7 @@ def margins_by_metric(margins: Mapping[str, float] | None, metrics: Sequence[str
     for key, margin in (margins or {}).items():
         judged = [score.key for metric in metrics for score in catalogue.scores_of(metric) if score.judged]
         if key not in judged:
-            raise InputError("unknown", "margins").says(
-                f"names {key!r}, which has no verdict here", f"choose from {', '.join(judged)}"
-            )
+            raise InputError("margins", f"names {key!r}, which has no verdict here; choose from {', '.join(judged)}")
         by_metric[catalogue.SCORES[key].metric][key] = margin
     return by_metric
 
@@ -249,9 +247,7 @@ def measure_together(
     if options.get("join_references"):
         _check_same_images(captioners)
     if against is not None and against not in names:
-        raise InputError("unknown", "against").says(
-            f"is {against!r}, which is no captioner", f"choose one of {', '.join(names)}"
-        )
+        raise InputError("against", f"is {against!r}, which is no captioner; choose one of {', '.join(names)}")
     every = itertools.combinations(names, 2)
     pairs = [(name, against) for name in names if name != against] if against else list(every)
     measurements: dict[str, Measurement] = {}
@@ -282,10 +278,10 @@ def _check_same_images(captioners: Mapping[str, Captions]) -> None:
     images = {name: len(one.join_references(one.references_to_join)) for name, one in captioners.items()}
     if len(set(images.values())) > 1:
         counts = ", ".join(f"{count:,} of {name}" for name, count in images.items())
-        raise InputError("conflict", "join_references").says(
+        raise InputError(
+            "join_references",
             f"leaves different images ({counts}), as captions of different length take different numbers of human "
-            "captions",
-            "keep images with enough of them",
+            "captions; keep images with enough of them",
         )
 
 
@@ -314,9 +310,7 @@ def _tested(metric: str, chosen: Sequence[str]) -> list[str]:
 def _check_scores(scores: Sequence[str], known: Collection[str], where: str) -> None:
     for key in scores:
         if key not in known:
-            raise InputError("unknown", "scores").says(
-                f"names {key!r}, which {where}", f"choose from {', '.join(known)}"
-            )
+            raise InputError("scores", f"names {key!r}, which {where}; choose from {', '.join(known)}")
 
 
 def _difference(first: str, second: str, score: str, measured: Mapping[str, Measurement]) -> Difference | None:

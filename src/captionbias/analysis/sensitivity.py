@@ -235,7 +235,7 @@ def _text(choice: str, value: Any) -> str:
     if choice in COMPLETE and value not in USUAL[choice]:
         raise unknown(choice, value, USUAL[choice])
     if choice == "delta" and not (isinstance(value, Real) and 0 < float(value) <= 2):
-        raise InputError("range", "delta").says(f"is {value!r}: give a cosine distance above 0 and at most 2")
+        raise InputError("delta", f"is {value!r}: give a cosine distance above 0 and at most 2")
     if choice == "seed":
         return str(whole_number("seed", value, least=0))
     if choice == "task_lexicon":

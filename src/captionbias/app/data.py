@@ -160,7 +160,7 @@ def corrected(data: Data, columns: Columns) -> Data:
         for column in filter(None, chosen if isinstance(chosen, tuple) else [chosen]):
             if column not in choices and name != "keep":
                 there = ", ".join(map(repr, choices)) or "none"
-                raise InputError("unknown", name).says(f"is {column!r}, and the columns are {there}")
+                raise InputError(name, f"is {column!r}, and the columns are {there}")
     counts = count_labels(data, columns.attribute_column)
     keep = tuple(label for label in columns.keep if label in counts) or tuple(labels_at_first(counts))
     columns = replace(columns, keep=keep)

@@ -63,25 +63,24 @@ def find_attacker(
     trained_whole = encoder in ENCODERS or not isinstance(encoder, str) or ":" in encoder
     pretrained = not trained_whole and (encoder in BERTS or is_model(str(encoder)))
     if not (trained_whole or pretrained):
-        raise InputError("unknown", "encoder").says(
-            f"{encoder!r} is unknown",
-            f"choose one of {', '.join((*ENCODERS, *BERTS, *KNOWN))}, the folder or the owner/name of a pretrained "
-            "one, or your own as module:Class",
+        raise InputError(
+            "encoder",
+            f"{encoder!r} is unknown; choose one of {', '.join((*ENCODERS, *BERTS, *KNOWN))}, the folder or the "
+            "owner/name of a pretrained one, or your own as module:Class",
         )
     if model is not None and encoder not in BERTS:
-        raise InputError("conflict", "model").says(
-            f"{model!r} is only for encoder {' and '.join(BERTS)}", "leave it out"
-        )
+        raise InputError("model", f"{model!r} is only for encoder {' and '.join(BERTS)}; leave it out")
     if precision is not None and precision not in PRECISIONS:
         raise unknown("precision", precision, PRECISIONS)
     if encoder in CONVEX:
         if precision is not None:
-            raise InputError("conflict", "precision").says(
-                f"{precision!r}: encoder {encoder!r} has no choice of precision", "leave it out"
+            raise InputError(
+                "precision", f"{precision!r}: encoder {encoder!r} has no choice of precision; leave it out"
             )
         return _convex(str(encoder))
     if not (find_spec("torch") and find_spec("accelerate")):
-        raise InputError("package", "encoder").says(
+        raise InputError(
+            "encoder",
             f"{encoder!r} needs torch and accelerate:",
             "pip install 'captionbias[torch]'",
             naming("use {preset}", preset="fast"),
@@ -128,9 +127,7 @@ def _pretrained(
     encoder: str, model: str | None, precision: str, place: torch.device, cache: bool | str | Path
 ) -> Attacker:
     if not find_spec("sentence_transformers"):  # importing it takes seconds, and only encoding needs that
-        raise InputError("package", "encoder").says(
-            f"{encoder!r} needs sentence-transformers:", "pip install 'captionbias[pretrained]'"
-        )
+        raise InputError("encoder", f"{encoder!r} needs sentence-transformers: pip install 'captionbias[pretrained]'")
     from captionbias.attackers.neural import finetuned
     from captionbias.attackers.neural.frozen import FrozenEncoder
 

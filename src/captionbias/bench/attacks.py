@@ -173,9 +173,5 @@ def seen_in_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:
 def note_single_training(neural: bool, trials: int, notes: list[str]) -> None:
     """One training of a neural attacker says nothing of the next, whose weights begin elsewhere."""
     if neural and trials == 1:
-        note(
-            notes,
-            naming("{trials}", trials=1)
-            + ": intervals do not contain how much neural attackers differ from training to training",
-            "take three or more",
-        )
+        template = "{trials}: intervals do not contain how much neural attackers differ from training to training"
+        note(notes, naming(template, trials=1), "take three or more")

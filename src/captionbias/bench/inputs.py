@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from captionbias.bench.pairing import Pairing, named_by_any, named_by_others
 from captionbias.bench.protocol import Alignment
 from captionbias.captions import Captions, Words
 from captionbias.captions.labels import value_names
-from captionbias.errors import Argument, InputError, Message, naming
+from captionbias.errors import Argument, InputError, Message, missing, naming
 from captionbias.text import Lexicon, Tokens, find_mentions, load_lexicon, named_by_words, named_values, tokenize
 from captionbias.text.lexicon import SEPARATOR, builtin_lexicons
 from captionbias.warnings import note
@@ -35,7 +36,8 @@ COPIED_SHARE = 0.99  # of the images; annotators agree with captions on far fewe
 
 def no_tasks() -> InputError:
     """The error that nothing is known of what the images show."""
-    return InputError("unnamed", "references").says(
+    return InputError(
+        "references",
         naming(": no human caption names a task of {task_lexicon}, so the images show none"),
         naming("give {tasks}"),
         naming("the words that these captions use as {task_lexicon}"),
@@ -47,7 +49,8 @@ def number_classes(captions: Captions, notes: list[str]) -> tuple[tuple[str, ...
     values, classes, counts = np.unique(captions.attributes, return_inverse=True, return_counts=True)
     counted = list(zip(values.tolist(), counts.tolist(), strict=True))
     if small := [f"{value!r} has {count} images" for value, count in counted if count < SMALLEST_CLASS]:
-        raise InputError("few", "attributes").says(
+        raise InputError(
+            "attributes",
             f": {', '.join(small)}, and an attacker needs at least {SMALLEST_CLASS} a value",
             "add images",
             naming("leave that value out ({keep} names those to use)"),
@@ -94,10 +97,11 @@ def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -
         joining = naming("{join_references} joins human captions to that length", join_references=True)
         note(
             notes,
-            naming("{predictions} have ")
-            + f"{model:.1f} words on average and "
-            + naming("{references} ")
-            + f"{human:.1f}, and longer captions give more away whatever their bias",
+            naming(
+                "{predictions} have {:.1f} words on average and {references} {:.1f}, and longer captions give more "
+                "away whatever their bias",
+                *(model, human),
+            ),
             joining if model > human else "give human captions as short",
         )
     return captions, joined
@@ -140,9 +144,12 @@ def note_labels_from_captions(words: Words, named: Flags, value: Integers, notes
     if len(of_people) and len(value) >= FEW_IMAGES and some.mean() >= ALL_NAMED and agree.mean() >= ALL_AGREE:
         note(
             notes,
-            f"the label is what most human captions say in {agree.mean():.1%} of {len(value):,} images, as though it "
-            "was made from them; then people are never wrong, and captioners that err at random look biased. Make "
-            + naming("labels from captions that are not among the {references}, or have images labelled"),
+            naming(
+                "the label is what most human captions say in {:.1%} of {:,} images, as though it was made from them; "
+                "then people are never wrong, and captioners that err at random look biased. Make labels from captions "
+                "that are not among the {references}, or have images labelled",
+                *(agree.mean(), len(value)),
+            ),
             about="attributes",
         )
 
@@ -163,7 +170,7 @@ def with_values(
     for fault, allow in zip(faults, (allow_unmasked, None if words_needed else allow_unmasked), strict=True):
         if fault and not allow:
             as_they_are = naming("measure them as they are, with {allow_unmasked}", allow_unmasked=True)
-            raise fault.says(fault.problem, *fault.ways_out, *[as_they_are] * (allow is False))
+            raise InputError(*fault.args, *[as_they_are] * (allow is False))
         if fault:
             note(notes, fault.message)
     return labelled(captions, lexicon, notes)
@@ -181,13 +188,12 @@ def labelled(captions: Captions, lexicon: Lexicon, notes: list[str]) -> Captions
 
 def other_labels(captions: Captions, lexicon: Lexicon) -> InputError | None:
     """What is wrong with labels that are no values of the lexicon; None if all are."""
-    fault, words = InputError("unknown", "attributes"), naming("{attribute_lexicon} ") + repr(lexicon.name)
+    fault, words = partial(InputError, "attributes"), naming("{attribute_lexicon} {!r}", lexicon.name)
     crossed = {label.count(SEPARATOR) + 1 for label in captions.attributes}
     if len(crossed) == 1 and 1 < max(crossed) > len(lexicon.parts):
-        return fault.says(
-            f": labels such as {captions.attributes[0]!r} are of {max(crossed)} crossed attributes, and "
-            + words
-            + f" has the words of {len(lexicon.parts) or 1}",
+        template = ": labels such as {!r} are of {} crossed attributes, and {} has the words of {}"
+        return fault(
+            naming(template, captions.attributes[0], max(crossed), words, len(lexicon.parts) or 1),
             naming("give a lexicon for each, as in {attribute_lexicon}", attribute_lexicon=["gender", "race"]),
         )
     counts = Counter(captions.attributes)
@@ -196,21 +202,21 @@ def other_labels(captions: Captions, lexicon: Lexicon) -> InputError | None:
     if not others:
         return None
     are_none, it, each = ("is not a label", "it", "it") if len(others) == 1 else ("are not labels", "them", "each")
-    listed = f": {_some(others)} {are_none} of " + words + f" ({_some(lexicon.labels)})"
+    listed = naming(": {} {} of {} ({})", _some(others), are_none, words, _some(lexicon.labels))
     if names:
         images = sum(counts[label] for label in others)
-        return fault.says(
-            listed + f", and {images:,} of {len(captions):,} images have {it}:",
+        return fault(
+            Message(listed, f", and {images:,} of {len(captions):,} images have {it}:"),
             naming("leave these out, with {keep} where they are read", keep=sorted(names)),
             f"give words for {each}",
         )
     for name in builtin_lexicons():
         if value_names(counts, load_lexicon(name)).keys() == counts.keys():
             give = naming("give {attribute_lexicon}", attribute_lexicon=name)
-            return fault.says(listed + f" but of {name!r}:", give, f"labels of {lexicon.name!r}")
+            return fault(Message(listed, f" but of {name!r}:"), give, f"labels of {lexicon.name!r}")
     named = dict(zip(others, lexicon.labels, strict=False))
-    return fault.says(
-        listed + ":",
+    return fault(
+        Message(listed, ":"),
         naming("say which is which, as in {labels} where they are read", labels=named),
         naming("give the words of their attribute as {attribute_lexicon}"),
     )
@@ -229,18 +235,22 @@ def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: 
             continue
         for (side, tokens, names), (other, others, _) in ((model, human), (human, model)):
             if names.mean() < SELDOM and (known := others.present()[tokens.ids].mean()) < HALF:
-                return InputError("unnamed", side).says(
-                    f": {names.mean():.1%} of them name a value of "
-                    + naming("{attribute_lexicon} ")
-                    + Message(f"{part.name!r}, and {1 - known:.0%} of their words are not in ", Argument(other)),
-                    naming("give captions in one language, and its words as {attribute_lexicon}"),
+                unlike = naming(
+                    ": {:.1%} of them name a value of {attribute_lexicon} {!r}, and {:.0%} of their words are not in "
+                    "{}",
+                    names.mean(),
+                    part.name,
+                    1 - known,
+                    Argument(other),
                 )
+                words_too = naming("give captions in one language, and its words as {attribute_lexicon}")
+                return InputError(side, unlike, words_too)
     return None
 
 
 def _unheard(argument: str, lexicon: Lexicon) -> InputError:
-    return InputError("unnamed", argument).says(
-        f"{lexicon.name!r}: none of its words occurs in any caption", "give the words that these captions use"
+    return InputError(
+        argument, f"{lexicon.name!r}: none of its words occurs in any caption; give the words that these captions use"
     )
 
 
@@ -277,12 +287,8 @@ def shown_tasks(
             )
         return given, names
     if captions.references is None:
-        raise InputError("missing", "tasks").says(
-            "is missing: T to A needs the tasks that the images show, and without "
-            + naming("{references} none can be found"),
-            naming("give {tasks}"),
-            naming("{directions}", directions=["a_to_t"]),
-        )
+        template = "is missing: T to A needs the tasks that the images show, and without {references} none can be found"
+        raise missing("tasks", naming(template), naming("give {tasks}"), naming("{directions}", directions=["a_to_t"]))
     if not flags.any():
         raise no_tasks()
     return flags, lexicon.labels
@@ -302,7 +308,8 @@ def shown_by_pairing(
     by_pairing = [named_by_others(words.human_image, len(captions), human, pairing.rows["h"]) for pairing in pairings]
     known = int(by_pairing[0][1].sum())
     if known < SMALLEST_CLASS:
-        raise InputError("missing", "tasks").says(
+        raise missing(
+            "tasks",
             f"is missing: T to A needs to know what each image shows, and only {known} of {len(captions):,} images "
             "have a human caption besides the one that is scored",
             naming("give {tasks}"),
@@ -328,14 +335,14 @@ def given_tasks(
         names, unlisted = lexicon.labels, "captions cannot name them; left out"
     others = sorted(given.difference(lexicon.labels))
     if len(others) == len(given):
-        raise InputError("unnamed", "tasks").says(
-            f": none of its names ({', '.join(others[:3])}, ...) is a label of "
-            + naming("{task_lexicon}")
-            + f" {lexicon.name!r}, whose words are looked for in captions",
-            naming("give a {task_lexicon} with these labels"),
+        unread = naming(
+            ": none of its names ({}, ...) is a label of {task_lexicon} {!r}, whose words are looked for in captions",
+            ", ".join(others[:3]),
+            lexicon.name,
         )
+        raise InputError("tasks", unread, naming("give a {task_lexicon} with these labels"))
     if others:
-        lacking = f"{', '.join(others)} not in " + naming("{task_lexicon} ") + f"{lexicon.name!r}: {unlisted}"
+        lacking = naming("{} not in {task_lexicon} {!r}: {}", ", ".join(others), lexicon.name, unlisted)
         note(notes, lacking, about="tasks")
     numbers = {name: number for number, name in enumerate(names)}
     flags = np.zeros((len(tasks), len(names)), bool)
@@ -359,9 +366,9 @@ def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
         try:
             words = json.loads(Path(vocabulary).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise InputError("unreadable", "vocabulary").says(f"{str(vocabulary)!r} cannot be read: {error}") from error
+            raise InputError("vocabulary", f"{str(vocabulary)!r} cannot be read: {error}") from error
     if not words or isinstance(words, Mapping) or not all(isinstance(word, str) for word in words):
-        raise InputError("kind", "vocabulary").says("must be a list of words, or a JSON file of such a list")
+        raise InputError("vocabulary", "must be a list of words, or a JSON file of such a list")
     return frozenset(words)
 
 

@@ -59,9 +59,7 @@ class LabelAttack:
             if predicted is None:
                 continue
             if not predicted.any():
-                raise InputError("unnamed", name).says(
-                    ": nothing is predicted for any image", "give the captions' words as lexicons"
-                )
+                raise InputError(name, ": nothing is predicted for any image; give the captions' words as lexicons")
             columns: dict[str, list[Trial]] = {"m": [], "h": []}
             for seed, drawn in zip(seeds, rows, strict=True):
                 told = predicted[drawn]

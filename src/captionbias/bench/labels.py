@@ -26,8 +26,8 @@ from captionbias.bench.measurement import Scores
 from captionbias.bench.pairing import drawn_captions, named_by_any
 from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions, Labels, check_labels, join_labels
-from captionbias.captions.check import checked_weights, digest_of_rows
-from captionbias.errors import Argument, InputError, Message, naming
+from captionbias.captions.check import check_lengths, checked_weights, digest_of_rows
+from captionbias.errors import InputError, missing, naming
 from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import random_groups
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
@@ -170,9 +170,7 @@ class ImageLabels:
             image = int(np.flatnonzero(np.bincount(numbers)[numbers] == rarest)[0])
             values = itertools.compress(self.attributes, self.shown.attributes[image])
             have = f": {rarest} images have {' and '.join(values) or 'no value'}, and an attacker needs"
-            raise InputError("few", "attributes").says(
-                f"{have} at least {SMALLEST_CLASS}", "add images", "leave these out"
-            )
+            raise InputError("attributes", f"{have} at least {SMALLEST_CLASS}; add images, or leave these out")
         return numbers
 
     def image_counts(self, values: Collection[str] | None = None) -> dict[str, Any]:
@@ -229,35 +227,34 @@ def _from_labels(
     training_labels: Mapping[str, Any],
     weights: Any,
 ) -> ImageLabels:
-    if missing := [side for side, value in shown_labels.items() if value is None]:
-        raise InputError("missing", missing[0]).says(
+    if lacking := [side for side, value in shown_labels.items() if value is None]:
+        raise missing(
+            lacking[0],
             "is missing:",
             naming("give {predictions} and {references} (captions)"),
             naming("{attributes} and {tasks} (labels)"),
         )
     if all(value is None for value in predicted_labels.values()):
-        raise InputError("missing", "predicted_tasks").says(
-            naming("and {predicted_attributes} are both missing:"), "give one of them", naming("{predictions}")
+        raise missing(
+            "predicted_tasks", naming("and {predicted_attributes} are both missing: give one of them, or {predictions}")
         )
     shown = {side: check_labels(side, value) for side, value in shown_labels.items()}
     training, given = None, {side: value for side, value in training_labels.items() if value is not None}
     if len(given) == 1:
-        raise InputError("conflict", "training_attributes").says(
-            naming("and {training_tasks} belong together:"), "give both or neither"
-        )
+        raise InputError("training_attributes", naming("and {training_tasks} belong together: give both or neither"))
     if given:
         known = {}
         for side, value in given.items():
             argument = f"training_{side}"
             shown[side], known[side] = join_labels(side, shown[side], argument, check_labels(argument, value))
-        _check_lengths({f"training_{side}": labels for side, labels in known.items()})
+        check_lengths({f"training_{side}": labels for side, labels in known.items()})
         training = _named(known, np.ones(len(known["tasks"])))
     predicted = {
         side: check_labels(f"predicted_{side}", value, known=shown[side], known_as=side)
         for side, value in predicted_labels.items()
         if value is not None
     }
-    _check_lengths(shown | {f"predicted_{side}": labels for side, labels in predicted.items()})
+    check_lengths(shown | {f"predicted_{side}": labels for side, labels in predicted.items()})
     images = len(shown["tasks"])
     counted = np.ones(images) if weights is None else np.array(checked_weights(weights, images))
     sources = {"labels": "given"} | ({"training": "given"} if training else {})
@@ -282,18 +279,6 @@ def _named(labels: Mapping[str, Labels], weight: Floats) -> Named:
     return Named(np.arange(len(labels["tasks"])), labels["attributes"].flags, labels["tasks"].flags, weight)
 
 
-def _check_lengths(labels: dict[str, Labels]) -> None:
-    first, *others = labels
-    for name in others:
-        if len(labels[name]) != len(labels[first]):
-            raise InputError("length", first).says(
-                Message(
-                    f"has length {len(labels[first]):,} and ", Argument(name), f" has length {len(labels[name]):,}: "
-                )
-                + "entry i of each belongs to image i, so give as many of one as of the other"
-            )
-
-
 # Labels that captions name
 
 
@@ -307,16 +292,15 @@ def labels_of_captions(
     """What images show, the captioner names and people name; without a task lexicon no tasks. `one_language` as
     `with_values` takes it."""
     if captions.predictions is None:
-        raise InputError("missing", "predictions").says(
-            "is missing: without a captioner's captions there is nothing to compare"
-        )
+        raise missing("predictions", "is missing: without a captioner's captions there is nothing to compare")
     attribute = check_whole(load_lexicon(attribute_lexicon))
     task = None if task_lexicon is None else check_whole(load_lexicon(task_lexicon))
     notes: list[str] = []
     captions = with_values(captions, attribute, tokenizer, notes, one_language=one_language)
     value, words = value_numbers(captions, attribute.labels), captions.words(tokenizer)
     if task and captions.tasks is None and captions.references is None:
-        raise InputError("missing", "tasks").says(
+        raise missing(
+            "tasks",
             "is missing: what images show is given, or found in human captions beside predictions",
             naming("give {tasks}"),
             "both sides' captions",
@@ -359,9 +343,11 @@ def value_numbers(captions: Captions, labels: tuple[str, ...]) -> Integers:
     numbers = {label.casefold(): number for number, label in enumerate(labels)}
     for row, value in enumerate(captions.attributes):
         if value.casefold() not in numbers:  # a part of a crossing
-            raise InputError("unknown", "attributes", row).says(
-                f"is {value!r}, which is not one of {', '.join(labels)}:",
-                "leave such images out, or give a lexicon of these labels",
+            raise InputError(
+                "attributes",
+                f"is {value!r}, which is not one of {', '.join(labels)}: leave such images out, or give a lexicon of "
+                "these labels",
+                row=row,
             )
     return np.array([numbers[value.casefold()] for value in captions.attributes], np.int64)
 
@@ -369,9 +355,9 @@ def value_numbers(captions: Captions, labels: tuple[str, ...]) -> Integers:
 def check_whole(lexicon: Lexicon) -> Lexicon:
     """The lexicon; ValueError for a crossing: a caption of a dark woman that names a woman predicts no value of it."""
     if lexicon.parts:
-        raise InputError("conflict", "attribute_lexicon").says(
+        raise InputError(
+            "attribute_lexicon",
             f"{lexicon.name!r} is a crossing, of which captions often name a part only, and this metric compares "
-            "whole labels",
-            "measure each attribute alone, measure dbac or lic, or give labels instead of captions",
+            "whole labels; measure each attribute alone, measure dbac or lic, or give labels instead of captions",
         )
     return lexicon

@@ -95,11 +95,9 @@ class Measurement:
         judged = [score.key for score in catalogue.scores_of(self.metric) if score.judged]
         for key, margin in margins.items():
             if key not in judged:
-                raise InputError("unknown", "margins").says(
-                    f"names {key!r}, which has no verdict", f"choose from {', '.join(judged)}"
-                )
+                raise InputError("margins", f"names {key!r}, which has no verdict; choose from {', '.join(judged)}")
             if not margin >= 0:
-                raise InputError("range", "margins").says(f": {key} must be 0 or more, not {margin!r}")
+                raise InputError("margins", f": {key} must be 0 or more, not {margin!r}")
         return replace(self, margins={**self.margins, **margins})
 
     def flat(self) -> Result:
@@ -243,8 +241,9 @@ class Metric(Generic[P]):
                 captions = as_captions(captions, **columns)
         spoken = getattr(captions, "language", None)
         if language is not None and check_language(language) != spoken:
-            raise InputError("conflict", "language").says(
-                f"{language!r}: the captions were read without it", "give it to check_captions or read_captions"
+            raise InputError(
+                "language",
+                f"{language!r}: the captions were read without it; give it to check_captions or read_captions",
             )
         if spoken:
             options |= {name: value for name, value in said_in(spoken, options).items() if name in self.options()}
@@ -256,7 +255,7 @@ class Metric(Generic[P]):
             raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
         usual = self._parameters[name].default
         if isinstance(usual, bool) and name != "cache" and not isinstance(value, (bool, np.bool_)):
-            raise InputError("kind", name).says(f"must be True or False, not {value!r}")
+            raise InputError(name, f"must be True or False, not {value!r}")
         if name == "tokenizer":
             return tokenizer_name(value)
         if name in LEAST and not (value is None and usual is None):

@@ -59,7 +59,7 @@ def preset_settings(presets: Mapping[str, S], preset: str, **chosen: Any) -> tup
     settings = replace(usual, **{setting: value for setting, value in chosen.items() if value is not None})
     for setting, value in vars(usual).items():
         if isinstance(value, bool) and not isinstance(given := getattr(settings, setting), bool):
-            raise InputError("kind", setting).says(f"must be True or False, not {given!r}")
+            raise InputError(setting, f"must be True or False, not {given!r}")
     if isinstance(settings, Alignment) and settings.alignment not in ("constant", "contextual"):
         raise unknown("alignment", settings.alignment, ("constant", "contextual"))
     return name, replace(settings, trials=whole_number("trials", settings.trials, least=1))
@@ -68,7 +68,7 @@ def preset_settings(presets: Mapping[str, S], preset: str, **chosen: Any) -> tup
 def whole_number(name: str, value: Any, least: int) -> int:
     """The argument `name` as an int: numpy's whole numbers are as good as Python's, True and 3.0 are not."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise InputError("kind", name).says(f"must be a whole number of {least} or more, not {value!r}")
+        raise InputError(name, f"must be a whole number of {least} or more, not {value!r}")
     return int(value)
 
 
@@ -76,9 +76,7 @@ def replicate_count(bootstrap: Any) -> int:
     """The argument `bootstrap`: 0, or enough replicates for an interval."""
     count = whole_number("bootstrap", bootstrap, least=0)
     if 0 < count < LEAST_REPLICATES:
-        raise InputError("range", "bootstrap").says(
-            f"must be {LEAST_REPLICATES} or more, or 0 for no intervals, not {count}"
-        )
+        raise InputError("bootstrap", f"must be {LEAST_REPLICATES} or more, or 0 for no intervals, not {count}")
     return count
 
 

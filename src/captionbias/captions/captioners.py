@@ -19,7 +19,7 @@ def check_captioners(predictions: Mapping[str, Any], **people: Any) -> dict[str,
     `people`: the other arguments of `check_captions`. An error of one captioner's captions names it.
     """
     if not predictions:
-        raise InputError("empty", "predictions").says("is empty:", "give at least one captioner's captions")
+        raise InputError("predictions", "is empty: give at least one captioner's captions")
     checked: dict[str, Captions] = {}
     first: Captions | None = None
     for name, captions in predictions.items():
@@ -36,13 +36,14 @@ def check_captioners(predictions: Mapping[str, Any], **people: Any) -> dict[str,
 def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
     """The images that all captioners have captions of; what their files say of these must be the same."""
     if not read:
-        raise InputError("empty", "read").says("is empty:", "give at least one captioner's captions")
+        raise ValueError("read is empty: give at least one captioner's captions")
     first, *others = read
     rows = {name: {image: row for row, image in enumerate(captions.image_ids or ())} for name, captions in read.items()}
     shared = [image for image in rows[first] if all(image in rows[other] for other in others)]
     if not shared:
-        raise InputError("few", "predictions").says(
-            f": {', '.join(read)} have no image in common: a comparison needs captions of the same images"
+        raise InputError(
+            "predictions",
+            f": {', '.join(read)} have no image in common: a comparison needs captions of the same images",
         )
     for name in read:
         if left_out := len(rows[name]) - len(shared):
@@ -56,8 +57,8 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
     for name in others:
         for argument in PEOPLE:
             if columns[name][argument] != columns[first][argument]:
-                raise InputError("conflict", argument).says(
-                    f"of {first} and {name} differ on the same images:", "give one file of them for all"
+                raise InputError(
+                    argument, f"of {first} and {name} differ on the same images: give one file of them for all"
                 )
     if all(list(of_name) == shared for of_name in rows.values()):
         return dict(read)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, count, repeat
@@ -16,7 +16,7 @@ from captionbias.arrays import Integers
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.names import COLUMNS, SIDES
 from captionbias.captions.values import ROW, as_list, image_keys, image_order, is_column, is_missing
-from captionbias.errors import Argument, InputError, Message, naming
+from captionbias.errors import Argument, InputError, missing, naming
 from captionbias.text import Mentions, Tokens, find_mentions, load_lexicon, mask_mentions, tokenize
 from captionbias.text.languages import COVERED, check_language, load_language
 from captionbias.text.tokens import is_unsplit
@@ -111,7 +111,8 @@ class Captions:
     def references_to_join(self) -> int:
         """As many human captions as have, joined, the length of the captioner's captions on average; at least 1."""
         if self.mean_words is None:
-            raise InputError("conflict", "join_references").says(
+            raise InputError(
+                "join_references",
                 ": human captions are joined until they are as long as the captioner's, and one of these is missing",
                 naming("give {predictions} and {references}"),
                 "leave it out",
@@ -135,11 +136,12 @@ class Captions:
         A full stop sets them apart. Captions to spare are left out, and so are images with fewer than `count`.
         """
         if count < 1:
-            raise InputError("range", "count").says(f"must be 1 or more, not {count}")
+            raise ValueError(f"count must be 1 or more, not {count}")
         rows = [row for row, texts in enumerate(self.references or ()) if len(texts) >= count]
         if not rows:
-            raise InputError("few", "references").says(
-                f": no image has the {count} human captions that are to be joined into one", "give more of them"
+            raise InputError(
+                "references",
+                f": no image has the {count} human captions that are to be joined into one; give more of them",
             )
         columns = self.columns(rows)
         return checked_columns(
@@ -305,13 +307,11 @@ def check_captions(
         captionbias.errors.InputError: references[1] is empty: every image needs at least one human caption; drop ...
     """
     if predictions is None and references is None:
-        raise InputError("missing", "predictions").says(
-            naming("and {references} are both missing:"), "give model captions, human captions or both"
+        raise missing(
+            "predictions", naming("and {references} are both missing: give model captions, human captions or both")
         )
     if attributes is None:
-        raise InputError("missing", "attributes").says(
-            "is missing:", "give one label for each image, such as 'female' or 'male'"
-        )
+        raise missing("attributes", "is missing: give one label for each image, such as 'female' or 'male'")
     if labels:
         attributes = rename_labels(as_list("attributes", attributes), labels)
     return checked_columns(
@@ -358,12 +358,16 @@ def _checked_language(captions: Captions, *sides: str) -> Captions:
         named[words.tokens.rows[mentions.starts]] = True
     for side, of_side in (("predictions", named[: words.model_rows]), ("references", named[words.model_rows :])):
         if side in sides and len(of_side) and of_side.mean() < COVERED:
-            raise InputError("unnamed", side).says(
+            raise InputError(
+                side,
                 f": {of_side.mean():.0%} of them name a gender or an object in language {language!r}, and at least "
                 f"{COVERED:.0%} must",
                 "give the language that they are in",
-                naming("leave it out and give words of your own as {attribute_lexicon} and {task_lexicon}, with ")
-                + naming("{tokenizer}", tokenizer=language),
+                naming(
+                    "leave it out and give words of your own as {attribute_lexicon} and {task_lexicon}, with "
+                    "{tokenizer}",
+                    tokenizer=language,
+                ),
             )
     return captions
 
@@ -373,13 +377,14 @@ def as_captions(captions: Captions | None, **columns: Any) -> Captions:
     if captions is None:
         return check_captions(**columns)
     if not isinstance(captions, Captions):
-        raise InputError("kind", "captions").says(
-            f"is of type {type(captions).__name__}:",
-            "give Captions, from read_captions or check_captions, or predictions=, references= and attributes=",
+        raise InputError(
+            "captions",
+            f"is of type {type(captions).__name__}: give Captions, from read_captions or check_captions, or "
+            "predictions=, references= and attributes=",
         )
     for name, column in columns.items():
         if column is not None:
-            raise InputError("conflict", name).says(": captions were given already", "give one or the other")
+            raise InputError(name, ": captions were given already; give one or the other")
     return captions
 
 
@@ -389,8 +394,8 @@ def check_sides(
     """Check the captions of both sides of `n` images where no labels are needed; see `check_captions`."""
     lists = as_lists({"predictions": predictions, "references": references})
     if len(lists) < 2:
-        missing = "predictions" if predictions is None else "references"
-        raise InputError("missing", missing).says("is missing:", "give model captions and human captions")
+        side = "predictions" if predictions is None else "references"
+        raise missing(side, "is missing: give model captions and human captions")
     sides = _checked_predictions(lists["predictions"], None), _checked_references(lists["references"], None)
     if not unsplit:
         _check_split("predictions", sides[0])
@@ -402,23 +407,34 @@ def as_lists(columns: Mapping[str, Collection[Any] | None]) -> dict[str, list[An
     """The columns there are, all of one length."""
     lists = {name: as_list(name, column) for name, column in columns.items() if column is not None}
     first = next(iter(lists))
-    for name, column in lists.items():
-        if len(column) != len(lists[first]):
-            raise InputError("length", first).says(
-                Message(f"has length {len(lists[first]):,} and ", Argument(name), f" has length {len(column):,}: ")
-                + "entry i of each belongs to image i, so give as many of one as of the other"
-            )
+    check_lengths(lists)
     if not lists[first]:
-        raise InputError("empty", first).says("has no rows:", "give at least one image of each group")
+        raise InputError(first, "has no rows: give at least one image of each group")
     return lists
+
+
+def check_lengths(columns: Mapping[str, Sized]) -> None:
+    """Refuse columns of which one is longer than another."""
+    first, *others = columns
+    for name in others:
+        if len(columns[name]) != len(columns[first]):
+            lengths = len(columns[first]), Argument(name), len(columns[name])
+            raise InputError(
+                first,
+                naming(
+                    "has length {:,} and {} has length {:,}: entry i of each belongs to image i, so give as many of "
+                    "one as of the other",
+                    *lengths,
+                ),
+            )
 
 
 def _checked_ids(column: list[Any]) -> tuple[str, ...]:
     rows: dict[str, int] = {}
     for row, image in enumerate(image_keys("image_ids", column)):
         if (first := rows.setdefault(image, row)) != row:
-            raise InputError("repeated", "image_ids", row).says(
-                f"repeats {image}, the image of row {first}:", "give each image one row"
+            raise InputError(
+                "image_ids", f"repeats {image}, the image of row {first}: give each image one row", row=row
             )
     return tuple(rows)
 
@@ -435,7 +451,7 @@ def _checked_samples(column: list[Any], ids: Ids) -> dict[str, Any]:
     rows = checked_lists("predictions", column, ids, "caption")
     for row, place in zip(rows, _places("predictions", ids), strict=False):
         if not row:
-            raise InputError("empty", place).says("is empty:", "drop the image or add a caption")
+            raise InputError(place, "is empty: drop the image or add a caption")
     samples = tuple(map(_plain, rows))
     several = any(len(row) > 1 for row in samples)
     return {"predictions": tuple(row[0] for row in samples), "samples": samples if several else None}
@@ -451,9 +467,7 @@ def _checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:
     for weight, place in zip(column, _places("weights", ids), strict=False):
         number = not isinstance(weight, (bool, np.bool_)) and isinstance(weight, (Real, np.number))
         if not (number and 0 < weight < np.inf):
-            raise InputError("range", place).says(
-                f"is {weight!r}: a weight is a number above 0", "give one, or leave the image out"
-            )
+            raise InputError(place, f"is {weight!r}: a weight is a number above 0; give one, or leave the image out")
     return tuple(map(float, column))
 
 
@@ -461,20 +475,22 @@ def _checked_references(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], .
     rows = checked_lists("references", column, ids, "caption")
     for row, place in zip(rows, _places("references", ids), strict=False):
         if not row:
-            raise InputError("empty", place).says(
-                "is empty: every image needs at least one human caption", "drop the image or add one"
-            )
+            raise InputError(place, "is empty: every image needs at least one human caption; drop the image or add one")
     return tuple(map(_plain, rows))
 
 
 def _check_split(argument: str, side: Sequence[Any]) -> None:
     if is_unsplit(side if argument == "predictions" else list(chain.from_iterable(side))):
-        raise InputError("kind", argument).says(
+        raise InputError(
+            argument,
             "are not split into words, which their script sets no blanks between:",
-            naming("give {language}", language="ja") + naming(" or {language}", language="zh"),
+            naming("give {language} or {}", Argument("language", "zh"), language="ja"),
             "split others by blanks",
-            naming("give a function as {tokenizer} (with {unsplit}), ", unsplit=True)
-            + naming("and words in that language as {attribute_lexicon} and {task_lexicon}"),
+            naming(
+                "give a function as {tokenizer} (with {unsplit}), and words in that language as {attribute_lexicon} "
+                "and {task_lexicon}",
+                unsplit=True,
+            ),
         )
 
 
@@ -482,8 +498,9 @@ def _checked_attributes(column: list[Any], ids: Ids) -> tuple[str, ...]:
     check_strings(column, _places("attributes", ids), "label", "drop the image or add a label")
     labels = tuple(map(str.strip, column))
     if len(set(labels)) == 1:
-        raise InputError("few", "attributes").says(
-            f"has only one value '{labels[0]}' in all {len(labels):,} rows: a bias between groups needs two or more",
+        raise InputError(
+            "attributes",
+            f"has only one value '{labels[0]}' in all {len(labels):,} rows: a bias between groups needs two or more; "
             "add images of another group",
         )
     return labels
@@ -492,8 +509,11 @@ def _checked_attributes(column: list[Any], ids: Ids) -> tuple[str, ...]:
 def _checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
     rows = checked_lists("tasks", column, ids, "task")
     if not any(rows):
-        raise InputError("empty", "tasks").says(
-            "has no task in any image:", "name the objects or activities of the images", naming("leave {tasks} out")
+        raise InputError(
+            "tasks",
+            "has no task in any image:",
+            "name the objects or activities of the images",
+            naming("leave {tasks} out"),
         )
     return tuple(tuple(dict.fromkeys(map(str.strip, row))) for row in rows)
 
@@ -504,9 +524,7 @@ def checked_lists(argument: str, column: list[Any], ids: Ids, noun: str) -> list
         for value, place in zip(column, _places(argument, ids), strict=False):
             if not is_column(value):
                 kind = "missing" if is_missing(value) else f"of type {type(value).__name__}"
-                raise InputError("kind", place).says(
-                    f"is {kind}: every row is a list of {noun}s", "give one, or drop the image"
-                )
+                raise InputError(place, f"is {kind}: every row is a list of {noun}s; give one, or drop the image")
         column = [as_list(argument, value) for value in column]
     places = (
         place._replace(entry=number)
@@ -527,14 +545,14 @@ def check_strings(texts: Sequence[Any], places: Iterable[Argument], noun: str, w
         return
     for text, place in zip(texts, places, strict=False):
         if is_missing(text):
-            raise InputError("empty", place).says(f"is missing ({text}):", way_out)
+            raise InputError(place, f"is missing ({text}): {way_out}")
         if not isinstance(text, str):
-            raise InputError("kind", place).says(f"is of type {type(text).__name__}: a {noun} is a string")
+            raise InputError(place, f"is of type {type(text).__name__}: a {noun} is a string")
         if not text.strip():
-            raise InputError("empty", place).says("is empty:", way_out)
+            raise InputError(place, f"is empty: {way_out}")
         if len(text) > MAX_CHARACTERS:
-            fault = f"has {len(text):,} characters, and no {noun} has more than {MAX_CHARACTERS:,}:"
-            raise InputError("range", place).says(fault, "shorten it")
+            fault = f"has {len(text):,} characters, and no {noun} has more than {MAX_CHARACTERS:,}: shorten it"
+            raise InputError(place, fault)
 
 
 def _plain(texts: Iterable[str]) -> tuple[str, ...]:

@@ -115,7 +115,7 @@ def _choose(
         if column:
             columns[role] = column
         elif name and searched:
-            raise no_column(name, searched, Message("name one of these with ", Argument(role)), argument=role)
+            raise no_column(name, searched, Message("name one of these with ", Argument(role)))
         elif name is None and (role in ("id_column", "attribute_column") or tables.get(argument)):
             missing.append(role)
     if "id_column" in missing and len(_distinct(*tables.values())) == 1:
@@ -132,13 +132,11 @@ def _choose(
     for role in missing:
         if role != "id_column" and not any(other in columns for other in (optional if role in optional else [role])):
             objects = (column for column in _columns(pools[role]) if dict in map(type, column.values()))
-            inside = (Message("; ", nested(column, role).message) for column in objects)
-            way_out = Message("name one of these with ", Argument(role), *inside)
-            raise no_column(usual[role][0], pools[role], way_out, argument=role)
+            inside = (Message("; ", nested(column, role)) for column in objects)
+            raise no_column(usual[role][0], pools[role], Message("name one of these with ", Argument(role), *inside))
     ids = columns.pop("id_column", None)
     if role := next((role for role, column in columns.items() if column == ids), ""):
-        both = Message("and ", Argument(role), f" are both {ids}:")
-        raise InputError("repeated", "id_column").says(both, "name two columns")
+        raise InputError("id_column", Message("and ", Argument(role), f" are both {ids}: name two columns"))
     by_argument = {argument: columns[role] for role, argument in IN_FILES.items() if role in columns}
     return by_argument, ids and ids.name, [f"{IN_FILES[role]} from {column}" for role, column in guesses.items()]
 
@@ -196,9 +194,9 @@ def _with_ids(table: Table, known: Mapping[str, None], id_column: str) -> str:
     raise _no_ids(table, id_column, f" with ids such as {', '.join(islice(known, 2))}")
 
 
-def _no_ids(table: Table, id_column: str, such_as: str = "") -> InputError:
+def _no_ids(table: Table, id_column: str, such_as: str = "") -> ValueError:
     ways_out = naming("name the column of image ids with {id_column}"), "put everything in one file"
-    return no_column(id_column, [table], *ways_out, purpose=f"{such_as} to join it by", argument="id_column")
+    return no_column(id_column, [table], *ways_out, purpose=f"{such_as} to join it by")
 
 
 def _pools(

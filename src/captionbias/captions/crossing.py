@@ -30,7 +30,7 @@ def cross(attributes: Mapping[str, Sequence[str]]) -> list[str]:
     ['female, dark', 'male, light']
     """
     if len(attributes) < 2:
-        raise InputError("few", "attributes").says(f"has {len(attributes)} attributes: a crossing needs two or more")
+        raise InputError("attributes", f"has {len(attributes)} attributes: a crossing needs two or more")
     columns = as_lists({f"attributes[{name!r}]": labels for name, labels in attributes.items()})
     for name, labels in columns.items():
         places = [Argument(name, row=row) for row in range(len(labels))]
@@ -49,9 +49,11 @@ def uncross(labels: Sequence[str], attributes: int) -> list[tuple[str, ...]]:
     apart = [tuple(label.split(SEPARATOR)) for label in labels]
     for row, of_image in enumerate(apart):
         if len(of_image) != attributes:
-            raise InputError("kind", "attributes", row).says(
-                f"is {labels[row]!r}, which is no label of {attributes} crossed attributes:",
-                "cross them with captionbias.captions.cross, or name their columns to read_captions",
+            raise InputError(
+                "attributes",
+                f"is {labels[row]!r}, which is no label of {attributes} crossed attributes: cross them with "
+                "captionbias.captions.cross, or name their columns to read_captions",
+                row=row,
             )
     return list(zip(*apart, strict=True))
 
@@ -84,11 +86,12 @@ def attribute_columns(attribute: Any, column: Any) -> list[tuple[str, str | None
         return [(attribute, name) for name in column] if several and column else [(attribute, column)]
     names, columns = list(attribute), list(column or ()) if several else [column][: column is not None]
     if not names:
-        raise InputError("empty", "attribute").says("is empty:", "name one attribute or more")
+        raise InputError("attribute", "is empty: name one attribute or more")
     if columns and len(columns) != len(names):
-        raise InputError("length", "attribute_column").says(
-            f"names {len(columns)} columns for {len(names)} attributes ({', '.join(names)}):",
-            "name one for each, in the same order",
+        raise InputError(
+            "attribute_column",
+            f"names {len(columns)} columns for {len(names)} attributes ({', '.join(names)}): name one for each, in "
+            "the same order",
         )
     return list(zip(names, columns or [None] * len(names), strict=True))
 
@@ -99,11 +102,10 @@ def one_column(columns: Sequence[Column]) -> Column | Crossed:
         return columns[0]
     for number, column in enumerate(columns):
         if column in columns[:number]:
-            raise InputError("repeated", "attribute_column").says(
-                f": two attributes are both {column}:", "name the column of each"
-            )
+            raise InputError("attribute_column", f": two attributes are both {column}: name the column of each")
         if column.table != columns[0].table:
-            raise InputError("conflict", "attribute_column").says(
+            raise InputError(
+                "attribute_column",
                 f": {columns[0]} and {column} are in two tables:",
                 naming("put the attributes that are crossed into one, and give it as {attributes}"),
             )
@@ -138,6 +140,4 @@ def kept_labels(labels: set[str], keep: Sequence[str], crossed: int) -> tuple[se
 
 def _check_label(label: str, place: str) -> None:
     if SEPARATOR in label:
-        raise InputError("kind", "attributes").says(
-            f"is {label!r}: {SEPARATOR!r} joins the labels of a crossing, so rename that label", of=place
-        )
+        raise ValueError(f"{place} is {label!r}: {SEPARATOR!r} joins the labels of a crossing, so rename that label")

@@ -34,7 +34,7 @@ def by_image(argument: str, column: Source, id_column: str | None) -> ByImage:
         return crossed_by_image([by_image(argument, one, id_column) for one in column.columns], column)
     values, table = column.values(), column.table
     if dict in map(type, values):
-        raise nested(column, f"{argument.removesuffix('s')}_column")
+        raise ValueError(nested(column, f"{argument.removesuffix('s')}_column"))
     if id_column is None:
         images = [f"{ROW}{row}" for row in range(len(values))]
     else:
@@ -66,9 +66,8 @@ def joined(
     """
     predictions, references, attributes = columns.get("predictions"), columns.get("references"), columns["attributes"]
     if predictions == references and predictions is not None:
-        raise InputError("repeated", "predictions").says(
-            naming("and {references}") + f" are both {predictions}:", "name two columns or give two files"
-        )
+        both = naming("and {references} are both {}: name two columns or give two files", predictions)
+        raise InputError("predictions", both)
     values = {argument: read(argument, column, id_columns[column.table]) for argument, column in columns.items()}
     if labels:
         names = rename_labels(values["attributes"].values(), labels, str(attributes))
@@ -82,8 +81,8 @@ def joined(
     if references:
         human = {image: texts for image, texts in values["references"].items() if texts.count(None) < len(texts)}
         if not human:
-            raise InputError("empty", "references").says(
-                f": {references} has no caption in any row", "fill it in or name another column"
+            raise InputError(
+                "references", f": {references} has no caption in any row; fill it in or name another column"
             )
         values["references"] = human
 
@@ -141,25 +140,22 @@ def _labelled(
     unlabelled = [image for image in images if labels[image] is None]
     if keep is None:
         if unlabelled:
-            raise InputError("few", "attributes").says(
+            raise InputError(
+                "attributes",
                 f": {len(unlabelled):,} of {len(images):,} images have no label in {column} (first: "
                 f"{_few(unlabelled)})",
                 naming("label them, or name the labels to use with {keep}"),
             )
         return images
     if isinstance(keep, str) or not keep:
-        raise InputError("kind", "keep").says(f"is {keep!r}:", "give a list of labels, such as ['female', 'male']")
+        raise InputError("keep", f"is {keep!r}: give a list of labels, such as ['female', 'male']")
     known = {labels[image] for image in images} - {None}
     chosen, unknown = kept_labels(known, keep, len(column.columns) if isinstance(column, Crossed) else 1)
     if unknown:
         exist = ", ".join(sorted(map(repr, known))[:MAX_LISTED]) or "no labels"
-        raise InputError("unknown", "keep").says(
-            f"names {unknown[0]!r}, which is not a label in {column}: it has {exist}"
-        )
+        raise InputError("keep", f"names {unknown[0]!r}, which is not a label in {column}: it has {exist}")
     if not chosen:
-        raise InputError("kind", "keep").says(
-            f"({', '.join(keep)}) leaves no image: none has such labels in {column} together"
-        )
+        raise InputError("keep", f"({', '.join(keep)}) leaves no image: none has such labels in {column} together")
     _note_left_out(unlabelled, len(images), f"have no label in {column}", notes)
     others = [image for image in images if labels[image] not in {None, *chosen}]
     _note_left_out(others, len(images), "have another label than those to keep", notes)
@@ -197,7 +193,8 @@ def _weights(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
         weight = as_weight(cell)
         if weight is None or weights.setdefault(image, weight) != weight:
             is_what = f"is {cell!r}" if weight is None else f"is both {weights[image]:g} and {weight:g}"
-            raise InputError("range", "weights").says(
+            raise InputError(
+                "weights",
                 f": that of image {image} {is_what} in {column}:",
                 "give each image one number above 0",
                 "leave it out",
@@ -227,7 +224,7 @@ def _labels(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
         if known is None:
             labels[image] = label
         elif label is not None and label != known:
-            raise InputError("repeated", "attributes").says(
-                f": image {image} is both {known!r} and {label!r} in {column}:", "give it one label"
+            raise InputError(
+                "attributes", f": image {image} is both {known!r} and {label!r} in {column}: give it one label"
             )
     return labels

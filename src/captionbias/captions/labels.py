@@ -110,8 +110,8 @@ def rename_labels(labels: Collection[Any], names: Mapping[Any, str], place: str 
     apart = {text: text.split(SEPARATOR) for text in texts if text is not None}
     known = set(chain.from_iterable(apart.values()))
     if unknown := [label for label in new if label not in known]:
-        raise InputError("unknown", "labels").says(
-            f"names {unknown[0]!r}, which is not a label in {place}: it has {_some(tuple(sorted(known)))}"
+        raise InputError(
+            "labels", f"names {unknown[0]!r}, which is not a label in {place}: it has {_some(tuple(sorted(known)))}"
         )
     renamed = {text: SEPARATOR.join(new.get(one, one) for one in parts) for text, parts in apart.items()}
     return [None if text is None else renamed[text] for text in texts]

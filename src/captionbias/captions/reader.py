@@ -17,7 +17,7 @@ from captionbias.captions.crossing import attribute_columns
 from captionbias.captions.join import Reading, by_image, joined
 from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Table, as_table, with_together
-from captionbias.errors import InputError, naming, unknown
+from captionbias.errors import InputError, missing, naming, unknown
 from captionbias.progress import told_if_long
 
 SAMPLE = ("mean", "first")  # how several captions of an image count
@@ -104,12 +104,10 @@ def read_captions(
         (('7', '9'), ('male', 'female'))
     """
     if table is not None and (predictions is not None or references is not None):
-        raise InputError("conflict", "table").says(
-            "may hold everything:", naming("give either it or {predictions} and {references}")
-        )
+        raise InputError("table", "may hold everything:", naming("give either it or {predictions} and {references}"))
     if table is None and predictions is None and references is None:
-        raise InputError("missing", "predictions").says(
-            naming("and {references} are both missing:"), "give model captions, human captions or both"
+        raise missing(
+            "predictions", naming("and {references} are both missing: give model captions, human captions or both")
         )
     name = "predictions" if table is None else "table"
     captioners = _read(

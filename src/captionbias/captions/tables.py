@@ -14,7 +14,7 @@ from zipfile import BadZipFile
 
 from captionbias.captions.sources import TABLES, WORKBOOK, Remote, is_url, load_rows, names_dataset
 from captionbias.captions.values import as_list, entries, is_column, is_missing
-from captionbias.errors import Argument, InputError, Message, within
+from captionbias.errors import Argument, Message, within
 from captionbias.io.formats import json_object
 
 File: TypeAlias = Path | Remote
@@ -79,22 +79,20 @@ class Column(NamedTuple):
         return f"'{self.name}' of {self.table.name}"
 
 
-def no_column(
-    column: str, tables: Iterable[Table], *ways_out: str, purpose: str = "", argument: str = "table"
-) -> InputError:
-    """The error that none of the tables has the column of this argument."""
+def no_column(column: str, tables: Iterable[Table], *ways: str, purpose: str = "") -> ValueError:
+    """The error that none of the tables has the column."""
     tables_there = (
         f"{table.name} has no column '{column}'{purpose}: it has {', '.join(map(repr, table.columns)) or 'no columns'}"
         for table in tables
     )
-    return InputError("unknown", argument).says("", *ways_out or ["name one of these"], of="; ".join(tables_there))
+    return ValueError(Message("; ".join(tables_there), ways=ways or ["name one of these"]))
 
 
-def nested(column: Column, argument: str) -> InputError:
-    """The error that a column holds objects."""
+def nested(column: Column, argument: str) -> Message:
+    """What is wrong with a column that holds objects."""
     inner = next((key for value in column.values() if isinstance(value, dict) for key in value), "text")
-    as_in = Message("name what is in it, as in ", Argument(argument, f"{column.name}.{inner}"))
-    return InputError("kind", argument).says("is nested:", as_in, of=str(column))
+    as_in = Argument(argument, f"{column.name}.{inner}")
+    return Message(f"{column} is nested: name what is in it, as in ", as_in)
 
 
 def numbered(columns: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -39,7 +39,7 @@ def as_list(argument: str, value: Collection[Any]) -> list[Any]:
         return list(value)
     if not is_column(value):
         kind = "a string" if isinstance(value, str) else f"of type {type(value).__name__}"
-        raise InputError("kind", argument).says(f"is {kind}:", "give a list with one entry for each image")
+        raise InputError(argument, f"is {kind}: give a list with one entry for each image")
     for convert in ("tolist", "to_pylist"):
         if hasattr(value, convert):
             return list(getattr(value, convert)())
@@ -132,14 +132,10 @@ def _image_key(argument: str, row: int, value: object) -> str:
         text = value.strip()
         return text[:-2] if _WHOLE_NUMBER.fullmatch(text) else coco_number(text) or text
     if is_missing(value) or isinstance(value, str):
-        raise InputError("empty", argument, row).says(
-            "is missing: every row needs an image id", "add it or drop the row"
-        )
+        raise InputError(argument, "is missing: every row needs an image id; add it or drop the row", row=row)
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return str(int(value))
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
         number = float(value)
         return str(int(number)) if number.is_integer() else str(number)
-    raise InputError("kind", argument, row).says(
-        f"is of type {type(value).__name__}: an image id is a string or a number"
-    )
+    raise InputError(argument, f"is of type {type(value).__name__}: an image id is a string or a number", row=row)

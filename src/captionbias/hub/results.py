@@ -118,6 +118,4 @@ def check_repo(argument: str, repo: str) -> None:
         validate_repo_id(repo)
         if repo.count("/") == 1:
             return
-    raise InputError("kind", argument).says(
-        f"is {repo!r}:", "write OWNER/NAME, in letters, digits and single - _ . inside"
-    )
+    raise InputError(argument, f"is {repo!r}: write OWNER/NAME, in letters, digits and single - _ . inside")

@@ -158,20 +158,17 @@ def attribute_images(
     if method not in METHODS:
         raise unknown("method", method, METHODS)
     if method == "occlusion" and averaged:
-        raise InputError("conflict", "averaged").says(
-            "is of maps:", naming("give {method} with it", method="gradients")
-        )
+        raise InputError("averaged", "is of maps:", naming("give {method} with it", method="gradients"))
     check_fill(fill)
     pictures = read_images(images)
     for name, given in (("regions", regions), ("captions", captions)):
         if len(given) != len(pictures):
-            raise InputError("length", name).says(
-                f": {len(given):,} for {len(pictures):,} images", "give one for each, in their order"
-            )
+            raise InputError(name, f": {len(given):,} for {len(pictures):,} images; give one for each, in their order")
     tokenizer = tokenizer or getattr(processor, "tokenizer", processor)
     named = named_words(captions, tokenizer, attribute_lexicon)
     if not named:
-        raise InputError("unnamed", "captions").says(
+        raise InputError(
+            "captions",
             ": none names the attribute",
             naming("give captions that do, or the words that they use as {attribute_lexicon}"),
         )
@@ -210,7 +207,7 @@ def attribute_images(
     }
     notes = [f"{count:,} of {len(pictures):,} images are left out: {why}" for why, count in left_out.items() if count]
     if not credits:
-        raise InputError("empty", "images").says(f": none is left: {'; '.join(notes)}")
+        raise InputError("images", f": none is left: {'; '.join(notes)}")
     by_label = _by_label(credits, bootstrap, seed)
     notes += [
         f"the words of {label!r} have no share: the captioner says them nearly as much without a picture"
@@ -231,9 +228,9 @@ def _seen(processor: Any, image: Any, region: Array, name: str) -> tuple[Floats,
     from PIL import Image
 
     if region.shape != (image.height, image.width):
-        raise InputError("kind", "regions").says(
-            f": that of image {name} has the shape {region.shape}, and the image {(image.height, image.width)}",
-            "give one of the image's height and width",
+        raise ValueError(
+            f"regions: that of image {name} has the shape {region.shape}, and the image "
+            f"{(image.height, image.width)}; give one of the image's height and width"
         )
     drawn = Image.fromarray(np.where(region, 255, 0).astype(np.uint8)).convert("RGB")
     plain = [Image.new("RGB", image.size, colour) for colour in ("black", "white")]

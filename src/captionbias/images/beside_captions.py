@@ -31,7 +31,8 @@ def beside_pictures(
     from captionbias.attackers.pretrained.pictures import USUAL, find_image_encoder, picture_features
 
     if not attacker.reads_pictures:
-        raise InputError("conflict", "images").says(
+        raise InputError(
+            "images",
             f": encoder {attacker.name!r} reads captions alone",
             "choose bert-frozen or a sentence encoder such as all-MiniLM-L6-v2",
             naming("bow ({preset})", preset="fast"),
@@ -53,17 +54,17 @@ def images_of(captions: Captions, images: Any) -> tuple[Images, Sequence[int]]:
     listed = is_column(images) and not (ids and any(image in places for image in ids))
     if ids is None or listed:
         if len(every) != len(captions):
-            raise InputError("length", "images").says(
+            raise InputError(
+                "images",
                 f"has {len(every):,} images (the first is {every.ids[0]!r}) and there are captions of "
-                f"{len(captions):,}:",
-                "give one for each, or captions with the images' ids",
+                f"{len(captions):,}: give one for each, or captions with the images' ids",
             )
         return every, range(len(every))
     if missing := [image for image in ids if image not in places]:
-        raise InputError("unknown", "images").says(
+        raise InputError(
+            "images",
             f": there is none with the id {missing[0]!r} ({len(missing):,} of {len(captions):,} captions have none; "
-            f"ids are such as {every.ids[0]!r})",
-            "give all, or leave captions without an image out",
+            f"ids are such as {every.ids[0]!r}); give all, or leave captions without an image out",
         )
     return every, [places[image] for image in ids]
 

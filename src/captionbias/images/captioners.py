@@ -65,13 +65,9 @@ def find_captioner(name: str, revision: str | None = None) -> Model:
     if not (folder / ADAPTER).is_file():
         return find_model(name, "model", LIBRARIES, revision=revision)
     if not find_spec("peft"):
-        raise InputError("package", "model").says(
-            f"{name!r} is an adapter, which needs peft:", "pip install peft first"
-        )
+        raise InputError("model", f"{name!r} is an adapter, which needs peft: pip install peft first")
     if not (folder / "adapter_model.safetensors").is_file():
-        raise InputError("unreadable", "model").says(
-            f"{name!r}: {folder} lacks adapter_model.safetensors (pickled weights are not read)"
-        )
+        raise InputError("model", f"{name!r}: {folder} lacks adapter_model.safetensors (pickled weights are not read)")
     base = json.loads((folder / ADAPTER).read_text(encoding="utf-8"))["base_model_name_or_path"]
     files = find_model(base, "model", LIBRARIES)
     identity = f"{files.identity} {digest(folder)} peft {version('peft')}"
@@ -94,8 +90,8 @@ def load_captioner(
         config = AutoConfig.from_pretrained(files.folder)
     kind = config.model_type
     if kind not in (*MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES, "phi4_multimodal"):  # which is listed for sound alone
-        raise InputError("kind", "model").says(
-            f"{files.name!r} is of the kind {kind!r}, which does not caption images:", "name another"
+        raise InputError(
+            "model", f"{files.name!r} is of the kind {kind!r}, which does not caption images: name another"
         )
     with reading(files, "model"):
         loaded: Any = AutoModelForMultimodalLM.from_pretrained(
@@ -138,15 +134,11 @@ def _asking(
     elif prompt is None:
         prompt = PROMPTS.get(f"{kind} {config.get_text_config().model_type}", PROMPTS[kind])
     if template_arguments and not template:
-        raise InputError("conflict", "template_arguments").says(
-            f": model {files.name!r} has no chat template", "leave them out"
-        )
+        raise InputError("template_arguments", f": model {files.name!r} has no chat template; leave them out")
     if prompt is None and kind in PROMPTS and not template:
         return captioner
     if not hasattr(processor, "tokenizer"):
-        raise InputError("conflict", "prompt").says(
-            f": model {files.name!r} takes images alone", "leave the prompt out"
-        )
+        raise InputError("prompt", f": model {files.name!r} takes images alone; leave the prompt out")
     asked, image_token = PROMPT if prompt is None else prompt, getattr(processor, "image_token", None) or ""
     if template:
         with reading(files, "model"):

@@ -165,7 +165,7 @@ def _captions(answers: Mapping[str, tuple[str, bool, str]], max_new_tokens: int)
     """The captions of `run`'s answers, empty ones of refusals, with warnings of images that have none, or a cut one."""
     faults = [fault for _, _, fault in answers.values() if fault]
     if len(faults) == len(answers):
-        raise InputError("unreadable", "images").says(f": none of {len(answers):,} can be read; the first: {faults[0]}")
+        raise InputError("images", f": none of {len(answers):,} can be read; the first: {faults[0]}")
     captions = {image: text for image, (text, _, fault) in answers.items() if not fault}
     refused = {image: text for image, text in captions.items() if REFUSAL.match(text)}
     for images, lack in (
@@ -189,12 +189,12 @@ def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: 
         return None
     draw = 1.0 if temperature is None else temperature, 1.0 if top_p is None else top_p, seed
     if not 0 < draw[0] < np.inf:
-        raise InputError("range", "temperature").says(
-            f"is {temperature}: it must be above 0", "leave it out for a search"
-        )
+        raise InputError("temperature", f"is {temperature}: it must be above 0; leave it out for a search")
     if num_beams > 1:
-        raise InputError("conflict", "num_beams").says(
-            f"is {num_beams}: captions are drawn without beams", naming("leave out {temperature} and {top_p}")
+        raise InputError(
+            "num_beams",
+            f"is {num_beams}: captions are drawn without beams",
+            naming("leave out {temperature} and {top_p}"),
         )
     return draw
 
@@ -276,7 +276,8 @@ def _ask(
         with silenced():
             texts = caption_images(captioner.model, captioner.processor, given, tokenizer=hearing, **options)
     except Exception as error:  # families raise almost anything at what they cannot do
-        raise InputError("unreadable", "model").says(
+        raise InputError(
+            "model",
             f"{name!r} cannot caption these images, asked {captioner.asked!r} ({first_line(error)}):",
             naming("give another {prompt} or {batch_size}"),
             "name another model",

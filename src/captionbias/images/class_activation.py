@@ -45,9 +45,7 @@ def maps(
     inputs = {name: moved(value, weights) for name, value in read}
     shape: tuple[int, ...] = getattr(inputs.get("pixel_values"), "shape", ())
     if len(shape) != 4 or shape[0] != len(images):
-        raise InputError("conflict", "method").says(
-            ": gradients need a captioner that sees a picture whole, not in pieces", OTHER
-        )
+        raise InputError("method", ": gradients need a captioner that sees a picture whole, not in pieces", OTHER)
     inputs["pixel_values"].requires_grad_(True)
     states: list[Tensor] = []
     hook = _vision_encoder(model).register_forward_hook(lambda _, __, output: states.append(_states(output)))
@@ -56,16 +54,14 @@ def maps(
             try:
                 total = _log_probability(model, tokenizer, inputs, batch)
             except Exception as error:  # families differ in what they must be given
-                raise InputError("conflict", "method").says(
-                    f": this captioner gives no gradients ({first_line(error)})", OTHER
+                raise InputError(
+                    "method", f": this captioner gives no gradients ({first_line(error)})", OTHER
                 ) from error
             gradient = torch.autograd.grad(total, states[-1], allow_unused=True)[0] if states else None
     finally:
         hook.remove()
     if gradient is None:
-        raise InputError("conflict", "method").says(
-            ": what the captioner says does not depend on its vision encoder", OTHER
-        )
+        raise InputError("method", ": what the captioner says does not depend on its vision encoder", OTHER)
     height, width = inputs["pixel_values"].shape[-2:]
     cells, weight = (_as_map(values.detach().float(), height / width) for values in (states[-1], gradient))
     weight = weight.mean(dim=(2, 3), keepdim=True) if averaged else weight
@@ -79,7 +75,7 @@ def _vision_encoder(model: Any) -> nn.Module:
     for name, module in model.named_modules():
         if name and isinstance(module, PreTrainedModel) and module.main_input_name == "pixel_values":
             return module
-    raise InputError("conflict", "method").says(": the model has no vision encoder of its own", OTHER)
+    raise InputError("method", ": the model has no vision encoder of its own", OTHER)
 
 
 def _states(output: Any) -> Tensor:
@@ -131,6 +127,6 @@ def _as_map(values: Tensor, shape: float) -> Tensor:
         width = round(height / shape)
         if height * width == tokens - extra:
             return values[:, extra:].transpose(1, 2).reshape(len(values), -1, height, width)
-    raise InputError("conflict", "method").says(
-        f": the vision encoder's output of shape {tuple(values.shape)} is not a map of the picture", OTHER
+    raise InputError(
+        "method", f": the vision encoder's output of shape {tuple(values.shape)} is not a map of the picture", OTHER
     )

@@ -35,9 +35,7 @@ def detect_regions(
     kind = (configuration.architectures or [""])[0]
     task = next((task for ending, task in TASKS.items() if kind.endswith(ending)), "")
     if not task:
-        raise InputError("kind", "detector").says(
-            f"{model!r} is a {kind}:", "give one of object detection, or of segmentation"
-        )
+        raise InputError("detector", f"{model!r} is a {kind}: give one of object detection, or of segmentation")
     with reading(files, "detector"):
         network, loaded = getattr(transformers, kind).from_pretrained(files.folder, output_loading_info=True)
         refuse_missing(loaded["missing_keys"])
@@ -45,8 +43,8 @@ def detect_regions(
         pipe = untyped.pipeline(task, network, image_processor=processor, device=device())
     check_labels(labels, configuration.id2label.values(), f"detector {model!r}")
     if task == "object-detection" and chosen.shape == "segment":
-        raise InputError("kind", "detector").says(
-            f"{model!r} finds boxes, not segments:", "mask boxes (form box), or give another model"
+        raise InputError(
+            "detector", f"{model!r} finds boxes, not segments: mask boxes (form box), or give another model"
         )
     one_at_a_time = Lock()
 

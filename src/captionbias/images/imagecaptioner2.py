@@ -18,7 +18,7 @@ from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.protocol import Settings, preset_settings
 from captionbias.captions import Captions
-from captionbias.errors import InputError
+from captionbias.errors import InputError, missing
 from captionbias.images.beside_captions import images_of
 from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
 from captionbias.progress import Progress
@@ -195,9 +195,10 @@ def _judged_images(images: Any, masks: Any, form: str, fill: str, captions: Capt
     from captionbias.images.reading import selected
 
     if images is None:
-        raise InputError("missing", "images").says(
-            "is missing: ImageCaptioner2 looks at the images, too",
-            "give one for each caption, as a folder, a dataset's column or a sequence of paths, PIL images or pixels",
+        raise missing(
+            "images",
+            "is missing: ImageCaptioner2 looks at the images, too; give one for each caption, as a folder, a "
+            "dataset's column or a sequence of paths, PIL images or pixels",
         )
     every, places = images_of(captions, images)
     pictures = every.select(places)
@@ -206,7 +207,5 @@ def _judged_images(images: Any, masks: Any, form: str, fill: str, captions: Capt
     if isinstance(masks, (str, Path)):
         return masked(pictures, read_regions(masks, pictures, form=form), fill), f"{form},{fill}"
     if len(masks) != len(every):
-        raise InputError("length", "masks").says(
-            f"has {len(masks):,} regions, images has {len(every):,} images:", "give one for each"
-        )
+        raise InputError("masks", f"has {len(masks):,} regions, images has {len(every):,} images: give one for each")
     return masked(pictures, selected(masks, places), fill), f"regions,{fill}"

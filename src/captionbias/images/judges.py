@@ -22,7 +22,7 @@ from captionbias.attackers.pretrained.models import Model, find_model, first_lin
 from captionbias.attackers.ranks import device
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.registry import Attacker, computes_bf16
-from captionbias.errors import InputError
+from captionbias.errors import InputError, missing
 from captionbias.images import need_images
 from captionbias.images.captioners import read_processor
 from captionbias.images.judging import Judged, judged, train
@@ -63,9 +63,7 @@ def prompt_for(attribute: str, prompt: str | None = None) -> str:
     prompts = attribute_lexicons()
     prompt = (prompts.get(attribute, "") if prompt is None else prompt).strip()
     if not prompt:
-        raise InputError("missing", "prompt").says(
-            f"is missing: {attribute!r} has none", f"give one, such as {prompts['gender']!r}"
-        )
+        raise missing("prompt", f"is missing: {attribute!r} has none; give one, such as {prompts['gender']!r}")
     return prompt
 
 
@@ -73,14 +71,12 @@ def answers_for(values: Sequence[str], answers: Mapping[str, str] | None = None)
     """The answer for each value of the attribute: the value itself unless the user's mapping has another."""
     chosen = answers or {}
     if unknown := [value for value in chosen if value not in values]:
-        raise InputError("unknown", "answers").says(
-            f": {unknown[0]!r} is no value of the attribute; its values are {', '.join(values)}"
+        raise InputError(
+            "answers", f": {unknown[0]!r} is no value of the attribute; its values are {', '.join(values)}"
         )
     all_answers = tuple(chosen.get(value, value) for value in values)
     if not all(answer.strip() for answer in all_answers) or len(set(all_answers)) < len(all_answers):
-        raise InputError("repeated", "answers").says(
-            f"are {', '.join(map(repr, all_answers))}:", "give each value words of its own"
-        )
+        raise InputError("answers", f"are {', '.join(map(repr, all_answers))}: give each value words of its own")
     return all_answers
 
 
@@ -95,8 +91,8 @@ def find_judge(judge: str, question: Question, *, as_is: bool = False, epochs: i
     place = device()
     if judge == SAT:
         if as_is:
-            raise InputError("conflict", "as_is").says(
-                ": the judge 'sat' knows nothing before it is trained", "give an image-to-text model"
+            raise InputError(
+                "as_is", ": the judge 'sat' knows nothing before it is trained; give an image-to-text model"
             )
         return _from_scratch(question, replace(FROM_SCRATCH, epochs=epochs or FROM_SCRATCH.epochs), place)
     schedule = None if as_is else replace(FINE_TUNED, epochs=epochs or FINE_TUNED.epochs)
@@ -268,9 +264,10 @@ class ModelJudge:
                 return [compute(rows[start : start + most]) for start in range(0, len(rows), most)]
             except Exception as error:  # families raise almost anything at what they cannot do
                 if most == 1 or not should_reduce_batch_size(error):
-                    raise InputError("unreadable", "judge").says(
-                        f"{self.model.name!r} cannot go on after an image and a text ({first_line(error)}):",
-                        "give another model, or sat; docs/models.md lists families that can",
+                    raise InputError(
+                        "judge",
+                        f"{self.model.name!r} cannot go on after an image and a text ({first_line(error)}): give "
+                        "another model, or sat; docs/models.md lists families that can",
                     ) from error
             most //= 2
             clear_device_cache(garbage_collection=True)  # only now: the error held on to what did not fit
@@ -315,9 +312,10 @@ class Scorer:
         self.cut = "logits_to_keep" in inspect.signature(self.network.forward).parameters
         self.tokens = [self._tokens(model, question.prompt, answer) for answer in question.answers]
         if len({*self.tokens}) < len(self.tokens):
-            raise InputError("repeated", "answers").says(
-                f": some of {', '.join(map(repr, question.answers))} are the same to judge {model.name!r}",
-                "give answers that its tokenizer knows",
+            raise InputError(
+                "answers",
+                f": some of {', '.join(map(repr, question.answers))} are the same to judge {model.name!r}; give "
+                "answers that its tokenizer knows",
             )
 
     def _tokens(self, model: Model, prompt: str, answer: str) -> tuple[int, ...]:
@@ -326,8 +324,8 @@ class Scorer:
             self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in (prompt, f"{prompt} {answer}")
         )
         if after[: len(before)] != before or len(after) == len(before):
-            raise InputError("kind", "answers").says(
-                f": {answer!r} after {prompt!r} is not a text of its own to judge {model.name!r}"
+            raise InputError(
+                "answers", f": {answer!r} after {prompt!r} is not a text of its own to judge {model.name!r}"
             )
         return tuple(after[len(before) :])
 

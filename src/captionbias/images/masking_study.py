@@ -13,7 +13,7 @@ import numpy as np
 from captionbias.analysis.compare import Comparison, measure_together
 from captionbias.captions import CaptionBiasWarning, on_the_same_images, read_captioners
 from captionbias.datasets.coco_files import PERSON, read_categories
-from captionbias.errors import InputError, Message, message_of
+from captionbias.errors import Message, message_of
 from captionbias.images.captioning import caption
 from captionbias.images.masks import check_fill, masked, read_regions
 from captionbias.images.reading import read_images
@@ -88,9 +88,7 @@ def masking_experiment(
     """
     unknown = [version for version in versions if version not in VERSIONS]
     if unknown:
-        raise InputError("unknown", "versions").says(
-            f": {unknown[0]!r} is unknown", f"choose from {', '.join(VERSIONS)}"
-        )
+        raise ValueError(f"versions: {unknown[0]!r} is unknown; choose from {', '.join(VERSIONS)}")
     check_fill(fill)
     all_images = read_images(images)
     rows = np.flatnonzero(read_regions(annotations, all_images).found)

@@ -47,9 +47,7 @@ def read_form(text: str) -> Form:
     """A form by its name: `segment`, `box`, or a share of the segment, `top:0.5` or `bottom:0.5`."""
     part = _PART.fullmatch(text)
     if text not in ("segment", "box") and not (part and 0 < float(part[2]) <= 1):
-        raise InputError("unknown", "form").says(
-            f"{text!r} is unknown: give segment, box, or a share of it, top:0.5 or bottom:0.5"
-        )
+        raise InputError("form", f"{text!r} is unknown: give segment, box, or a share of it, top:0.5 or bottom:0.5")
     return Form("segment", part[1], float(part[2])) if part else Form(text)
 
 
@@ -225,7 +223,7 @@ def _rows(path: Path, images: Images, files: dict[int, str]) -> dict[int, int]:
 def check_fill(fill: str) -> None:
     """Raise ValueError unless this is `mean`, `blur` or a colour, `#rrggbb`."""
     if fill not in ("mean", "blur") and not _COLOUR.fullmatch(fill):
-        raise InputError("unknown", "fill").says(f"{fill!r} is unknown: give mean, blur or a colour such as #808080")
+        raise InputError("fill", f"{fill!r} is unknown: give mean, blur or a colour such as #808080")
 
 
 def mask_image(image: Image, region: Flags, fill: str = "mean", name: str = "image") -> Image:

@@ -23,8 +23,8 @@ class Named(NamedTuple):
 def named_words(texts: Sequence[str], tokenizer: Any, source: LexiconSource) -> list[Named]:
     """Each attribute word that a caption names, and the captioner's tokens of it."""
     if not getattr(tokenizer, "is_fast", False):
-        raise InputError("kind", "tokenizer").says(
-            "does not say where its tokens are in a text", "give the captioner's fast tokenizer"
+        raise InputError(
+            "tokenizer", "does not say where its tokens are in a text; give the captioner's fast tokenizer"
         )
     named = []
     for image, marks in enumerate(find_marks(texts, load_lexicon(source))):

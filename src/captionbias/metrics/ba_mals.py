@@ -15,7 +15,7 @@ from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.pairs import data_and_predictions, pair_rows, whole
 from captionbias.bench.protocol import whole_number
 from captionbias.captions import Captions
-from captionbias.errors import InputError, naming
+from captionbias.errors import InputError, missing, naming
 from captionbias.scores.cooccurrence import mals, shares
 from captionbias.text import Lexicon, load_lexicon
 from captionbias.text.function_words import FUNCTION_WORDS
@@ -92,13 +92,12 @@ def ba_mals(
     if captions is not None:
         captions = captions.without_tasks()
         if captions.references is None:
-            raise InputError("missing", "references").says(
-                "is missing: BA compares what model captions name with what people's name"
-            )
+            raise missing("references", "is missing: BA compares what model captions name with what people's name")
     if words:
         if captions is None:
-            raise InputError("missing", "references").says(
-                naming("is missing: {words} takes the frequent words of human captions", words=True), "give them"
+            raise missing(
+                "references",
+                naming("is missing: {words} takes the frequent words of human captions; give them", words=True),
             )
         most_frequent = whole_number("most_frequent", most_frequent, least=1)
         at_least = whole_number("at_least", at_least, least=0)
@@ -123,9 +122,10 @@ def _count(labels: ImageLabels, groups: Integers) -> Counted:
     parts = mals(known(), predicted.of())
     tasks = int(_defined_tasks(parts).sum())
     if not tasks:
-        raise InputError("unnamed", "tasks").says(
-            ": none occurs with an attribute value in the data and in the predictions, nothing to compare",
-            "give more images, or the captions' words as lexicons",
+        raise InputError(
+            "tasks",
+            ": none occurs with an attribute value in the data and in the predictions, nothing to compare; give more "
+            "images, or the captions' words as lexicons",
         )
     facts = {"tasks_ba_mals": tasks, "undefined_pairs_ba_mals": int(np.isnan(parts).sum())}
     rows = _table(labels, known(), predicted.of(), parts / tasks)
@@ -137,8 +137,10 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
     English function words, those that are in `at_least` captions with each of the lexicon's labels. Source: Hirota et
     al. 2022, supplement: 1,000 and 100."""
     if captions.language:
-        raise InputError("conflict", "words").says(
-            ": which words are no function words is known of English only", naming("give {task_lexicon} instead")
+        raise InputError(
+            "words",
+            ": which words are no function words is known of English only",
+            naming("give {task_lexicon} instead"),
         )
     tokens = captions.words(tokenizer).human
     frequency = np.bincount(tokens.ids, minlength=len(tokens.words))
@@ -159,7 +161,8 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
         if (together[:, number] >= at_least).all() and tokens.words[number] not in FUNCTION_WORDS | excluded
     )
     if not chosen:
-        raise InputError("few", "references").says(
+        raise InputError(
+            "references",
             f": no word occurs in {at_least} captions with each of {', '.join(lexicon.labels)}",
             naming("give more captions, or a smaller {at_least}"),
         )

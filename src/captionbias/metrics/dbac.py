@@ -18,7 +18,7 @@ from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.pairing import PAIRINGS
 from captionbias.bench.protocol import alignment_name, preset_settings
 from captionbias.captions import Captions
-from captionbias.errors import Argument, InputError, Message, message_of, unknown
+from captionbias.errors import Argument, InputError, Message, message_of, naming, unknown
 from captionbias.metrics.dbac_direction import INVERSE, DbacSettings, ask
 from captionbias.metrics.dbac_sources import Sources
 from captionbias.progress import Progress
@@ -275,9 +275,7 @@ def _spread(
 def _check_choices(directions: Sequence[str], settings: DbacSettings) -> None:
     listed = isinstance(directions, Sequence) and not isinstance(directions, str)
     if not listed or not directions or set(directions) - set(DIRECTIONS):
-        raise InputError("unknown", "directions").says(
-            f"must list one or both of {', '.join(DIRECTIONS)}, not {directions!r}"
-        )
+        raise InputError("directions", f"must list one or both of {', '.join(DIRECTIONS)}, not {directions!r}")
     for name, choices in (("quality", QUALITIES), ("pairing", PAIRINGS)):
         if (value := vars(settings)[name]) not in choices:
             raise unknown(name, value, choices)
@@ -285,14 +283,11 @@ def _check_choices(directions: Sequence[str], settings: DbacSettings) -> None:
 
 def _note_weak_samples(direction: str, facts: Mapping[str, float], notes: list[str]) -> None:
     for side, name in NAMES.items():
-        captions = facts.get(f"test_captions_{side}_{direction}", 0.0)
+        captions, tested = facts.get(f"test_captions_{side}_{direction}", 0.0), Argument(f"{name} test captions")
         for kind, key in (("published", "effective_sample"), ("matched", "effective_sample_matched")):
             if (sample := facts.get(f"{key}_{side}_{direction}", captions)) < SMALL_SHARE * captions:
-                rests = Message(
-                    f"it rests on about {sample:,.0f} of {captions:,.0f} ", Argument(f"{name} test captions")
-                )
-                note(notes, rests + f" ({kind} weights): a few rare ones decide it", about=direction)
+                template = "it rests on about {:,.0f} of {:,.0f} {} ({} weights): a few rare ones decide it"
+                note(notes, naming(template, sample, captions, tested, kind), about=direction)
         if (coverage := facts.get(f"coverage_{side}_{direction}", 1.0)) < SMALL_COVERAGE:
-            share = Message(f"{coverage:.0%} of the ", Argument(f"{name} test captions"))
-            text = " name what is named on both sides; matched DBAC speaks of those alone"
-            note(notes, share + text, about=direction)
+            template = "{:.0%} of the {} name what is named on both sides; matched DBAC speaks of those alone"
+            note(notes, naming(template, coverage, tested), about=direction)

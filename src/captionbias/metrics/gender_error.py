@@ -99,9 +99,10 @@ def gender_error(
     """
     lexicon = load_lexicon(attribute_lexicon)
     if len(lexicon.labels) != 2:
-        raise InputError("conflict", "attribute_lexicon").says(
-            f"{lexicon.name!r} has {len(lexicon.labels)} labels ({', '.join(lexicon.labels)}): the ratio is one of two",
-            "give a lexicon of two labels",
+        raise InputError(
+            "attribute_lexicon",
+            f"{lexicon.name!r} has {len(lexicon.labels)} labels ({', '.join(lexicon.labels)}): the ratio is one of "
+            "two; give a lexicon of two labels",
         )
     labels = labels_of_captions(captions, attribute_lexicon, None, tokenizer, one_language=False)  # counted as unnamed
     labels = replace(labels, sources={"ratio": "/".join(reversed(lexicon.labels)), **labels.sources})

@@ -89,8 +89,8 @@ def label_leakage(
         classes = labels.classes()
         outputs = int(classes.max()) + 1
         if outputs == 1:
-            raise InputError("few", "attributes").says(
-                "has the same value in all rows: an attacker needs two or more to tell apart"
+            raise InputError(
+                "attributes", "has the same value in all rows: an attacker needs two or more to tell apart"
             )
 
         def examples(tasks: Flags) -> Examples:

@@ -28,7 +28,7 @@ from captionbias.bench.inputs import read_vocabulary
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.protocol import Alignment, alignment_name, preset_settings
 from captionbias.captions import Captions
-from captionbias.errors import Argument, InputError, Message, naming
+from captionbias.errors import Argument, InputError, naming
 from captionbias.progress import Progress
 from captionbias.scores.captions import CAPTION_SCORES
 from captionbias.statistics.intervals import rounded
@@ -164,14 +164,12 @@ def lic(
     bench = Bench.of(captions, settings, seed, neural=attacker.precision is not None, **checks)
     if images is not None:
         if not PICTURE_READERS:
-            raise InputError("package", "images").says(
-                ": nothing here reads pictures", "pip install 'captionbias[images]' first"
-            )
+            raise InputError("images", ": nothing here reads pictures; pip install 'captionbias[images]' first")
         given = bench.captions, images, image_encoder, cache, distributed
         attacker, pictures, beside["image_encoder"] = PICTURE_READERS[0](attacker, *given)
     elif image_encoder is not None:
-        raise InputError("conflict", "image_encoder").says(
-            f"{image_encoder!r} has no pictures to read", naming("give {images}"), "leave it out"
+        raise InputError(
+            "image_encoder", f"{image_encoder!r} has no pictures to read", naming("give {images}"), "leave it out"
         )
 
     [masked] = bench.hidden(("attribute",), aligned=settings)
@@ -181,9 +179,7 @@ def lic(
     unseen = {trial: ~flags for trial, flags in seen_in_training(list(plan)).items()}
     for trial, flags in unseen.items() if unseen_only else ():
         if not flags.any():
-            raise InputError("few", "unseen_only").says(
-                f": every test caption of seed {trial.seed} is also in its training split"
-            )
+            raise InputError("unseen_only", f": every test caption of seed {trial.seed} is also in its training split")
     options = {"cache": cache, "distributed": distributed, "progress": progress}
     answers = answers_to([plan], attacker, keep=plan.first("m", keep_attackers), **options)
 
@@ -198,12 +194,9 @@ def lic(
         share = float((captions_of_side - new) / captions_of_side)
         facts |= {f"test_captions_{KEYS[side]}": float(of_side.scored().mean()), f"seen_{KEYS[side]}": 100 * share}
         if share > 0.5 and not unseen_only:
-            note(
-                bench.notes,
-                Message(f"{share:.0%} of the ", Argument(f"{NAMES[side]} test captions"), " ")
-                + Message(Argument("are also in the training split"), ", which raises their score"),
-                naming("{unseen_only} scores the others", unseen_only=True),
-            )
+            template = "{:.0%} of the {} {are also in the training split}, which raises their score"
+            seen = naming(template, share, Argument(f"{NAMES[side]} test captions"))
+            note(bench.notes, seen, naming("{unseen_only} scores the others", unseen_only=True))
     by_trial = {side: {"captions": of_side.scored()} | of_side.estimates() for side, of_side in scored.items()}
     return Scores(
         {key: sample for key, sample in samples.items() if key not in of_sides_alone},

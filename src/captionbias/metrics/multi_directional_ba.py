@@ -193,17 +193,18 @@ def _combinations(labels: ImageLabels, at_least: int) -> Flags:
         raise no_tasks()
     chosen = combinations[np.bincount(numbers, rows.weight[some]) >= at_least]
     if not len(chosen):
-        raise InputError("few", "at_least").says(
-            f": no set of tasks is shared by {at_least} images or captions", "give a smaller number"
+        raise InputError(
+            "at_least", f": no set of tasks is shared by {at_least} images or captions; give a smaller number"
         )
     if labels.training is not None:
         chosen = chosen[_shown(chosen, labels.shown.tasks)]
         if not len(chosen):
-            raise InputError("unnamed", "tasks").says(
-                naming(": no image shows any of the combinations of {training_tasks}"), "give images that do"
+            raise InputError(
+                "tasks", naming(": no image shows any of the combinations of {training_tasks}; give images that do")
             )
     if len(chosen) > MOST_COMBINATIONS:
-        raise InputError("range", "tasks").says(
+        raise InputError(
+            "tasks",
             f": {len(chosen):,} sets of tasks are those of {at_least} or more images or captions, and no more than "
             f"{MOST_COMBINATIONS:,} can be compared",
             naming("give a larger {at_least}"),

@@ -106,13 +106,11 @@ def consistency(
     """
     named = dict(encoders) if isinstance(encoders, Mapping) else {name: name for name in encoders}
     if len(named) < 2 or not captioners:
-        raise InputError("few", "encoders").says(
-            "and captioners:", "give two encoders or more, and at least one captioner"
-        )
+        raise ValueError("encoders and captioners: give two encoders or more, and at least one captioner")
     chosen = {name: find_metric(name) for name in metrics}
     for name, metric in chosen.items():
         if "encoder" not in metric.options():
-            raise InputError("kind", "metrics").says(f": {name} does not train attackers, so encoders do not affect it")
+            raise InputError("metrics", f": {name} does not train attackers, so encoders do not affect it")
     for encoder in named.values():
         find_attacker(encoder)  # an unknown one is refused before hours of training
     checked = {name: one if isinstance(one, Captions) else check_captions(**one) for name, one in captioners.items()}

@@ -67,8 +67,8 @@ def check_language(language: str | Path | None) -> str | None:
         return None
     name = _own(Path(language)) if str(language).endswith(".json") else str(language)
     if name not in languages():
-        raise InputError("unknown", "language").says(
-            f"{name!r} is unknown", f"choose one of {', '.join(languages())}, or give a JSON file"
+        raise InputError(
+            "language", f"{name!r} is unknown; choose one of {', '.join(languages())}, or give a JSON file"
         )
     load_language(name)
     return name
@@ -79,10 +79,10 @@ def _own(path: Path) -> str:
     try:
         data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=json_object)
     except (OSError, ValueError) as error:
-        raise InputError("unreadable", "language").says(f"{path} cannot be read as JSON: {error}") from error
+        raise InputError("language", f"{path} cannot be read as JSON: {error}") from error
     name = path.stem
     if name in languages() and name not in _OWN:
-        raise InputError("kind", "language").says(f"{path}: {name!r} comes with the package", "rename the file")
+        raise InputError("language", f"{path}: {name!r} comes with the package; rename the file")
     if _OWN.get(name) != data:
         _OWN[name] = data
         load_language.cache_clear()
@@ -90,7 +90,7 @@ def _own(path: Path) -> str:
     try:
         load_language(name)
     except (AttributeError, KeyError, TypeError) as error:
-        raise InputError("kind", "language").says(f"{path} is not built as docs/extend.md says: {error!r}") from error
+        raise InputError("language", f"{path} is not built as docs/extend.md says: {error!r}") from error
     return name
 
 
@@ -110,9 +110,7 @@ def load_language(name: str) -> Language:
     try:
         split = SPLITTERS[data["splitter"]](name, data.get("endings", []), listed)
     except ModuleNotFoundError as error:
-        raise InputError("package", "language").says(
-            f"{name!r}: {error}:", "pip install 'captionbias[languages]' first"
-        ) from error
+        raise InputError("language", f"{name!r}: {error}: pip install 'captionbias[languages]' first") from error
     lexicons = json.loads(json.dumps(data["lexicons"]).replace('"*', '"'))
     return Language(split, cache(partial(_form, forms)), lexicons, data.get("planted"))
 
@@ -167,8 +165,8 @@ def _simplemma(language: str, endings: list[list[str]], listed: list[str]) -> Sp
     try:
         lemmatize("a", lang=language)
     except ValueError as error:
-        raise InputError("empty", "language").says(
-            f"{language!r}: simplemma has no lemmas of it; its file is called by a code"
+        raise InputError(
+            "language", f"{language!r}: simplemma has no lemmas of it; its file is called by a code"
         ) from error
 
     @cache

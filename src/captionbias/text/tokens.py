@@ -70,9 +70,7 @@ def tokenizer(name: str) -> Callable[[str], list[str]]:
     """The tokenizer called `name`; ValueError names those there are."""
     if name not in (known := TOKENIZERS | OTHER_TOKENIZERS):
         named = (name for name in known if "@" not in name)
-        raise InputError("unknown", "tokenizer").says(
-            f"{name!r} is unknown", f"choose one of {', '.join(named)}, or give a function"
-        )
+        raise InputError("tokenizer", f"{name!r} is unknown; choose one of {', '.join(named)}, or give a function")
     return known[name]
 
 

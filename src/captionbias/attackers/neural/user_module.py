@@ -27,12 +27,12 @@ def find(encoder: str | type[nn.Module]) -> type[nn.Module]:
         try:
             module = attrgetter(name)(importlib.import_module(path))
         except (ImportError, AttributeError, TypeError, ValueError) as error:
-            raise InputError("unreadable", "encoder").says(
-                f"{encoder!r} cannot be imported ({error}):", "write module:Class, of a module on PYTHONPATH"
+            raise InputError(
+                "encoder", f"{encoder!r} cannot be imported ({error}): write module:Class, of a module on PYTHONPATH"
             ) from error
     if not (isinstance(module, type) and issubclass(module, nn.Module)):
-        raise InputError("kind", "encoder").says(
-            f"{encoder!r} must be a subclass of torch.nn.Module whose objects turn captions into logits"
+        raise InputError(
+            "encoder", f"{encoder!r} must be a subclass of torch.nn.Module whose objects turn captions into logits"
         )
     return module
 

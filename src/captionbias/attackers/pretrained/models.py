@@ -58,10 +58,10 @@ def find_model(
     `argument`: the user's, for messages. `companions`: files, of which one must be there, that prepare its input."""
     folder = find_folder(name, argument, revision)
     if lacking := _lacking(folder, companions):
-        raise InputError("unreadable", argument).says(
-            f"{name!r}: {folder} lacks {lacking}",
-            f"save the whole model and its {_prepares(companions)} in a folder with save_pretrained, and give the "
-            f"path of that folder",
+        raise InputError(
+            argument,
+            f"{name!r}: {folder} lacks {lacking}; save the whole model and its {_prepares(companions)} in a folder "
+            "with save_pretrained, and give the path of that folder",
         )
     identity = " ".join([digest(folder), *(f"{library} {version(library)}" for library in libraries)])
     return Model(signed_name(name, folder), folder, identity)
@@ -73,9 +73,7 @@ def find_folder(name: str, argument: str = "encoder", revision: str | None = Non
     if not folder.is_dir():
         return _fetched(name, argument, revision)
     if revision is not None:
-        raise InputError("conflict", "revision").says(
-            f": {argument} {name!r} is a folder here, which has no revisions", "leave it out"
-        )
+        raise InputError("revision", f": {argument} {name!r} is a folder here, which has no revisions; leave it out")
     return folder.resolve()
 
 
@@ -100,10 +98,11 @@ def _fetched(name: str, argument: str, revision: str | None) -> Path:
     try:
         return Path(snapshot_download(KNOWN.get(name, name), revision=revision, allow_patterns=FILES))
     except Exception as error:  # the Hub's client raises of its own, of requests' and of the system's kinds
-        raise InputError("unreadable", argument).says(
+        raise InputError(
+            argument,
             f"{name!r} is neither a folder here ({Path(name).absolute()}) nor among downloaded models "
-            f"({constants.HF_HUB_CACHE}), and cannot be downloaded ({first_line(error)}):",
-            "download it where there is a network, and give the path of its folder",
+            f"({constants.HF_HUB_CACHE}), and cannot be downloaded ({first_line(error)}): download it where there is "
+            "a network, and give the path of its folder",
         ) from error
 
 

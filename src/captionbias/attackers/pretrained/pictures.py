@@ -32,9 +32,7 @@ PIECE = 256
 
 def find_image_encoder(name: str) -> Model:
     if not all(map(find_spec, ("torch", "accelerate", "transformers", "PIL"))):
-        raise InputError("package", ARGUMENT).says(
-            f"{name!r} needs torch, transformers and Pillow:", "pip install 'captionbias[images]'"
-        )
+        raise InputError(ARGUMENT, f"{name!r} needs torch, transformers and Pillow: pip install 'captionbias[images]'")
     return find_model(name, ARGUMENT, IMAGE_LIBRARIES, PROCESSORS)
 
 
@@ -106,8 +104,9 @@ def _load(model: Model, place: torch.device) -> tuple[Any, bool]:
         network, report = AutoModel.from_pretrained(model.folder, dtype=torch.float32, output_loading_info=True)
         refuse_missing(report["missing_keys"])
     if not hasattr(network, "get_image_features") and network.main_input_name != "pixel_values":
-        raise InputError("kind", ARGUMENT).says(
-            f"{model.name!r} reads {network.main_input_name}, not pictures", f"choose an image model such as {USUAL}"
+        raise InputError(
+            ARGUMENT,
+            f"{model.name!r} reads {network.main_input_name}, not pictures; choose an image model such as {USUAL}",
         )
     return network.to(place).eval(), not any("pooler." in name for name in report["missing_keys"])
 

@@ -12,7 +12,7 @@ from captionbias.arrays import Integers
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions
-from captionbias.errors import InputError
+from captionbias.errors import missing
 from captionbias.metrics.sway import a_to_t, t_to_a
 from captionbias.metrics.sway.images import count_leans, lean_rows, read_images
 from captionbias.metrics.sway.question import draw_person, resampled
@@ -90,9 +90,7 @@ def sway(
     """
     for side, what in (("predictions", "the captioner's captions"), ("references", "human captions of the images")):
         if getattr(captions, side) is None:
-            raise InputError("missing", side).says(
-                "is missing: sway compares a captioner with a person", f"give {what}"
-            )
+            raise missing(side, f"is missing: sway compares a captioner with a person; give {what}")
     from threadpoolctl import threadpool_limits
 
     notes: list[str] = []

@@ -115,9 +115,10 @@ def _comparable(words: Words, captions: Captions, notes: list[str]) -> Flags:
     counts = np.bincount(words.human_image, minlength=len(captions))
     kept = (counts > 1) | (captions.tasks is not None)
     if not kept.any():
-        raise InputError("few", "references").says(
-            ": no image has two human captions (one is compared with the captioner's, the others say what the "
-            "image shows)",
+        raise InputError(
+            "references",
+            ": no image has two human captions (one is compared with the captioner's, the others say what the image "
+            "shows)",
             "give more human captions",
             naming("give {tasks}: all objects that each image shows"),
         )
@@ -158,9 +159,10 @@ def count_leans(named: NamedImages, lean: str | None, names: tuple[str, str], no
             note(notes, text, "give more images", about="lean")
         return own
     if not fits:
-        raise InputError("unknown", "lean").says(
+        raise InputError(
+            "lean",
             f"'shipped': there is a table of {' and '.join(table['lexicons'])}, with images of "
-            f"{' and '.join(table['values'])}; here are {' and '.join(names)}, with {' and '.join(named.values)}",
+            f"{' and '.join(table['values'])}; here are {' and '.join(names)}, with {' and '.join(named.values)}; "
             "choose own",
         )
     kind = "named" if named.given is None else "given"

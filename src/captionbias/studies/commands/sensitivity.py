@@ -94,16 +94,14 @@ def _inject(output: Path | None, **values: Any) -> None:
 
     for name, (_, default) in (CHOICES | OTHERS | WRITTEN | PLOT).items():
         if name not in sway.options() and values.get(name, default) != default:
-            raise InputError("conflict", name).says(
-                naming("is no option of {inject}, which measures sway", inject=True), "leave it out"
-            )
+            raise InputError(name, naming("is no option of {inject}, which measures sway; leave it out", inject=True))
     files, chosen = split_options(values)
     for name in CHOICES:
         if values[name]:
             chosen[name], *more = values[name]
             if more:
-                raise InputError("repeated", name).says(
-                    naming("is given more than once: {inject} tries no choices", inject=True), "give it once"
+                raise InputError(
+                    name, naming("is given more than once: {inject} tries no choices; give it once", inject=True)
                 )
     captions = next(iter(read_captioners(**files).values()))
     curves = power(captions, watch=step_lines(), **sway.accepted(chosen))
