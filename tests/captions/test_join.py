@@ -202,7 +202,7 @@ def test_one_caption_in_many_rows_is_one_caption():
 
 
 def test_another_way_to_take_samples_is_refused(fault):
-    assert fault(read_captions, PEOPLE, sample="last") == "sample 'last' is unknown; choose mean or first"
+    assert fault(read_captions, PEOPLE, sample="last") == "sample 'last' is unknown; choose one of mean, first"
 
 
 def test_no_image_in_common_shows_ids_of_each_side_and_what_would_match(tmp_path, people, write, fault):
