@@ -72,10 +72,6 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
     >>> from captionbias.text import tokenize
     >>> len(load_vectors("captions", tokenize(["a dog runs", "a cat sleeps"])))
     5
-
-    Raises:
-        ValueError: no such file or name, no network for a download, a file that is damaged or of another format,
-            vectors that are not finite, no vector for any word of `tokens`; no gensim.
     """
     with needs_gensim():
         from gensim.models import KeyedVectors

@@ -285,9 +285,6 @@ def check_captions(
         The same captions as tuples of strings. Captions are unchanged; labels and tasks lose surrounding
         blanks, and a task that is named twice in an image is there once.
 
-    Raises:
-        ValueError: names the argument, the first bad row and the way out.
-
     Example:
         >>> captions = check_captions(
         ...     predictions=["a man on a bike", "a woman with a dog"],

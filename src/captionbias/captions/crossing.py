@@ -22,9 +22,6 @@ def cross(attributes: Mapping[str, Sequence[str]]) -> list[str]:
     Returns:
         `n` labels: those of an image, joined by ", ". `uncross` takes them apart again.
 
-    Raises:
-        ValueError: one attribute, labels that are missing or no text, that hold ", ", or more of them than of others.
-
     >>> cross({"gender": ["female", "male"], "skin": ["dark", "light"]})
     ['female, dark', 'male, light']
     """

@@ -86,10 +86,6 @@ def read_captions(
         The images that every table has and that have a human caption (if there are any), in the order of their ids, so
         that a shuffled file gives the same scores.
 
-    Raises:
-        ValueError: a file cannot be read, a column is missing, an image has two labels or two weights, no image is in
-            all tables, an image has no label and `keep` is None, or `check_captions` raises.
-
     Warns:
         CaptionBiasWarning: images are left out, once for each cause; columns are guessed; images have several captions
             by the model.

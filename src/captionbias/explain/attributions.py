@@ -107,9 +107,6 @@ class Attributions:
         Returns:
             `words`, a list; `values`, for each class a list as long; `scores`, for each class a probability; `trials`,
             how many of them scored it; `attribute`, its true class, or `tasks`, those of its image that are explained.
-
-        Raises:
-            ValueError: no trial has it in its test split.
         """
         places = np.flatnonzero(self.rows == caption)
         if not len(places):
@@ -148,9 +145,6 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
         measured: of `lic`, or of `dbac`, with `keep_attackers`.
         direction: of `dbac`.
         classes: T to A: the tasks to explain, all when None; networks take time for each.
-
-    Raises:
-        ValueError: no attackers of this direction were kept, they cannot be explained, or unknown tasks.
 
     Source: Sundararajan, Taly and Yan 2017 (integrated gradients); Türk et al. 2023, section 3.5 (of LIC's attacker);
     Nair, Tokas and Kerner 2026 (the attackers of T to A).

@@ -77,9 +77,6 @@ def anonymousbench(answers: Any, scores: Any = None, *, bootstrap: int = 1000, s
         bootstrap: replicates over images and annotators; 0 for no such intervals.
         seed: of the bootstrap.
 
-    Raises:
-        ValueError: input that cannot be read; the message names the first bad row and the way out.
-
     Warns:
         CaptionBiasWarning: images are left out, because a captioner has no answer for them.
 

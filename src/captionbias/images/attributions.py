@@ -143,9 +143,6 @@ def attribute_images(
         bootstrap, seed: of the interval over images.
         overlays: how many pictures to make.
 
-    Raises:
-        ValueError: no caption names the attribute, regions do not fit, or by gradients the model has no such map.
-
     Warns:
         CaptionBiasWarning: images are left out, or a label has no share; the message says why.
 

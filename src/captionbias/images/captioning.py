@@ -99,9 +99,6 @@ def caption(
         The caption of each image by its id, in the images' order; "" where the model says nothing, or refuses to.
         Images that cannot be read are left out.
 
-    Raises:
-        ValueError: the model or the images cannot be read, or the model takes no such options.
-
     Warns:
         CaptionBiasWarning: images are left out or without a caption, or captions are cut off at `max_new_tokens`.
 

@@ -49,10 +49,6 @@ def write_masked(
         settings: what else determines the copies; a folder with copies of other settings is refused.
         strict: raise where an image would be left out.
         progress: called with the step and the share done.
-
-    Raises:
-        ValueError: the folder has other files or copies made with other settings, an id cannot be the name of a file, a
-            copy cannot be written; with `strict` also the first image that cannot be masked.
     """
     pictures = masked(images, regions, fill)
     for image in images.ids:

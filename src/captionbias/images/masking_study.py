@@ -80,9 +80,6 @@ def masking_experiment(
         watch: called with what is being done and the share of the captions that are made, in [0, 1].
         options: of the metrics, each of which takes those that it knows, such as `preset`, `trials`, `seed`.
 
-    Raises:
-        ValueError: an unknown version, no image with a person, or what the functions above refuse.
-
     Source: Nair et al. 2026, section 5.2 and Table 4; Hirota et al. 2022, A.3.
     """
     unknown = [version for version in versions if version not in VERSIONS]

@@ -148,10 +148,6 @@ def read_regions(
         images: found in the file by their file name, or else by their id.
         labels: the categories to mask: "person", or the names of objects.
         form: `segment`, `box`, or a share of the segment, `top:0.5` or `bottom:0.5`.
-
-    Raises:
-        ValueError: the file is damaged or has none of the images or not all categories, a segment or box is not one, or
-            a package is missing. The message names the first bad record.
     """
     need_images("ijson", "pycocotools")
     path, chosen = Path(annotations).expanduser(), read_form(form)
@@ -233,9 +229,6 @@ def mask_image(image: Image, region: Flags, fill: str = "mean", name: str = "ima
             or a colour, `#rrggbb`.
         name: what messages call the image.
 
-    Raises:
-        ValueError: the region has another size or type, or the fill is unknown.
-
     >>> image = Images(("a",), [np.array([[0, 0, 255]], np.uint8)])[0]
     >>> np.asarray(mask_image(image, np.array([[False, True, True]]), "#ff8000"))[0].tolist()
     [[0, 0, 0], [255, 128, 0], [255, 128, 0]]
@@ -268,10 +261,6 @@ def masked(images: Images, regions: Sequence[Flags], fill: str = "mean", *, stri
         regions: `(H, W)`, True inside, one for each image; such as `Regions`, or arrays.
         fill: as for `mask_image`.
         strict: make a region without pixels an error; else its image stays as it is.
-
-    Raises:
-        ValueError: there are more or fewer regions than images, or the fill is unknown; when an image is asked for:
-            it has nothing to mask, or its region has another size.
 
     >>> images = Images(("a",), [np.zeros((1, 2), np.uint8)])
     >>> masked(images, [np.array([[True, False]])], "#ffffff")[0].getpixel((0, 0))

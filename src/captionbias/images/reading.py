@@ -279,9 +279,6 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
         without its suffix, of COCO's files the number alone ("42" of COCO_val2014_000000000042.jpg), and "row 0" and so
         on for images without a name.
 
-    Raises:
-        ValueError: there are no images, two have the same id, or the source, a column or a package is missing.
-
     >>> read_images(["photos/COCO_val2014_000000000042.jpg", np.zeros((2, 2))]).ids
     ('42', 'row 1')
     """

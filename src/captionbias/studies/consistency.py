@@ -92,9 +92,6 @@ def consistency(
         watch: called before each measurement with what it is and the share of the work that is done, in [0, 1].
         options: of the metrics, such as `trials`, `vectors`, `seed` or `cache`.
 
-    Raises:
-        ValueError: fewer than two encoders, an unknown metric, or what the metrics refuse.
-
     Source: Nair et al. 2026, section 5.3; ImageCaptioner2, "Conflict score" and "Ranking consistency".
 
     >>> from captionbias.synthetic import plant

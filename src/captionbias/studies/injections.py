@@ -84,9 +84,6 @@ def describe(
 ) -> Described:
     """The predictions, and what tasks or references say of the images.
 
-    Raises:
-        ValueError: a crossing, whose words are its parts', or what metrics of labels refuse.
-
     >>> from captionbias.captions import check_captions
     >>> from captionbias.synthetic import plant
     >>> people = describe(check_captions(**vars(plant(400))))

@@ -92,9 +92,6 @@ def power(
         watch: called before each bias is put in, with its name and the share of the work that is done, in [0, 1].
         options: others of `sway`, such as `lean`, `draws` or `bootstrap`.
 
-    Raises:
-        ValueError: no image with two human captions, crossed attributes, or what `sway` refuses.
-
     >>> from captionbias.synthetic import plant
     >>> planted = plant(200)
     >>> found = power(references=planted.references, attributes=planted.attributes, draws=2, bootstrap=100)

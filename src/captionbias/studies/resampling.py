@@ -93,10 +93,6 @@ def resampling_weights(
         Weights `(n,)` with mean 1: for `torch.utils.data.WeightedRandomSampler(weights, len(weights))`, or with
         `datasets` for `dataset.select(generator.choice(len(weights), len(weights), p=weights / weights.sum()))`.
 
-    Raises:
-        ValueError: input that cannot be weighted: no row adds to the score, a task in no image, or an attribute value
-            without a single image that could stand for the missing half.
-
     Source: Deming and Stephan 1940 (iterative proportional fitting); Kamiran and Calders 2012 (reweighing).
 
     >>> tasks = [["knife"], ["knife"], ["knife"], [], ["knife"], [], [], []]

@@ -56,9 +56,6 @@ def languages() -> list[str]:
 def check_language(language: str | Path | None) -> str | None:
     """The name of a language or of one's own file of it; None for English, which needs nothing.
 
-    Raises:
-        ValueError: an unknown language, one whose library is not installed, or a file that is not of a language.
-
     >>> check_language("de"), check_language("en")
     ('de', None)
     """

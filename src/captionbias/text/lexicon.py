@@ -93,10 +93,6 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     ('gal', 'gals')
     >>> load_lexicon(["gender", "race"]).labels
     ('female, light', 'female, dark', 'female', 'male, light', 'male, dark', 'male', 'light', 'dark')
-
-    Raises:
-        ValueError: an unknown name, an unreadable file, a word under two labels, a label without words, a label in two
-            lexicons.
     """
     if isinstance(source, Lexicon):
         return source
@@ -130,9 +126,6 @@ def said_in(language: str, options: Mapping[str, Any]) -> dict[str, Any]:
     >>> said_in("de", {"attribute_lexicon": ["gender", {"dark": ["dunkel"]}], "tokenizer": "whitespace"})
     {'tokenizer': 'whitespace', 'attribute_lexicon': ['gender-de', {'dark': ['dunkel']}],
      'task_lexicon': 'coco_objects-de'}
-
-    Raises:
-        ValueError: the language has no words of a lexicon.
     """
     usual = {"tokenizer": "words", "attribute_lexicon": "gender", "task_lexicon": "coco_objects"}
     chosen = {name: value if options.get(name) is None else options[name] for name, value in usual.items()}
