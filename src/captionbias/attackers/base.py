@@ -118,6 +118,6 @@ def _cut(images: Integers, classes: Integers, generator: np.random.Generator) ->
     """The images with every class cut to the size of the smallest: copies may have left them uneven."""
     if not len(images):
         return images
-    of_class = [images[classes[images] == value] for value in np.unique(classes[images])]
-    least = min(map(len, of_class))
-    return np.sort(np.concatenate([generator.permutation(members)[:least] for members in of_class]))
+    members_of = [images[classes[images] == value] for value in np.unique(classes[images])]
+    least = min(map(len, members_of))
+    return np.sort(np.concatenate([generator.permutation(members)[:least] for members in members_of]))

@@ -122,8 +122,8 @@ def _completed(
         ) from error
     # Scores of trials and plain data; no other pickle is read, as it could run code.
     admitted = ARRAYS | {"captionbias.attackers.base.TrialScores": TrialScores}
-    unpacked = (read_plain_pickle(io.BytesIO(one), admitted) for one in packed)
-    return {position: result for one in unpacked for position, result in one.items()} | own
+    unpacked = (read_plain_pickle(io.BytesIO(pickled), admitted) for pickled in packed)
+    return {position: result for part in unpacked for position, result in part.items()} | own
 
 
 def _store() -> Store:

@@ -148,18 +148,19 @@ class Captions:
         """The same with the first of the captioner's captions of each image alone."""
         return self._with_words_of(replace(self, samples=None)) if self.samples else self
 
-    def columns(self, rows: Iterable[int]) -> dict[str, Any]:
+    def columns(self, rows: Collection[int]) -> dict[str, Any]:
         """The columns of the images in these rows, as `check_captions` takes them."""
-        columns = {name: getattr(self, name) for name in COLUMNS}
-        columns |= {"predictions": self.samples} if self.samples else {}
-        chosen = {name: column and tuple(column[row] for row in rows) for name, column in columns.items()}
-        return chosen | ({"language": self.language} if self.language else {})
+        part = self.select(rows)
+        columns = {name: getattr(part, name) for name in COLUMNS}
+        columns |= {"predictions": part.samples} if part.samples else {}
+        return columns | ({"language": self.language} if self.language else {})
 
     def select(self, rows: Collection[int], **changed: Any) -> Captions:
         """The images in these rows, with other columns in place of some."""
-        columns = {name: getattr(self, name) for name in (*COLUMNS, "samples")}
-        chosen: dict[str, Any] = {name: of and tuple(of[row] for row in rows) for name, of in columns.items()}
-        return replace(self, **chosen | changed)
+        for name in {*COLUMNS, "samples"} - changed.keys():
+            column = getattr(self, name)
+            changed[name] = column and tuple(column[row] for row in rows)
+        return replace(self, **changed)
 
     def _with_words_of(self, other: Captions) -> Captions:
         object.__setattr__(other, "_human_words", self._human_words)  # of the same human captions, split once
@@ -197,7 +198,7 @@ class Captions:
             image = np.repeat(np.arange(len(counts)), counts)
             self._human_words[tokenizer] = Words(tokens, np.zeros(0, np.int64), image)
         if tokenizer not in self._words:
-            human, samples = self._human_words[tokenizer], self.samples or [[one] for one in self.predictions or ()]
+            human, samples = self._human_words[tokenizer], self.samples or [[text] for text in self.predictions or ()]
             model = tokenize(list(chain.from_iterable(samples)), tokenizer)
             # Human captions' words come first, so that attackers of these are the same beside any captioner.
             tokens = Tokens.joined([human.tokens.between(0, 0), model, human.tokens])
@@ -347,10 +348,10 @@ def _checked_language(captions: Captions, *sides: str) -> Captions:
     for lexicon in load_language(language).lexicons:
         mentions = find_mentions(words.tokens, load_lexicon(f"{lexicon}-{language}"), language)
         named[words.tokens.rows[mentions.starts]] = True
-    for side, of_side in (("predictions", named[: words.model_rows]), ("references", named[words.model_rows :])):
-        if side in sides and len(of_side) and of_side.mean() < COVERED:
+    for side, covered in (("predictions", named[: words.model_rows]), ("references", named[words.model_rows :])):
+        if side in sides and len(covered) and covered.mean() < COVERED:
             raise ValueError(
-                f"{side}: {of_side.mean():.0%} of them name a gender or an object in language {language!r}, and at "
+                f"{side}: {covered.mean():.0%} of them name a gender or an object in language {language!r}, and at "
                 f"least {COVERED:.0%} must; give the language that they are in, or leave it out and give words of your "
                 f"own as attribute_lexicon and task_lexicon, and {language!r} as tokenizer"
             )

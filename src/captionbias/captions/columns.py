@@ -82,7 +82,7 @@ def choose_columns(
     chosen = [_choose(tables, {**named, "attribute_column": name}, usual, optional) for usual, name in attributes]
     columns, ids, _ = chosen[0]
     id_columns = _match_ids(columns, ids)
-    labels = one_column([of_attribute["attributes"] for of_attribute, *_ in chosen])
+    labels = one_column([by_argument["attributes"] for by_argument, *_ in chosen])
     guesses = dict.fromkeys(chain.from_iterable(guesses for *_, guesses in chosen))
     return {**columns, "attributes": labels}, id_columns, list(guesses)
 
@@ -155,7 +155,7 @@ def _numbered(tables: Iterable[Table], known: Mapping[str, Column]) -> list[Colu
         Column(table, name)
         for table in tables
         for name, group in numbered(table.columns).items()
-        if name in table.columns and known.get("prediction_column") not in [Column(table, one) for one in group]
+        if name in table.columns and known.get("prediction_column") not in [Column(table, part) for part in group]
     ]
 
 

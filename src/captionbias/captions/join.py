@@ -30,7 +30,7 @@ def by_image(argument: str, column: Source, id_column: str | None) -> ByImage:
     Without `id_column` each row is an image. ValueError: an image has two labels or weights, or a row has no id.
     """
     if isinstance(column, Crossed):
-        return crossed_by_image([by_image(argument, one, id_column) for one in column.columns], column)
+        return crossed_by_image([by_image(argument, part, id_column) for part in column.columns], column)
     values, table = column.values(), column.table
     if dict in map(type, values):
         raise nested(column, f"{argument.removesuffix('s')}_column")
@@ -94,7 +94,7 @@ def joined(
         _in_both(values["attributes"], attributes, every_image, base, "with a label have no caption", notes)
     # In one order, whatever that of the rows: it decides which images a seed puts to test.
     images = sorted(_labelled(images, values["attributes"], attributes, keep, notes), key=image_order)
-    joint = {name: [of_image[image] for image in images] for name, of_image in values.items()}
+    joint = {name: [by_id[image] for image in images] for name, by_id in values.items()}
     if predictions:
         joint["predictions"] = _sampled(joint["predictions"], predictions, sample, notes)
     return {**joint, "image_ids": images}
@@ -167,14 +167,14 @@ def _note_silent(silent: list[str], images: Collection[str], labels: ByImage, no
         return
     from scipy.stats import chi2_contingency
 
-    without, of_all = (Counter(labels[one] for one in some if labels.get(one)) for some in (silent, images))
-    counts = np.array([(without[label], of_all[label] - without[label]) for label in sorted(of_all)])
-    by_label = ", ".join(f"{label} {without[label]:,} of {of_all[label]:,}" for label in sorted(of_all))
+    without, every = (Counter(labels[image] for image in some if labels.get(image)) for some in (silent, images))
+    counts = np.array([(without[label], every[label] - without[label]) for label in sorted(every)])
+    by_label = ", ".join(f"{label} {without[label]:,} of {every[label]:,}" for label in sorted(every))
     uneven = len(counts) > 1 and counts[:, 0].any() and counts[:, 1].any() and chi2_contingency(counts).pvalue < 0.05
-    of_labels = (
+    by_group = (
         f" ({by_label}{': unevenly, which is bias that no score here sees' if uneven else ''})" if by_label else ""
     )
-    _note_left_out(silent, len(images), f"have an empty caption{of_labels}", notes)
+    _note_left_out(silent, len(images), f"have an empty caption{by_group}", notes)
 
 
 def _few(images: Iterable[str], count: int = 3) -> str:

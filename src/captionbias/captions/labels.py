@@ -63,10 +63,10 @@ def join_labels(argument: str, labels: Labels, further_argument: str, further: L
         )
     names = tuple(dict.fromkeys((*labels.names, *further.names)))
 
-    def over_all(one: Labels) -> Labels:
-        flags = np.zeros((len(one), len(names)), bool)
-        flags[:, [names.index(name) for name in one.names]] = one.flags
-        return Labels(flags, names, one.numbered, one.listed)
+    def over_all(side: Labels) -> Labels:
+        flags = np.zeros((len(side), len(names)), bool)
+        flags[:, [names.index(name) for name in side.names]] = side.flags
+        return Labels(flags, names, side.numbered, side.listed)
 
     return over_all(labels), over_all(further)
 
@@ -88,7 +88,7 @@ def value_names(labels: Collection[str], lexicon: Lexicon) -> dict[str, str]:
         columns = zip(*apart.values(), strict=True)
         names = [value_names(column, part) for column, part in zip(columns, lexicon.parts, strict=True)]
         crossed = {
-            label: [of_part.get(one, "") for one, of_part in zip(parts, names, strict=True)]
+            label: [known.get(value, "") for value, known in zip(parts, names, strict=True)]
             for label, parts in apart.items()
         }
         return {label: SEPARATOR.join(parts) for label, parts in crossed.items() if all(parts)}
@@ -112,7 +112,7 @@ def rename_labels(labels: Collection[Any], names: Mapping[Any, str], place: str 
         raise ValueError(
             f"labels names {unknown[0]!r}, which is not a label in {place}: it has {_some(tuple(sorted(known)))}"
         )
-    renamed = {text: SEPARATOR.join(new.get(one, one) for one in parts) for text, parts in apart.items()}
+    renamed = {text: SEPARATOR.join(new.get(value, value) for value in parts) for text, parts in apart.items()}
     return [None if text is None else renamed[text] for text in texts]
 
 
@@ -157,8 +157,8 @@ def _from_names(argument: str, rows: list[Any], known: Labels | None, known_as: 
     if flat and known is not None and known.numbered:
         raise ValueError(f"{argument} has names and {known_as} is an array without names: {ALIKE}")
     names = tuple(sorted(set(flat))) if known is None else known.names
-    for row, of_image in enumerate(lists):
-        for name in set(of_image).difference(names):
+    for row, image_names in enumerate(lists):
+        for name in set(image_names).difference(names):
             raise ValueError(
                 f"{argument}[{row}] names {reprlib.repr(name)}, which is not a label of {known_as} "
                 f"({_some(names)}): leave it out, or correct its spelling"

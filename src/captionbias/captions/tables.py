@@ -258,10 +258,10 @@ def objects_of_images(content: Mapping[str, Any], name: str = "instances") -> di
     People are no objects. An image without any has an empty list.
     """
     try:
-        categories = {one["id"]: one["name"] for one in content["categories"]}
-        named: dict[Any, set[str]] = {one["id"]: set() for one in content["images"]}
-        for one in content["annotations"]:
-            named[one["image_id"]].add(categories[one["category_id"]])
+        categories = {category["id"]: category["name"] for category in content["categories"]}
+        named: dict[Any, set[str]] = {image["id"]: set() for image in content["images"]}
+        for annotation in content["annotations"]:
+            named[annotation["image_id"]].add(categories[annotation["category_id"]])
     except (KeyError, TypeError) as error:
         raise ValueError(
             f"{name} does not hold together ({type(error).__name__}: {error}): correct it, or fetch the file again"
@@ -271,7 +271,7 @@ def objects_of_images(content: Mapping[str, Any], name: str = "instances") -> di
         raise ValueError(f"{name} has no category beside people: give COCO's instances_*.json, which has 80")
     return {
         "image_id": list(named),
-        "objects": [[category for category in objects if category in of_image] for of_image in named.values()],
+        "objects": [[category for category in objects if category in present] for present in named.values()],
     }
 
 
@@ -337,7 +337,7 @@ def _parquet(path: File) -> Table:
             metadata = ParquetFile(opened).metadata
             groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
             chunks = zip(*(map(group.column, range(metadata.num_columns)) for group in groups), strict=True)
-            packed = [of_leaf[0].path_in_schema for of_leaf in chunks if all(map(_has_dictionary, of_leaf))]
+            packed = [leaf[0].path_in_schema for leaf in chunks if all(map(_has_dictionary, leaf))]
             file = ParquetFile(opened, metadata=metadata, read_dictionary=packed)
             for group in range(len(groups)):  # each has a dictionary of its own
                 for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=[column]):

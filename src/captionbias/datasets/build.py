@@ -51,7 +51,7 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
     """
     template = _template(name)
     chosen = list(dict.fromkeys(configurations or DATASETS[name].CONFIGURATIONS))
-    if unknown := [one for one in chosen if one not in DATASETS[name].CONFIGURATIONS]:
+    if unknown := [configuration for configuration in chosen if configuration not in DATASETS[name].CONFIGURATIONS]:
         known = ", ".join(DATASETS[name].CONFIGURATIONS)
         raise ValueError(f"configurations must be some of {known} for {name}, not {unknown[0]!r}")
     folder = Path(to).resolve()

@@ -123,13 +123,13 @@ class CocoCaptionBias(OriginalFiles):
                             "id": thing.id,
                             "bbox": thing.bbox,
                             "crowd": thing.crowd,
-                            **{label: of_people.get(thing.id) for label, of_people in person_labels.items()},
+                            **{label: labelled.get(thing.id) for label, labelled in person_labels.items()},
                             "segmentation": {"size": [image.height, image.width], "counts": thing.counts},
                         }
                         for thing in things_of_image[key]
                         if thing.category == PERSON
                     ],
-                    **{name: of_images.get(key) for name, of_images in results.items()},
+                    **{name: texts.get(key) for name, texts in results.items()},
                 }
             )
         return rows, len(captions) - sum(map(len, references.values()))

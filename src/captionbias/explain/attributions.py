@@ -72,10 +72,10 @@ class Attributions:
         trials, table = np.unique(self.trials), {}
         for number, name in enumerate(self.classes):
             sums = np.bincount(self.tokens.rows, self.values[:, number], minlength=len(self.tokens))
-            of_class = [self.is_true[:, number] & (self.trials == trial) for trial in trials]
-            table[name] = {"captions": float(np.sum(of_class) / len(trials))}
+            in_class = [self.is_true[:, number] & (self.trials == trial) for trial in trials]
+            table[name] = {"captions": float(np.sum(in_class) / len(trials))}
             for quantity, values in {"score": self.scores[:, number], "sum": sums}.items():
-                if means := [values[members].mean() for members in of_class if members.any()]:
+                if means := [values[members].mean() for members in in_class if members.any()]:
                     table[name][quantity] = float(np.mean(means))
         return table
 
@@ -169,7 +169,7 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
     _, _, settings = measured.signature.partition("|")
     signature = f"metric:attributions|method:{method}|of:{question}|attackers:{len(plan.fitted)}|{settings}"
     compared = attacks.questions[plan.name].compared if plan.name in attacks.questions else ()
-    return _attributions(plan, [one.image["m"] for one in compared], classes, signature)
+    return _attributions(plan, [comparison.image["m"] for comparison in compared], classes, signature)
 
 
 def _attributions(
@@ -182,7 +182,7 @@ def _attributions(
     trials = [attacker.trial for attacker in attackers]
     tests = [trial.test for trial in trials]
     outputs = _class_numbers(wanted, classes) if trials[0].examples.multilabel else None
-    rows = [of[test] for of, test in zip(images, tests, strict=False)] or tests
+    rows = [rows[test] for rows, test in zip(images, tests, strict=False)] or tests
     values = np.concatenate(
         [contributions(attacker, test, outputs) for attacker, test in zip(attackers, tests, strict=True)]
     )

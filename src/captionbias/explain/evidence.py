@@ -99,8 +99,8 @@ def captions_behind(
             if swayed and name in swayed
             else {},
         }
-        groups = itertools.chain.from_iterable(of_kind.values() for of_kind in behind.values())
-        rows = sorted({listed["row"] for group in groups for one in group for listed in one["rows"]})
+        listings = itertools.chain.from_iterable(groups.values() for groups in behind.values())
+        rows = sorted({listed["row"] for listing in listings for entry in listing for listed in entry["rows"]})
         said_of = captions.predictions or ()
         evidence[name] = {"captions": {row: number(said_of[row]) for row in rows}, **behind}
     first = next(iter(captioners.values()))
@@ -110,7 +110,7 @@ def captions_behind(
             "label": first.attributes[row],
             "people": [number(text) for text in first.references[row]] if first.references else [],
         }
-        for row in sorted({row for one in evidence.values() for row in one["captions"]})
+        for row in sorted({row for listed in evidence.values() for row in listed["captions"]})
     }
     labels, marks = _marks(list(texts), lexicons.values(), language or "words")
     return {"images": images, "captioners": evidence, "texts": list(texts), "labels": labels, "marks": marks}
@@ -158,10 +158,10 @@ class _Naming:
 def _pairs(measured: Measurement, words: Words, named: Mapping[str, Flags]) -> dict[str, list[dict[str, Any]]]:
     """What is behind the first pairs of each direction; `named`: tasks and attribute values by each caption."""
     sources, directions = (measured.details or {})["sources"], measured.artefacts.questions
-    return {name: _of_direction(one, sources[name][:PAIRS], words, named) for name, one in directions.items()}
+    return {name: _pairs_of(direction, sources[name][:PAIRS], words, named) for name, direction in directions.items()}
 
 
-def _of_direction(
+def _pairs_of(
     direction: Direction, pairs: Sequence[Mapping[str, Any]], words: Words, named: Mapping[str, Flags]
 ) -> list[dict[str, Any]]:
     first, second = ("attribute", "task") if direction.name == "a_to_t" else ("task", "attribute")
@@ -181,9 +181,9 @@ def _cells(images: SwayImages, words: Words, named: Flags, lexicon: Lexicon) -> 
     named = named[:, [lexicon.labels.index(value) for value in images.values]]
     own = np.full(words.model_rows, -1)
     own[images.row] = images.value
-    of_caption = own[np.concatenate((np.arange(words.model_rows), words.human_image))]
-    alone = np.where(named.sum(axis=1) == 1, named.argmax(axis=1), of_caption)
-    naming = _Naming.of((alone != of_caption)[:, None], words, words.model_rows)
+    own_value = own[np.concatenate((np.arange(words.model_rows), words.human_image))]
+    alone = np.where(named.sum(axis=1) == 1, named.argmax(axis=1), own_value)
+    naming = _Naming.of((alone != own_value)[:, None], words, words.model_rows)
     listed = []
     for value, suggested in itertools.product(range(len(images.values)), repeat=2):
         among = np.zeros(words.model_rows, bool)
@@ -216,7 +216,7 @@ def _words(
             "rows": naming.behind(0, own & (labels == value), WORD_IMAGES)["rows"],
         }
 
-    chosen = {value: [one["word"] for one in rows[:WORDS] if one["mean"] > 0] for value, rows in telling.items()}
+    chosen = {value: [row["word"] for row in rows[:WORDS] if row["mean"] > 0] for value, rows in telling.items()}
     if not any(chosen.values()):
         return {}
     known = set(tokens.words)

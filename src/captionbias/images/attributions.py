@@ -172,8 +172,8 @@ def attribute_images(
 
     def maps(batch: Sequence[Named]) -> Iterable[tuple[Floats, Flags, Floats]]:
         """For each word, as the captioner sees its picture: the picture, the person and what speaks for the word."""
-        batch_pictures, people = [pictures[one.image] for one in batch], [regions[one.image] for one in batch]
-        names = [pictures.ids[one.image] for one in batch]
+        batch_pictures, people = [pictures[word.image] for word in batch], [regions[word.image] for word in batch]
+        names = [pictures.ids[word.image] for word in batch]
         seen, inside = zip(*map(partial(_seen, processor), batch_pictures, people, names), strict=True)
         if method == "occlusion":
             parts = occlusion.credits(model, processor, batch_pictures, people, batch, fill)
@@ -184,18 +184,19 @@ def attribute_images(
     with evaluating(model):
         for start in range(0, len(named), batch_size):
             batch = named[start : start + batch_size]
-            for one, (picture, person, heat) in zip(batch, maps(batch), strict=True):
+            for word, (picture, person, heat) in zip(batch, maps(batch), strict=True):
                 if not person.any():
-                    nobody.add(one.image)
+                    nobody.add(word.image)
                 elif not heat.any():
-                    silent.add(one.image)
+                    silent.add(word.image)
                 else:
                     if len(drawn) < overlays:
                         drawn[len(credits)] = _overlay(picture, heat, person)
                     parts = float(heat[person].sum()), float(heat[~person].sum()), float((~person).mean())
-                    credits.append(Credit(pictures.ids[one.image], one.word, one.label, *parts, captions[one.image]))
+                    image, caption = pictures.ids[word.image], captions[word.image]
+                    credits.append(Credit(image, word.word, word.label, *parts, caption))
     left_out = {
-        "their captions name no attribute": len(pictures) - len({one.image for one in named}),
+        "their captions name no attribute": len(pictures) - len({word.image for word in named}),
         "no person is in their regions": len(nobody),
         "nothing in them speaks for the word": len(silent),
     }
@@ -270,10 +271,12 @@ def _overlay(picture: Floats, heat: Floats, person: Flags) -> bytes:
 
 def _by_label(credits: Sequence[Credit], replicates: int, seed: int) -> dict[str, Shares]:
     """The shares of each label's words; no share where the picture adds little to them, beside another label's."""
-    labels = sorted({credit.label for credit in credits})
-    by_label = {label: _shares([one for one in credits if one.label == label], replicates, seed) for label in labels}
-    least = LITTLE * max(shares.gain for shares in by_label.values())
-    return {label: one if one.gain >= least else one._replace(share=None) for label, one in by_label.items()}
+    grouped: dict[str, list[Credit]] = {label: [] for label in sorted({credit.label for credit in credits})}
+    for credit in credits:
+        grouped[credit.label].append(credit)
+    shares = {label: _shares(members, replicates, seed) for label, members in grouped.items()}
+    least = LITTLE * max(part.gain for part in shares.values())
+    return {label: part if part.gain >= least else part._replace(share=None) for label, part in shares.items()}
 
 
 def _shares(credits: Sequence[Credit], replicates: int, seed: int) -> Shares:

@@ -153,7 +153,7 @@ def caption(
     with (
         nullcontext(lambda number, total: watch(doing, number / total)) if watch else told_if_long(doing, "batches")
     ) as report:
-        answers = [one for batch in share(keys, run) for one in batch]
+        answers = [answer for batch in share(keys, run) for answer in batch]
     return _captions(dict(zip(pictures.ids, answers, strict=True)), max_new_tokens)
 
 

@@ -168,11 +168,11 @@ def imagecaptioner2(
     among_all = {trial: replace(said, log_probability=cast(Floats, said.raw)) for trial, said in answered.items()}
     raw = bench.weighed(plan, among_all, {"_raw": SCORES[""]})
     scored = bench.weighed(plan, answered, SCORES)
-    scored = {side: replace(of_side, sums=of_side.sums | raw[side].sums) for side, of_side in scored.items()}
+    scored = {side: replace(known, sums=known.sums | raw[side].sums) for side, known in scored.items()}
     if settings.trials < 2:
         note(bench.notes, "trials: another judge would answer otherwise; a single one has no interval and no verdict")
-    of_sides = {f"imagecaptioner2{form}": (form, scored) for form in (*SCORES, "_raw")}
-    samples = compared_sides(of_sides, bootstrap if settings.trials > 1 else 0, seed, bench.copies)
+    weighed = {f"imagecaptioner2{form}": (form, scored) for form in (*SCORES, "_raw")}
+    samples = compared_sides(weighed, bootstrap if settings.trials > 1 else 0, seed, bench.copies)
     by_trial = {key: sample.values for key, sample in samples.items()}
     return Scores(
         samples,

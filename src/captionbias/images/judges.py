@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -91,7 +92,7 @@ def find_judge(judge: str, question: Question, *, as_is: bool = False, epochs: i
             raise ValueError("as_is: the judge 'sat' knows nothing before it is trained; give an image-to-text model")
         return _from_scratch(question, replace(FROM_SCRATCH, epochs=epochs or FROM_SCRATCH.epochs), place)
     schedule = None if as_is else replace(FINE_TUNED, epochs=epochs or FINE_TUNED.epochs)
-    return _of_transformers(find_model(judge, "judge"), question, schedule, place)
+    return _from_hub(find_model(judge, "judge"), question, schedule, place)
 
 
 def _from_scratch(question: Question, schedule: Schedule, place: torch.device) -> Attacker:
@@ -114,7 +115,7 @@ def _from_scratch(question: Question, schedule: Schedule, place: torch.device) -
     )
 
 
-def _of_transformers(model: Model, question: Question, schedule: Schedule | None, place: torch.device) -> Attacker:
+def _from_hub(model: Model, question: Question, schedule: Schedule | None, place: torch.device) -> Attacker:
     need_images("transformers")
     precision = "bf16" if place.type == "cuda" and computes_bf16(place) else "fp32"
     question = replace(question, images=_cached(question.images))  # each trial and epoch looks at them again
@@ -324,8 +325,9 @@ class Scorer:
         """The log-probability of each answer, `(rows, answers)`; answers that begin alike are computed together."""
         prepared = self._prepared(texts, rows)
         answered = np.empty((len(rows), len(self.tokens)))
-        begun = {tokens[:-1] for tokens in self.tokens}
-        for begin in sorted(one for one in begun if not any(one != two and two[: len(one)] == one for two in begun)):
+        begun = sorted({tokens[:-1] for tokens in self.tokens})
+        # What another goes on with comes right before it.
+        for begin in [begin for begin, after in pairwise([*begun, ()]) if after[: len(begin)] != begin or not after]:
             following = self._following(prepared, [begin] * len(rows))
             for number, tokens in enumerate(self.tokens):
                 if begin[: len(tokens) - 1] == tokens[:-1]:

@@ -114,7 +114,7 @@ def read_ahead(read: Callable[[int], T], batches: Iterable[Sequence[int]]) -> Ge
     with ThreadPoolExecutor(cores()) as threads:
         coming = ([threads.submit(read, row) for row in batch] for batch in batches)
         for batch, _ in pairwise(chain(coming, [[]])):  # asks for the next batch before it gives this one
-            yield [one.result() for one in batch]
+            yield [future.result() for future in batch]
 
 
 @dataclass(frozen=True)
@@ -298,7 +298,7 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
     if suffix in TABLES:
         return _from_columns(table_from_file(path), path.parent, *columns)
     if path.is_file():
-        return _images(str(path), _of_images(_members(path)) if suffix == SHARD else [path])
+        return _images(str(path), _named_as_images(_members(path)) if suffix == SHARD else [path])
     if names_dataset(source):
         return _from_dataset(load_rows(str(source)), str(source), *columns)
     raise ValueError(f"{source} does not exist: give a folder or file of images, or owner/dataset:configuration:split")
@@ -307,14 +307,14 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
 def _from_folder(path: Path, image_column: str | None, id_column: str | None) -> Images:
     """A folder that datasets wrote, one of images, or one of shards."""
     saved = any((path / name).exists() for name in ("state.json", "dataset_dict.json"))
-    files = [] if saved else _of_images(sorted(file for file in path.rglob("*") if file.is_file()))
+    files = [] if saved else _named_as_images(sorted(file for file in path.rglob("*") if file.is_file()))
     if saved or (not files and next(path.rglob("*.parquet"), None)):
         return _from_dataset(load_rows(path), str(path), image_column, id_column)
     shards = [] if files else sorted(path.rglob(f"*{SHARD}"))
-    return _images(str(path), files or [member for shard in shards for member in _of_images(_members(shard))])
+    return _images(str(path), files or [member for shard in shards for member in _named_as_images(_members(shard))])
 
 
-def _of_images(files: Iterable[Any]) -> list[Any]:
+def _named_as_images(files: Iterable[Any]) -> list[Any]:
     """Those whose names end as images' do."""
     need_images("PIL")
     from PIL import Image
@@ -326,7 +326,7 @@ def _of_images(files: Iterable[Any]) -> list[Any]:
 def _members(shard: Path) -> list[Member]:
     try:
         with tarfile.open(shard, "r:") as archive:
-            return [Member(shard, one.name, one.offset_data, one.size) for one in archive if one.isreg()]
+            return [Member(shard, member.name, member.offset_data, member.size) for member in archive if member.isreg()]
     except (tarfile.TarError, EOFError, OSError) as error:
         raise ValueError(f"{shard} cannot be read as a tar archive ({error}): unpack it, or fetch it again") from error
 

@@ -36,16 +36,16 @@ class VarianceParts:
     @property
     def standard_error(self) -> float:
         """Of the reported mean: the root of `images + trial / trials`, a lower bound."""
-        return math.sqrt(self.images + self._of_trials)
+        return math.sqrt(self.images + self._trial_part)
 
     @property
     def share_of_trials(self) -> float:
         """The part of the reported mean's variance that more trials would lessen, in [0, 1]."""
-        total = self.images + self._of_trials
-        return self._of_trials / total if total > 0 else float("nan")
+        total = self.images + self._trial_part
+        return self._trial_part / total if total > 0 else float("nan")
 
     @property
-    def _of_trials(self) -> float:
+    def _trial_part(self) -> float:
         return self.trial / self.trials if self.trials else float("nan")
 
 

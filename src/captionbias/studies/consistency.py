@@ -109,7 +109,9 @@ def consistency(
             raise ValueError(f"metrics: {name} does not train attackers, so encoders do not affect it")
     for encoder in named.values():
         find_attacker(encoder)  # an unknown one is refused before hours of training
-    checked = {name: one if isinstance(one, Captions) else check_captions(**one) for name, one in captioners.items()}
+    checked = {
+        key: given if isinstance(given, Captions) else check_captions(**given) for key, given in captioners.items()
+    }
     cells = list(itertools.product(captioners, named, chosen))
     measurements: dict[tuple[str, str, str], Measurement] = {}
     for number, cell in enumerate(cells):
@@ -141,10 +143,10 @@ def consistency_tables(study: Study) -> Iterator[Grid]:
         rows: list[list[Cell]] = [
             [
                 captioner,
-                *(_defined(value, f"{fixed(value, digits)} ({rank})") for value, rank in zip(*of_row, strict=True)),
+                *(_defined(value, f"{fixed(value, digits)} ({rank})") for value, rank in zip(*cells, strict=True)),
                 _defined(variations[captioner], "{:.2f}"),
             ]
-            for captioner, *of_row in zip(study.captioners, values.tolist(), ranks.tolist(), strict=True)
+            for captioner, *cells in zip(study.captioners, values.tolist(), ranks.tolist(), strict=True)
         ]
         yield Grid(
             catalogue.label(key), columns("captioner", *study.encoders, "variation"), rows, "(rank, 1: least bias)"

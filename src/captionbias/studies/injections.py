@@ -31,7 +31,7 @@ MALE = (
     "him guy guys dude dudes cowboy cowboys"
 )
 _PAIRS = list(zip(FEMALE.split(), MALE.split(), strict=True))  # of several pairs with a word, the first is for it
-COUNTERPARTS = {word: other for one, two in reversed(_PAIRS) for word, other in ((one, two), (two, one))}
+COUNTERPARTS = {word: other for female, male in reversed(_PAIRS) for word, other in ((female, male), (male, female))}
 NEUTRAL = {word: "people" if word.endswith(("men", "s")) and word[-2:] != "ss" else "person" for word in COUNTERPARTS}
 NEUTRAL |= {"she": "they", "he": "they", "her": "their", "his": "their", "hers": "theirs", "him": "them"}
 NEUTRAL |= {"herself": "themselves", "himself": "themselves", "female": "", "male": "", "pregnant": ""}
@@ -70,7 +70,7 @@ class Described:
 
     def changed(self, texts: Sequence[str]) -> float:
         """The share of the captions that are others."""
-        return sum(one != other for one, other in zip(texts, self.texts, strict=True)) / len(self.texts)
+        return sum(new != old for new, old in zip(texts, self.texts, strict=True)) / len(self.texts)
 
 
 Injection = Callable[[Described, np.random.Generator], list[str]]

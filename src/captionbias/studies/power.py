@@ -59,7 +59,7 @@ class Power:
             "images": self.images,
             "signature": self.signature,
             "seen": [
-                {**asdict(one), "estimate": one.estimate.flat(one.score) if one.estimate else None} for one in self.seen
+                asdict(seen) | {"estimate": seen.estimate and seen.estimate.flat(seen.score)} for seen in self.seen
             ],
         }
 
@@ -146,10 +146,10 @@ def _person(captions: Captions, seed: int) -> Captions:
 def power_table(found: Power) -> Grid:
     """For a terminal: from which share of captions on each bias is seen, and what is read there."""
     rows: list[list[Cell]] = []
-    for one in found.seen:
-        score = catalogue.SCORES[one.score]
-        seen = f"not at {_percent(one.possible)}" if one.share is None else _percent(one.share)
-        rows.append([one.bias, score.label, seen, interval(one.estimate, score.digits)])
+    for entry in found.seen:
+        score = catalogue.SCORES[entry.score]
+        seen = f"not at {_percent(entry.possible)}" if entry.share is None else _percent(entry.share)
+        rows.append([entry.bias, score.label, seen, interval(entry.estimate, score.digits)])
     return Grid(
         "What would sway have seen on these images? [95% interval]",
         columns("put into people's captions", "score", "seen from", "reads there"),

@@ -141,7 +141,8 @@ def predicted_effect(attributes: Any, tasks: Any, weights: Any) -> list[dict[str
     after = _together(attribute.flags, task.flags, np.asarray(weights))[1]
     tables = {"images": images.astype(int), "before": before, "after": after}
     rows = [
-        {"attribute": attribute.names[a], "task": task.names[t]} | {key: of[a, t].item() for key, of in tables.items()}
+        {"attribute": attribute.names[a], "task": task.names[t]}
+        | {key: part[a, t].item() for key, part in tables.items()}
         for a, t in np.argwhere(images > 0)
     ]
     return sorted(rows, key=lambda row: -abs(row["before"] - 1))
@@ -185,11 +186,11 @@ def _independent(classes: Integers, flags: Flags, count: Floats, values: Sequenc
     `classes`: each group's class, `(groups,)`; `flags`: its tasks, `(groups, tasks)`; `count`: its images.
     """
     cells = [2 * classes + flags[:, task] for task in range(len(tasks))]
-    of_class = np.bincount(classes, count, len(values))
+    per_class = np.bincount(classes, count, len(values))
     targets = []
     for task, cell in enumerate(cells):
         share = count[flags[:, task]].sum() / count.sum()
-        target = np.outer(of_class, [1 - share, share])
+        target = np.outer(per_class, [1 - share, share])
         missing = np.argwhere((np.bincount(cell, count, target.size).reshape(target.shape) == 0) & (target > 0))
         for value, present in missing[:1]:
             raise ValueError(

@@ -96,7 +96,7 @@ def load_language(name: str) -> Language:
     (['ein', 'lächelnd', 'frau', 'und', 'ihr', 'hund', '.'], ['ein', 'lächelnd', 'mann'])
     """
     data = _data(name)
-    groups = [[*one["groups"].values(), one.get("masked_only", [])] for one in data["lexicons"].values()]
+    groups = [[*lexicon["groups"].values(), lexicon.get("masked_only", [])] for lexicon in data["lexicons"].values()]
     listed = [word for words in chain(*groups) for phrase in words for word in phrase.split()]
     forms = {f"{word}{plural}": word for word in listed for plural in data.get("plurals", [])}
     forms |= {word: word for word in listed}
@@ -179,7 +179,7 @@ def _sudachipy(_language: str, _endings: list[list[str]], _listed: list[str]) ->
     from sudachipy import Dictionary
 
     tokenize = Dictionary(dict="small").tokenizer().tokenize
-    return lambda text: ((one.surface(), one.normalized_form()) for one in tokenize(text) if one.surface().strip())
+    return lambda text: ((word.surface(), word.normalized_form()) for word in tokenize(text) if word.surface().strip())
 
 
 def _jieba(_language: str, _endings: list[list[str]], listed: list[str]) -> Splitter:

@@ -170,5 +170,5 @@ def named_values(tokens: Tokens, mentions: Mentions, lexicon: Lexicon, split: st
         return named_labels(tokens, mentions, len(lexicon.labels))
     flags = (named_labels(tokens, find_mentions(tokens, part, split), len(part.labels)) for part in lexicon.parts)
     with_none = (np.column_stack([named, ~named.any(axis=1)]) for named in flags)
-    crossed = reduce(lambda one, two: (one[:, :, None] & two[:, None, :]).reshape(len(tokens), -1), with_none)
+    crossed = reduce(lambda left, right: (left[:, :, None] & right[:, None, :]).reshape(len(tokens), -1), with_none)
     return np.asarray(crossed[:, :-1])  # the last is none of any attribute
