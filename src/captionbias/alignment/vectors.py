@@ -137,7 +137,7 @@ def train_vectors(tokens: Tokens) -> KeyedVectors:
 
 
 def _contexts(tokens: Tokens) -> sparse.csr_array:
-    """How often each word is near each other one, `(words, words)`: the next word counts 1, the one after it 2/3..."""
+    """Counts of words near each other, `(words, words)`: the next word counts 1, the one after it 2/3, and so on."""
     from scipy import sparse
 
     size, rows = len(tokens.words), tokens.rows

@@ -78,7 +78,7 @@ def captioner_columns(tables: Sequence[str], columns: Sequence[Any]) -> dict[str
 
 @contextmanager
 def errors_of(captioner: str) -> Iterator[None]:
-    """Errors of a captioner's captions name it; others are of all captioners."""
+    """Make errors of a captioner's captions name it; others are of all captioners."""
     try:
         yield
     except ValueError as error:

@@ -41,7 +41,7 @@ class Words:
 
     @property
     def model_rows(self) -> int:
-        """How many captions of the model there are."""
+        """The number of the model's captions."""
         return len(self.model_image)
 
     @property
@@ -108,7 +108,7 @@ class Captions:
 
     @property
     def references_to_join(self) -> int:
-        """As many human captions as have, joined, the length of the captioner's captions on average; at least 1."""
+        """The number of human captions that, joined, are as long as the captioner's on average; at least 1."""
         if self.mean_words is None:
             raise ValueError(
                 "join_references: human captions are joined until they are as long as the captioner's, and one of "
@@ -119,7 +119,7 @@ class Captions:
 
     @property
     def mean_words(self) -> tuple[float, float] | None:
-        """How many words a caption of the captioner and one of people has on average; None where a side is missing."""
+        """The mean number of words in captions of the captioner and of people; None where a side is missing."""
         if self.predictions is None or self.references is None:
             return None
         if self.language:
@@ -207,7 +207,7 @@ class Captions:
         return self._words[tokenizer]
 
     def rows(self) -> dict[str, str]:
-        """For a signature: `rows`, a digest of the images in their order, unless image ids put them in order;
+        """Entries of a signature: `rows`, a digest of the images in their order, unless image ids put them in order;
         `weights`, a digest of theirs; `samples`, how several captions of an image count.
 
         Seeds draw rows by their place, so the same images in another order may score otherwise. The digest is of
@@ -321,7 +321,7 @@ def check_captions(
 def checked_columns(
     *, language: str | None = None, unsplit: bool = False, **columns: Collection[Any] | None
 ) -> Captions:
-    """`check_captions` where there may be no captions, as only labels are needed."""
+    """Check columns like `check_captions`, but where only labels are needed there may be no captions."""
     lists = as_lists(columns)
     ids = _checked_ids(lists["image_ids"]) if "image_ids" in lists else None
     captions = Captions(
@@ -389,7 +389,7 @@ def check_sides(
 
 
 def as_lists(columns: Mapping[str, Collection[Any] | None]) -> dict[str, list[Any]]:
-    """The columns there are, all of one length."""
+    """The columns that are given, as lists of one length."""
     lists = {name: as_list(name, column) for name, column in columns.items() if column is not None}
     first = next(iter(lists))
     for name, column in lists.items():
@@ -500,7 +500,7 @@ def checked_lists(argument: str, column: list[Any], ids: Ids, noun: str) -> list
 
 
 def check_strings(texts: Sequence[Any], places: Iterable[str], noun: str, way_out: str) -> None:
-    """Refuse the first that is no text, is empty or too long; `places` is what messages call them."""
+    """Refuse texts that are none, are empty or too long; `places`: the names of their places in messages."""
     if (
         all(issubclass(kind, str) for kind in set(map(type, texts)))
         and all(map(str.strip, texts))
@@ -529,7 +529,7 @@ def _plain(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _places(argument: str, ids: Ids) -> Iterator[str]:
-    """What messages call the rows."""
+    """The names of the rows in messages."""
     return (f"{argument}[{row}]{_image(row, ids)}" for row in count())
 
 

@@ -90,7 +90,7 @@ def choose_columns(
 def _choose(
     tables: Mapping[str, Table | None], named: Mapping[str, str | None], attribute: str, optional: Collection[str]
 ) -> tuple[dict[str, Column], str | None, list[str]]:
-    """As `choose_columns`, with one attribute and the image ids of the first table."""
+    """The same with one attribute and the image ids of the first table alone."""
     predictions, references, tasks = tables["predictions"], tables["references"], tables["tasks"]
     pools = _pools(**tables)
     # What is optional, human captions and tasks, is not looked for in every table that may have a column so named.
@@ -239,12 +239,12 @@ def _columns(tables: Iterable[Table]) -> list[Column]:
 
 
 def plain_name(name: str) -> str:
-    """human_captions for "Human Captions"."""
+    """The name as we write it: human_captions for "Human Captions"."""
     return re.sub(r"[\s-]+", "_", str(name).strip().lower())
 
 
 def _kinds(column: Column) -> set[str]:
-    """What a column may be by what it holds."""
+    """The kinds of columns that it may be, by what it holds."""
     present = [value for value in column.values() if not is_missing(value)]
     types, weights = set(map(type, present)), {"weights"} if all(map(as_weight, present[:SAMPLE])) else set()
     lists = [_list(value) for value in present[:SAMPLE]]

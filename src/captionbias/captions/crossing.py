@@ -53,7 +53,7 @@ def uncross(labels: Sequence[str], attributes: int) -> list[tuple[str, ...]]:
 
 
 def count_cells(labels: Sequence[str], attributes: int) -> dict[tuple[str, ...], int]:
-    """How many of `n` images each intersection has, by its label of each of the crossed attributes; 0 where none is.
+    """The number of images in each intersection, by its label of each of the crossed attributes.
 
     >>> count_cells(["female, dark", "male, light", "male, light"], 2)
     {('female', 'dark'): 1, ('female', 'light'): 0, ('male', 'dark'): 0, ('male', 'light'): 2}

@@ -25,7 +25,7 @@ Reading: TypeAlias = Callable[[str, Source, str | None], ByImage]
 
 
 def by_image(argument: str, column: Source, id_column: str | None) -> ByImage:
-    """What a column holds of each image: a label, a weight, or a list of captions or tasks.
+    """The entry of each image in a column: a label, a weight, or a list of captions or tasks.
 
     Without `id_column` each row is an image. ValueError: an image has two labels or weights, or a row has no id.
     """
@@ -118,7 +118,7 @@ def _sampled(samples: list[list[Any]], column: Source, sample: str | None, notes
 def _in_both(
     images: Collection[str], column: Source, others: Collection[str], other: Source, lack: str, notes: list[str]
 ) -> list[str]:
-    """The images of the one that the other has too; the rest is noted, and it is an error if none is left."""
+    """The images that another column has too; the rest is noted, and it is an error if none is left."""
     both = [image for image in images if image in others]
     if not both:
         raise ValueError(
@@ -162,7 +162,7 @@ def _note_left_out(left_out: list[str], total: int, lack: str, notes: list[str])
 
 
 def _note_silent(silent: list[str], images: Collection[str], labels: ByImage, notes: list[str]) -> None:
-    """Of each label, how many images have an empty caption: a captioner may refuse to caption some people."""
+    """Note how many images of each label have an empty caption: a captioner may refuse to caption some people."""
     if not silent:
         return
     from scipy.stats import chi2_contingency

@@ -22,7 +22,7 @@ ALIKE = "give both as arrays, or both as names"
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Which labels each of `n` images has: `flags`, `(n, len(names))`.
+    """The labels of `n` images: `flags` of those that each has, `(n, len(names))`.
 
     `numbered`: they came as an array, whose columns are numbers; `listed`: as names, which have no order.
     """
@@ -117,7 +117,7 @@ def rename_labels(labels: Collection[Any], names: Mapping[Any, str], place: str 
 
 
 def _has_numbers(rows: Sequence[Any]) -> bool:
-    """By the first row that is not an empty list."""
+    """Whether rows are numbers, by the first that is not an empty list."""
     first: Any = next((row for row in rows if not (is_column(row) and len(row) == 0)), "")
     return is_column(first) and not isinstance(first[0], str) and not is_missing(first[0])
 

@@ -199,7 +199,7 @@ def _read(
 
 
 def _once_each(human: Sequence[str]) -> Callable[[Any, str], Table | None]:
-    """`as_table`, which opens each file once, by whatever path; several columns of human captions are also one."""
+    """A function as `as_table` that opens each file once; several columns of human captions are also one."""
     opened: dict[Any, Table] = {}
 
     def open_table(data: Any, name: str) -> Table | None:

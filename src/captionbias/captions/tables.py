@@ -30,7 +30,7 @@ DICTIONARIES = ("PLAIN_DICTIONARY", "RLE_DICTIONARY")
 
 
 class Table(NamedTuple):
-    """Named columns. `name` is what messages call the table."""
+    """Named columns; messages call the table `name`."""
 
     name: str
     columns: tuple[str, ...]
@@ -52,7 +52,7 @@ class Table(NamedTuple):
         return values
 
     def _inside(self, column: str) -> list[Any]:
-        """What the objects of a column hold under the names that follow its own."""
+        """The values that the objects of a column have under the names that follow its own."""
         outer, *names = column.split(".")
         if outer not in self.columns:
             raise no_column(column, [self])
@@ -330,7 +330,7 @@ def _parquet(path: File) -> Table:
     from pyarrow.parquet import ParquetFile, read_schema
 
     def read(column: str) -> list[Any]:
-        """Some rows at a time: a text of a small file's dictionary may be in every row."""
+        """The column, some rows at a time: a text of a small file's dictionary may be in every row."""
         values: list[Any] = []
         cells = size = 0
         with _explained(path), path.open("rb") as opened:  # damage below the schema shows only now
@@ -364,7 +364,7 @@ def _has_dictionary(chunk: Any) -> bool:
 
 
 def _cells_and_bytes(array: Any) -> tuple[int, int]:
-    """Its rows or entries of lists, and what they take when each has its own text."""
+    """The number of rows or entries of lists, and the bytes that they take when each has its own text."""
     import pyarrow.compute as pc
     from pyarrow import types
 
@@ -381,7 +381,7 @@ def _cells_and_bytes(array: Any) -> tuple[int, int]:
 
 
 def _values(array: Any) -> list[Any]:
-    """As Python values; rows with the same text of the file's dictionary share it."""
+    """The rows as Python values; those with the same text of the file's dictionary share it."""
     from pyarrow import types
 
     if types.is_dictionary(array.type):

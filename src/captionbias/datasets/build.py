@@ -152,6 +152,6 @@ def _benchmark(template: str, configuration: str, split: str) -> str:
 
 
 def reasons(left_out: Mapping[str, int]) -> str:
-    """Why rows were left out, the most frequent reason first."""
+    """The reasons why rows were left out, the most frequent first."""
     counts = sorted(((count, reason) for reason, count in left_out.items() if count), reverse=True)
     return ", ".join(f"{count:,} {reason}" for count, reason in counts) or "none"

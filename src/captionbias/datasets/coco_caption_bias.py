@@ -48,8 +48,8 @@ _COLUMNS = {
 
 
 class CocoCaptionBias(OriginalFiles):
-    """Reads COCO's captions and instances and, save for `age`, the labels of images; where they are there, also those
-    of people, `instances_val2014.csv` (or `instances_2014all.csv`), and captioners' `results/NAME.json`.
+    """A reader of COCO's captions and instances and, save for `age`, the labels of images; where there are any, also of
+    the labels of people, `instances_val2014.csv` (or `instances_2014all.csv`), and captioners' `results/NAME.json`.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("gender", "race", "age")
@@ -66,7 +66,7 @@ class CocoCaptionBias(OriginalFiles):
         return pa.schema({**_COLUMNS, **dict.fromkeys(self._results, pa.string())})
 
     def check_labels(self, configuration: str) -> None:
-        """ValueError where the configuration needs the labels of images, and they are not there."""
+        """Raise ValueError where the configuration needs the labels of images, and they are not there."""
         if self._labels is None and COMPARED[configuration][0] in _LABELS:
             others = ", ".join(name for name in self.CONFIGURATIONS if COMPARED[name][0] not in _LABELS)
             raise ValueError(

@@ -22,7 +22,7 @@ _LEFT_TO_JOIN = ("gender", "skin", "age", "objects", "people")  # in coco_captio
 
 
 class CocoNarratives(CocoCaptionBias):
-    """Reads what `CocoCaptionBias` does, and narratives of train2017, val2017 or both, which are COCO's images again.
+    """A reader of what `CocoCaptionBias` reads, and of narratives of train2017, val2017 or both, the same images.
 
     `captioned_gender` and `age` are labels that COCO's captions give, and narratives are other people's words; `gender`
     and `race` are annotators'.
@@ -62,7 +62,7 @@ class CocoNarratives(CocoCaptionBias):
 
     @cached_property
     def _narratives(self) -> tuple[dict[int, list[str]], int]:
-        """What was said of each image, in the order of the files, and how many narratives are empty."""
+        """The narratives of each image, in the order of the files, and how many are empty."""
         narratives: dict[int, list[str]] = defaultdict(list)
         empty = 0
         for path in self._files:

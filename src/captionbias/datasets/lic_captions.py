@@ -41,7 +41,7 @@ _COLUMNS = {
 
 
 class LicCaptions(OriginalFiles):
-    """Reads the pickled entries of people, and those of each captioner, wherever in the folder they are.
+    """A reader of the pickled entries of people, and of those of each captioner, wherever in the folder they are.
 
     A configuration has the images with one of its two labels and a human caption, by ascending image id.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Attributions:
-    """What each word of each test caption adds to the attacker's log-odds of each class.
+    """The contribution of each word of each test caption to the attacker's log-odds of each class.
 
     `explain` makes it. From T to A a class is a task.
 
@@ -50,7 +50,7 @@ class Attributions:
 
     @property
     def is_true(self) -> Flags:
-        """Which classes a caption truly has, flags `(n, classes)`."""
+        """Flags of the classes that a caption truly has, `(n, classes)`."""
         if self.truth.ndim == 2:
             return self.truth.astype(bool)
         return np.asarray(self.truth[:, None] == np.arange(len(self.classes)))
@@ -80,7 +80,7 @@ class Attributions:
         return table
 
     def by_word(self, least: int = 10) -> dict[str, list[dict[str, Any]]]:
-        """For each class the words, those that say most for it first.
+        """The words by class, those that say most for it first.
 
         Args:
             least: words that occur fewer times than this in the scored captions are left out.
@@ -128,7 +128,7 @@ class Attributions:
 
 
 def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequence[str] | None = None) -> Attributions:
-    """Which words give the attribute, or the tasks, away to the attackers that gave the captioner its score.
+    """Find the words that give the attribute, or the tasks, away to the attackers behind a captioner's score.
 
     Attackers are asked about the captions that were held back from their training. The words of what they predict are
     masked: attribute words from A to T, task words from T to A. Attackers on pretrained encoders cannot be explained;

@@ -118,8 +118,8 @@ def captions_behind(
 
 @dataclass(frozen=True, eq=False)
 class _Naming:
-    """What captions of each image name: `captioner`, whether its own does, and `people`, the share of theirs that do,
-    `(images, things)`, if there are any."""
+    """The things that captions of each image name: `captioner`, whether its own does, and `people`, the share of theirs
+    that do, `(images, things)`, if there are any."""
 
     captioner: Flags
     people: Floats | None
@@ -156,7 +156,7 @@ class _Naming:
 
 
 def _pairs(measured: Measurement, words: Words, named: Mapping[str, Flags]) -> dict[str, list[dict[str, Any]]]:
-    """What is behind the first pairs of each direction; `named`: tasks and attribute values by each caption."""
+    """The evidence for the first pairs of each direction; `named`: tasks and attribute values by each caption."""
     sources, directions = (measured.details or {})["sources"], measured.artefacts.questions
     return {name: _pairs_of(direction, sources[name][:PAIRS], words, named) for name, direction in directions.items()}
 
@@ -177,7 +177,7 @@ def _pairs_of(
 
 
 def _cells(images: SwayImages, words: Words, named: Flags, lexicon: Lexicon) -> dict[str, list[dict[str, Any]]]:
-    """What is behind each true value beside tasks that suggest each value: captions that name another value alone."""
+    """The captions that name another value alone, for each true value and each that the tasks suggest."""
     named = named[:, [lexicon.labels.index(value) for value in images.values]]
     own = np.full(words.model_rows, -1)
     own[images.row] = images.value
@@ -201,7 +201,7 @@ def _cells(images: SwayImages, words: Words, named: Flags, lexicon: Lexicon) -> 
 def _words(
     captions: Captions, said: Words, telling: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> dict[str, list[dict[str, Any]]]:
-    """What is behind the words that speak for each attribute value."""
+    """The evidence for the words that speak for each attribute value."""
     labels, tokens, token_rows = np.array(captions.attributes), said.tokens, said.tokens.rows
 
     def row(word: str, value: str) -> dict[str, Any]:

@@ -32,8 +32,8 @@ SHADE = 0.6  # how far an overlay's brightest place covers the picture
 
 
 class Credit(NamedTuple):
-    """What speaks for one word of one image's caption: by occlusion what the person and the rest add to the log-odds of
-    the word, in nats; by gradients the share of each. `area`: the share of the picture outside the person.
+    """The evidence for a word of an image's caption: by occlusion what the person and the rest add to its log-odds, in
+    nats; by gradients the share of each. `area`: the share of the picture outside the person.
     """
 
     image: str
@@ -46,7 +46,7 @@ class Credit(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """What speaks for the words of some images; an image counts as the mean of its words.
+    """The evidence for the words of some images; an image counts as the mean of its words.
 
     `share`: outside the person, of what speaks for the words, with its 95% interval over images; above 1 or below 0
     where one part speaks against them, None where the picture hardly makes them likelier. `area`: what it would be if
@@ -65,7 +65,7 @@ class Shares(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ImageAttributions:
-    """What share of what makes a captioner say the attribute's words is outside the person.
+    """The share of the evidence for the attribute's words that lies outside the person.
 
     Attributes:
         method: `occlusion` or `gradients`.
@@ -86,7 +86,7 @@ class ImageAttributions:
     overlays: dict[int, bytes] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file, without the pictures."""
+        """Everything but the pictures, for a JSON file."""
         return {
             "method": self.method,
             **self.overall.as_dict(),
@@ -114,7 +114,7 @@ def attribute_images(
     seed: int = 0,
     overlays: int = 0,
 ) -> ImageAttributions:
-    """How much of what makes a captioner say "woman" lies outside the person.
+    """Measure how much of what makes a captioner say "woman" lies outside the person.
 
     By occlusion, the captioner says its caption again with the person filled, with the rest of the picture filled, and
     with both: what each adds to the log-odds of the words that name the attribute is its credit (its Shapley value).
@@ -171,7 +171,7 @@ def attribute_images(
     nobody, silent = set(), set()
 
     def maps(batch: Sequence[Named]) -> Iterable[tuple[Floats, Flags, Floats]]:
-        """For each word, as the captioner sees its picture: the picture, the person and what speaks for the word."""
+        """The picture as the captioner sees it, the person in it and the map of evidence, for each word."""
         batch_pictures, people = [pictures[word.image] for word in batch], [regions[word.image] for word in batch]
         names = [pictures.ids[word.image] for word in batch]
         seen, inside = zip(*map(partial(_seen, processor), batch_pictures, people, names), strict=True)

@@ -180,7 +180,7 @@ def _captions(answers: Mapping[str, tuple[str, bool, str]], max_new_tokens: int)
 
 
 def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: int) -> tuple[float, float, int] | None:
-    """Temperature, top p and seed of captions that are drawn."""
+    """The temperature, top p and seed of captions that are drawn; None for a search."""
     if temperature is None and top_p is None:
         return None
     draw = 1.0 if temperature is None else temperature, 1.0 if top_p is None else top_p, seed
@@ -221,8 +221,8 @@ def _read(images: Images, stored: Mapping[str, Any], row: int) -> tuple[str, Ima
 
 
 class Draws:
-    """Makes a greedy search draw, as one of transformers' processors of logits: the highest of log-probabilities with
-    Gumbel noise is a draw from them. Each row has a generator of its own, by its key, so that a caption depends neither
+    """A logits processor by which greedy search draws: the highest of log-probabilities with Gumbel noise is a draw
+    from them. Each row has a generator of its own, by its key, so that a caption depends neither
     on the others of its batch nor on a restart.
     """
 

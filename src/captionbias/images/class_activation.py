@@ -82,7 +82,7 @@ def _states(output: Any) -> Tensor:
 
 
 def _log_probability(model: Any, tokenizer: Any, inputs: Mapping[str, Tensor], batch: Sequence[Named]) -> Tensor:
-    """The sum over the batch of that of each caption's word, after all tokens before it."""
+    """The log-probability of each caption's word after all tokens before it, summed over the batch."""
     import torch
 
     decoder = bool(model.config.is_encoder_decoder)
@@ -106,14 +106,14 @@ def _log_probability(model: Any, tokenizer: Any, inputs: Mapping[str, Tensor], b
 
 
 def _first_token(model: Any) -> int:
-    """What the decoder begins a caption with."""
+    """The token with which the decoder begins a caption."""
     language = model.config.get_text_config(decoder=True)
     first = getattr(model.config, "decoder_start_token_id", None)
     return int(language.bos_token_id if first is None else first)
 
 
 def _as_map(values: Tensor, shape: float) -> Tensor:
-    """`(batch, channels, height, width)` of a feature map, or of patches `(batch, tokens, channels)`.
+    """A map `(batch, channels, height, width)` of a feature map, or of patches `(batch, tokens, channels)`.
 
     `shape`: the picture's height over its width. Tokens of no patch come first.
     """

@@ -38,7 +38,7 @@ SCORES = {
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings(Settings):
-    """What a preset of ImageCaptioner2 sets."""
+    """The settings of a preset of ImageCaptioner2."""
 
     judge: str
     epochs: int | None = None

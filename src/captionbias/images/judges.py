@@ -49,7 +49,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What a judge is asked of each row: an image (RGB) whose person is masked, and a caption whose attribute words
+    """A question to a judge about each row: an image (RGB) whose person is masked, and a caption whose attribute words
     are; `prompt` follows the caption, and one of `answers`, one a class, the prompt.
     """
 
@@ -221,7 +221,7 @@ class ModelJudge:
         return [f"{caption.rstrip(' .')}. {self.question.prompt}" for caption in captions]
 
     def _answered_once(self, texts: list[str], rows: Integers) -> Floats:
-        """A model that is not trained says the same of the same caption in every trial."""
+        """The answers of a model that is not trained, which are the same in every trial."""
         keys = [(int(row), texts[row]) for row in rows]
         new = [number for number, key in enumerate(keys) if key not in self._answers]
         for number, answered in zip(new, self._answered(self._unchanged, texts, rows[new]), strict=True):
@@ -241,7 +241,7 @@ class ModelJudge:
         return answered
 
     def _backward(self, scorer: Scorer, texts: list[str], classes: Integers, rows: Integers) -> None:
-        """Eq. 1: the cross-entropy of the true answer's tokens, summed over them."""
+        """The gradients of Eq. 1, the cross-entropy of the true answer's tokens, summed over them."""
 
         def backward(part: Integers) -> None:
             loss = -scorer.truth(texts, part, classes[part]).sum() / len(rows)
@@ -250,7 +250,7 @@ class ModelJudge:
         self._in_parts(scorer, rows, backward)
 
     def _in_parts(self, scorer: Scorer, rows: Integers, compute: Callable[[Integers], Result]) -> list[Result]:
-        """What is computed of as many rows at once as there is memory for: half as many each time that it is short."""
+        """The results for as many rows at once as memory holds: half as many each time that it is short."""
         from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 
         most = AT_ONCE
@@ -270,7 +270,7 @@ class ModelJudge:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Some rows as a model takes them. `tokens`: of each row's text, with `along`: what else there is of each token.
+    """Rows as a model takes them. `tokens`: of each row's text, with `along`: what else there is of each token.
     `others`: pixels and the like, of all rows together."""
 
     tokens: list[list[int]]
@@ -313,7 +313,7 @@ class Scorer:
             )
 
     def _tokens(self, model: Model, prompt: str, answer: str) -> tuple[int, ...]:
-        """What the answer adds to the prompt."""
+        """The tokens that the answer adds to the prompt."""
         before, after = (
             self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in (prompt, f"{prompt} {answer}")
         )

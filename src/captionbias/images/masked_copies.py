@@ -20,7 +20,7 @@ JPEG: dict[str, Any] = {"format": "JPEG", "quality": 95, "subsampling": 0}
 
 
 class Copies(NamedTuple):
-    """What `write_masked` did: how many copies are new, and were there already; why an image has none, by its id."""
+    """The copies that `write_masked` made and those that were there already; why an image has none, by its id."""
 
     written: int
     there: int
@@ -59,7 +59,7 @@ def write_masked(
     _prepare(to, made_with)
 
     def copy(row: int) -> str | None:
-        """None if the copy was there, "" if it is new, or why there is none."""
+        """The reason why there is no copy, "" if it is new, None if it was there."""
         path = to / f"{images.ids[row]}.jpg"
         if path.exists():
             return None

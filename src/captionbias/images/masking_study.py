@@ -44,7 +44,7 @@ class MaskingStudy:
     comparisons: dict[str, Comparison]
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file: everything that was measured."""
+        """Everything that was measured, for a JSON file."""
         return {
             "captions": self.captions,
             "comparisons": {metric: comparison.as_dict() for metric, comparison in self.comparisons.items()},

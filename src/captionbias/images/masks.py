@@ -35,7 +35,7 @@ class Thing(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What of a thing is masked: its segment or box, or the share of its segment at the top or bottom."""
+    """The part of a thing that is masked: its segment or box, or the share of its segment at the top or bottom."""
 
     shape: str
     side: str = ""
@@ -76,7 +76,7 @@ class Regions(Lazy[Flags]):
 
     @property
     def found(self) -> Flags:
-        """Whether anything to mask is known in each image, `(images,)`."""
+        """Flags of the images in which there is something to mask, `(images,)`."""
         return np.array([bool(things) for things in self.things])
 
     def select(self, indices: Iterable[int]) -> Regions:
@@ -86,7 +86,7 @@ class Regions(Lazy[Flags]):
         return replace(self, images=self.images.select(positions), things=things, sizes=sizes)
 
     def _orientation(self, position: int) -> int:
-        """How the things of an image are turned to be upright."""
+        """The EXIF orientation by which the things of an image are made upright."""
         size, name = self.sizes[position], f"image {self.images.ids[position]}"
         height, width, orientation = stored_size(self.images.sources[position], name)
         # COCO's annotators saw images as stored. Where only the upright image has the size, they saw that one.

@@ -23,7 +23,7 @@ LEAST = 1e-12  # of the probability that another word is said
 def credits(
     model: Any, processor: Any, images: Sequence[Any], regions: Sequence[Flags], batch: Sequence[Named], fill: str
 ) -> Floats:
-    """What the person and the rest of its image add to the log-odds of each word, `(words, 2)`, in nats.
+    """The credit of the person and of the rest of the image for each word's log-odds, `(words, 2)`, in nats.
 
     `images`, `regions`: for each word an RGB picture, and its pixels that show the person, `(H, W)`.
     """
@@ -39,7 +39,7 @@ def credits(
 
 
 def log_probabilities(model: Any, inputs: Mapping[str, Any], batch: Sequence[Named]) -> Floats:
-    """That of each word after all that is before it in its caption, `(words,)`.
+    """The log-probability of each word after all that is before it in its caption, `(words,)`.
 
     The model generates, as when it captions, but says the given tokens: every family that generates can be asked.
     """
@@ -77,7 +77,7 @@ def _log_odds(log_probability: Floats) -> Floats:
 
 
 def _filled(image: Any, hidden: Flags, fill: str) -> Any:
-    """With the same colour wherever it is filled."""
+    """The picture with these pixels filled, by the same colour whichever they are."""
     from PIL import ImageStat
 
     if fill == "mean":

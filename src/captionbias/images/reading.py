@@ -99,7 +99,7 @@ class Made(Lazy[T]):
 
 
 def selected(entries: Sequence[T], positions: Sequence[int]) -> Sequence[T]:
-    """Some entries of a sequence, each looked up when it is asked for."""
+    """The entries at these positions, each looked up when it is asked for."""
     return Made(lambda place: entries[positions[place]], len(positions))
 
 
@@ -110,7 +110,7 @@ def decode_all(images: Sequence[Any]) -> Iterator[Any]:
 
 
 def read_ahead(read: Callable[[int], T], batches: Iterable[Sequence[int]]) -> Generator[list[T], None, None]:
-    """What is read of each batch, on all cores, while the batch before is used."""
+    """The entries of each batch, read on all cores while the batch before is used."""
     with ThreadPoolExecutor(cores()) as threads:
         coming = ([threads.submit(read, row) for row in batch] for batch in batches)
         for batch, _ in pairwise(chain(coming, [[]])):  # asks for the next batch before it gives this one
@@ -180,7 +180,7 @@ def turned(pixels: Array, orientation: int) -> Array:
 
 @contextmanager
 def _readable(source: Any, name: str) -> Iterator[None]:
-    """Whatever decoders and file systems raise is a ValueError that names the image."""
+    """Errors of decoders and file systems as a ValueError that names the image."""
     need_images("PIL")
     try:
         yield
@@ -209,7 +209,7 @@ def _opened(source: Any) -> Image:
 
 
 def _located(source: Any) -> Any:
-    """What an entry of a dataset holds; a text as the path or address that it is."""
+    """The content of a dataset's entry; a text as the path or address that it is."""
     if isinstance(source, dict):
         source = source.get("bytes") or source.get("path")
     if is_url(source):
@@ -229,7 +229,7 @@ def _where(source: Any, name: str) -> str:
 
 
 def _orientation(image: Image) -> int:
-    """1 for what has none, or none that can be read."""
+    """The EXIF orientation, 1 where there is none, or none that can be read."""
     from PIL.ExifTags import Base
 
     try:
@@ -315,7 +315,7 @@ def _from_folder(path: Path, image_column: str | None, id_column: str | None) ->
 
 
 def _named_as_images(files: Iterable[Any]) -> list[Any]:
-    """Those whose names end as images' do."""
+    """The files whose names end like images'."""
     need_images("PIL")
     from PIL import Image
 

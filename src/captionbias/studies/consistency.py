@@ -23,8 +23,8 @@ from captionbias.statistics.intervals import coefficient_of_variation, conflict_
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """`scores`: each score's values, `(captioners, encoders)`, nan where undefined; `measurements`: by captioner,
-    encoder and metric."""
+    """Captioners measured with several encoders. `scores`: each score's values, `(captioners, encoders)`, nan where
+    undefined; `measurements`: by captioner, encoder and metric."""
 
     captioners: list[str]
     encoders: list[str]
@@ -51,7 +51,7 @@ class Study:
         return summary
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file: what was measured and what follows from it."""
+        """The measurements and what follows from them, for a JSON file."""
         return {
             "captioners": self.captioners,
             "encoders": self.encoders,
@@ -135,7 +135,7 @@ def consistency(
 
 
 def consistency_tables(study: Study) -> Iterator[Grid]:
-    """For each score the captioners by encoders, each encoder's ranking in parentheses; then how far encoders agree."""
+    """Tables of each score, captioners by encoders, with each encoder's ranking; then of how far encoders agree."""
     agreement = study.consistency()
     for key, values in study.scores.items():
         ranks = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0, kind="stable") + 1

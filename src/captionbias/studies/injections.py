@@ -82,7 +82,7 @@ def describe(
     task_lexicon: LexiconSource = "coco_objects",
     tokenizer: str = "words",
 ) -> Described:
-    """The predictions, and what tasks or references say of the images.
+    """Describe the predictions, and what tasks or references say of the images.
 
     >>> from captionbias.captions import check_captions
     >>> from captionbias.synthetic import plant

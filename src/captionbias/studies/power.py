@@ -31,7 +31,7 @@ SHARES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 @dataclass(frozen=True)
 class Seen:
-    """How much of a bias a score sees.
+    """A bias as a score sees it.
 
     `share`: the smallest share of captions changed, of those tried, that has a verdict; None if none has, 0 if the
     unchanged captions have one. `possible`: how many can be changed. `estimate`: what is read at `share`, else at
@@ -47,14 +47,14 @@ class Seen:
 
 @dataclass(frozen=True)
 class Power:
-    """What `power` finds: an entry for each bias and score that is about it, the images, and sway's signature."""
+    """An entry for each bias and each score that is about it, the number of images, and sway's signature."""
 
     seen: list[Seen]
     images: int
     signature: str
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file."""
+        """Everything, for a JSON file."""
         return {
             "images": self.images,
             "signature": self.signature,
@@ -144,7 +144,7 @@ def _person(captions: Captions, seed: int) -> Captions:
 
 
 def power_table(found: Power) -> Grid:
-    """For a terminal: from which share of captions on each bias is seen, and what is read there."""
+    """A table of the share of captions from which on each bias is seen, and of what is read there."""
     rows: list[list[Cell]] = []
     for entry in found.seen:
         score = catalogue.SCORES[entry.score]

@@ -74,7 +74,7 @@ def adding(rows: Sequence[Mapping[str, Any]], unclear: bool = False) -> list[Map
 def resampling_weights(
     attributes: Any, tasks: Any, rows: Sequence[Mapping[str, Any]], *, top: int = 10, unclear: bool = False
 ) -> Floats:
-    """How often to draw each training image, so that the attribute is independent of the tasks that are amplified.
+    """Weights by which to draw training images, so that the attribute is independent of the tasks that are amplified.
 
     Drawn by the weights, each task of the `top` rows is as frequent with every attribute value; every attribute value
     and each of these tasks stay as frequent as they are. So images that go against an association, of women without
@@ -120,7 +120,7 @@ def resampling_weights(
 
 
 def predicted_effect(attributes: Any, tasks: Any, weights: Any) -> list[dict[str, Any]]:
-    """How far attribute and task go together among the images, as they are and drawn by weights.
+    """The association of attribute and task among the images, as they are and drawn by weights.
 
     It describes the labels that a captioner would be trained on, and does not predict what that captioner names.
 

@@ -27,7 +27,7 @@ Splitter = Callable[[str], Iterable[tuple[str, str]]]  # gives each word as it i
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """How captions of a language become words that do not give away whom they are about.
+    """A language, whose captions become words that do not give away whom they are about.
 
     `split`: words and their lemmas. `form`: from both of a word, what stands for it. `lexicons`: by name, what
     `load_lexicon` reads. `planted`: what `captionbias.synthetic.plant` says in it.
@@ -110,13 +110,13 @@ def load_language(name: str) -> Language:
 
 
 def lexicon_of_language(name: str) -> dict[str, Any] | None:
-    """What `load_lexicon` reads of a lexicon such as "gender-de"; None if no language has it."""
+    """The source of a lexicon such as "gender-de" for `load_lexicon`; None if no language has it."""
     kind, _, language = name.rpartition("-")
     return load_language(language).lexicons.get(kind) if language in {*languages()} - {ENGLISH} else None
 
 
 def english_name(lexicon: str) -> str:
-    """What a lexicon is called in English.
+    """The English name of a lexicon.
 
     >>> english_name("gender-de"), english_name("my-words")
     ('gender', 'my-words')
@@ -145,7 +145,7 @@ def _data(language: str) -> dict[str, Any]:
 
 
 def _form(forms: Mapping[str, str], written: str, lemma: str) -> str:
-    """What stands for a word: a form of it, of its lemma or, as in *fahrerin, of its end; else the lemma."""
+    """The form that stands for a word: one of it, of its lemma or, as in *fahrerin, of its end; else the lemma."""
     for word in (written, written.lower(), lemma.lower()):
         for key in (word, *(f"*{word[start:]}" for start in range(len(word)))):
             if key in forms:

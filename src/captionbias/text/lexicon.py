@@ -43,7 +43,7 @@ class Lexicon:
         return frozenset(itertools.chain(*self.groups.values(), *(part.words for part in self.parts)))
 
     def named_parts(self) -> list[tuple[bool, ...]]:
-        """Of each label of a crossing, in order, whether it names a value of each part."""
+        """Flags, for each label of a crossing, of the parts of which it names a value."""
         values = ([True] * len(part.labels) + [False] for part in self.parts)
         return list(itertools.product(*values))[:-1]
 
@@ -68,7 +68,7 @@ def task_lexicons() -> dict[str, str]:
 
 
 def _saying(key: str) -> dict[str, str]:
-    """What built-in lexicons say under the key, of those that have it."""
+    """The entries under this key of the built-in lexicons that have it."""
     contents = {name: _builtin(name) for name in builtin_lexicons()}
     return {name: content[key] for name, content in contents.items() if key in content}
 

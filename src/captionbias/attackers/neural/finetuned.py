@@ -97,7 +97,7 @@ class Classifier(nn.Module):
 
 
 def _optimizer(network: Classifier, recipe: FineTuned) -> torch.optim.Optimizer:
-    """Decay is for matrices: biases and the scales of normalisation have none."""
+    """AdamW with decay for matrices alone: biases and the scales of normalisation have none."""
     matrices: list[Tensor] = []
     others: list[Tensor] = []
     for name, parameter in network.named_parameters():

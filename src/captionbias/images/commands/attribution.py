@@ -116,7 +116,7 @@ def attribution(
 
 
 def _table(found: ImageAttributions) -> Grid:
-    """What share of what speaks for the words is outside the person, by label."""
+    """The share of the evidence that is outside the person, by label."""
     from captionbias.report.grid import RULE, Cell, Grid, columns
     from captionbias.report.wording import percent
 
