@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats
+from captionbias.arrays import Flags
 from captionbias.bench.pairing import share_naming
 from captionbias.bench.protocol import preset_settings
 from captionbias.captions import Captions, Words
@@ -116,43 +116,30 @@ def captions_behind(
     return {"images": images, "captioners": evidence, "texts": list(texts), "labels": labels, "marks": marks}
 
 
-@dataclass(frozen=True, eq=False)
-class _Naming:
-    """The things that captions of each image name: `captioner`, whether its own does, and `people`, the share of theirs
-    that do, `(images, things)`, if there are any."""
-
-    captioner: Flags
-    people: Floats | None
-
-    @classmethod
-    def of(cls, flags: Flags, words: Words, images: int) -> _Naming:
-        """From what each caption names, flags `(captions, things)`, both sides'."""
-        captioner, people = flags[: words.model_rows], flags[words.model_rows :]
-        return cls(captioner, share_naming(words.human_image, images, people) if len(people) else None)
-
-    def behind(self, thing: int, among: Flags, most: int = IMAGES) -> dict[str, Any]:
-        """The images `among` those given, `(images,)`, of which the captioner or people name it."""
-        captioner = self.captioner[:, thing]
-        people = np.zeros(len(among)) if self.people is None else self.people[:, thing]
-        behind = np.flatnonzero(among & (captioner | (people > 0)))
-        differences = captioner - people
-        order = behind[np.argsort(-differences[behind], kind="stable")]
-        listed = order if len(order) <= most else np.concatenate((order[: most - most // 2], order[-(most // 2) :]))
-        return {
-            "shown": int(among.sum()),
-            "images": len(behind),
-            "captioner": int(captioner[behind].sum()),
-            "people": None if self.people is None else int((people[behind] > 0).sum()),
-            "rows": [
-                {
-                    "row": row,
-                    "captioner": bool(captioner[row]),
-                    "people": None if self.people is None else float(people[row]),
-                    "difference": None if self.people is None else float(differences[row]),
-                }
-                for row in listed.tolist()
-            ],
-        }
+def _behind(named: Flags, words: Words, among: Flags, most: int = IMAGES) -> dict[str, Any]:
+    """The images `among` those given, `(images,)`, of which the captioner or people name a thing; `named`: flags of the
+    captions that name it, both sides'."""
+    captioner, with_people = named[: words.model_rows], len(words.human_image) > 0
+    people = share_naming(words.human_image, len(among), named[words.model_rows :, None])[:, 0]
+    behind = np.flatnonzero(among & (captioner | (people > 0)))
+    differences = captioner - people
+    order = behind[np.argsort(-differences[behind], kind="stable")]
+    listed = order if len(order) <= most else np.concatenate((order[: most - most // 2], order[-(most // 2) :]))
+    return {
+        "shown": int(among.sum()),
+        "images": len(behind),
+        "captioner": int(captioner[behind].sum()),
+        "people": int((people[behind] > 0).sum()) if with_people else None,
+        "rows": [
+            {
+                "row": row,
+                "captioner": bool(captioner[row]),
+                "people": float(people[row]) if with_people else None,
+                "difference": float(differences[row]) if with_people else None,
+            }
+            for row in listed.tolist()
+        ],
+    }
 
 
 def _pairs(measured: Measurement, words: Words, named: Mapping[str, Flags]) -> dict[str, list[dict[str, Any]]]:
@@ -169,10 +156,10 @@ def _pairs_of(
     names = [_column(direction.named_labels, pair[second]) for pair in pairs]
     by_design = [_with_none(compared.shows)[:, shows] & compared.known[:, None] for compared in direction.compared]
     shown = np.any(by_design, axis=0)
-    naming = _Naming.of(_with_none(named[second])[:, names], words, len(shown))
+    naming = _with_none(named[second])[:, names]
     return [
-        {"attribute": pair["attribute"], "task": pair["task"], **naming.behind(number, shown[:, number])}
-        for number, pair in enumerate(pairs)
+        {"attribute": pair["attribute"], "task": pair["task"], **_behind(flags, words, among)}
+        for pair, flags, among in zip(pairs, naming.T, shown.T, strict=True)
     ]
 
 
@@ -183,18 +170,12 @@ def _cells(images: SwayImages, words: Words, named: Flags, lexicon: Lexicon) -> 
     own[images.row] = images.value
     own_value = own[np.concatenate((np.arange(words.model_rows), words.human_image))]
     alone = np.where(named.sum(axis=1) == 1, named.argmax(axis=1), own_value)
-    naming = _Naming.of((alone != own_value)[:, None], words, words.model_rows)
     listed = []
     for value, suggested in itertools.product(range(len(images.values)), repeat=2):
         among = np.zeros(words.model_rows, bool)
         among[images.row[(images.value == value) & (images.suggested == suggested)]] = True
-        listed.append(
-            {
-                "attribute": images.values[value],
-                "suggested": images.values[suggested],
-                **naming.behind(0, among, CELL_IMAGES),
-            }
-        )
+        values = {"attribute": images.values[value], "suggested": images.values[suggested]}
+        listed.append(values | _behind(alone != own_value, words, among, CELL_IMAGES))
     return {"t_to_a": listed}
 
 
@@ -207,13 +188,13 @@ def _words(
     def row(word: str, value: str) -> dict[str, Any]:
         has = np.zeros(len(tokens), bool)
         has[token_rows[tokens.ids == tokens.words.index(word)]] = True
-        naming, own = _Naming.of(has[:, None], said, len(captions)), has[: said.model_rows]
+        own, people = has[: said.model_rows], said.human_image[has[said.model_rows :]]
         return {
             "word": word,
             "images": int(own.sum()),
             "labels": dict(sorted(Counter(labels[own].tolist()).items())),
-            "people": None if naming.people is None else int((naming.people > 0).sum()),
-            "rows": naming.behind(0, own & (labels == value), WORD_IMAGES)["rows"],
+            "people": len(np.unique(people)) if captions.references else None,
+            "rows": _behind(has, said, own & (labels == value), WORD_IMAGES)["rows"],
         }
 
     chosen = {value: [row["word"] for row in rows[:WORDS] if row["mean"] > 0] for value, rows in telling.items()}
