@@ -33,8 +33,8 @@ class CocoNarratives(CocoCaptionBias):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        found = [[sorted(folder.glob(name.format(split))) for name in _FILES] for split in ("train", "val")]
-        self._files = [path for with_traces, without in found for path in with_traces or without]
+        files = [[sorted(folder.glob(name.format(split))) for name in _FILES] for split in ("train", "val")]
+        self._files = [path for with_traces, without in files for path in with_traces or without]
         if not self._files:
             raise ValueError(
                 f"{folder} has none of {', '.join(name.format('val') for name in _FILES)}, nor of train: put one "

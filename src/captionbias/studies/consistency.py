@@ -156,8 +156,8 @@ def consistency_tables(study: Study) -> Iterator[Grid]:
         "Do encoders agree?",
         columns("score", "coefficient of\nvariation", "conflicts", "correlation"),
         [
-            [catalogue.label(key), *(_defined(found[part], form) for part, form in forms.items())]
-            for key, found in agreement.items()
+            [catalogue.label(key), *(_defined(summary[part], form) for part, form in forms.items())]
+            for key, summary in agreement.items()
         ],
         "Coefficient of variation: the spread over encoders relative to the mean, averaged over captioners. "
         "Conflicts: how often two encoders disagree on the side of 0. Correlation: Pearson's, of two encoders' scores.",

@@ -239,11 +239,11 @@ def _named(described: Described, value: Integers) -> list[str]:
 
     def word(row: int, mark: Mark) -> str:
         start, end, _ = mark
-        found = described.texts[row][start:end].lower()
+        said = described.texts[row][start:end].lower()
         if value[row] == NONE:
-            return NEUTRAL.get(found, "")
+            return NEUTRAL.get(said, "")
         words = described.attribute.groups[described.values[value[row]]]
-        other = COUNTERPARTS.get(found, "")
+        other = COUNTERPARTS.get(said, "")
         return other if other in words else words[0]
 
     return _replaced(described, described.attribute, (described.named != NONE) & (described.named != value), word)

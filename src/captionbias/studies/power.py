@@ -94,8 +94,8 @@ def power(
 
     >>> from captionbias.synthetic import plant
     >>> planted = plant(200)
-    >>> found = power(references=planted.references, attributes=planted.attributes, draws=2, bootstrap=100)
-    >>> found.seen[0].score, found.seen[0].share
+    >>> curves = power(references=planted.references, attributes=planted.attributes, draws=2, bootstrap=100)
+    >>> curves.seen[0].score, curves.seen[0].share
     ('sway_t_to_a', 0.05)
     """
     captions = as_captions(captions, references=references, attributes=attributes, tasks=tasks)
@@ -143,10 +143,10 @@ def _person(captions: Captions, seed: int) -> Captions:
     return pair[1]
 
 
-def power_table(found: Power) -> Grid:
+def power_table(curves: Power) -> Grid:
     """A table of the share of captions from which on each bias is seen, and of what is read there."""
     rows: list[list[Cell]] = []
-    for entry in found.seen:
+    for entry in curves.seen:
         score = catalogue.SCORES[entry.score]
         seen = f"not at {_percent(entry.possible)}" if entry.share is None else _percent(entry.share)
         rows.append([entry.bias, score.label, seen, interval(entry.estimate, score.digits)])

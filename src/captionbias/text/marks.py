@@ -49,4 +49,4 @@ def find_marks(captions: Sequence[str], lexicon: Lexicon, tokenizer: str = "word
                 places[row] = token_places(captions[row], tokenizer)
             named = None if label == NO_LABEL else part.labels[label]
             marks[row].append((places[row][first][0], places[row][last][1], named))
-    return [sorted(found, key=lambda mark: mark[:2]) for found in marks]
+    return [sorted(placed, key=lambda mark: mark[:2]) for placed in marks]
