@@ -34,7 +34,7 @@ class Replacement(NamedTuple):
 
 @dataclass(frozen=True)
 class AlignmentReport:
-    """What alignment replaced: numbers of tokens, and every pair, the most frequent first."""
+    """The replacements of an alignment: numbers of tokens, and every pair, the most frequent first."""
 
     tokens: int
     replaced_contextual: int
@@ -115,7 +115,7 @@ def align(
 def _closest(
     foreign: Integers, candidates: Integers, words: tuple[str, ...], vectors: KeyedVectors | None
 ) -> tuple[Integers, Floats]:
-    """For each word of `foreign` the closest of `candidates` and its cosine distance, NaN where there is none."""
+    """The closest of `candidates` to each word of `foreign`, and its cosine distance, NaN where there is none."""
     closest = np.zeros(len(foreign), np.int64)
     distances = np.full(len(foreign), math.nan)
     if vectors is None:

@@ -72,10 +72,6 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
     >>> from captionbias.text import tokenize
     >>> len(load_vectors("captions", tokenize(["a dog runs", "a cat sleeps"])))
     5
-
-    Raises:
-        ValueError: no such file or name, no network for a download, a file that is damaged or of another format,
-            vectors that are not finite, no vector for any word of `tokens`; no gensim.
     """
     with needs_gensim():
         from gensim.models import KeyedVectors
@@ -143,7 +139,7 @@ def train_vectors(tokens: Tokens) -> KeyedVectors:
 
 
 def _contexts(tokens: Tokens) -> sparse.csr_array:
-    """How often each word is near each other one, `(words, words)`: the next word counts 1, the one after it 2/3..."""
+    """Counts of words near each other, `(words, words)`: the next word counts 1, the one after it 2/3, and so on."""
     from scipy import sparse
 
     size, rows = len(tokens.words), tokens.rows

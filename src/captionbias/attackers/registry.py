@@ -32,7 +32,7 @@ ENGINE = 3
 
 @dataclass(frozen=True)
 class Attacker:
-    """How an attacker is trained on a trial, by `fit`.
+    """An attacker, which `fit` trains on a trial.
 
     `precision`: None where there is no choice. `identity`: everything that determines a trial's scores beside the
     trial itself. `explained`: by which method fitted attackers are explained, None where they cannot be.
@@ -99,7 +99,7 @@ def _convex(name: str) -> Attacker:
 
 
 def _network(encoder: str | type[nn.Module], precision: str, place: torch.device) -> Attacker:
-    """Of `RECIPES`, or a user's own."""
+    """The attacker of `RECIPES`, or a user's own."""
     from captionbias.attackers.neural import user_module
     from captionbias.attackers.neural.fitting import fit
     from captionbias.attackers.neural.networks import Network

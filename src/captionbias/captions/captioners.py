@@ -60,9 +60,9 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
                 raise InputError(
                     argument, f"of {first} and {name} differ on the same images: give one file of them for all"
                 )
-    if all(list(of_name) == shared for of_name in rows.values()):
+    if all(list(images) == shared for images in rows.values()):
         return dict(read)
-    predictions = {name: of_captioner.pop("predictions") for name, of_captioner in columns.items()}
+    predictions = {name: own.pop("predictions") for name, own in columns.items()}
     checked = check_captions(predictions=next(iter(predictions.values())), **columns[first])
     return {name: checked.with_predictions(texts) for name, texts in predictions.items()}
 
@@ -80,7 +80,7 @@ def captioner_columns(tables: Sequence[str], columns: Sequence[Any]) -> dict[str
 
 @contextmanager
 def errors_of(captioner: str) -> Iterator[None]:
-    """Errors of a captioner's captions name it; others are of all captioners."""
+    """Make errors of a captioner's captions name it; others are of all captioners."""
     try:
         yield
     except InputError as error:

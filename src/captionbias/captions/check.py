@@ -42,7 +42,7 @@ class Words:
 
     @property
     def model_rows(self) -> int:
-        """How many captions of the model there are."""
+        """The number of the model's captions."""
         return len(self.model_image)
 
     @property
@@ -109,7 +109,7 @@ class Captions:
 
     @property
     def references_to_join(self) -> int:
-        """As many human captions as have, joined, the length of the captioner's captions on average; at least 1."""
+        """The number of human captions that, joined, are as long as the captioner's on average; at least 1."""
         if self.mean_words is None:
             raise InputError(
                 "join_references",
@@ -122,7 +122,7 @@ class Captions:
 
     @property
     def mean_words(self) -> tuple[float, float] | None:
-        """How many words a caption of the captioner and one of people has on average; None where a side is missing."""
+        """The mean number of words in captions of the captioner and of people; None where a side is missing."""
         if self.predictions is None or self.references is None:
             return None
         if self.language:
@@ -152,18 +152,19 @@ class Captions:
         """The same with the first of the captioner's captions of each image alone."""
         return self._with_words_of(replace(self, samples=None)) if self.samples else self
 
-    def columns(self, rows: Iterable[int]) -> dict[str, Any]:
+    def columns(self, rows: Collection[int]) -> dict[str, Any]:
         """The columns of the images in these rows, as `check_captions` takes them."""
-        columns = {name: getattr(self, name) for name in COLUMNS}
-        columns |= {"predictions": self.samples} if self.samples else {}
-        chosen = {name: column and tuple(column[row] for row in rows) for name, column in columns.items()}
-        return chosen | ({"language": self.language} if self.language else {})
+        part = self.select(rows)
+        columns = {name: getattr(part, name) for name in COLUMNS}
+        columns |= {"predictions": part.samples} if part.samples else {}
+        return columns | ({"language": self.language} if self.language else {})
 
     def select(self, rows: Collection[int], **changed: Any) -> Captions:
         """The images in these rows, with other columns in place of some."""
-        columns = {name: getattr(self, name) for name in (*COLUMNS, "samples")}
-        chosen: dict[str, Any] = {name: of and tuple(of[row] for row in rows) for name, of in columns.items()}
-        return replace(self, **chosen | changed)
+        for name in {*COLUMNS, "samples"} - changed.keys():
+            column = getattr(self, name)
+            changed[name] = column and tuple(column[row] for row in rows)
+        return replace(self, **changed)
 
     def _with_words_of(self, other: Captions) -> Captions:
         object.__setattr__(other, "_human_words", self._human_words)  # of the same human captions, split once
@@ -201,7 +202,7 @@ class Captions:
             image = np.repeat(np.arange(len(counts)), counts)
             self._human_words[tokenizer] = Words(tokens, np.zeros(0, np.int64), image)
         if tokenizer not in self._words:
-            human, samples = self._human_words[tokenizer], self.samples or [[one] for one in self.predictions or ()]
+            human, samples = self._human_words[tokenizer], self.samples or [[text] for text in self.predictions or ()]
             model = tokenize(list(chain.from_iterable(samples)), tokenizer)
             # Human captions' words come first, so that attackers of these are the same beside any captioner.
             tokens = Tokens.joined([human.tokens.between(0, 0), model, human.tokens])
@@ -210,7 +211,7 @@ class Captions:
         return self._words[tokenizer]
 
     def rows(self) -> dict[str, str]:
-        """For a signature: `rows`, a digest of the images in their order, unless image ids put them in order;
+        """Entries of a signature: `rows`, a digest of the images in their order, unless image ids put them in order;
         `weights`, a digest of theirs; `samples`, how several captions of an image count.
 
         Seeds draw rows by their place, so the same images in another order may score otherwise. The digest is of
@@ -289,9 +290,6 @@ def check_captions(
         The same captions as tuples of strings. Captions are unchanged; labels and tasks lose surrounding
         blanks, and a task that is named twice in an image is there once.
 
-    Raises:
-        ValueError: names the argument, the first bad row and the way out.
-
     Example:
         >>> captions = check_captions(
         ...     predictions=["a man on a bike", "a woman with a dog"],
@@ -329,7 +327,7 @@ def check_captions(
 def checked_columns(
     *, language: str | None = None, unsplit: bool = False, **columns: Collection[Any] | None
 ) -> Captions:
-    """`check_captions` where there may be no captions, as only labels are needed."""
+    """Check columns like `check_captions`, but where only labels are needed there may be no captions."""
     lists = as_lists(columns)
     ids = _checked_ids(lists["image_ids"]) if "image_ids" in lists else None
     captions = Captions(
@@ -404,7 +402,7 @@ def check_sides(
 
 
 def as_lists(columns: Mapping[str, Collection[Any] | None]) -> dict[str, list[Any]]:
-    """The columns there are, all of one length."""
+    """The columns that are given, as lists of one length."""
     lists = {name: as_list(name, column) for name, column in columns.items() if column is not None}
     first = next(iter(lists))
     check_lengths(lists)

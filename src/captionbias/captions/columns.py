@@ -83,7 +83,7 @@ def choose_columns(
     chosen = [_choose(tables, {**named, "attribute_column": name}, usual, optional) for usual, name in attributes]
     columns, ids, _ = chosen[0]
     id_columns = _match_ids(columns, ids)
-    labels = one_column([of_attribute["attributes"] for of_attribute, *_ in chosen])
+    labels = one_column([by_argument["attributes"] for by_argument, *_ in chosen])
     guesses = dict.fromkeys(chain.from_iterable(guesses for *_, guesses in chosen))
     return {**columns, "attributes": labels}, id_columns, list(guesses)
 
@@ -91,7 +91,7 @@ def choose_columns(
 def _choose(
     tables: Mapping[str, Table | None], named: Mapping[str, str | None], attribute: str, optional: Collection[str]
 ) -> tuple[dict[str, Column], str | None, list[str]]:
-    """As `choose_columns`, with one attribute and the image ids of the first table."""
+    """The same with one attribute and the image ids of the first table alone."""
     predictions, references, tasks = tables["predictions"], tables["references"], tables["tasks"]
     pools = _pools(**tables)
     # What is optional, human captions and tasks, is not looked for in every table that may have a column so named.
@@ -156,7 +156,7 @@ def _numbered(tables: Iterable[Table], known: Mapping[str, Column]) -> list[Colu
         Column(table, name)
         for table in tables
         for name, group in numbered(table.columns).items()
-        if name in table.columns and known.get("prediction_column") not in [Column(table, one) for one in group]
+        if name in table.columns and known.get("prediction_column") not in [Column(table, part) for part in group]
     ]
 
 
@@ -240,12 +240,12 @@ def _columns(tables: Iterable[Table]) -> list[Column]:
 
 
 def plain_name(name: str) -> str:
-    """human_captions for "Human Captions"."""
+    """The name as we write it: human_captions for "Human Captions"."""
     return re.sub(r"[\s-]+", "_", str(name).strip().lower())
 
 
 def _kinds(column: Column) -> set[str]:
-    """What a column may be by what it holds."""
+    """The kinds of columns that it may be, by what it holds."""
     present = [value for value in column.values() if not is_missing(value)]
     types, weights = set(map(type, present)), {"weights"} if all(map(as_weight, present[:SAMPLE])) else set()
     lists = [_list(value) for value in present[:SAMPLE]]

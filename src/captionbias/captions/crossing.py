@@ -23,9 +23,6 @@ def cross(attributes: Mapping[str, Sequence[str]]) -> list[str]:
     Returns:
         `n` labels: those of an image, joined by ", ". `uncross` takes them apart again.
 
-    Raises:
-        ValueError: one attribute, labels that are missing or no text, that hold ", ", or more of them than of others.
-
     >>> cross({"gender": ["female", "male"], "skin": ["dark", "light"]})
     ['female, dark', 'male, light']
     """
@@ -59,14 +56,14 @@ def uncross(labels: Sequence[str], attributes: int) -> list[tuple[str, ...]]:
 
 
 def count_cells(labels: Sequence[str], attributes: int) -> dict[tuple[str, ...], int]:
-    """How many of `n` images each intersection has, by its label of each of the crossed attributes; 0 where none is.
+    """The number of images in each intersection, by its label of each of the crossed attributes.
 
     >>> count_cells(["female, dark", "male, light", "male, light"], 2)
     {('female', 'dark'): 1, ('female', 'light'): 0, ('male', 'dark'): 0, ('male', 'light'): 2}
     """
-    of_attributes = uncross(labels, attributes)
-    counts = Counter(zip(*of_attributes, strict=True))
-    return {cell: counts[cell] for cell in itertools.product(*(sorted(set(one)) for one in of_attributes))}
+    by_attribute = uncross(labels, attributes)
+    counts = Counter(zip(*by_attribute, strict=True))
+    return {cell: counts[cell] for cell in itertools.product(*(sorted(set(values)) for values in by_attribute))}
 
 
 class Crossed(NamedTuple):
@@ -112,11 +109,11 @@ def one_column(columns: Sequence[Column]) -> Column | Crossed:
     return Crossed(columns[0].table, tuple(columns))
 
 
-def crossed_by_image(of_columns: Sequence[Mapping[str, Any]], crossed: Crossed) -> dict[str, Any]:
+def crossed_by_image(by_column: Sequence[Mapping[str, Any]], crossed: Crossed) -> dict[str, Any]:
     """The crossed label of each image, None where one of its labels is missing."""
     crossings: dict[str, Any] = {}
-    for image in of_columns[0]:
-        labels = [of_column[image] for of_column in of_columns]
+    for image in by_column[0]:
+        labels = [values[image] for values in by_column]
         for label, column in zip(labels, crossed.columns, strict=True):
             if isinstance(label, str):
                 _check_label(label, f"attributes: image {image} in {column}")
@@ -129,13 +126,13 @@ def kept_labels(labels: set[str], keep: Sequence[str], crossed: int) -> tuple[se
     the crossing, the labels named; all where none is named.
     """
     forms = {label: (label, *label.split(SEPARATOR)) if crossed > 1 else (label,) for label in labels}
-    named = [set(keep).intersection(of_form) for of_form in zip(*forms.values(), strict=True)]
+    named = [set(keep).intersection(values) for values in zip(*forms.values(), strict=True)]
     chosen = {
         label
-        for label, of_label in forms.items()
-        if any(named) and all(not of_form or form in of_form for form, of_form in zip(of_label, named, strict=True))
+        for label, parts in forms.items()
+        if any(named) and all(not kept or part in kept for part, kept in zip(parts, named, strict=True))
     }
-    return chosen, [label for label in keep if not any(label in of_form for of_form in named)]
+    return chosen, [label for label in keep if not any(label in kept for kept in named)]
 
 
 def _check_label(label: str, place: str) -> None:

@@ -26,12 +26,12 @@ Reading: TypeAlias = Callable[[str, Source, str | None], ByImage]
 
 
 def by_image(argument: str, column: Source, id_column: str | None) -> ByImage:
-    """What a column holds of each image: a label, a weight, or a list of captions or tasks.
+    """The entry of each image in a column: a label, a weight, or a list of captions or tasks.
 
     Without `id_column` each row is an image. ValueError: an image has two labels or weights, or a row has no id.
     """
     if isinstance(column, Crossed):
-        return crossed_by_image([by_image(argument, one, id_column) for one in column.columns], column)
+        return crossed_by_image([by_image(argument, part, id_column) for part in column.columns], column)
     values, table = column.values(), column.table
     if dict in map(type, values):
         raise ValueError(nested(column, f"{argument.removesuffix('s')}_column"))
@@ -98,7 +98,7 @@ def joined(
         _in_both(values["attributes"], attributes, every_image, base, "with a label have no caption", notes)
     # In one order, whatever that of the rows: it decides which images a seed puts to test.
     images = sorted(_labelled(images, values["attributes"], attributes, keep, notes), key=image_order)
-    joint = {name: [of_image[image] for image in images] for name, of_image in values.items()}
+    joint = {name: [by_id[image] for image in images] for name, by_id in values.items()}
     if predictions:
         joint["predictions"] = _sampled(joint["predictions"], predictions, sample, notes)
     return {**joint, "image_ids": images}
@@ -122,7 +122,7 @@ def _sampled(samples: list[list[Any]], column: Source, sample: str | None, notes
 def _in_both(
     images: Collection[str], column: Source, others: Collection[str], other: Source, lack: str, notes: list[str]
 ) -> list[str]:
-    """The images of the one that the other has too; the rest is noted, and it is an error if none is left."""
+    """The images that another column has too; the rest is noted, and it is an error if none is left."""
     both = [image for image in images if image in others]
     if not both:
         raise ValueError(
@@ -168,19 +168,19 @@ def _note_left_out(left_out: list[str], total: int, lack: str, notes: list[str])
 
 
 def _note_silent(silent: list[str], images: Collection[str], labels: ByImage, notes: list[str]) -> None:
-    """Of each label, how many images have an empty caption: a captioner may refuse to caption some people."""
+    """Note how many images of each label have an empty caption: a captioner may refuse to caption some people."""
     if not silent:
         return
     from scipy.stats import chi2_contingency
 
-    without, of_all = (Counter(labels[one] for one in some if labels.get(one)) for some in (silent, images))
-    counts = np.array([(without[label], of_all[label] - without[label]) for label in sorted(of_all)])
-    by_label = ", ".join(f"{label} {without[label]:,} of {of_all[label]:,}" for label in sorted(of_all))
+    without, every = (Counter(labels[image] for image in some if labels.get(image)) for some in (silent, images))
+    counts = np.array([(without[label], every[label] - without[label]) for label in sorted(every)])
+    by_label = ", ".join(f"{label} {without[label]:,} of {every[label]:,}" for label in sorted(every))
     uneven = len(counts) > 1 and counts[:, 0].any() and counts[:, 1].any() and chi2_contingency(counts).pvalue < 0.05
-    of_labels = (
+    by_group = (
         f" ({by_label}{': unevenly, which is bias that no score here sees' if uneven else ''})" if by_label else ""
     )
-    _note_left_out(silent, len(images), f"have an empty caption{of_labels}", notes)
+    _note_left_out(silent, len(images), f"have an empty caption{by_group}", notes)
 
 
 def _few(images: Iterable[str], count: int = 3) -> str:

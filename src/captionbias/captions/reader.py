@@ -87,10 +87,6 @@ def read_captions(
         The images that every table has and that have a human caption (if there are any), in the order of their ids, so
         that a shuffled file gives the same scores.
 
-    Raises:
-        ValueError: a file cannot be read, a column is missing, an image has two labels or two weights, no image is in
-            all tables, an image has no label and `keep` is None, or `check_captions` raises.
-
     Warns:
         CaptionBiasWarning: images are left out, once for each cause; columns are guessed; images have several captions
             by the model.
@@ -206,7 +202,7 @@ def _read(
 
 
 def _once_each(human: Sequence[str]) -> Callable[[Any, str], Table | None]:
-    """`as_table`, which opens each file once, by whatever path; several columns of human captions are also one."""
+    """A function as `as_table` that opens each file once; several columns of human captions are also one."""
     opened: dict[Any, Table] = {}
 
     def open_table(data: Any, name: str) -> Table | None:

@@ -31,7 +31,7 @@ DICTIONARIES = ("PLAIN_DICTIONARY", "RLE_DICTIONARY")
 
 
 class Table(NamedTuple):
-    """Named columns. `name` is what messages call the table."""
+    """Named columns; messages call the table `name`."""
 
     name: str
     columns: tuple[str, ...]
@@ -53,7 +53,7 @@ class Table(NamedTuple):
         return values
 
     def _inside(self, column: str) -> list[Any]:
-        """What the objects of a column hold under the names that follow its own."""
+        """The values that the objects of a column have under the names that follow its own."""
         outer, *names = column.split(".")
         if outer not in self.columns:
             raise no_column(column, [self])
@@ -257,10 +257,10 @@ def objects_of_images(content: Mapping[str, Any], name: str = "instances") -> di
     People are no objects. An image without any has an empty list.
     """
     try:
-        categories = {one["id"]: one["name"] for one in content["categories"]}
-        named: dict[Any, set[str]] = {one["id"]: set() for one in content["images"]}
-        for one in content["annotations"]:
-            named[one["image_id"]].add(categories[one["category_id"]])
+        categories = {category["id"]: category["name"] for category in content["categories"]}
+        named: dict[Any, set[str]] = {image["id"]: set() for image in content["images"]}
+        for annotation in content["annotations"]:
+            named[annotation["image_id"]].add(categories[annotation["category_id"]])
     except (KeyError, TypeError) as error:
         raise ValueError(
             f"{name} does not hold together ({type(error).__name__}: {error}): correct it, or fetch the file again"
@@ -270,7 +270,7 @@ def objects_of_images(content: Mapping[str, Any], name: str = "instances") -> di
         raise ValueError(f"{name} has no category beside people: give COCO's instances_*.json, which has 80")
     return {
         "image_id": list(named),
-        "objects": [[category for category in objects if category in of_image] for of_image in named.values()],
+        "objects": [[category for category in objects if category in present] for present in named.values()],
     }
 
 
@@ -329,14 +329,14 @@ def _parquet(path: File) -> Table:
     from pyarrow.parquet import ParquetFile, read_schema
 
     def read(column: str) -> list[Any]:
-        """Some rows at a time: a text of a small file's dictionary may be in every row."""
+        """The column, some rows at a time: a text of a small file's dictionary may be in every row."""
         values: list[Any] = []
         cells = size = 0
         with _explained(path), path.open("rb") as opened:  # damage below the schema shows only now
             metadata = ParquetFile(opened).metadata
             groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
             chunks = zip(*(map(group.column, range(metadata.num_columns)) for group in groups), strict=True)
-            packed = [of_leaf[0].path_in_schema for of_leaf in chunks if all(map(_has_dictionary, of_leaf))]
+            packed = [leaf[0].path_in_schema for leaf in chunks if all(map(_has_dictionary, leaf))]
             file = ParquetFile(opened, metadata=metadata, read_dictionary=packed)
             for group in range(len(groups)):  # each has a dictionary of its own
                 for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=[column]):
@@ -363,7 +363,7 @@ def _has_dictionary(chunk: Any) -> bool:
 
 
 def _cells_and_bytes(array: Any) -> tuple[int, int]:
-    """Its rows or entries of lists, and what they take when each has its own text."""
+    """The number of rows or entries of lists, and the bytes that they take when each has its own text."""
     import pyarrow.compute as pc
     from pyarrow import types
 
@@ -380,7 +380,7 @@ def _cells_and_bytes(array: Any) -> tuple[int, int]:
 
 
 def _values(array: Any) -> list[Any]:
-    """As Python values; rows with the same text of the file's dictionary share it."""
+    """The rows as Python values; those with the same text of the file's dictionary share it."""
     from pyarrow import types
 
     if types.is_dictionary(array.type):

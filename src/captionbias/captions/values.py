@@ -58,7 +58,7 @@ def holds_list(cell: object) -> bool:
 
 
 def entries(cell: Any) -> list[Any]:
-    """What a cell holds: a list, a JSON list as text, or one text. Of a list of COCO's objects their texts.
+    """The entries of a cell: a list, a JSON list as text, or one text. Of a list of COCO's objects their texts.
 
     >>> entries('["a man", "a guy"]'), entries([{"raw": "a man"}]), entries("[a man]")
     (['a man', 'a guy'], ['a man'], ['[a man]'])
@@ -105,7 +105,7 @@ ROW = "row "  # what an image without an id is called, before its number
 
 
 def image_order(image: str) -> tuple[int, str]:
-    """What image ids are sorted by, so that numbers come in their order."""
+    """A key to sort image ids by, so that numbers come in their order."""
     return len(image), image
 
 

@@ -33,8 +33,8 @@ SHADE = 0.6  # how far an overlay's brightest place covers the picture
 
 
 class Credit(NamedTuple):
-    """What speaks for one word of one image's caption: by occlusion what the person and the rest add to the log-odds of
-    the word, in nats; by gradients the share of each. `area`: the share of the picture outside the person.
+    """The evidence for a word of an image's caption: by occlusion what the person and the rest add to its log-odds, in
+    nats; by gradients the share of each. `area`: the share of the picture outside the person.
     """
 
     image: str
@@ -47,7 +47,7 @@ class Credit(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """What speaks for the words of some images; an image counts as the mean of its words.
+    """The evidence for the words of some images; an image counts as the mean of its words.
 
     `share`: outside the person, of what speaks for the words, with its 95% interval over images; above 1 or below 0
     where one part speaks against them, None where the picture hardly makes them likelier. `area`: what it would be if
@@ -66,7 +66,7 @@ class Shares(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ImageAttributions:
-    """What share of what makes a captioner say the attribute's words is outside the person.
+    """The share of the evidence for the attribute's words that lies outside the person.
 
     Attributes:
         method: `occlusion` or `gradients`.
@@ -87,7 +87,7 @@ class ImageAttributions:
     overlays: dict[int, bytes] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file, without the pictures."""
+        """Everything but the pictures, for a JSON file."""
         return {
             "method": self.method,
             **self.overall.as_dict(),
@@ -115,7 +115,7 @@ def attribute_images(
     seed: int = 0,
     overlays: int = 0,
 ) -> ImageAttributions:
-    """How much of what makes a captioner say "woman" lies outside the person.
+    """Measure how much of what makes a captioner say "woman" lies outside the person.
 
     By occlusion, the captioner says its caption again with the person filled, with the rest of the picture filled, and
     with both: what each adds to the log-odds of the words that name the attribute is its credit (its Shapley value).
@@ -143,9 +143,6 @@ def attribute_images(
         averaged: of gradients: weight a channel by its mean gradient, as Grad-CAM does.
         bootstrap, seed: of the interval over images.
         overlays: how many pictures to make.
-
-    Raises:
-        ValueError: no caption names the attribute, regions do not fit, or by gradients the model has no such map.
 
     Warns:
         CaptionBiasWarning: images are left out, or a label has no share; the message says why.
@@ -177,9 +174,9 @@ def attribute_images(
     nobody, silent = set(), set()
 
     def maps(batch: Sequence[Named]) -> Iterable[tuple[Floats, Flags, Floats]]:
-        """For each word, as the captioner sees its picture: the picture, the person and what speaks for the word."""
-        batch_pictures, people = [pictures[one.image] for one in batch], [regions[one.image] for one in batch]
-        names = [pictures.ids[one.image] for one in batch]
+        """The picture as the captioner sees it, the person in it and the map of evidence, for each word."""
+        batch_pictures, people = [pictures[word.image] for word in batch], [regions[word.image] for word in batch]
+        names = [pictures.ids[word.image] for word in batch]
         seen, inside = zip(*map(partial(_seen, processor), batch_pictures, people, names), strict=True)
         if method == "occlusion":
             parts = occlusion.credits(model, processor, batch_pictures, people, batch, fill)
@@ -190,18 +187,19 @@ def attribute_images(
     with evaluating(model):
         for start in range(0, len(named), batch_size):
             batch = named[start : start + batch_size]
-            for one, (picture, person, heat) in zip(batch, maps(batch), strict=True):
+            for word, (picture, person, heat) in zip(batch, maps(batch), strict=True):
                 if not person.any():
-                    nobody.add(one.image)
+                    nobody.add(word.image)
                 elif not heat.any():
-                    silent.add(one.image)
+                    silent.add(word.image)
                 else:
                     if len(drawn) < overlays:
                         drawn[len(credits)] = _overlay(picture, heat, person)
                     parts = float(heat[person].sum()), float(heat[~person].sum()), float((~person).mean())
-                    credits.append(Credit(pictures.ids[one.image], one.word, one.label, *parts, captions[one.image]))
+                    image, caption = pictures.ids[word.image], captions[word.image]
+                    credits.append(Credit(image, word.word, word.label, *parts, caption))
     left_out = {
-        "their captions name no attribute": len(pictures) - len({one.image for one in named}),
+        "their captions name no attribute": len(pictures) - len({word.image for word in named}),
         "no person is in their regions": len(nobody),
         "nothing in them speaks for the word": len(silent),
     }
@@ -276,10 +274,12 @@ def _overlay(picture: Floats, heat: Floats, person: Flags) -> bytes:
 
 def _by_label(credits: Sequence[Credit], replicates: int, seed: int) -> dict[str, Shares]:
     """The shares of each label's words; no share where the picture adds little to them, beside another label's."""
-    labels = sorted({credit.label for credit in credits})
-    by_label = {label: _shares([one for one in credits if one.label == label], replicates, seed) for label in labels}
-    least = LITTLE * max(shares.gain for shares in by_label.values())
-    return {label: one if one.gain >= least else one._replace(share=None) for label, one in by_label.items()}
+    grouped: dict[str, list[Credit]] = {label: [] for label in sorted({credit.label for credit in credits})}
+    for credit in credits:
+        grouped[credit.label].append(credit)
+    shares = {label: _shares(members, replicates, seed) for label, members in grouped.items()}
+    least = LITTLE * max(part.gain for part in shares.values())
+    return {label: part if part.gain >= least else part._replace(share=None) for label, part in shares.items()}
 
 
 def _shares(credits: Sequence[Credit], replicates: int, seed: int) -> Shares:

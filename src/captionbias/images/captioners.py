@@ -51,7 +51,7 @@ class Adapted(Model):
 
 @dataclass(frozen=True, eq=False)
 class Captioner:
-    """`processor`: makes the model's input of images, asking them what `asked` says."""
+    """A model and what prepares its input: `processor` takes images, and asks about them what `asked` says."""
 
     model: Any
     processor: Any
@@ -110,7 +110,7 @@ def load_captioner(
 
 
 def read_processor(folder: Path) -> tuple[Any, Any]:
-    """What prepares images, with text if it can, and the tokenizer."""
+    """The processor of images, and of text with them if it takes any, and the tokenizer."""
     import transformers
 
     auto: Any = transformers  # its classes have no types
@@ -159,7 +159,7 @@ def _asking(
 
 
 def _in_template(processor: Any, template: Any, asked: str, image_token: str, arguments: Mapping[str, Any]) -> str:
-    """What is asked in a chat template. One for text alone, as tokenizers keep it, has no place for images."""
+    """The question in a chat template. A tokenizer's own template is for text alone, and has no place for images."""
     from jinja2 import TemplateError
 
     def rendered(content: Any) -> str:
@@ -179,7 +179,7 @@ def _in_template(processor: Any, template: Any, asked: str, image_token: str, ar
 
 @dataclass
 class Hearing:
-    """Turns tokens into captions, as `caption_images` needs it; `cut`: the rows that the limit cut off."""
+    """A tokenizer for `caption_images` that turns tokens into captions; `cut`: the rows that the limit cut off."""
 
     captioner: Captioner
     cut: set[int] = field(default_factory=set)

@@ -100,9 +100,6 @@ def caption(
         The caption of each image by its id, in the images' order; "" where the model says nothing, or refuses to.
         Images that cannot be read are left out.
 
-    Raises:
-        ValueError: the model or the images cannot be read, or the model takes no such options.
-
     Warns:
         CaptionBiasWarning: images are left out or without a caption, or captions are cut off at `max_new_tokens`.
 
@@ -157,7 +154,7 @@ def caption(
     with (
         nullcontext(lambda number, total: watch(doing, number / total)) if watch else told_if_long(doing, "batches")
     ) as report:
-        answers = [one for batch in share(keys, run) for one in batch]
+        answers = [answer for batch in share(keys, run) for answer in batch]
     return _captions(dict(zip(pictures.ids, answers, strict=True)), max_new_tokens)
 
 
@@ -184,7 +181,7 @@ def _captions(answers: Mapping[str, tuple[str, bool, str]], max_new_tokens: int)
 
 
 def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: int) -> tuple[float, float, int] | None:
-    """Temperature, top p and seed of captions that are drawn."""
+    """The temperature, top p and seed of captions that are drawn; None for a search."""
     if temperature is None and top_p is None:
         return None
     draw = 1.0 if temperature is None else temperature, 1.0 if top_p is None else top_p, seed
@@ -229,8 +226,8 @@ def _read(images: Images, stored: Mapping[str, Any], row: int) -> tuple[str, Ima
 
 
 class Draws:
-    """Makes a greedy search draw, as one of transformers' processors of logits: the highest of log-probabilities with
-    Gumbel noise is a draw from them. Each row has a generator of its own, by its key, so that a caption depends neither
+    """A logits processor by which greedy search draws: the highest of log-probabilities with Gumbel noise is a draw
+    from them. Each row has a generator of its own, by its key, so that a caption depends neither
     on the others of its batch nor on a restart.
     """
 

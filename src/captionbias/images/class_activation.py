@@ -66,7 +66,7 @@ def maps(
     cells, weight = (_as_map(values.detach().float(), height / width) for values in (states[-1], gradient))
     weight = weight.mean(dim=(2, 3), keepdim=True) if averaged else weight
     maps = (weight * cells).sum(dim=1).clamp(min=0)
-    return [np.asarray(one, np.float32) for one in maps.cpu().numpy()]
+    return [np.asarray(heat, np.float32) for heat in maps.cpu().numpy()]
 
 
 def _vision_encoder(model: Any) -> nn.Module:
@@ -85,37 +85,38 @@ def _states(output: Any) -> Tensor:
 
 
 def _log_probability(model: Any, tokenizer: Any, inputs: Mapping[str, Tensor], batch: Sequence[Named]) -> Tensor:
-    """The sum over the batch of that of each caption's word, after all tokens before it."""
+    """The log-probability of each caption's word after all tokens before it, summed over the batch."""
     import torch
 
     decoder = bool(model.config.is_encoder_decoder)
-    device, longest = inputs["pixel_values"].device, max(len(one.ids) for one in batch)
+    device, longest = inputs["pixel_values"].device, max(len(word.ids) for word in batch)
     arguments = dict(inputs)
     prompt = None if decoder else arguments.pop("input_ids", None)  # a chat model's prompt
     if prompt is None:
         prompt = torch.full((len(batch), 1), _first_token(model), device=device)
     filler = tokenizer.pad_token_id or 0  # nothing before a word depends on what is behind it
-    padded = torch.tensor([one.ids + [filler] * (longest - len(one.ids)) for one in batch], device=device)
+    padded = torch.tensor([word.ids + [filler] * (longest - len(word.ids)) for word in batch], device=device)
     text = torch.cat((prompt, padded), dim=1)
     for name, value in arguments.items():  # what the processor says of each token of the prompt
         if value.shape == prompt.shape:
             arguments[name] = torch.cat((value, torch.full_like(padded, name == "attention_mask")), dim=1)
     logits = model(**arguments, **{"decoder_input_ids" if decoder else "input_ids": text}).logits[:, -text.shape[1] :]
-    row, place = zip(*((row, prompt.shape[1] + at) for row, one in enumerate(batch) for at in one.places), strict=True)
-    before = logits[list(row), [at - 1 for at in place]].float().log_softmax(dim=-1)
-    said: Tensor = before.gather(1, text[list(row), list(place)][:, None]).sum()
+    row = [row for row, word in enumerate(batch) for _ in word.places]
+    place = [prompt.shape[1] + at for word in batch for at in word.places]
+    before = logits[row, [at - 1 for at in place]].float().log_softmax(dim=-1)
+    said: Tensor = before.gather(1, text[row, place][:, None]).sum()
     return said
 
 
 def _first_token(model: Any) -> int:
-    """What the decoder begins a caption with."""
+    """The token with which the decoder begins a caption."""
     language = model.config.get_text_config(decoder=True)
     first = getattr(model.config, "decoder_start_token_id", None)
     return int(language.bos_token_id if first is None else first)
 
 
 def _as_map(values: Tensor, shape: float) -> Tensor:
-    """`(batch, channels, height, width)` of a feature map, or of patches `(batch, tokens, channels)`.
+    """A map `(batch, channels, height, width)` of a feature map, or of patches `(batch, tokens, channels)`.
 
     `shape`: the picture's height over its width. Tokens of no patch come first.
     """

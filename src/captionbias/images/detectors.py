@@ -52,7 +52,7 @@ def detect_regions(
         picture = images[position]
         with one_at_a_time, silenced():
             answer = pipe(picture, threshold=threshold)
-        things = [_thing(one) for one in answer if one["label"] in labels]
+        things = [_thing(thing) for thing in answer if thing["label"] in labels]
         return region_of(things, chosen, (picture.height, picture.width))
 
     return Made(find, len(images))

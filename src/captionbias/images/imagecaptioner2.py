@@ -39,7 +39,7 @@ SCORES = {
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings(Settings):
-    """What a preset of ImageCaptioner2 sets."""
+    """The settings of a preset of ImageCaptioner2."""
 
     judge: str
     epochs: int | None = None
@@ -169,7 +169,7 @@ def imagecaptioner2(
     among_all = {trial: replace(said, log_probability=cast(Floats, said.raw)) for trial, said in answered.items()}
     raw = bench.weighed(plan, among_all, {"_raw": SCORES[""]})
     scored = bench.weighed(plan, answered, SCORES)
-    scored = {side: replace(of_side, sums=of_side.sums | raw[side].sums) for side, of_side in scored.items()}
+    scored = {side: replace(known, sums=known.sums | raw[side].sums) for side, known in scored.items()}
     if settings.trials < 2:
         text = "another judge would answer otherwise; a single one has no interval and no verdict"
         note(bench.notes, text, about="trials")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -49,7 +50,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What a judge is asked of each row: an image (RGB) whose person is masked, and a caption whose attribute words
+    """A question to a judge about each row: an image (RGB) whose person is masked, and a caption whose attribute words
     are; `prompt` follows the caption, and one of `answers`, one a class, the prompt.
     """
 
@@ -96,7 +97,7 @@ def find_judge(judge: str, question: Question, *, as_is: bool = False, epochs: i
             )
         return _from_scratch(question, replace(FROM_SCRATCH, epochs=epochs or FROM_SCRATCH.epochs), place)
     schedule = None if as_is else replace(FINE_TUNED, epochs=epochs or FINE_TUNED.epochs)
-    return _of_transformers(find_model(judge, "judge"), question, schedule, place)
+    return _from_hub(find_model(judge, "judge"), question, schedule, place)
 
 
 def _from_scratch(question: Question, schedule: Schedule, place: torch.device) -> Attacker:
@@ -119,7 +120,7 @@ def _from_scratch(question: Question, schedule: Schedule, place: torch.device) -
     )
 
 
-def _of_transformers(model: Model, question: Question, schedule: Schedule | None, place: torch.device) -> Attacker:
+def _from_hub(model: Model, question: Question, schedule: Schedule | None, place: torch.device) -> Attacker:
     need_images("transformers")
     precision = "bf16" if place.type == "cuda" and computes_bf16(place) else "fp32"
     question = replace(question, images=_cached(question.images))  # each trial and epoch looks at them again
@@ -225,7 +226,7 @@ class ModelJudge:
         return [f"{caption.rstrip(' .')}. {self.question.prompt}" for caption in captions]
 
     def _answered_once(self, texts: list[str], rows: Integers) -> Floats:
-        """A model that is not trained says the same of the same caption in every trial."""
+        """The answers of a model that is not trained, which are the same in every trial."""
         keys = [(int(row), texts[row]) for row in rows]
         new = [number for number, key in enumerate(keys) if key not in self._answers]
         for number, answered in zip(new, self._answered(self._unchanged, texts, rows[new]), strict=True):
@@ -245,7 +246,7 @@ class ModelJudge:
         return answered
 
     def _backward(self, scorer: Scorer, texts: list[str], classes: Integers, rows: Integers) -> None:
-        """Eq. 1: the cross-entropy of the true answer's tokens, summed over them."""
+        """The gradients of Eq. 1, the cross-entropy of the true answer's tokens, summed over them."""
 
         def backward(part: Integers) -> None:
             loss = -scorer.truth(texts, part, classes[part]).sum() / len(rows)
@@ -254,7 +255,7 @@ class ModelJudge:
         self._in_parts(scorer, rows, backward)
 
     def _in_parts(self, scorer: Scorer, rows: Integers, compute: Callable[[Integers], Result]) -> list[Result]:
-        """What is computed of as many rows at once as there is memory for: half as many each time that it is short."""
+        """The results for as many rows at once as memory holds: half as many each time that it is short."""
         from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 
         most = AT_ONCE
@@ -275,7 +276,7 @@ class ModelJudge:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Some rows as a model takes them. `tokens`: of each row's text, with `along`: what else there is of each token.
+    """Rows as a model takes them. `tokens`: of each row's text, with `along`: what else there is of each token.
     `others`: pixels and the like, of all rows together."""
 
     tokens: list[list[int]]
@@ -319,7 +320,7 @@ class Scorer:
             )
 
     def _tokens(self, model: Model, prompt: str, answer: str) -> tuple[int, ...]:
-        """What the answer adds to the prompt."""
+        """The tokens that the answer adds to the prompt."""
         before, after = (
             self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in (prompt, f"{prompt} {answer}")
         )
@@ -333,8 +334,9 @@ class Scorer:
         """The log-probability of each answer, `(rows, answers)`; answers that begin alike are computed together."""
         prepared = self._prepared(texts, rows)
         answered = np.empty((len(rows), len(self.tokens)))
-        begun = {tokens[:-1] for tokens in self.tokens}
-        for begin in sorted(one for one in begun if not any(one != two and two[: len(one)] == one for two in begun)):
+        begun = sorted({tokens[:-1] for tokens in self.tokens})
+        # What another goes on with comes right before it.
+        for begin in [begin for begin, after in pairwise([*begun, ()]) if after[: len(begin)] != begin or not after]:
             following = self._following(prepared, [begin] * len(rows))
             for number, tokens in enumerate(self.tokens):
                 if begin[: len(tokens) - 1] == tokens[:-1]:

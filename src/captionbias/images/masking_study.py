@@ -45,7 +45,7 @@ class MaskingStudy:
     comparisons: dict[str, Comparison]
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file: everything that was measured."""
+        """Everything that was measured, for a JSON file."""
         return {
             "captions": self.captions,
             "comparisons": {metric: comparison.as_dict() for metric, comparison in self.comparisons.items()},
@@ -80,9 +80,6 @@ def masking_experiment(
         generation: options of `caption`, such as `num_beams`.
         watch: called with what is being done and the share of the captions that are made, in [0, 1].
         options: of the metrics, each of which takes those that it knows, such as `preset`, `trials`, `seed`.
-
-    Raises:
-        ValueError: an unknown version, no image with a person, or what the functions above refuse.
 
     Source: Nair et al. 2026, section 5.2 and Table 4; Hirota et al. 2022, A.3.
     """

@@ -36,7 +36,7 @@ class Thing(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What of a thing is masked: its segment or box, or the share of its segment at the top or bottom."""
+    """The part of a thing that is masked: its segment or box, or the share of its segment at the top or bottom."""
 
     shape: str
     side: str = ""
@@ -77,7 +77,7 @@ class Regions(Lazy[Flags]):
 
     @property
     def found(self) -> Flags:
-        """Whether anything to mask is known in each image, `(images,)`."""
+        """Flags of the images in which there is something to mask, `(images,)`."""
         return np.array([bool(things) for things in self.things])
 
     def select(self, indices: Iterable[int]) -> Regions:
@@ -87,7 +87,7 @@ class Regions(Lazy[Flags]):
         return replace(self, images=self.images.select(positions), things=things, sizes=sizes)
 
     def _orientation(self, position: int) -> int:
-        """How the things of an image are turned to be upright."""
+        """The EXIF orientation by which the things of an image are made upright."""
         size, name = self.sizes[position], f"image {self.images.ids[position]}"
         height, width, orientation = stored_size(self.images.sources[position], name)
         # COCO's annotators saw images as stored. Where only the upright image has the size, they saw that one.
@@ -149,10 +149,6 @@ def read_regions(
         images: found in the file by their file name, or else by their id.
         labels: the categories to mask: "person", or the names of objects.
         form: `segment`, `box`, or a share of the segment, `top:0.5` or `bottom:0.5`.
-
-    Raises:
-        ValueError: the file is damaged or has none of the images or not all categories, a segment or box is not one, or
-            a package is missing. The message names the first bad record.
     """
     need_images("ijson", "pycocotools")
     path, chosen = Path(annotations).expanduser(), read_form(form)
@@ -234,9 +230,6 @@ def mask_image(image: Image, region: Flags, fill: str = "mean", name: str = "ima
             or a colour, `#rrggbb`.
         name: what messages call the image.
 
-    Raises:
-        ValueError: the region has another size or type, or the fill is unknown.
-
     >>> image = Images(("a",), [np.array([[0, 0, 255]], np.uint8)])[0]
     >>> np.asarray(mask_image(image, np.array([[False, True, True]]), "#ff8000"))[0].tolist()
     [[0, 0, 0], [255, 128, 0], [255, 128, 0]]
@@ -269,10 +262,6 @@ def masked(images: Images, regions: Sequence[Flags], fill: str = "mean", *, stri
         regions: `(H, W)`, True inside, one for each image; such as `Regions`, or arrays.
         fill: as for `mask_image`.
         strict: make a region without pixels an error; else its image stays as it is.
-
-    Raises:
-        ValueError: there are more or fewer regions than images, or the fill is unknown; when an image is asked for:
-            it has nothing to mask, or its region has another size.
 
     >>> images = Images(("a",), [np.zeros((1, 2), np.uint8)])
     >>> masked(images, [np.array([[True, False]])], "#ffffff")[0].getpixel((0, 0))

@@ -21,7 +21,7 @@ class Named(NamedTuple):
 
 
 def named_words(texts: Sequence[str], tokenizer: Any, source: LexiconSource) -> list[Named]:
-    """Each attribute word that a caption names, and the captioner's tokens of it."""
+    """The attribute words in captions, with the captioner's tokens of each."""
     if not getattr(tokenizer, "is_fast", False):
         raise InputError(
             "tokenizer", "does not say where its tokens are in a text; give the captioner's fast tokenizer"

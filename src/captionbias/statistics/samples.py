@@ -102,17 +102,17 @@ class Extreme(Sample):
         among = tuple(samples)
         best = np.minimum if pick is min else np.maximum
         values, per_trial, replicates = (
-            np.asarray(best.reduce([getattr(one, name) for one in among])) for name in ARRAYS
+            np.asarray(best.reduce([getattr(sample, name) for sample in among])) for name in ARRAYS
         )
-        return cls(values, per_trial, replicates, min(one.images for one in among), pick, among)
+        return cls(values, per_trial, replicates, min(sample.images for sample in among), pick, among)
 
     def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
-        known = [estimate for one in self.among if (estimate := one.estimate(low, high, whole))]
+        known = [estimate for sample in self.among if (estimate := sample.estimate(low, high, whole))]
         if len(known) < len(self.among):
             return None
-        numbers = zip(*(one[:3] for one in known), strict=True)
+        numbers = zip(*(estimate[:3] for estimate in known), strict=True)
         value, least, most = (None if None in ends else self.pick(ends) for ends in numbers)
-        detectable = [one.detectable for one in known if one.detectable is not None]
+        detectable = [estimate.detectable for estimate in known if estimate.detectable is not None]
         return Estimate(value, least, most, detectable=max(detectable, default=None))  # type: ignore[arg-type]
 
 
@@ -184,6 +184,6 @@ def mean_over_trials(values: Floats, weights: Floats) -> Floats:
 def trial_rows(seeds: Iterable[int], columns: Mapping[str, Floats]) -> list[dict[str, float]]:
     """One row a trial: its seed, and each quantity, `(trials,)`, that is defined in it."""
     return [
-        {"seed": seed} | {name: float(of[number]) for name, of in columns.items() if not np.isnan(of[number])}
+        {"seed": seed} | {key: float(values[number]) for key, values in columns.items() if not np.isnan(values[number])}
         for number, seed in enumerate(seeds)
     ]

@@ -31,7 +31,7 @@ MALE = (
     "him guy guys dude dudes cowboy cowboys"
 )
 _PAIRS = list(zip(FEMALE.split(), MALE.split(), strict=True))  # of several pairs with a word, the first is for it
-COUNTERPARTS = {word: other for one, two in reversed(_PAIRS) for word, other in ((one, two), (two, one))}
+COUNTERPARTS = {word: other for female, male in reversed(_PAIRS) for word, other in ((female, male), (male, female))}
 NEUTRAL = {word: "people" if word.endswith(("men", "s")) and word[-2:] != "ss" else "person" for word in COUNTERPARTS}
 NEUTRAL |= {"she": "they", "he": "they", "her": "their", "his": "their", "hers": "theirs", "him": "them"}
 NEUTRAL |= {"herself": "themselves", "himself": "themselves", "female": "", "male": "", "pregnant": ""}
@@ -70,7 +70,7 @@ class Described:
 
     def changed(self, texts: Sequence[str]) -> float:
         """The share of the captions that are others."""
-        return sum(one != other for one, other in zip(texts, self.texts, strict=True)) / len(self.texts)
+        return sum(new != old for new, old in zip(texts, self.texts, strict=True)) / len(self.texts)
 
 
 Injection = Callable[[Described, np.random.Generator], list[str]]
@@ -82,10 +82,7 @@ def describe(
     task_lexicon: LexiconSource = "coco_objects",
     tokenizer: str = "words",
 ) -> Described:
-    """The predictions, and what tasks or references say of the images.
-
-    Raises:
-        ValueError: a crossing, whose words are its parts', or what metrics of labels refuse.
+    """Describe the predictions, and what tasks or references say of the images.
 
     >>> from captionbias.captions import check_captions
     >>> from captionbias.synthetic import plant
@@ -242,11 +239,11 @@ def _named(described: Described, value: Integers) -> list[str]:
 
     def word(row: int, mark: Mark) -> str:
         start, end, _ = mark
-        found = described.texts[row][start:end].lower()
+        said = described.texts[row][start:end].lower()
         if value[row] == NONE:
-            return NEUTRAL.get(found, "")
+            return NEUTRAL.get(said, "")
         words = described.attribute.groups[described.values[value[row]]]
-        other = COUNTERPARTS.get(found, "")
+        other = COUNTERPARTS.get(said, "")
         return other if other in words else words[0]
 
     return _replaced(described, described.attribute, (described.named != NONE) & (described.named != value), word)

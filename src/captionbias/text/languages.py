@@ -28,7 +28,7 @@ Splitter = Callable[[str], Iterable[tuple[str, str]]]  # gives each word as it i
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """How captions of a language become words that do not give away whom they are about.
+    """A language, whose captions become words that do not give away whom they are about.
 
     `split`: words and their lemmas. `form`: from both of a word, what stands for it. `lexicons`: by name, what
     `load_lexicon` reads. `planted`: what `captionbias.synthetic.plant` says in it.
@@ -56,9 +56,6 @@ def languages() -> list[str]:
 
 def check_language(language: str | Path | None) -> str | None:
     """The name of a language or of one's own file of it; None for English, which needs nothing.
-
-    Raises:
-        ValueError: an unknown language, one whose library is not installed, or a file that is not of a language.
 
     >>> check_language("de"), check_language("en")
     ('de', None)
@@ -102,7 +99,7 @@ def load_language(name: str) -> Language:
     (['ein', 'lächelnd', 'frau', 'und', 'ihr', 'hund', '.'], ['ein', 'lächelnd', 'mann'])
     """
     data = _data(name)
-    groups = [[*one["groups"].values(), one.get("masked_only", [])] for one in data["lexicons"].values()]
+    groups = [[*lexicon["groups"].values(), lexicon.get("masked_only", [])] for lexicon in data["lexicons"].values()]
     listed = [word for words in chain(*groups) for phrase in words for word in phrase.split()]
     forms = {f"{word}{plural}": word for word in listed for plural in data.get("plurals", [])}
     forms |= {word: word for word in listed}
@@ -116,13 +113,13 @@ def load_language(name: str) -> Language:
 
 
 def lexicon_of_language(name: str) -> dict[str, Any] | None:
-    """What `load_lexicon` reads of a lexicon such as "gender-de"; None if no language has it."""
+    """The source of a lexicon such as "gender-de" for `load_lexicon`; None if no language has it."""
     kind, _, language = name.rpartition("-")
     return load_language(language).lexicons.get(kind) if language in {*languages()} - {ENGLISH} else None
 
 
 def english_name(lexicon: str) -> str:
-    """What a lexicon is called in English.
+    """The English name of a lexicon.
 
     >>> english_name("gender-de"), english_name("my-words")
     ('gender', 'my-words')
@@ -151,7 +148,7 @@ def _data(language: str) -> dict[str, Any]:
 
 
 def _form(forms: Mapping[str, str], written: str, lemma: str) -> str:
-    """What stands for a word: a form of it, of its lemma or, as in *fahrerin, of its end; else the lemma."""
+    """The form that stands for a word: one of it, of its lemma or, as in *fahrerin, of its end; else the lemma."""
     for word in (written, written.lower(), lemma.lower()):
         for key in (word, *(f"*{word[start:]}" for start in range(len(word)))):
             if key in forms:
@@ -185,7 +182,7 @@ def _sudachipy(_language: str, _endings: list[list[str]], _listed: list[str]) ->
     from sudachipy import Dictionary
 
     tokenize = Dictionary(dict="small").tokenizer().tokenize
-    return lambda text: ((one.surface(), one.normalized_form()) for one in tokenize(text) if one.surface().strip())
+    return lambda text: ((word.surface(), word.normalized_form()) for word in tokenize(text) if word.surface().strip())
 
 
 def _jieba(_language: str, _endings: list[list[str]], listed: list[str]) -> Splitter:

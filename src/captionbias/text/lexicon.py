@@ -43,7 +43,7 @@ class Lexicon:
         return frozenset(itertools.chain(*self.groups.values(), *(part.words for part in self.parts)))
 
     def named_parts(self) -> list[tuple[bool, ...]]:
-        """Of each label of a crossing, in order, whether it names a value of each part."""
+        """Flags, for each label of a crossing, of the parts of which it names a value."""
         values = ([True] * len(part.labels) + [False] for part in self.parts)
         return list(itertools.product(*values))[:-1]
 
@@ -68,7 +68,7 @@ def task_lexicons() -> dict[str, str]:
 
 
 def _saying(key: str) -> dict[str, str]:
-    """What built-in lexicons say under the key, of those that have it."""
+    """The entries under this key of the built-in lexicons that have it."""
     contents = {name: _builtin(name) for name in builtin_lexicons()}
     return {name: content[key] for name, content in contents.items() if key in content}
 
@@ -93,10 +93,6 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     ('gal', 'gals')
     >>> load_lexicon(["gender", "race"]).labels
     ('female, light', 'female, dark', 'female', 'male, light', 'male, dark', 'male', 'light', 'dark')
-
-    Raises:
-        ValueError: an unknown name, an unreadable file, a word under two labels, a label without words, a label in two
-            lexicons.
     """
     if isinstance(source, Lexicon):
         return source
@@ -130,9 +126,6 @@ def said_in(language: str, options: Mapping[str, Any]) -> dict[str, Any]:
     >>> said_in("de", {"attribute_lexicon": ["gender", {"dark": ["dunkel"]}], "tokenizer": "whitespace"})
     {'tokenizer': 'whitespace', 'attribute_lexicon': ['gender-de', {'dark': ['dunkel']}],
      'task_lexicon': 'coco_objects-de'}
-
-    Raises:
-        ValueError: the language has no words of a lexicon.
     """
     usual = {"tokenizer": "words", "attribute_lexicon": "gender", "task_lexicon": "coco_objects"}
     chosen = {name: value if options.get(name) is None else options[name] for name, value in usual.items()}

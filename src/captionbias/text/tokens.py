@@ -116,7 +116,7 @@ class Tokens:
         return replace(self, ids=self.ids[positions], offsets=offsets)
 
     def positions(self, rows: Integers) -> Ids:
-        """Where the tokens of the captions `rows` are in `ids`, caption after caption."""
+        """The places in `ids` of the tokens of the captions `rows`, caption after caption."""
         return replace(self, ids=np.arange(len(self.ids), dtype=np.int32)).select(rows).ids
 
     def between(self, start: int, end: int) -> Tokens:
@@ -153,7 +153,7 @@ class Tokens:
         return cls(np.concatenate(ids), np.cumsum(np.concatenate(lengths)), tuple(numbers))
 
     def present(self) -> Flags:
-        """Which words occur at all: flags of shape `(len(words),)`."""
+        """Flags of the words that occur at all, `(len(words),)`."""
         return np.bincount(self.ids, minlength=len(self.words)) > 0
 
     def fingerprints(self) -> npt.NDArray[np.uint64]:

@@ -57,6 +57,6 @@ def _source(module: type[nn.Module]) -> bytes:
 
 
 def schedule(module: type[nn.Module]) -> Schedule:
-    """`STANDARD`, but for what the class sets in attributes of the same names."""
+    """The schedule `STANDARD`, but for what the class sets in attributes of the same names."""
     chosen = {field.name: getattr(module, field.name) for field in fields(Schedule) if hasattr(module, field.name)}
     return replace(STANDARD, **chosen)

@@ -34,7 +34,8 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Model:
-    """`name`: for signatures. `folder`: its files. `identity`: a digest of them, and the libraries that read them."""
+    """A pretrained model: its `name` for signatures, its folder, and a digest of its files with the libraries that read
+    them, its `identity`."""
 
     name: str
     folder: Path
@@ -83,7 +84,7 @@ def signed_name(name: str, folder: Path) -> str:
 
 
 def digest(folder: Path) -> str:
-    """Of a model's files."""
+    """A digest of a model's files."""
     return _digest(folder, _state(folder))
 
 
@@ -135,7 +136,7 @@ def _state(folder: Path) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=32)
 def _digest(folder: Path, state: tuple[tuple[str, int, int], ...]) -> str:
-    """Of the files' contents, read again when they have changed."""
+    """A digest of the files' contents, read again when they have changed."""
     content = hashlib.blake2b(digest_size=16)
     for name, size, _ in state:
         content.update(f"{name} {size} ".encode())

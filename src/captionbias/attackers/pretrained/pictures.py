@@ -69,7 +69,7 @@ def picture_features(
 def _embedded(
     piece: list[Floats32], encode: Callable[[list[Floats32]], Embeddings], store: Store | None, identity: str
 ) -> Embeddings:
-    """A picture is known by a digest of what the model reads."""
+    """The embeddings of pictures, each known by a digest of what the model reads."""
     keys = [hashlib.blake2b(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest() for pixels in piece]
     by_key = dict(zip(keys, piece, strict=True))
     rows = {key: row for row, key in enumerate(by_key)}

@@ -115,12 +115,12 @@ def attribution(
         write_result({"model": model, **made_with, **shares.as_dict()}, output)
 
 
-def _table(found: ImageAttributions) -> Grid:
-    """What share of what speaks for the words is outside the person, by label."""
+def _table(attributed: ImageAttributions) -> Grid:
+    """The share of the evidence that is outside the person, by label."""
     from captionbias.report.grid import RULE, Cell, Grid, columns
     from captionbias.report.wording import percent
 
-    occluded = found.method == "occlusion"
+    occluded = attributed.method == "occlusion"
     meaning = "Area: of the pictures, outside the person; what the share would be if every place counted alike."
     if occluded:
         meaning += (
@@ -128,7 +128,7 @@ def _table(found: ImageAttributions) -> Grid:
         )
     rows: list[list[Cell]] = [
         [label, percent(part.share), f"{part.area:.1%}", *[f"{part.gain:.2f}"] * occluded, f"{part.words:,}"]
-        for label, part in (*found.by_label.items(), ("all", found.overall))
+        for label, part in (*attributed.by_label.items(), ("all", attributed.overall))
     ]
     return Grid(
         "Attribution outside the person [95% interval]",
@@ -138,15 +138,15 @@ def _table(found: ImageAttributions) -> Grid:
     )
 
 
-def _write_page(found: ImageAttributions, path: Path, *, title: str) -> None:
+def _write_page(attributed: ImageAttributions, path: Path, *, title: str) -> None:
     """Write them with their pictures as one HTML file that loads nothing, whole or not at all."""
     from captionbias.io.files import write_text
     from captionbias.report.html import rendered
     from captionbias.report.wording import percent
 
     template = Path(__file__).with_name("attribution.html.jinja").read_text(encoding="utf-8")
-    pictures = [(found.credits[row], b64encode(png).decode()) for row, png in found.overlays.items()]
-    write_text(rendered(template, found=found, percent=percent, pictures=pictures, title=title), path)
+    pictures = [(attributed.credits[row], b64encode(png).decode()) for row, png in attributed.overlays.items()]
+    write_text(rendered(template, attributed=attributed, percent=percent, pictures=pictures, title=title), path)
 
 
 def _read_captions(path: Path) -> dict[str, str]:
