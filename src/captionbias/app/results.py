@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from captionbias.analysis.audit import Audit
+from captionbias.analysis.compare import by_captioner
 from captionbias.app.data import Data
 from captionbias.app.uploads import Pictures
 from captionbias.bench.catalogue import DIRECTIONS
@@ -47,26 +48,22 @@ class Run:
 
 def overview(run: Run) -> dict[str, Any]:
     """For programs: verdicts and scores by captioner and by the keys that metrics return; text is as it is."""
-    comparisons = run.audit.comparisons.values()
-    of_metrics = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
+    by_metrics = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
     missing = [f"not measured: {line}" for line in run.audit.missing]
     return {
         "captioners": list(run.audit.captioners),
         "images": run.audit.images,
-        "verdicts": {
-            name: {key: word for (captioner, key), word in run.audit.verdicts.items() if captioner == name}
-            for name in run.audit.captioners
-        },
+        "verdicts": by_captioner(run.audit.verdicts, run.audit.captioners),
         "scores": {
             name: {
                 key: value
-                for one in comparisons
-                for key, value in one.measurements[name].flat().items()
+                for comparison in run.audit.comparisons.values()
+                for key, value in comparison.measurements[name].flat().items()
                 if isinstance(value, float)
             }
             for name in run.audit.captioners
         },
-        "notes": list(dict.fromkeys([*run.notes, *of_metrics, *missing])),
+        "notes": list(dict.fromkeys([*run.notes, *by_metrics, *missing])),
         "signatures": run.audit.signatures,
     }
 
