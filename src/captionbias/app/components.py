@@ -76,11 +76,12 @@ ImageCaptioner2 looks at the images, too, and needs more packages where this pag
 
 
 def sections(metrics: Sequence[str]) -> SimpleNamespace:
-    """The components of the page by their names, in its three steps, after an example if it has these metrics."""
+    """The components of the page by their names: its three steps, after an example if it has these metrics."""
     parts = SimpleNamespace()
     entry = catalogue.METRICS[metrics[0]]
-    question = ABOUT if tuple(metrics) == METRICS else f"{entry.question[0].upper()}{entry.question[1:]}"
-    title = "captionbias" if tuple(metrics) == METRICS else entry.title
+    title, question = entry.title, f"{entry.question[0].upper()}{entry.question[1:]}"
+    if tuple(metrics) == METRICS:
+        title, question = "captionbias", ABOUT
     gr.Markdown(f"# {title}\n{question}", elem_id="about")
     with gr.Tabs(elem_id="steps", overflow_behavior="wrap") as parts.steps:
         if set(metrics) <= set(METRICS):
@@ -178,9 +179,8 @@ def _words_section(parts: SimpleNamespace) -> None:
 
 
 def _settings_section(parts: SimpleNamespace, metrics: Sequence[str]) -> None:
-    offered = [
-        (f"{entry.title}: {entry.question}", entry.name) for entry in (catalogue.METRICS[metric] for metric in metrics)
-    ]
+    entries = [catalogue.METRICS[metric] for metric in metrics]
+    offered = [(f"{entry.title}: {entry.question}", entry.name) for entry in entries]
     with gr.Row():
         chosen = gr.CheckboxGroup(offered, value=list(metrics), label="Metrics", visible=len(metrics) > 1)
         preset = gr.Radio([FAST, PAPERS] if find_spec("torch") else [FAST], value="fast", label="Preset")
@@ -256,7 +256,7 @@ def _result_section(parts: SimpleNamespace) -> None:
 def contents(
     parts: SimpleNamespace, session: Session, words: Sequence[Any], fault: str = "", progress: str = ""
 ) -> dict[Any, Any]:
-    """What everything shows that depends on a session, on the chosen words, on what went wrong, on how a run goes."""
+    """Everything shown that depends on a session, on the chosen words, on what went wrong, on how a run goes."""
     data, check = session.data, actions.last_look(session, *words)
     ready = bool(data) and not check["not_ready"]
     missing = missing_files(data)
@@ -284,8 +284,8 @@ def contents(
 
 
 def _choices(parts: SimpleNamespace, data: Data, counts: Mapping[str, int]) -> dict[Any, Any]:
-    """What can be chosen as each role and column, and what is."""
-    names, others = [table.name for _, table in data.tables()], data.others()
+    """What can be chosen as each role and column, and what was."""
+    names, others = [table.name for _, table in data.tables()], data.others
     captioners, *roles = parts.roles
     updates = {captioners: gr.update(choices=names, value=[table.name for table in data.predictions.values()])}
     for dropdown, role in zip(roles, (PEOPLE, LABELS, TASKS), strict=True):
@@ -354,7 +354,7 @@ def files_table(data: Data) -> str:
     if not data:
         return ""
     rows = []
-    chosen = {column for one in vars(data.columns).values() for column in ([one] if isinstance(one, str) else one)}
+    chosen = {column for names in vars(data.columns).values() for column in actions.listed(names)}
     for role, table in data.tables():
         used = [column for column in table.columns if column in chosen and role != UNUSED]
         cells = (table.name, TITLES[role], ", ".join(used or table.columns[:6]))
@@ -364,7 +364,7 @@ def files_table(data: Data) -> str:
 
 
 def missing_files(data: Data) -> str:
-    """What no choice among the columns of these files can make up for."""
+    """What is missing that no choice among the columns of these files can make up for."""
     if not data.predictions:
         return "none of these files has captions of a captioner: add one that has" if data else ""
     columns = data.columns

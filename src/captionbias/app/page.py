@@ -11,6 +11,7 @@ import gradio as gr
 
 from captionbias.app import actions, components, results
 from captionbias.app.data import Data, guess_words
+from captionbias.app.example import example
 from captionbias.app.sessions import NOTHING, CancelledError, Session, Sessions
 from captionbias.attackers.ranks import RankError
 from captionbias.attackers.workers import WorkerKilledError
@@ -82,7 +83,7 @@ def page(sessions: Sessions, seconds: float | None = None, metrics: tuple[str, .
 
 
 def look() -> dict[str, Any]:
-    """For `launch`: style, script, and fonts that every machine has."""
+    """The look of the page, for `launch`: style, script, and fonts that every machine has."""
     theme = gr.themes.Default(
         primary_hue="blue", font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
     ).set(**COLOURS)
@@ -114,7 +115,7 @@ def _changes_by_people(parts: Any, sessions: Sessions, everything: list[Any]) ->
     begun = gr.on(given, wait, None, [parts.next, parts.check, parts.measure], queue=False, **UNNAMED)
     on(begun.then, actions.read, [files], show_progress="full", show_progress_on=parts.read, **READING)
     taken = parts.example.click(lambda: None, None, files, queue=False, **UNNAMED)
-    on(taken.then, actions.read_example, [])
+    on(taken.then, lambda session: example(), [])
     on(_choosing(*parts.roles), actions.roles, parts.roles)
     on(_choosing(*parts.columns), actions.columns, parts.columns)
     on(parts.undo.click, sessions.undo, [])
@@ -259,7 +260,7 @@ def _for_programs(parts: Any, sessions: Sessions, seconds: float | None) -> None
         trigger.click(run, inputs, text, api_name=name, api_description=what, **MEASURING)
 
     endpoint("read", changes(actions.read), [parts.files], answer, READ, **READING)
-    endpoint("example", changes(actions.read_example), [], answer, "Takes the example data.")
+    endpoint("example", changes(lambda session: example()), [], answer, "Takes the example data.")
     endpoint("roles", changes(actions.roles), parts.roles, answer, ROLES)
     endpoint("columns", changes(actions.columns), parts.columns, answer, COLUMNS)
     endpoint("undo", changes(sessions.undo), [], answer, "Takes back the last of these changes.")

@@ -102,7 +102,7 @@ def again(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str
     """One command line; None for data that are not files, or are files of one name. `lexicons`: the words that were
     chosen, by setting: names, and custom words, which are in a file called like them."""
     predictions = {name: table.name for name, table in data.predictions.items()}
-    others = {argument: table.name for argument, table in data.others().items()}
+    others = {argument: table.name for argument, table in data.others.items()}
     files = [*predictions.values(), *others.values()]
     if len(set(files)) < len(files) or not all(Path(file).suffix for file in files):
         return None
