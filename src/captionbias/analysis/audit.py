@@ -252,7 +252,7 @@ def audit(
 
 
 class _Steps:
-    """Which step it is, how much of all work is done, and what could not be done."""
+    """The step of the work, the share of all of it that is done, and what could not be done."""
 
     def __init__(self, watch: Watch | None, total: int, missing: list[str]) -> None:
         self.watch, self.total, self.missing = watch or (lambda step, done: None), total, missing

@@ -60,7 +60,7 @@ class Comparison:
 
     @cached_property
     def p_values(self) -> dict[str, dict[str, float]]:
-        """For each captioner and score that can be on either side of 0, its p-value against 0, uncorrected."""
+        """The p-value against 0, uncorrected, of each captioner and score that can be on either side of it."""
         return {
             name: {
                 score: p_value(measured.estimates[score].value, measured.samples[score].replicates)
@@ -72,7 +72,7 @@ class Comparison:
 
     @cached_property
     def parts(self) -> dict[str, dict[str, VarianceParts]]:
-        """For each captioner and score, the parts of its variance."""
+        """The parts of the variance of each captioner and score."""
         return {
             name: {
                 score: variance_parts(sample.values, sample.per_trial, sample.replicates)
@@ -89,7 +89,7 @@ class Comparison:
         return (f"paired:holm,{len(self.differences)}|" if self.differences else "") + first
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file: everything that was measured and what follows from it."""
+        """Everything that was measured and what follows from it, for a file."""
         return {
             "metric": self.metric,
             "scores": self.scores,

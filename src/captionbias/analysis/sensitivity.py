@@ -116,7 +116,7 @@ class Sensitivity:
         return list(filter(None, moves))
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file: every specification with its scores, and what each choice moves."""
+        """Every specification with its scores, and what each choice moves, for a file."""
         return {
             "captioners": self.captioners,
             "choices": self.choices,
@@ -220,7 +220,7 @@ def draws(preset: str, trials: int | None = None, seed: int = 0) -> list[int]:
 
 
 def _values(preset: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The values to try of each choice, by their text, the base's first."""
+    """The values of each choice to try, by their text, the base's first."""
     _, settings = preset_settings(dbac.entry.presets, preset)
     usual = {**USUAL, "seed": draws(preset, options.get("trials"))}
     values: dict[str, dict[str, Any]] = {}
@@ -258,7 +258,7 @@ def _in_use(choices: Mapping[str, str]) -> dict[str, str]:
 
 
 def _vectors(captions: Captions, sources: Mapping[str, Any], tokenizer: str, name: str) -> Any:
-    """The word vectors of that name as `dbac` would load them, if the captioner lacks a human word."""
+    """The word vectors of a name: loaded as by `dbac` if the captioner lacks a human word, else their source."""
     words = captions.words(tokenizer)
     if not words.lacking():
         return sources[name]

@@ -205,7 +205,7 @@ def measure(
 def _audits(
     watch: Watch, captioners: Mapping[str, Captions], metrics: Sequence[str], options: Mapping[str, Any]
 ) -> Iterator[tuple[Audit, list[str], bool]]:
-    """Audits with what they warned of, and whether they are whole."""
+    """The audits, each with its warnings and whether it is whole."""
 
     def share(start: float, end: float) -> Watch:
         return lambda step, done: watch(step, start + (end - start) * done)
@@ -298,7 +298,7 @@ def heard() -> Iterator[list[str]]:
 
 
 def listen() -> None:
-    """From now on warnings of this library go to the enclosing `heard`, if there is one; all others as before."""
+    """Send the warnings of this library to the enclosing `heard` from now on, if there is one; others go as before."""
     before = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:

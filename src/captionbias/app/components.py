@@ -199,7 +199,7 @@ def _settings_section(parts: SimpleNamespace, metrics: Sequence[str]) -> None:
 
 
 def _images_section(parts: SimpleNamespace) -> None:
-    """Images, and how judges are trained on them."""
+    """The images, and how judges are trained on them."""
     gr.Markdown(IMAGES_ABOUT)
     with gr.Row():
         images = gr.File(

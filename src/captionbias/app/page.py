@@ -107,7 +107,7 @@ def _changes_by_people(parts: Any, sessions: Sessions, everything: list[Any]) ->
         event(_changed(parts, sessions, action), [*inputs, *parts.words], everything, **options)
 
     def wait() -> list[Any]:
-        """Nothing that takes the data can begin before they are read."""
+        """Let nothing begin that takes the data before they are read."""
         return [gr.update(interactive=False)] * 3
 
     files = parts.files
@@ -127,7 +127,7 @@ def _changes_by_people(parts: Any, sessions: Sessions, everything: list[Any]) ->
 
 
 def _changed(parts: Any, sessions: Sessions, action: Callable[..., Data]) -> Callable[..., dict[Any, Any]]:
-    """The event that makes other data of a session's; what goes wrong is told where people look."""
+    """The event that changes a session's data; what goes wrong is told where people look."""
 
     def change(request: gr.Request, *given: Any) -> dict[Any, Any]:
         session = sessions.of(request)
@@ -227,7 +227,7 @@ def _running(
 
 
 def _for_programs(parts: Any, sessions: Sessions, seconds: float | None) -> None:
-    """The same as endpoints: plain values in, plain text out, errors instead of notes."""
+    """Endpoints that do the same: plain values in, plain text out, errors instead of notes."""
     trigger, answer, text, files = gr.Button(), gr.JSON(), gr.Textbox(), gr.File(file_count="multiple")
 
     def changes(action: Callable[..., Data]) -> Any:
@@ -298,7 +298,7 @@ def _cancelled(session: Session) -> str:
 
 
 def _choosing(*fields: Any) -> Any:
-    """That a user changed one of these. Of what a backspace removes gradio tells when the field is left."""
+    """The event of a user changing any of these fields; gradio tells of a backspace when the field is left."""
     typed = [field for field in fields if isinstance(field, gr.Textbox) or field.multiselect]
     events = [field.blur for field in typed] + [field.input for field in fields if not isinstance(field, gr.Textbox)]
     return lambda action, inputs, outputs, **options: gr.on(events, action, inputs, outputs, **options)
@@ -306,7 +306,7 @@ def _choosing(*fields: Any) -> Any:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """What is wrong, in words for programs."""
+    """Tell programs in words what is wrong."""
     try:
         yield
     except CancelledError:

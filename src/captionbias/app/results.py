@@ -47,7 +47,7 @@ class Run:
 
 
 def overview(run: Run) -> dict[str, Any]:
-    """For programs: verdicts and scores by captioner and by the keys that metrics return; text is as it is."""
+    """Verdicts and scores by captioner and by the keys that metrics return, for programs; text is as it is."""
     by_metrics = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
     missing = [f"not measured: {line}" for line in run.audit.missing]
     return {
@@ -99,7 +99,7 @@ def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
 
 
 def again(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str | None:
-    """One command line; None for data that are not files, or are files of one name. `lexicons`: the words that were
+    """The command line, or None for data that are not files or share a file name. `lexicons`: the words that were
     chosen, by setting: names, and custom words, which are in a file called like them."""
     predictions = {name: table.name for name, table in data.predictions.items()}
     others = {argument: table.name for argument, table in data.others.items()}
@@ -112,7 +112,7 @@ def again(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str
 
 
 def _flags(options: dict[str, Any]) -> Iterator[str]:
-    """Options as the command line has them, several values one by one."""
+    """Options as the command line takes them, several values one by one."""
     for name, value in options.items():
         for each in value if isinstance(value, (list, tuple)) else [value]:
             yield from (f"--{OPTIONS.get(name, name).replace('_', '-')}", str(each))

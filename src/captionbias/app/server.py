@@ -218,7 +218,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 given = message.get("headers", [])
                 names = {name.lower() for name, _ in given}
-                message["headers"] = [*given, *(one for one in _HEADERS.items() if one[0] not in names)]
+                message["headers"] = [*given, *(header for header in _HEADERS.items() if header[0] not in names)]
             await send(message)
 
         uploads = scope["path"].rstrip("/").endswith("/upload")

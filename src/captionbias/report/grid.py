@@ -79,7 +79,8 @@ class Grid(NamedTuple):
                 return cell.estimate[:3]
             return (cell, None, None) if scored else (cell,)
 
-        rows = ([one for cell in zip(row, wide, strict=True) for one in numbers(*cell)] for row in self.rows if row)
+        pairs = (zip(row, wide, strict=True) for row in self.rows if row)
+        rows = ([number for pair in row for number in numbers(*pair)] for row in pairs)
         return csv_text(names, rows)
 
     def __rich__(self) -> Table:

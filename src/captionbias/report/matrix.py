@@ -187,7 +187,7 @@ def _amount(score: Score, value: float | None, low: float | None, high: float | 
 def _open(
     estimates: Mapping[str, Estimate], score: Score, low: float | None, high: float | None, words: Mapping[str, str]
 ) -> str:
-    """What a score may be that has no verdict, or what its sign does not survive."""
+    """The range of a score that has no verdict, or what its sign does not survive."""
     if low is None or high is None or low <= 0 <= high:
         return _amount(score, None, low, high)
     sign = math.copysign(1, low)
@@ -208,7 +208,7 @@ def _open(
 
 
 def title_of(audit: Audit) -> str:
-    """What a report of these captioners asks."""
+    """The question that a report of these captioners asks."""
     subject = f"Does {audit.captioners[0]}" if len(audit.captioners) == 1 else "Do these captioners"
     return f"{subject} exaggerate {named_things(audit)['attribute']}?"
 
@@ -224,7 +224,7 @@ def about(audit: Audit) -> str:
 
 
 def in_a_sentence(matrix: Matrix) -> str:
-    """The answer to every question, of all captioners."""
+    """The answers to every question, of all captioners together."""
     numbers: dict[str, list[str]] = {}
     for column in range(len(matrix.questions)):
         if clause := _clause(matrix.answers(column), len(matrix.rows)):
@@ -272,7 +272,7 @@ def matrix_grid(audit: Audit) -> Grid:
 
 
 def correction(audit: Audit) -> str:
-    """How many verdicts there are, and what is done about that; empty without verdicts."""
+    """The number of verdicts and how they are corrected for it; empty where there are not several."""
     return (
         f"Verdicts are stricter because {len(audit.verdicts)} are given at once, here and in the details: of those "
         "that say more or less, at most one in twenty is expected to be false."
@@ -292,7 +292,7 @@ def bar(cell: Answer, place: Place, y: float) -> list[str]:
 
 
 def ground(asked: Question, place: Place, top: float, bottom: float) -> list[str]:
-    """What lies below answers: the band, and 0."""
+    """The band and the line at 0, which lie below answers."""
     return [*zero_band(place, asked.band, top, bottom), line(place(0), top, place(0), bottom, "zero")]
 
 

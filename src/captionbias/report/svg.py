@@ -90,7 +90,7 @@ def whisker(place: Place, y: float, low: float | None, high: float | None, kind:
 
 
 def zero_band(place: Place, half: float, top: float, bottom: float) -> list[str]:
-    """How far from 0 on either side a person reads; nothing where that is 0."""
+    """The band around 0 that a person reads within; nothing where that is 0."""
     return [box(place(-half), top, place(half) - place(-half), bottom - top, "person")] if half else []
 
 

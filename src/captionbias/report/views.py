@@ -288,7 +288,7 @@ def leaks(audit: Audit) -> Grid:
 
 
 def _leaks_of(audit: Audit, captioner: str) -> Iterator[list[Cell]]:
-    """The rows of a captioner."""
+    """A captioner's rows."""
 
     def row(measured: Measurement, key: str, seen: Iterable[float | None]) -> list[Cell]:
         estimate = measured.estimates.get(key)
