@@ -68,7 +68,7 @@ def check_results(results: Results) -> None:
 
 
 def verdict_in(result: Mapping[str, Any], score: Score) -> str:
-    """What a flat result's score says, as everywhere else; "-" if it has no verdict."""
+    """The verdict of a flat result's score; "-" if it has none."""
     return verdict(Result(result).estimates, score.key) if score.judged else NOTHING
 
 

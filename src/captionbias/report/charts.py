@@ -55,7 +55,7 @@ class Panel(NamedTuple):
 
     @property
     def unit(self) -> tuple[str, int, bool]:
-        """Panels of one unit have one scale."""
+        """The unit, of which all panels have the same scale."""
         return self.score.metric, self.score.digits, self.zero
 
 
@@ -73,7 +73,7 @@ def leaderboard_chart(rows: Sequence[Row]) -> Picture:
 
 
 def specification_chart(found: Sensitivity) -> Picture:
-    """For each captioner and judged score its estimates, descending, each with the choices that it was made with.
+    """The estimates of each captioner and judged score, descending, each with the choices that it was made with.
 
     Source: Simonsohn, Simmons and Nelson 2020.
     """
@@ -120,7 +120,7 @@ def intervals(panels: Sequence[Panel], title: str) -> Picture:
 
 
 def pair_bar(row: Mapping[str, Any], reach: float) -> str:
-    """What a row of the sources adds, as a bar from 0 with its interval, on an axis that goes so far either way."""
+    """A row of the sources as a bar of what it adds, with its interval, on an axis that goes to `reach` either way."""
     key = main_part(row)
     estimate = Estimate(row.get(key, 0.0), row.get(f"{key}_ci_low"), row.get(f"{key}_ci_high"))
     return bar(estimate, reach, positive=key.startswith("omega"))
@@ -147,7 +147,7 @@ def _descending(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _ground(panel: Panel, place: svg.Place, at: Sequence[float], top: float, bottom: float) -> Iterator[str]:
-    """What lies below the marks of a panel: how far from 0 a person reads, the grid with its numbers, and 0."""
+    """The ground of a panel, below its marks: how far from 0 a person reads, the grid with its numbers, and 0."""
     yield from svg.zero_band(place, panel.band, top, bottom)
     for value in at:
         yield svg.line(place(value), top, place(value), bottom, "grid")

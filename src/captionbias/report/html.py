@@ -110,7 +110,7 @@ def _telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _part_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What rows of the sources add to, for the head of a table."""
+    """The score that rows of the sources add to, for the head of a table."""
     part = views.main_part(*rows)
     return f"adds to the score ({FORMS[part]})" if part in FORMS else "omega"
 
