@@ -40,13 +40,8 @@ SCORES = [f"dbac_{direction}_{form}" for form in ("net", "matched") for directio
 
 
 def label(choice: str) -> str:
-    """The name of a choice in words."""
-    return {"task_lexicon": "task words", "encoder": "attacker"}.get(choice, choice)
-
-
-def choice_text(choice: str, value: str) -> str:
-    """A choice with its value, in words; without a choice the base."""
-    return f"{label(choice)} {value}" if choice else "base"
+    """The name of a choice in words; without one, of the base."""
+    return {"task_lexicon": "task words", "encoder": "attacker", "": "base"}.get(choice, choice)
 
 
 @dataclass(frozen=True)
@@ -63,7 +58,7 @@ class Specification:
     @property
     def label(self) -> str:
         """What sets it apart from the base."""
-        return choice_text(self.choice, self.value)
+        return f"{label(self.choice)} {self.value}".strip()
 
 
 @dataclass(frozen=True)
@@ -196,7 +191,7 @@ def sensitivity(
         for name, captions in checked.items():
             vectors = functools.cache(partial(_vectors, captions, values["vectors"]))
             for choice, value in plan:
-                step = f"{name}, {choice_text(choice, value)}"
+                step = f"{name}, {label(choice)} {value}".strip()
                 if watch:
                     watch(step, len(specifications) / (len(plan) * len(checked)))
                 chosen = _in_use(base | ({choice: value} if choice else {}))

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from captionbias.analysis.audit import Audit, audit
@@ -196,7 +195,6 @@ def measure(
             _not_in(measured, [*notes, *warned, left_out(data)]),
             results.again(data, measured.settings, lexicons),
             _custom(lexicons),
-            TemporaryDirectory(prefix="captionbias-app-"),
             whole=whole,
             pictures=session.pictures,
         )
@@ -267,20 +265,13 @@ def measure_pictures(
         raise ValueError("there are no images yet: upload some, and annotations unless the persons are masked")
     lexicons = _lexicons(attribute, custom_attribute)
     options: dict[str, Any] = {"preset": JUDGED_PRESET, "trials": int(trials), "seed": _whole(seed)}
-    judging = {"epochs": int(epochs), "prompt": prompt.strip() or None}
+    judging: dict[str, Any] = {"epochs": int(epochs), "prompt": prompt.strip() or None}
     watch("reading", 0.0)
     with heard() as notes:
-        captioners, images = image_wing().beside(captioners_of(data), pictures.ids, pictures.pixels(), notes)
+        captioners, judging["images"] = image_wing().beside(captioners_of(data), pictures.ids, pictures.pixels(), notes)
     with heard() as warned:
-        of_images = {**judging, "images": images}
-        measured = audit(captioners, metrics=[JUDGED], image_options=of_images, watch=watch, **lexicons, **options)
-    yield Run(
-        measured,
-        (*pictures.notes, *notes, *_not_in(measured, warned)),
-        None,
-        _custom(lexicons),
-        TemporaryDirectory(prefix="captionbias-app-"),
-    )
+        measured = audit(captioners, metrics=[JUDGED], image_options=judging, watch=watch, **lexicons, **options)
+    yield Run(measured, (*pictures.notes, *notes, *_not_in(measured, warned)), None, _custom(lexicons))
 
 
 # Warnings

@@ -153,11 +153,7 @@ def _columns_section(parts: SimpleNamespace) -> None:
 def _words_section(parts: SimpleNamespace) -> None:
     with gr.Row():
         parts.attribute = gr.Dropdown(
-            [*ATTRIBUTES, CUSTOM],
-            value=ATTRIBUTES[0],
-            label="Attribute",
-            min_width=200,
-            info="Whose words are masked.",
+            [*ATTRIBUTES, CUSTOM], value=ATTRIBUTES[0], label="Attribute", min_width=200, info="Whose words are masked."
         )
         parts.tasks = gr.Dropdown(
             [*((title, name) for name, title in task_lexicons().items()), CUSTOM],
@@ -242,11 +238,7 @@ def _result_section(parts: SimpleNamespace) -> None:
     with gr.Column(visible=False, elem_id="report") as parts.report:
         parts.frame = gr.HTML(elem_id="result-frame", padding=False)
     parts.downloads = gr.File(
-        label="Report, data and tables",
-        interactive=False,
-        file_count="multiple",
-        visible=False,
-        elem_id="downloads",
+        label="Report, data and tables", interactive=False, file_count="multiple", visible=False, elem_id="downloads"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,14 +28,14 @@ OPTIONS = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where the c
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What was measured, warnings of its input, how to repeat it, custom words, and images that there were then.
+    """What was measured, warnings of its input, how to repeat it, custom words, and images that there were then. Its
     `folder` is deleted with it; `whole`: whether all that was asked for is in it."""
 
     audit: Audit
     notes: tuple[str, ...]
     command: str | None
     custom: tuple[Lexicon, ...]
-    folder: TemporaryDirectory[str]
+    folder: TemporaryDirectory[str] = field(default_factory=lambda: TemporaryDirectory(prefix="captionbias-app-"))
     whole: bool = True
     pictures: Pictures | None = None
 
@@ -107,7 +107,11 @@ def again(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str
     if len(set(files)) < len(files) or not all(Path(file).suffix for file in files):
         return None
     named = [file if Path(file).stem == name else f"{name}={file}" for name, file in predictions.items()]
-    options = {"predictions": named, **others, **vars(data.columns), **_chosen(settings, lexicons)}
+    chosen = {name: settings[name] for name in ("metrics", "preset", "trials", "seed") if settings[name] is not None}
+    words = {
+        name: f"{source.name}.json" if isinstance(source, Lexicon) else source for name, source in lexicons.items()
+    }
+    options = {"predictions": named, **others, **vars(data.columns), **chosen, **words}
     return shlex.join(["captionbias", "report", *_flags(options)])
 
 
@@ -116,12 +120,3 @@ def _flags(options: dict[str, Any]) -> Iterator[str]:
     for name, value in options.items():
         for each in value if isinstance(value, (list, tuple)) else [value]:
             yield from (f"--{OPTIONS.get(name, name).replace('_', '-')}", str(each))
-
-
-def _chosen(settings: dict[str, Any], lexicons: dict[str, Any]) -> dict[str, Any]:
-    """The settings that are not defaults, with custom words as files."""
-    names = ("metrics", "preset", "trials", "seed")
-    chosen = {name: settings[name] for name in names if settings[name] is not None}
-    return chosen | {
-        name: f"{words.name}.json" if isinstance(words, Lexicon) else words for name, words in lexicons.items()
-    }
