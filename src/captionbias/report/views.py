@@ -235,7 +235,11 @@ def quality(audit: Audit) -> Grid:
     """
     names = [name for name in QUALITY_NAMES if any(name in measured for measured in audit.quality.values())]
     main = [asked.score for asked in matrix_of(audit).questions]
-    biases = {name: estimates_of(audit, name) for name in audit.quality}
+    rows: list[list[Cell]] = []
+    for captioner, measured in audit.quality.items():
+        estimates = estimates_of(audit, captioner)
+        biases = (estimates[score.key].value if score.key in estimates else None for score in main)
+        rows.append([captioner, *map(measured.get, names), *biases])
     return Grid(
         "Caption quality",
         (
@@ -243,14 +247,7 @@ def quality(audit: Audit) -> Grid:
             *columns(*(QUALITY_NAMES[name] for name in names), form=".3f"),
             *(Column(score.label, f".{score.digits}f") for score in main),
         ),
-        [
-            [
-                captioner,
-                *map(measured.get, names),
-                *(biases[captioner][score.key].value if score.key in biases[captioner] else None for score in main),
-            ]
-            for captioner, measured in audit.quality.items()
-        ],
+        rows,
         "How close the captions are to human captions, the higher the better; then the main scores of bias.",
     )
 
