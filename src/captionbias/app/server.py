@@ -177,7 +177,7 @@ def _result_of(sessions: Sessions) -> Any:
 
 
 def _tidying(sessions: Sessions, folder: Path) -> Any:
-    """Every minute, what nobody used for an hour goes; of uploads that were broken off too, which gradio leaves."""
+    """Remove every minute what nobody used for an hour, with uploads that were broken off, which gradio leaves."""
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
@@ -197,7 +197,7 @@ def _tidying(sessions: Sessions, folder: Path) -> Any:
 
 
 class Guard:
-    """Between the network and gradio: checks what comes in, and says what a browser may do with answers."""
+    """A guard between the network and gradio: it checks what comes in, and says what a browser may do with answers."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -218,7 +218,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 given = message.get("headers", [])
                 names = {name.lower() for name, _ in given}
-                message["headers"] = [*given, *(one for one in _HEADERS.items() if one[0] not in names)]
+                message["headers"] = [*given, *(header for header in _HEADERS.items() if header[0] not in names)]
             await send(message)
 
         uploads = scope["path"].rstrip("/").endswith("/upload")
@@ -238,7 +238,7 @@ def _foreign(headers: Any) -> bool:
 
 
 def _checked(receive: Any, uploads: bool) -> Any:
-    """What comes in, up to a limit. Of settings no file may be an address, which gradio would fetch at any size."""
+    """Receive up to a limit. No file in settings may be an address, which gradio would fetch at any size."""
     from starlette.exceptions import HTTPException
 
     limit, taken, chunks = UPLOAD if uploads else BODY, 0, []

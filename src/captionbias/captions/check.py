@@ -55,6 +55,10 @@ class Words:
         """Every human caption, image by image."""
         return self.tokens.between(self.model_rows, len(self.tokens))
 
+    def lacking(self) -> bool:
+        """Whether the model's captions lack a word of the human ones."""
+        return bool((self.human.present() & ~self.model.present()).any())
+
     def mask(self, mentions: Mentions, mask: str) -> Words:
         """The same captions with each mention replaced by the token `mask`."""
         return replace(self, tokens=mask_mentions(self.tokens, mentions, mask))

@@ -78,15 +78,15 @@ def _measure(metric: str | None, margins: list[str] | None, output: Path | None,
         margin_of = dict(scores_of("--margin", margins))
         chosen["margins"] = margins_by_metric(margin_of, [metric] if metric else list(catalogue.METRICS))
         if not metric:
-            write(_of_each(files, lambda captions: _show_all(captions, chosen)))
+            write(_each(files, lambda captions: _show_all(captions, chosen)))
             return
         crossed = len(files["attribute"]) > 1 and metric in catalogue.REPORTED
         show_it = partial(_show_crossed, files["attribute"]) if crossed else _show_one
-        write({"metric": metric, **_of_each(files, lambda captions: show_it(metric, captions, chosen))})
+        write({"metric": metric, **_each(files, lambda captions: show_it(metric, captions, chosen))})
 
 
-def _of_each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-    """What is measured of the one captioner there is, or by the name of each, all on the images that it has."""
+def _each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """The results of the only captioner, or those of each by its name, on the images that it has."""
     captioners = read_files(**files)
     first = next(iter(captioners.values()))
     if len(captioners) == 1:
@@ -133,19 +133,18 @@ def _show_crossed(attributes: list[str], metric: str, captions: Any, chosen: dic
     if len(set(attributes)) < len(attributes):
         raise ValueError(f"--attribute: {', '.join(attributes)} are not all different; name each attribute once")
     words = dict(zip(attributes, chosen["attribute_lexicon"], strict=True))
-    options = {name: value for name, value in _accepted(metric, chosen).items() if name != "attribute_lexicon"}
+    options = _accepted(metric, chosen)
+    del options["attribute_lexicon"]
     margins = chosen["margins"].get(metric, {})
-    found = {
-        name: measured.with_margins(margins)
-        for name, measured in intersections(captions, words, metric, **options).items()
-    }
+    measured = intersections(captions, words, metric, **options)
+    results = {name: measurement.with_margins(margins) for name, measurement in measured.items()}
     cells = count_cells(captions.attributes, len(attributes))
-    show(intersection_tables(found, cells))
-    _, crossed = found.popitem()
+    show(intersection_tables(results, cells))
+    _, crossed = results.popitem()
     say(f"\n{len(captions):,} images")
     say(f"signature {crossed.signature}")
-    rows = [{"labels": dict(zip(found, labels, strict=True)), "images": count} for labels, count in cells.items()]
-    alone = {name: _content(measured) for name, measured in found.items()}
+    rows = [{"labels": dict(zip(results, labels, strict=True)), "images": count} for labels, count in cells.items()]
+    alone = {name: _content(measurement) for name, measurement in results.items()}
     return {**_content(crossed), "cells": rows, "alone": alone}
 
 
@@ -185,7 +184,7 @@ def measured_by(metric: str, captions: Any, chosen: dict[str, Any]) -> Measureme
 
 
 def _tell_cost(metric: str, captions: Any, options: dict[str, Any]) -> None:
-    """How many networks `lic` or `dbac` will train, before they do."""
+    """Warn of how many networks `lic` or `dbac` will train, before they do."""
     chosen = {name: options.get(name) for name in ("encoder", "trials", "controls")}
     _, settings = preset_settings(catalogue.METRICS[metric].presets, options["preset"], **chosen)
     people = min(map(len, captions.references)) if captions.references else 0

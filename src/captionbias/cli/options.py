@@ -13,7 +13,6 @@ from typing import Annotated, Any
 import typer
 
 from captionbias.bench.arguments import ARGUMENTS, USUAL
-from captionbias.bench.arguments import OF_PRESET as OF_PRESET
 from captionbias.captions.names import MEASURED
 from captionbias.cli.terminal import check_outputs, plain_errors
 from captionbias.errors import UNSAID, Argument
@@ -122,13 +121,13 @@ FILES: Options = {
 def written(
     kind: Any, *flags: str, default: Any = None, panel: str = ATTACK, **display: Any
 ) -> Callable[[str, str], tuple[Any, Any]]:
-    """An entry of `Options` that lacks what it is and what is its default where that is None."""
+    """How an argument of metrics becomes an entry of `Options`, given its help and what None stands for."""
     return lambda about, usual: option(
         kind, about, *flags, default=default, panel=panel, show_default=(default is None and usual) or True, **display
     )
 
 
-# How arguments of metrics are written that are not for programs alone.
+# The arguments of metrics that are options; others are for programs alone.
 WRITTEN = {
     "attribute_lexicon": written(list[str], "--attribute", default=["gender"], panel=INPUT, metavar="<name|file>"),
     "task_lexicon": written(str | None, panel=INPUT),
@@ -168,16 +167,16 @@ WRITTEN = {
 
 
 def as_option(name: str, about: str, usual: Any = None) -> tuple[Any, Any]:
-    """An argument of metrics, or of one that has `usual` as its default, as an entry of `Options`."""
+    """An argument of metrics as an entry of `Options`; `usual`: its default in the metric whose option it is."""
     text, shown = f"{about}.".replace("`", ""), USUAL.get(name, "").replace("`", "")
     if usual is not None:
         shown = ", ".join(usual) if isinstance(usual, tuple) else "yes" if usual is True else str(usual)
     return WRITTEN[name](text if about.startswith("`") else text[0].upper() + text[1:], shown)
 
 
-# By the metrics' own keywords. A command has those that its metric takes.
+# By the metrics' own keywords; a command has those that its metric takes.
 METRIC: Options = {name: as_option(name, ARGUMENTS[name]) for name in WRITTEN}
-# Where captioners are compared.
+# In place of the metrics' own where captioners are compared.
 REPLICATES: Options = {
     "bootstrap": option(
         int | None, "Bootstrap replicates over images; 0 for none.", show_default="1,000, more for many captioners"
@@ -249,7 +248,7 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
 
 
 def flags_of(context: typer.Context) -> dict[str, tuple[str, str]]:
-    """How each option is written that turns something on, or has a value, and how what turns it off."""
+    """The flag of each option, and the flag that turns it off, or "" without one."""
     options = (option for option in context.command.params if option.opts[0].startswith("-"))
     return {str(option.name): (option.opts[0], (option.secondary_opts or [""])[0]) for option in options}
 

@@ -52,7 +52,6 @@ def html_report(
 
     `picture_of`: the data URL of an image, by its id, to be shown beside its captions; empty where there is none.
     """
-    things = wording.named_things(audit)
     answers = matrix.matrix_of(audit)
     data = gzip.compress(json_text(audit.as_dict()).encode(), 6, mtime=0)
     return rendered(
@@ -75,9 +74,7 @@ def html_report(
         part_of=_part_of,
         reach_of=_reach_of,
         telling=_telling,
-        attribute=things["attribute"],
-        value=things["value"],
-        tasks=things["tasks"],
+        **wording.named_things(audit),
         top=TOP,
         shown_pairs=PAIRS,
         shown_words=WORDS,
@@ -113,7 +110,7 @@ def _telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _part_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What rows of the sources add to, for the head of a table."""
+    """The score that rows of the sources add to, for the head of a table."""
     part = views.main_part(*rows)
     return f"adds to the score ({FORMS[part]})" if part in FORMS else "omega"
 

@@ -46,7 +46,7 @@ def interval(estimate: Estimate | None, digits: int) -> str:
 
 
 def percent(share: Estimate | None) -> str:
-    """A share likewise, in percent."""
+    """A share with its 95% interval, in percent."""
     return _with_interval(share, "{:.1%}".format)
 
 
@@ -68,7 +68,7 @@ def named_things(audit: Audit) -> dict[str, str]:
     """What the parts of a question are called: the attribute and its values, the tasks, another value."""
     attribute = audit.settings["attribute_lexicon"]
     attributes = attribute if isinstance(attribute, list) else [attribute]
-    named = all(isinstance(one, str) and one.isalpha() for one in attributes)
+    named = all(isinstance(name, str) and name.isalpha() for name in attributes)
     lexicon = audit.settings["task_lexicon"]
     objects = lexicon is None or str(lexicon).startswith(OBJECTS)
     return words_of(
@@ -79,12 +79,12 @@ def named_things(audit: Audit) -> dict[str, str]:
 
 
 def words_of(attribute: str, tasks: str, other: str = "another") -> dict[str, str]:
-    """The same where there is no audit."""
+    """The parts of a question by these names, without an audit."""
     return {"attribute": attribute, "value": attribute.removeprefix("the "), "tasks": tasks, "other": other}
 
 
 def group(value: str) -> str:
-    """What people of an attribute value are called."""
+    """The word for people of an attribute value."""
     return GROUPS.get(value.lower(), value)
 
 

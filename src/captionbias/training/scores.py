@@ -25,7 +25,7 @@ PLACEHOLDER = "-"  # for an empty caption, where only the others are looked at
 
 
 class Settings(TypedDict, total=False):
-    """What `bias_scores` and `BiasCallback` take by keyword."""
+    """The keywords of `bias_scores` and `BiasCallback`."""
 
     metrics: Sequence[str]  # any of `captionbias.metrics`; sway, dbac and lic by default
     preset: str  # `fast` (the default) or `papers`
@@ -121,7 +121,7 @@ class TrainingBias:
 
     @property
     def names(self) -> list[str]:
-        """What `measure` returns if everything is defined."""
+        """The keys that `measure` returns if everything is defined."""
         return ["empty_captions", *(key for name in self.options for key in self._keys(name))]
 
     def _keys(self, name: str) -> list[str]:
@@ -149,7 +149,7 @@ class TrainingBias:
         return result
 
     def _measured(self, name: str, captions: Captions, said: list[int], notes: list[str]) -> dict[str, float]:
-        """The scores of the images of these rows."""
+        """The scores of the images in these rows."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
@@ -160,14 +160,14 @@ class TrainingBias:
                 self._measure_people(name)  # raises, if the captioner is not to blame
                 notes.append(f"{name} is left out: {error}")
                 return {}
-        notes += [str(one.message) for one in caught]
+        notes += [str(warning.message) for warning in caught]
         keys = self._keys(name)
         if missing := [key for key in keys if key not in measured.estimates]:
             notes.append(f"{', '.join(missing)} left out: undefined, as too few captions name what human captions name")
         return {key: measured.estimates[key].value for key in keys if key in measured.estimates}
 
     def _measure_people(self, name: str) -> None:
-        """For its errors only, of the metrics that measure human captions alone."""
+        """Measure the human captions, if the metric measures them alone, for the errors only."""
         if catalogue.METRICS[name].presets:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", CaptionBiasWarning)
@@ -181,7 +181,7 @@ def _options(
     controls: bool = False,
     **others: Any,
 ) -> dict[str, dict[str, Any]]:
-    """By metric, as it takes them."""
+    """The options of each metric, checked."""
     if unknown := others.keys() - {*Settings.__annotations__, "vectors"}:
         raise TypeError(f"unexpected keyword argument {', '.join(sorted(unknown))}")
     known = catalogue.of_captions()

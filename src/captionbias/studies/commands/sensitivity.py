@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from captionbias.bench.arguments import OF_PRESET
 from captionbias.cli.options import (
     CAPTIONERS,
     FILES,
     METRIC,
-    OF_PRESET,
     PLOT,
     Options,
     metric_options,
