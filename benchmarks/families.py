@@ -26,7 +26,7 @@ from captionbias.attackers.base import Examples, Trial
 from captionbias.images.attributions import attribute_images
 from captionbias.images.captioners import PROMPT, Captioner, find_captioner, load_captioner
 from captionbias.images.captioning import caption, open_captioner
-from captionbias.images.judges import PROMPTS, Question, find_judge
+from captionbias.images.judges import Question, find_judge, prompt_for
 from captionbias.text import tokenize
 
 PAGE = Path(__file__).parents[1] / "docs/models.md"
@@ -606,7 +606,7 @@ def captioned(model: Path, images: list[Image.Image]) -> None:
 def judged(model: Path, images: list[Image.Image]) -> None:
     said, rows = tokenize(["a dog on the street"] * IMAGES), np.arange(IMAGES)
     trial = Trial(Examples(said, rows % 2, 2), rows[:0], rows, 0)
-    question = Question(images, PROMPTS["gender"], ("female", "male"))
+    question = Question(images, prompt_for("gender"), ("female", "male"))
     fitted = find_judge(str(model), question, as_is=True).fit(trial)
     if not np.isfinite(fitted.answer(rows)).all():
         raise ValueError("its answers are not finite")

@@ -28,13 +28,13 @@ import numpy as np
 import pandas as pd
 import torch
 import typer
+from alignment_quality import alignment_quality
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 import captionbias
 from captionbias import metrics
-from captionbias.analysis.alignment_quality import alignment_quality
 from captionbias.analysis.caption_quality import caption_quality
 from captionbias.explain import explain
 from captionbias.synthetic import plant

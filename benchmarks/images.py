@@ -27,7 +27,7 @@ from scale import Cost, alone, cost, exponent
 from speed import show
 
 from captionbias.images.captioning import caption as caption_all
-from captionbias.images.judges import PROMPTS
+from captionbias.images.judges import prompt_for
 from captionbias.images.masked_copies import JPEG, write_masked
 from captionbias.images.masks import read_regions
 from captionbias.images.reading import read_images
@@ -315,7 +315,7 @@ def blip(folder: Path, size: int, width: int, layers: int) -> Path:
     )
 
     torch.manual_seed(0)
-    known = dict.fromkeys(["<pad>", "<unk>", "<s>", *PROMPTS["gender"].split(), *ANSWERS, *SAID])
+    known = dict.fromkeys(["<pad>", "<unk>", "<s>", *prompt_for("gender").split(), *ANSWERS, *SAID])
     words = {word: number for number, word in enumerate(known)}
     tokens = Tokenizer(models.WordLevel(words, "<unk>"))
     tokens.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
@@ -364,7 +364,7 @@ def judge_in_a_loop(model: Path, folder: Path) -> tuple[Cost, float]:
         network = BlipForConditionalGeneration.from_pretrained(model).eval()
         processor = AutoProcessor.from_pretrained(model)
         answers = processor.tokenizer.convert_tokens_to_ids(list(ANSWERS))
-        texts = [f"{caption}. {PROMPTS['gender']}" for caption in said_of(len(chosen))]
+        texts = [f"{caption}. {prompt_for('gender')}" for caption in said_of(len(chosen))]
         found: list[float] = []
         for start in range(0, len(chosen), BATCH):
             batch = [Image.open(file).convert("RGB") for file in chosen[start : start + BATCH]]

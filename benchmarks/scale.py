@@ -43,11 +43,11 @@ from speed import (
     with_epochs,
 )
 
+from captionbias.alignment.align import align
 from captionbias.alignment.vectors import load_vectors
 from captionbias.attackers.base import Examples
 from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.stored_trials import trial_key
-from captionbias.bench.inputs import align_human
 from captionbias.captions import check_captions
 from captionbias.synthetic import plant
 from captionbias.text import find_mentions, load_lexicon, named_labels
@@ -151,7 +151,7 @@ def _prepare(size: int, folder: Path) -> tuple[dict[str, Cost], Path]:
     step("tasks of each caption", named_labels, words.tokens, tasks, len(task.labels))
     masked = step("mask attribute words", words.mask, mentions, attribute.mask)
     vectors = step("train word vectors", load_vectors, "captions", words.tokens)
-    human, _ = step("align", align_human, masked, attribute.mask, vectors, 0.4)
+    human, _ = step("align", align, masked.human, masked.model.present(), frozenset([attribute.mask]), vectors)
     classes = np.arange(len(checked)) % 2
     examples = Examples(human, classes[words.human_image], 2)
     step("key of a trial", trial_key, trials_of(examples, 1)[0], "")

@@ -7,41 +7,24 @@ import re
 from pathlib import Path
 from textwrap import fill
 
+from captionbias.bench.arguments import sentence
 from captionbias.bench.catalogue import METRICS, scores_of
-from captionbias.bench.label_inputs import read_labels
 from captionbias.metrics import find_metric
 
 FOLDER = Path(__file__).parents[1] / "metrics"
 MADE = re.compile(r"(?<=<!-- from the code -->\n\n).*?(?=\n\n<!-- until here -->)", re.DOTALL)
-ENTRY = re.compile(r"^    (\w[\w, ]*): (.*(?:\n     .*)*)", re.MULTILINE)
-ALIKE = re.compile(r"as `(\w+)` takes (?:it|them)\.")
-
-
-def section(name: str, title: str) -> str:
-    """The text under a title of a metric's docstring, or of `read_labels`."""
-    text = inspect.getdoc(read_labels if name == read_labels.__name__ else find_metric(name)) or ""
-    return text.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
-
-
-def arguments(metric: str) -> dict[str, str]:
-    """What each argument of `compute` is."""
-    found = {}
-    for names, lines in ENTRY.findall(section(metric, "Args")):
-        text = " ".join(lines.split())
-        other = ALIKE.fullmatch(text)
-        found |= {name: arguments(other[1])[name] if other else text for name in names.split(", ")}
-    return {name: text for name, text in found.items() if name != "captions"}
 
 
 def inputs(metric: str) -> str:
-    about, usual = arguments(metric), inspect.signature(find_metric(metric)).parameters
-    rows = ((f"`{name}`", f"`{usual[name].default!r}`", about[name]) for name in usual if name in about)
+    about, parameters = find_metric(metric).arguments, inspect.signature(find_metric(metric)).parameters
+    usual = {name: one.default for name, one in parameters.items() if name != "captions"}
+    rows = ((f"`{name}`", f"`{default!r}`", sentence(name, about[name], default)) for name, default in usual.items())
     return table(("argument", "default", "meaning"), *rows)
 
 
 def outputs(metric: str) -> str:
     rows = ((f"`{score.key}`", interval(*score.scale.ends), score.meaning) for score in scores_of(metric))
-    about = fill(" ".join(section(metric, "Returns").split()), 120, break_on_hyphens=False)
+    about = fill(METRICS[metric].returns, 120, break_on_hyphens=False)
     return f"{about}\n\n{table(('key', 'range', 'meaning'), *rows)}"
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 
+from captionbias.metrics import DEFINED
+
 ROOT = Path(__file__).parents[1]
 CARRIED = ("metrics/*/README.md", "datasets_scripts/*/README.md", "spaces/*/README.md", "benchmarks/README.md")
 CARRIED += ("CHANGELOG.md", "CONTRIBUTING.md", "examples/*.py")
@@ -51,4 +53,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
             part for part in (ROOT / "benchmarks/README.md").read_text().split("\n\n") if part.startswith("|")
         )
         markdown = markdown.replace("<!-- claims -->", claims)
+    if page.file.src_uri == "api/metrics.md":
+        pages = (f"::: {metric.__module__}.{name}" for name, metric in DEFINED.items())
+        markdown = markdown.replace("<!-- metrics -->", "\n\n".join(pages))
     return markdown.replace("](../", "](files/").replace("](tutorial.ipynb)", "](tutorial.md)")

@@ -8,77 +8,37 @@ What most people need is here, and imported when it is first used:
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from captionbias._version import __version__ as __version__
 
-_HOMES = {
-    "captionbias.metrics": "ba_mals dbac directional_ba dpa gender_error label_leakage lic multi_directional_ba sway",
-    "captionbias.bench.measurement": "Measurement",
-    "captionbias.captions": "CaptionBiasWarning Captions check_captions cross read_captions",
-    "captionbias.captions.captioned": "captioned_labels",
-    "captionbias.images.imagecaptioner2": "imagecaptioner2",
-    "captionbias.text": "Lexicon load_lexicon",
-    "captionbias.images.anonymousbench": "anonymousbench",
-    "captionbias.analysis.compare": "compare",
-    "captionbias.studies.consistency": "consistency",
-    "captionbias.analysis.audit": "audit",
-    "captionbias.analysis.intersections": "intersections",
-    "captionbias.analysis.caption_quality": "caption_quality",
-    "captionbias.studies.power": "power",
-    "captionbias.analysis.sensitivity": "sensitivity",
-    "captionbias.analysis.sentences": "by_sentence",
-    "captionbias.studies.resampling": "predicted_effect resampling_weights",
-    "captionbias.report.html": "write_report",
-    "captionbias.report.picture": "picture",
-    "captionbias.synthetic": "plant",
+# The names and their modules, but for the metrics', are listed once, where type checkers read them too.
+_listed = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")).body
+_MODULES = {
+    alias.name: str(node.module) for node in _listed if isinstance(node, ast.ImportFrom) for alias in node.names
 }
-_MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
-
-if TYPE_CHECKING:
-    from captionbias.analysis.audit import audit as audit
-    from captionbias.analysis.caption_quality import caption_quality as caption_quality
-    from captionbias.analysis.compare import compare as compare
-    from captionbias.analysis.intersections import intersections as intersections
-    from captionbias.analysis.sensitivity import sensitivity as sensitivity
-    from captionbias.analysis.sentences import by_sentence as by_sentence
-    from captionbias.captions import CaptionBiasWarning as CaptionBiasWarning
-    from captionbias.captions import Captions as Captions
-    from captionbias.captions import captioned_labels as captioned_labels
-    from captionbias.captions import check_captions as check_captions
-    from captionbias.captions import cross as cross
-    from captionbias.captions import read_captions as read_captions
-    from captionbias.images.anonymousbench import anonymousbench as anonymousbench
-    from captionbias.images.imagecaptioner2 import imagecaptioner2 as imagecaptioner2
-    from captionbias.metrics import Measurement as Measurement
-    from captionbias.metrics.ba_mals import ba_mals as ba_mals
-    from captionbias.metrics.dbac import dbac as dbac
-    from captionbias.metrics.directional_ba import directional_ba as directional_ba
-    from captionbias.metrics.dpa import dpa as dpa
-    from captionbias.metrics.gender_error import gender_error as gender_error
-    from captionbias.metrics.label_leakage import label_leakage as label_leakage
-    from captionbias.metrics.lic import lic as lic
-    from captionbias.metrics.multi_directional_ba import multi_directional_ba as multi_directional_ba
-    from captionbias.metrics.sway import sway as sway
-    from captionbias.report.html import write_report as write_report
-    from captionbias.report.picture import picture as picture
-    from captionbias.studies.consistency import consistency as consistency
-    from captionbias.studies.power import power as power
-    from captionbias.studies.resampling import predicted_effect as predicted_effect
-    from captionbias.studies.resampling import resampling_weights as resampling_weights
-    from captionbias.synthetic import plant as plant
-    from captionbias.text import Lexicon as Lexicon
-    from captionbias.text import load_lexicon as load_lexicon
-
-__all__ = sorted(_MODULES)
+_METRICS = _MODULES.pop("*")
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
+    if name == "__all__":
+        return sorted((*_MODULES, *_metrics()))
+    if name.startswith("_") or name not in _metrics():
         raise AttributeError(f"module 'captionbias' has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    return _metrics()[name]
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__getattr__("__all__"), "__version__"]
+
+
+def _metrics() -> Mapping[str, Any]:
+    """The metrics, a user's own among them."""
+    defined: Mapping[str, Any] = import_module(_METRICS).DEFINED
+    return defined

@@ -1,24 +1,21 @@
-"""What the wings (images, studies, page, hub) add to the core, which imports none: their entry points are looked up."""
+"""The wings, parts that stand on the core; it imports none of them, and does without those whose folders are absent."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib.metadata import entry_points
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+WITH_COMMANDS = ("images", "datasets", "hub", "studies", "app")  # in the order of --help
+PACKAGE = Path(__file__).parent
 
-def entered(group: str) -> Iterator[Any]:
-    """What wings have entered under `captionbias.<group>`; nothing of a wing whose folder is gone."""
-    for point in entry_points(group=f"captionbias.{group}"):
-        try:
-            yield point.load()
-        except ModuleNotFoundError as error:
-            if not (error.name or "").startswith("captionbias"):
-                raise
+
+def wing(module: str) -> Any:
+    """A module of a wing, such as `images.uploads`; None where the wing's folder is absent."""
+    present = (PACKAGE / module.partition(".")[0] / "__init__.py").is_file()
+    return import_module(f"captionbias.{module}") if present else None
 
 
 def shipped(folder: str) -> Path:
     """A folder of the repository, in the wheel, which has it with an underscore before its name, or in the clone."""
-    package = Path(__file__).parent
-    return package / f"_{folder}" if (package / f"_{folder}").is_dir() else package.parents[1] / folder
+    return PACKAGE / f"_{folder}" if (PACKAGE / f"_{folder}").is_dir() else PACKAGE.parents[1] / folder

@@ -126,7 +126,7 @@ def test_sources_that_are_nothing_say_what_to_pass(tmp_path, vectors):
     for missing in (tmp_path, tmp_path / "no.txt", "no.txt", Path("captions"), ""):
         with pytest.raises(ValueError, match=r"vectors: there is no file"):
             load_vectors(missing)
-    with pytest.raises(ValueError, match="vectors='captions' trains on the captions: pass their tokens"):
+    with pytest.raises(ValueError, match="tokens: vectors='captions' is trained on them"):
         load_vectors("captions")
     with pytest.raises(ValueError, match="captions with words in them"):
         load_vectors("captions", tokenize(["", " "]))

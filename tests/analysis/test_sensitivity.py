@@ -137,7 +137,7 @@ def test_everything_goes_into_a_file(found):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"tokenizer": ["words", "letters"]}, "tokenizer 'letters' is unknown; choose from words, whitespace"),
+        ({"tokenizer": ["words", "letters"]}, "tokenizer 'letters' is unknown; choose one of words, whitespace"),
         ({"alignment": "none"}, "alignment 'none' is unknown"),
         ({"quality": ["accuracy", "speed"]}, "quality 'speed' is unknown"),
         ({"delta": [0.4, 3]}, "delta is 3: give a cosine distance above 0"),

@@ -125,7 +125,7 @@ def test_data_beyond_the_limits_are_refused(write, tmp_path, monkeypatch):
 
 
 def test_only_columns_that_there_are_can_be_chosen_and_labels_that_went_are_not_kept(write):
-    data = uploaded(write, Columns("id", ("a",), "", "who", "", ("m",)), "x.csv")
+    data = uploaded(write, Columns("id", ("a",), "", "who", keep=("m",)), "x.csv")
     assert corrected(data, data.columns) is data
     for columns, message in (
         (

@@ -90,7 +90,7 @@ def test_every_endpoint_answers_for_data_of_ones_own(client, files):
         },
         "columns": {
             **{"id_column": "image_id", "prediction_column": ["caption"], "reference_column": "references"},
-            **{"attribute_column": "gender", "task_column": "tasks", "keep": ["female", "male"]},
+            **{"attribute_column": "gender", "task_column": "tasks", "weight_column": "", "keep": ["female", "male"]},
         },
         "labels": {"female": 120, "male": 120},
         "attribute": "gender",

@@ -144,7 +144,7 @@ def measured(opened: Open, files: dict[str, Path]) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_the_first_screen_shows_a_finished_example_that_nobody_measured(opened, served, width, height):
+def test_the_first_screen_shows_an_example_of_which_nothing_is_kept(opened, served, width, height):
     trained = sorted((served.folder / "CAPTIONBIAS_CACHE").rglob("*"))
     with opened(width, height) as page:
         example = page.frame_locator("iframe[src='result/example']")

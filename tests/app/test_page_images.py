@@ -58,7 +58,7 @@ def uploads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def read(client: Client, uploads: dict[str, Path]) -> None:
     client.predict([handle_file(uploads["captions"])], api_name="/read")
-    chosen = ("file_name", ["caption"], "references", "gender", None, ["female", "male"])
+    chosen = ("file_name", ["caption"], "references", "gender", None, None, ["female", "male"])
     client.predict(*chosen, api_name="/columns")
 
 

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from captionbias.app import actions, results
 from captionbias.app.actions import CUSTOM
 from captionbias.app.data import CAPTIONER, LABELS, Columns, Data, as_said, read_uploads
+from captionbias.app.example import example
 from captionbias.app.results import again
 from captionbias.app.sessions import Session
 from captionbias.app.uploads import open_table
@@ -71,18 +72,18 @@ def test_the_command_gives_the_same_scores(files, tmp_path, monkeypatch):
     [
         (  # odd names, labels to keep, tasks that are not chosen, and human captions in the captioner's file
             {"beam=5 $(rm -r ~).csv": {"nr": range(120), "said": TEXTS, "a label": VALUES, "tasks": TEXTS, "h": TEXTS}},
-            Columns("nr", ("said",), "h", "a label", "", ("female", "it's")),
+            Columns("nr", ("said",), "h", "a label", keep=("female", "it's")),
         ),
         (  # several captioners in one file, without ids
             {"one.csv": {"a": TEXTS, "'b'": TEXTS[::-1], "gender": VALUES}},
-            Columns("", ("a", "'b'"), "", "gender", "", ("female", "male")),
+            Columns("", ("a", "'b'"), "", "gender", keep=("female", "male")),
         ),
         (  # ids of another name in another file
             {
                 "nic.csv": {"id": range(120), "caption": TEXTS},
                 "people.csv": {"id": range(1, 121), "nr": range(120), "gender": VALUES},
             },
-            Columns("id", ("caption",), "", "gender", "", ("female", "male")),
+            Columns("id", ("caption",), "", "gender", keep=("female", "male")),
         ),
     ],
 )
@@ -101,5 +102,5 @@ def test_data_of_any_form_are_read_alike(write, tmp_path, monkeypatch, tables, c
 
 def test_files_of_one_name_and_data_of_no_file_are_no_command():
     table = table_from_memory({"id": [1], "caption": ["a man"], "gender": ["male"]}, "nic.csv")
-    for data in (Data({"nic": table}, attributes=table), actions.read_example(Session())):
+    for data in (Data({"nic": table}, {LABELS: table}), example()):
         assert again(data, SETTINGS, {}) is None

@@ -108,6 +108,14 @@ def test_a_page_of_another_site_sends_nothing(small, place):
     assert sent(origin=small.url.rstrip("/")) == sent() != 403
 
 
+def test_the_example_is_measured_when_it_is_first_asked_for_and_shown_to_everybody(small):
+    first, again = (httpx.get(f"{small.url}result/example", timeout=PATIENCE) for _ in range(2))
+    assert first.status_code == 200
+    assert "<title>An example with a planted bias" in first.text
+    assert again.text == first.text
+    assert again.headers["content-security-policy"].startswith("sandbox ")
+
+
 def test_a_result_is_at_its_secret_link_in_a_sandbox_as_long_as_its_session_has_it(small, client):
     name = client.predict("<h1>found</h1>", api_name="/finish")
     answer = httpx.get(f"{small.url}result/{name}")

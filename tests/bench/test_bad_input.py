@@ -63,7 +63,9 @@ def test_a_label_needs_ten_images_to_split(metric, planted):
     labels = ["male"] * 10 + ["female"] * (IMAGES - 10)
     assert metric(**{**planted, "attributes": labels}, **FAST)
     message = fault(metric, {**planted, "attributes": ["female", *labels[1:]]})
-    assert message.startswith("attributes: 'male' has 9 images; an attacker needs at least 10 a value. Add images, le")
+    assert message.startswith(
+        "attributes: 'male' has 9 images, and an attacker needs at least 10 a value; add images, le"
+    )
 
 
 OPTIONS = [
@@ -71,7 +73,7 @@ OPTIONS = [
     ("encoder", "gru", "encoder 'gru' is unknown; choose one of bow, linear"),
     ("quality", "perplexity", "quality 'perplexity' is unknown; choose one of confidence, accuracy"),
     ("tokenizer", "bpe", "tokenizer 'bpe' is unknown; choose one of words, whitespace"),
-    ("alignment", "no", "alignment 'no' is unknown; choose constant or contextual"),
+    ("alignment", "no", "alignment 'no' is unknown; choose one of constant, contextual"),
     ("delta", 0, "delta is 0: give a cosine distance above 0 and at most 2"),
     ("attribute_lexicon", "shoes", "lexicon 'shoes' is neither a built-in one"),
     ("task_lexicon", {"shoe": []}, "lexicon 'custom' has no words"),

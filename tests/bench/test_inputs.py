@@ -41,10 +41,11 @@ def fault(metric, captions, **options):
 
 @pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
 def test_labels_that_are_no_values_are_refused(metric):
-    allow = "; allow_unmasked=True measures them as they are" if metric in MASKING else ""
+    allow = ", labels of 'gender', or measure them as they are, with allow_unmasked=True"
+    or_labels = allow if metric in MASKING else ", or labels of 'gender'"
     assert fault(metric, given(RACE)) == (
         "attributes: 'Dark', 'Light' are not labels of attribute_lexicon 'gender' ('female', 'male') but of 'race': "
-        f"give attribute_lexicon='race', or labels of 'gender'{allow}"
+        f"give attribute_lexicon='race'{or_labels}"
     )
     numbers = fault(metric, given({"female": "0", "male": "1"}))
     assert "say which is which, as in labels={'0': 'female', '1': 'male'} where they are read" in numbers
@@ -60,7 +61,7 @@ def test_a_label_beside_the_values_is_refused_with_its_images(metric):
     ]
     assert fault(metric, captions).startswith(
         "attributes: 'unsure' is not a label of attribute_lexicon 'gender' ('female', 'male'), and 2 of 60 images have "
-        "it: leave these out, with keep=['Female', 'Man'] where they are read, or give words for it"
+        "it: leave these out, with keep=['Female', 'Man'] where they are read, "
     )
 
 

@@ -51,6 +51,12 @@ def test_every_caption_of_an_image_is_as_likely_as_the_others(captions):
         assert abs(shares - 1 / captions).max() < 4 * np.sqrt(1 / captions * (1 - 1 / captions) / len(places))
 
 
+def test_copies_of_a_picture_draw_the_caption_of_the_picture_alone():
+    pictures = np.array([0, 1, 2, 1, 0])
+    images = drawn_captions(np.repeat(np.arange(5), 4), 5, 7, pictures) % 4
+    assert images.tolist() == (drawn_captions(np.repeat(np.arange(3), 4), 3, 7) % 4)[pictures].tolist()
+
+
 # Images with a single human caption.
 
 

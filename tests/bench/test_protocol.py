@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from captionbias import __version__, metrics
 from captionbias.attackers import engine
 from captionbias.attackers.recipes import RECIPES, Recurrent
-from captionbias.bench.protocol import lexicon_name, whole_number
+from captionbias.bench.protocol import lexicon_name, preset_settings, whole_number
 from captionbias.bench.verdicts import verdict
 from captionbias.captions import CaptionBiasWarning, read_captions
 from captionbias.metrics import dbac, gender_error, lic
@@ -187,3 +187,14 @@ def test_one_training_of_a_neural_attacker_is_said_to_be_one():
     found = lic.measure(**planted, **chosen)
     assert any(text.startswith("trials=1: intervals do not contain") for text in found.notes)
     assert not any("trials=1" in text for text in lic.measure(**planted, **chosen | {"encoder": "bow"}).notes)
+
+
+def test_a_preset_sets_what_it_names_and_nothing_else():
+    """A name that is no setting is refused: one that a function happens to have never takes the place of a preset's."""
+    presets = lic.entry.presets
+    name, chosen = preset_settings(presets, "papers", encoder="bow", delta=None)
+    assert (name, chosen) == ("lic-2022", replace(presets["lic-2022"], encoder="bow"))
+    with pytest.raises(TypeError, match="delat"):
+        preset_settings(presets, "fast", delat=0.2)
+    with pytest.raises(FrozenInstanceError):
+        presets["fast"].delta = 0.2

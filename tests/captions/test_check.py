@@ -230,7 +230,7 @@ def test_two_sides_without_labels_are_checked_alike():
 )
 def test_captions_that_are_not_split_into_words_are_refused_with_the_cure(text):
     labels = {"attributes": ["female", "male"]}
-    cure = "are not split into words, .*: give language='ja' or language='zh'; split others by blanks, or"
+    cure = "are not split into words, .*: give language='ja' or language='zh', split others by blanks, or"
     with pytest.raises(ValueError, match=f"^predictions {cure}"):
         check_captions(predictions=[text, text], **labels)
     with pytest.raises(ValueError, match=f"^references {cure}"):

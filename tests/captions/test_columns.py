@@ -10,6 +10,7 @@ from captionbias.captions import CaptionBiasWarning, guess_columns, read_caption
 from captionbias.captions.tables import table_from_memory
 
 ROWS = 60
+ROLES = ("id_column", "prediction_column", "reference_column", "attribute_column", "task_column")
 IDS = list(range(100, 100 + ROWS))
 MODEL = [f"a person with thing {n}" for n in range(ROWS)]
 HUMAN = [[f"someone and thing {n}", f"they have thing {n}"] for n in range(ROWS)]
@@ -20,7 +21,7 @@ TASKS = [["dog", "hot dog"] if n % 3 else [] for n in range(ROWS)]
 def guessed(**tables):
     """The guess for each argument, by table."""
     found = guess_columns(**{role: table_from_memory(columns) for role, columns in tables.items()})
-    return [guess.column for guess in found.values()]
+    return [found[role].column for role in ROLES]
 
 
 @pytest.mark.parametrize(

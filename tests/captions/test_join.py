@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import pytest
 
@@ -79,9 +80,9 @@ def of(columns, *rows):
         ("references", "image_id references attribute", [(1, [], "m"), (2, [], "f")], "references: 'references' of "),
         (
             "predictions",
-            "image_id caption attribute",
-            [(7, "a", "m"), ("7.0", "b", "m")],
-            "predictions: image 7 has mo",
+            "image_id caption attribute weight",
+            [(7, "a", "m", 1), ("7.0", "b", "m", 2)],
+            "weights: that of image 7 is both 1 and 2 in 'weight' of ",
         ),
     ],
 )
@@ -126,6 +127,82 @@ def test_images_with_an_empty_caption_are_left_out_and_counted_by_label(silent, 
         captions = read_captions(predictions=predictions, references=people, attribute="sex")
     assert captions.image_ids == tuple(str(row) for row in rows if row not in silent)
     assert any(f"{len(silent)} of 40 images have an empty caption {told}" in str(one.message) for one in noted)
+
+
+# Weights and samples
+
+
+PEOPLE = {"image_id": [1, 2, 3], "references": [["a dog"], ["a cat"], ["a cow"]], "sex": ["f", "m", "f"]}
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "json", "jsonl", "parquet"])
+@pytest.mark.parametrize(("name", "options"), [("Weight", {}), ("times", {"weight_column": "times"})])
+def test_weights_are_joined_like_labels_and_a_guess_is_told(tmp_path, write, ending, name, options):
+    rows = of(f"image_id references sex {name}", (3, ["a cow"], "f", 0.5), (1, ["a dog"], "f", 2), (2, ["cat"], "m", 1))
+    people = write(tmp_path / f"people.{ending}", rows)
+    said = write(tmp_path / f"said.{ending}", of("image_id caption", (1, "a"), (2, "b"), (3, "c")))
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        captions = read_captions(predictions=said, references=people, attribute="sex", **options)
+    assert captions.weights == (2.0, 1.0, 0.5)
+    guess = f"guessed: weights from '{name}' of {people}; name the columns if this is wrong"
+    assert [str(note.message) for note in noted] == ([] if options else [guess])
+
+
+@pytest.mark.usefixtures("no_warnings")
+@pytest.mark.parametrize(("weights", "options"), [([70, 55, 0], {}), ([2, 1, 3], {"weight_column": ""})])
+def test_a_column_so_named_that_holds_no_weights_or_is_not_to_be_read_is_left_alone(weights, options):
+    table = {**PEOPLE, "caption": ["a", "b", "c"], "weight": weights}
+    assert read_captions(table, attribute="sex", **options).weights is None
+
+
+@pytest.mark.parametrize("weight", [0, -1, "heavy", None, float("inf")])
+def test_what_is_no_weight_names_the_image_and_the_way_out(weight, fault):
+    table = {**PEOPLE, "caption": ["a", "b", "c"], "times": [1, weight, 1]}
+    assert fault(read_captions, table, attribute="sex", weight_column="times") == (
+        f"weights: that of image 2 is {weight!r} in 'times' of table: give each image one number above 0, leave it "
+        "out, or read no weights (weight_column='')"
+    )
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "jsonl", "parquet"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(1, "a man"), (2, "a cat"), (1, "a guy"), (3, "a cow"), (1, ""), (2, "a dog")],
+        [(1, ["a man", "a guy"]), (3, ["a cow"]), (2, ["a cat", "a dog"])],
+    ],
+)
+def test_several_captions_of_an_image_are_samples_and_a_note_says_how_many(tmp_path, write, ending, rows):
+    people = write(
+        tmp_path / "people.json", [dict(zip(PEOPLE, row, strict=True)) for row in zip(*PEOPLE.values(), strict=True)]
+    )
+    said = write(tmp_path / f"sat.{ending}", of("image_id caption", *rows))
+
+    def read(sample):
+        with pytest.warns(CaptionBiasWarning) as noted:
+            captions = read_captions(predictions=said, references=people, attribute="sex", sample=sample)
+        return captions, [str(note.message) for note in noted]
+
+    captions, notes = read(None)
+    samples = (("a man", "a guy"), ("a cat", "a dog"), ("a cow",))
+    assert (captions.predictions, captions.samples) == (("a man", "a cat", "a cow"), samples)
+    assert notes == [f"2 images have 2 captions each in 'caption' of {said}: they count as shares of one"]
+    assert read("mean")[0] == captions
+    first, notes = read("first")
+    assert (first.predictions, first.samples) == (captions.predictions, None)
+    assert notes == [f"2 images have 2 captions each in 'caption' of {said}: the first of each counts"]
+
+
+@pytest.mark.usefixtures("no_warnings")
+def test_one_caption_in_many_rows_is_one_caption():
+    rows = {"image_id": [1, 1, 2], "caption": ["a", "a", "b"], "refs": ["x y", "x z", "u"], "sex": ["f", "f", "m"]}
+    captions = read_captions(rows, attribute="sex", reference_column="refs")
+    assert (captions.predictions, captions.samples, captions.references) == (("a", "b"), None, (("x y", "x z"), ("u",)))
+
+
+def test_another_way_to_take_samples_is_refused(fault):
+    assert fault(read_captions, PEOPLE, sample="last") == "sample 'last' is unknown; choose one of mean, first"
 
 
 def test_no_image_in_common_shows_ids_of_each_side_and_what_would_match(tmp_path, people, write, fault):

@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,8 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionbias import CaptionBiasWarning, __version__
+from captionbias.bench.arguments import ARGUMENTS
+from captionbias.captions import check_captions
 from captionbias.cli.measure import _tell_cost
-from captionbias.cli.options import as_options
+from captionbias.cli.options import METRIC, in_options
+from captionbias.errors import InputError, missing, naming, said
 from captionbias.io.formats import json_text
 from captionbias.metrics import catalogue, dbac, find_metric, lic
 from captionbias.synthetic import plant
@@ -33,15 +37,11 @@ IMAGES = 60
 FILE_OPTIONS = [
     *("--predictions", "--references", "--attributes", "--tasks", "--keep", "--output"),
     *("--id-column", "--prediction-column", "--reference-column", "--attribute-column", "--task-column"),
+    *("--weight-column", "--sample"),
 ]
 SPELLED = {"attribute_lexicon": "--attribute", "directions": "--direction"}
 # What only programs give: captions and labels, which files hold; settings that presets fix; what a command decides.
-PROGRAMS = {
-    *("predictions", "references", "attributes", "tasks", "predicted_attributes", "predicted_tasks"),
-    *("training_attributes", "training_tasks", "delta", "tokenizer", "bayes", "most_frequent"),
-    "pairing",
-    *("details", "progress", "distributed", "keep_attackers"),
-}
+PROGRAMS = ARGUMENTS.keys() - METRIC.keys() - {"language"}
 
 
 def strict(path):
@@ -102,6 +102,12 @@ def test_every_metric_has_a_command_with_an_option_for_each_of_its_arguments(met
     shown = invoke("measure", metric, "--help")
     for option in (*FILE_OPTIONS, *options):
         assert re.search(rf"(?<![\w-]){option}(?![\w-])", shown), option
+
+
+def test_a_metric_is_called_as_in_python_or_with_hyphens():
+    asked, known = (invoke("measure", name, "--help") for name in ("label-leakage", "label_leakage"))
+    assert asked.replace("label-leakage", "label_leakage") == known
+    assert find_metric("label-leakage") is find_metric("label_leakage")
 
 
 def example(command):
@@ -189,7 +195,7 @@ def test_keep_and_another_column_choose_the_images(keep, counts, sides, skin):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ({"Light": "0", "Dark": "1"}, "as in --label 0=female --label 1=male where they are read, or give the words"),
+        ({"Light": "0", "Dark": "1"}, "as in --label 0=female --label 1=male where they are read"),
         ({"Light": "female", "Dark": "man"}, "20 of 60 images have it: leave these out, with --keep female --keep man"),
     ],
 )
@@ -200,6 +206,18 @@ def test_labels_that_are_no_values_show_the_options_that_help(names, message, si
         extra = ["--output", tmp_path / "report.html"] if command == "report" else QUICK
         complaint = refused(*command.split(), *sides, "--attributes", table, *extra)
         assert message in complaint
+
+
+def test_weights_and_samples_are_columns_and_rows_of_the_files(rows, tmp_path):
+    people = [(image, label, 1 + image % 3) for image, _, _, label in rows]
+    said = [(image, text) for image, caption, *_ in rows for text in (caption, "a woman with a cake")]
+    nic = write_csv(tmp_path / "nic.csv", ("image_id", "caption"), said)
+    labels = write_csv(tmp_path / "people.csv", ("image_id", "gender", "times"), people)
+    options = ["--predictions", nic, "--attributes", labels, "--weight-column", "times", "--sample", "first", "--json"]
+    found = json.loads(invoke("measure", "gender-error", *options, "--bootstrap", 0))
+    captions = {"predictions": [row[1] for row in rows], "attributes": [row[3] for row in rows]}
+    ids = {"image_ids": [row[0] for row in rows], "weights": [row[2] for row in people]}
+    assert found["scores"] == find_metric("gender_error")(check_captions(**captions, **ids), bootstrap=0)
 
 
 def test_labels_are_renamed_by_option(sides, skin):
@@ -292,7 +310,7 @@ def test_all_gives_dbac_a_to_t_of_one_human_caption_an_image_and_names_the_rest(
     assert "dbac_t_to_a" not in scores
     left_out = [note for note in notes.splitlines() if note.startswith("note: no ")]
     assert [note.split(":")[1] for note in left_out][:2] == [" no sway", " no dbac T to A"]
-    assert left_out[1].endswith("besides the one that is scored; give tasks, more references")
+    assert left_out[1].endswith("besides the one that is scored; give tasks, or more references")
     assert not any("=" in note for note in left_out)
 
 
@@ -344,25 +362,43 @@ def test_the_option_that_is_wrong_is_named():
 
 
 @pytest.mark.parametrize(
-    ("text", "written"),
+    ("message", "written"),
     [
-        ("bootstrap=10 is too few; leave out unseen_only=True", "--bootstrap 10 is too few; leave out --unseen-only"),
-        ("bootstrap must be more than 'unseen_only'", "--bootstrap must be more than 'unseen_only'"),
-        ("vectors: there is no file a.txt", "--vectors: there is no file a.txt"),
-        ("give tasks, or directions=['a_to_t']", "give tasks, or --direction a_to_t"),
-        ("leave them out (keep, or --keep)", "leave them out (--keep)"),
-        ("name those to use with keep (--keep)", "name those to use with --keep"),
-        ("give its words as attribute_lexicon (--attribute)", "give its words as --attribute"),
-        ("as in attribute_lexicon=['gender', 'race']", "as in --attribute gender --attribute race"),
-        ("choose vectors='captions', or alignment='constant'", "choose --vectors captions, or --alignment constant"),
-        ("as in prediction_column='output.text'", "as in --prediction-column output.text"),
+        (
+            naming("{bootstrap} must be more; leave out {unseen_only}", unseen_only=True),
+            "must be more; leave out --unseen-only",
+        ),
+        (naming("give {tasks}, or {directions}", directions=["a_to_t"]), "give tasks, or --direction a_to_t"),
+        (
+            naming("as in {attribute_lexicon}", attribute_lexicon=["gender", "race"]),
+            "--attribute gender --attribute race",
+        ),
+        (naming("choose {vectors}, or {cache}", vectors="captions", cache=False), "--vectors captions, or --no-cache"),
+        (naming("as in {labels}", labels={"0": "a woman"}), "as in --label '0=a woman'"),
+        (naming("give {unsplit}", unsplit=True), "give unsplit=True"),
+        (missing("references", "is missing"), "--references is missing"),
+        (InputError("references", "is empty", row=3), "references[3] is empty"),
+        (InputError("vectors", ": there is no file"), "--vectors: there is no file"),
     ],
 )
-def test_messages_of_the_library_name_options_in_place_of_arguments(text, written):
-    names = ("unseen_only", "bootstrap", "vectors", "tasks", "keep", "alignment", "prediction_column")
-    flags = {name: (f"--{name.replace('_', '-')}", "") for name in names}
-    flags |= {"directions": ("--direction", ""), "attribute_lexicon": ("--attribute", "")}
-    assert as_options(text, flags) == written
+def test_messages_of_the_library_name_options_in_place_of_arguments(message, written):
+    names = ("unseen_only", "bootstrap", "vectors", "tasks", "references")
+    flags = {name: (f"--{name.replace('_', '-')}", "") for name in names} | {"cache": ("--cache", "--no-cache")}
+    flags |= {"directions": ("--direction", ""), "attribute_lexicon": ("--attribute", ""), "labels": ("--label", "")}
+    assert said(message, partial(in_options, flags)).endswith(written)
+
+
+def test_what_users_name_like_arguments_is_said_as_it_is(tmp_path):
+    """Of the labels and the task, whose names no option may replace, and of a column called like an argument."""
+    rows = [(row, f"a man with a {row}", ("predictions", "keep=True")[row % 2]) for row in range(40)]
+    table = write_csv(tmp_path / "directions=x.csv", ["image_id", "caption", "attributes"], rows)
+    sides = ("--predictions", f"lean={table}", "--attributes", table, "--attribute-column", "attributes")
+    error = refused("measure", "all", *sides)
+    assert "attributes: 'keep=True', 'predictions' are not labels of --attribute 'gender'" in error
+    error = refused("measure", "all", *sides, "--keep", "unseen_only")
+    assert f"--keep names 'unseen_only', which is not a label in 'attributes' of {table.name}" in error.replace(
+        str(table.parent) + "/", ""
+    )
 
 
 def test_attributes_in_place_of_attribute(sides):

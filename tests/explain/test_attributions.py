@@ -56,6 +56,21 @@ def of_objects(classes: list[str] | None = None, **options: Any) -> Attributions
 # --- the attackers are those that gave the score ---
 
 
+@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
+@pytest.mark.parametrize("metric", [lic, dbac])
+def test_of_several_captions_of_an_image_each_attackers_own_is_explained(metric):
+    captions, labels = people()
+    several = [[text, f"{text} again"] for text in captions]
+    more = {"directions": ["a_to_t"], "task_lexicon": {"dog": ["dog"]}} if metric is dbac else {}
+    options = {"preset": "fast", "trials": 2, "keep_attackers": 2, "bootstrap": 0, "cache": False}
+    measured = metric.measure(predictions=several, attributes=labels, **options, **more)
+    found = explain(measured, "a_to_t")
+    (plan,) = measured.artefacts.plans.values()
+    said = [trial.examples.tokens.texts() for trial in plan.trials["m"][0]]
+    assert found.tokens.texts() == [said[trial][row] for trial, row in zip(found.trials, found.rows, strict=True)]
+    assert said[0] != said[1]
+
+
 def test_the_attackers_of_lic_explain_the_score_that_they_gave():
     """Kept, they are as many as were requested, and their answers are those that LIC is made of."""
     planted = vars(plant(240, captions=2, a_to_t=0.9))

@@ -6,7 +6,7 @@ import pytest
 
 from captionbias.captions import check_captions
 from captionbias.explain.evidence import IMAGES, PAIRS, WORD_IMAGES, captions_behind
-from captionbias.metrics import dbac
+from captionbias.metrics import dbac, sway
 from captionbias.synthetic import plant
 from captionbias.text import load_lexicon, split_words
 
@@ -122,3 +122,14 @@ def test_behind_a_word_are_the_images_of_its_value_whose_caption_has_it(found, p
     assert {planted.attributes[row["row"]] for row in handbag["rows"]} == {"female"}
     assert {row["row"] for row in handbag["rows"]} <= set(having)
     assert found["captioners"]["sat"]["words"]["male"] == []
+
+
+def test_of_several_captions_of_an_image_the_first_is_behind_a_cell(planted):
+    other = plant(400, seed=1).predictions
+    several = planted.with_predictions([list(texts) for texts in zip(planted.predictions, other, strict=True)])
+    cells = [
+        captions_behind({"sat": captions}, {}, {}, swayed={"sat": sway.measure(several, bootstrap=0)})
+        for captions in (planted, several)
+    ]
+    assert cells[0] == cells[1]
+    assert any(cell["rows"] for cell in cells[0]["captioners"]["sat"]["cells"]["t_to_a"])

@@ -13,9 +13,10 @@ import pytest
 
 from benchmarks import families
 from captionbias.captions import CaptionBiasWarning
-from captionbias.images.attributions import Named, _seen, attribute_images
+from captionbias.images.attributions import _seen, attribute_images
 from captionbias.images.captioning import open_captioner
 from captionbias.images.class_activation import _as_map, _log_probability
+from captionbias.images.named_words import Named
 from captionbias.images.occlusion import log_probabilities
 from captionbias.training.captioning import caption_images
 from tests.cli.conftest import ran, refused
@@ -222,7 +223,7 @@ def test_regions_follow_the_processor_that_cuts_pictures():
         ({"regions": [np.zeros((SIZE, SIZE), bool)] * 4}, r"none is left: 4 of 4 .* no person is in their regions"),
         ({"captions": ["a dog"] * 4}, "captions: none names the attribute"),
         ({"averaged": True}, "give method='gradients' with it"),
-        ({"method": "saliency"}, "method 'saliency' is unknown: choose from occlusion, gradients"),
+        ({"method": "saliency"}, "method 'saliency' is unknown; choose one of occlusion, gradients"),
     ],
 )
 def test_what_does_not_fit_is_refused(change, message):

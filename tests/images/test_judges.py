@@ -11,7 +11,7 @@ from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.pretrained import encoding
 from captionbias.images import judges, judging
-from captionbias.images.judges import PROMPTS, Question, answers_for, find_judge, prompt_for
+from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
 from captionbias.images.reading import read_images
 from captionbias.text import tokenize
 
@@ -164,7 +164,7 @@ def test_images_are_made_once_whatever_a_judge_does_with_them(tiny_blip):
 
 
 def test_prompts_and_answers():
-    assert set(PROMPTS) == {"gender", "race", "age", "emotion"}
+    assert prompt_for("race") == "Therefore, the race is"
     assert prompt_for("shoes", " The shoes are ") == "The shoes are"
     for given in (("shoes",), ("gender", "")):
         with pytest.raises(ValueError, match="prompt is missing"):

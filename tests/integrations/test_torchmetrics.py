@@ -9,6 +9,7 @@ import pytest
 from torchmetrics import MetricCollection
 
 from captionbias import metrics
+from captionbias.captions.names import MEASURED
 from captionbias.integrations.torchmetrics import CaptionBias
 from captionbias.synthetic import plant
 from tests.launch import launched
@@ -50,7 +51,7 @@ def numbers(result):
 def updated(metric, rows, batch=30):
     for start in range(0, len(rows["attributes"]), batch):
         part = {name: column[start : start + batch] for name, column in rows.items()}
-        metric.update(part["predictions"], part["references"], part["attributes"], part["tasks"])
+        metric.update(*(part.get(name) for name in MEASURED))
     return metric
 
 
@@ -63,6 +64,16 @@ def test_batches_score_as_all_captions_at_once_and_a_reset_forgets_them(rows):
     metric.update(attributes=["male", "female"], preds=["a woman", "a woman"])
     with pytest.raises(ValueError, match="attributes"):
         metric.compute()
+
+
+def test_weights_and_several_captions_of_an_image_travel_with_it(rows):
+    samples = [[text, "a woman with a cake"] for text in rows["predictions"]]
+    rows = {**rows, "predictions": samples, "weights": [1.5, 2] * (len(samples) // 2)}
+    metric = updated(CaptionBias("directional_ba", bootstrap=0), rows)
+    expected = metrics.directional_ba(**rows, bootstrap=0)
+    assert (metric.compute(), metric.signature) == (numbers(expected), expected["signature"])
+    assert "weights:" in metric.signature
+    assert "samples:mean" in metric.signature
 
 
 def test_one_side_and_a_collection(rows):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from captionbias.bench.inputs import number_classes
+from captionbias.bench.attacked import Bench
 from captionbias.bench.protocol import preset_settings
 from captionbias.captions import CaptionBiasWarning, check_captions
 from captionbias.metrics import dbac
-from captionbias.metrics.dbac import plan_dbac
+from captionbias.metrics.dbac import PRESETS
+from captionbias.metrics.dbac_direction import ask
 from captionbias.scores.omega import BLIND
 from captionbias.synthetic import plant
 
@@ -33,6 +34,13 @@ def planted():
     }
 
 
+def plans_of(given, **options):
+    """What is planned of each direction, by its name."""
+    _, settings = preset_settings(PRESETS, "fast", **options)
+    bench = Bench.of(check_captions(**given), settings, seed=0, allow_unmasked=False)
+    return {one.name: one.plans for one in ask(bench, settings, DIRECTIONS)}
+
+
 def words_of(tokens):
     return {tokens.words[number] for number in np.unique(tokens.ids)}
 
@@ -46,12 +54,10 @@ def number_trained(captions, **options):
 
 @pytest.mark.parametrize("pairing", ["held-out", "every-caption"])
 def test_blind_attackers_see_neither_attribute_nor_task_words(planted, pairing):
-    captions, (_, chosen) = check_captions(**planted), preset_settings("dbac", "fast", trials=2, pairing=pairing)
-    values, classes = number_classes(captions, [])
-    planned = plan_dbac(captions, chosen, DIRECTIONS, values, classes, 0, [])
+    planned = plans_of(planted, trials=2, pairing=pairing)
     for name, hidden, left in (("a_to_t", PEOPLE, THINGS), ("t_to_a", THINGS, PEOPLE)):
         for side in ("m", "h"):
-            (trials,), (blind,) = (planned[name].plans[by].trials[side] for by in ("", BLIND))
+            (trials,), (blind,) = (planned[name][by].trials[side] for by in ("", BLIND))
             for trial, control in zip(trials, blind, strict=True):
                 seen = trial.examples.tokens
                 assert not words_of(seen) & hidden
@@ -76,15 +82,12 @@ def test_a_task_phrase_with_an_attribute_word_in_it_is_hidden_from_blind_attacke
         "attribute_lexicon": {"extends": "gender", "groups": {"female": ["baby"]}},
         "task_lexicon": {"doll": ["baby doll"], "snow": ["snow man"], "cake": ["cake"]},
     }
-    _, chosen = preset_settings("dbac", "fast", trials=1, **lexicons)
-    captions = check_captions(**given)
-    values, classes = number_classes(captions, [])
-    planned = plan_dbac(captions, chosen, DIRECTIONS, values, classes, 0, [])
+    planned = plans_of(given, trials=1, **lexicons)
     for name in DIRECTIONS:
-        seen = words_of(planned[name].plans[BLIND].trials["m"][0][0].examples.tokens)
+        seen = words_of(planned[name][BLIND].trials["m"][0][0].examples.tokens)
         assert not seen & {"baby", "doll", "snow", "man"}
         assert {"near", "with"} < seen
-    assert {"doll", "snow"} < words_of(planned["a_to_t"].plans[""].trials["m"][0][0].examples.tokens)
+    assert {"doll", "snow"} < words_of(planned["a_to_t"][""].trials["m"][0][0].examples.tokens)
 
 
 def test_without_controls_half_as_many_attackers_say_the_same(planted):

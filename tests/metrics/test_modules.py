@@ -85,6 +85,22 @@ def test_a_module_returns_the_score_of_the_library(name: str, tmp_path: Path) ->
     assert not list(tmp_path.rglob("*.arrow"))
 
 
+def test_weights_and_several_captions_of_an_image_are_added_with_it(tmp_path: Path) -> None:
+    rows = captions()
+    rows["predictions"] = [[text, "a woman"] for text in rows["predictions"]]
+    rows["weights"] = [1, 2] * (len(rows["predictions"]) // 2)
+    expected = metrics.directional_ba(**rows, bootstrap=0)
+    assert "samples:mean" in expected["signature"]
+    module = load("directional_ba", tmp_path)
+    first = {name: rows[f"{name}s"][0] for name in ("prediction", "reference")}
+    module.add(**first, attributes=rows["attributes"][0], weights=1)
+    module.add_batch(**{name: column[1:] for name, column in rows.items()})
+    assert module.compute(bootstrap=0) == expected
+    weights = rows.pop("weights")
+    module.add_batch(**rows)
+    assert module.compute(weights=weights, bootstrap=0) == expected
+
+
 def test_combined_modules_take_images_one_by_one_and_in_batches(tmp_path: Path) -> None:
     """evaluate.combine calls them by other names than a module alone, and passes tasks to compute only."""
     rows = captions()

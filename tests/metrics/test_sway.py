@@ -190,7 +190,7 @@ def a_to_t(value, model, person, shown, contents, pairs, weights, seed, complete
     return found
 
 
-SHIPPED = json.loads((resources.files("captionbias.metrics") / "leans/gender_coco_objects.json").read_text("utf-8"))
+SHIPPED = json.loads((resources.files("captionbias.metrics.sway") / "gender_coco_objects.json").read_text("utf-8"))
 LEXICON = {task: [task] for task in TASKS}
 
 
@@ -340,6 +340,20 @@ def test_the_tables_add_up():
     [tie] = [row for row in details["tasks"] if row["task"] == "tie"]
     assert tie["named_captioner"]["female"] == pytest.approx(100 * np.mean(["tie" in tasks for tasks in of_women]))
     assert json.dumps(details)
+
+
+def test_a_label_may_be_called_none():
+    captions = world(300, captions=(2, 3))
+    results = []
+    for names in (("female", "male"), ("None", "captioner:None:right")):
+        labels = [names[value == "male"] for value in captions["attributes"]]
+        lexicon = dict(zip(names, (["woman"], ["man"]), strict=True))
+        results.append(sway(**captions | {"attributes": labels}, attribute_lexicon=lexicon, details=True, bootstrap=20))
+    assert all(results[0][key] == results[1][key] for key in results[0] if key not in ("signature", "details"))
+    for table in ("cells", "t_to_a"):
+        rows, others = ([[*row.values()] for row in result["details"][table]] for result in results)
+        numbers, same = ([[one for one in row if isinstance(one, float)] for row in of] for of in (rows, others))
+        assert numbers == same
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from captionbias.metrics import sway
@@ -157,3 +157,70 @@ def test_t_to_a_minds_neither_the_order_of_images_nor_those_that_show_nothing(pl
     before, after = (measured(planted, **said, bootstrap=0) for said in (columns, changed))
     for score in ("sway_t_to_a", "sway_t_to_a_lost"):
         assert before.get(score) == pytest.approx(after.get(score))
+
+
+def told_apart(planted: Planted) -> dict[str, Any]:
+    """The columns, with human captions that are long enough to tell pictures by."""
+    more = "on picture {} of a series that somebody took on a long journey through many towns and on as many roads, of "
+    more += "which the rest is lost"
+    return vars(planted) | {
+        "references": [[f"{text} {more.format(row)}" for text in texts] for row, texts in enumerate(planted.references)]
+    }
+
+
+@given(any_captions(2, 4), st.lists(st.integers(1, 4), min_size=60, max_size=60), st.booleans(), st.booleans())
+@quick
+def test_an_image_of_weight_3_is_three_images(planted, drawn, with_tasks, own):
+    """T to A counts, and is equal to the last bit; the regressions of A to T add up in another order."""
+    assume(with_tasks or len(planted.references[0]) > 1)
+    columns, weights = told_apart(planted) | ({} if with_tasks else {"tasks": None}), [3] * 20 + drawn
+    rows = [*range(80), *(row for row, weight in enumerate(weights) for _ in range(weight - 1))]
+    repeated = {name: column and [column[row] for row in rows] for name, column in columns.items()}
+    options = {"attribute_lexicon": AGES if planted.attributes[0] in AGES else "gender", "lean": "own" if own else None}
+    weighted, copied = (
+        sway.measure(**given, **options, draws=2, bootstrap=20, details=True)
+        for given in (columns | {"weights": weights}, repeated)
+    )
+    for key, sample in weighted.samples.items():
+        for name in ("values", "replicates"):
+            numbers, others = (getattr(one, name) for one in (sample, copied.samples[key]))
+            assert numbers == pytest.approx(others, abs=0 if "t_to_a" in key else 1e-9, rel=0, nan_ok=True), key
+    for table in ("t_to_a", "error_ratio", "leans"):
+        assert weighted.details[table] == copied.details[table]
+
+
+@given(any_captions(2), st.lists(st.integers(1, 9), min_size=80, max_size=80))
+@quick
+def test_of_weights_t_to_a_minds_how_they_relate_alone(planted, weights):
+    """With the shipped leans; tenths do not add up to what they are in writing."""
+    whole, tenths = (measured(planted, weights=[one * times for one in weights], bootstrap=0) for times in (1, 0.1))
+    for key in (key for key in whole if key.startswith("sway_t_to_a")):
+        assert whole[key] == pytest.approx(tenths[key], abs=1e-9)
+
+
+@given(any_captions(2, 4), st.integers(1, 4))
+@quick
+def test_captions_that_all_say_the_same_count_as_one(planted, times):
+    once, again = (
+        measured(planted, predictions=[[text] * count for text in planted.predictions], bootstrap=20, details=True)
+        for count in (1, times)
+    )
+    assert once | {"signature": ""} == again | {"signature": ""}
+
+
+@given(any_captions(2), st.integers(0, 2**32))
+@quick
+def test_two_captions_of_an_image_read_the_mean_of_what_each_reads(planted, seed):
+    """In whatever is a share of all captions; of those that name a value, each counts as often as it does."""
+    other = [one.predictions for one in (planted, plant(80, a_to_t=0.5, t_to_a=0.5, seed=seed))]
+    sides = (*other, [list(texts) for texts in zip(*other, strict=True)])
+    first, second, both = (measured(planted, predictions=said, bootstrap=0, details=True) for said in sides)
+    for key in ("sway_t_to_a_lost", "sway_a_to_t", "sway_a_to_t_low", "sway_a_to_t_high"):
+        assert (key in both) == (key in first)
+        assert both.get(key, 0) == pytest.approx((first.get(key, 0) + second.get(key, 0)) / 2, abs=1e-9)
+    for cells in zip(*(result["details"]["cells"] for result in (first, second, both)), strict=True):
+        for what in ("right", "wrong", "none"):
+            numbers = [cell.get(f"captioner_{what}", 0) for cell in cells]
+            assert numbers[2] == pytest.approx((numbers[0] + numbers[1]) / 2, abs=1e-9)
+        numbers = [cell["captioner_wrong_of_named"] for cell in cells if "captioner_wrong_of_named" in cell]
+        assert len(numbers) < 3 or min(numbers[:2]) - 1e-9 <= numbers[2] <= max(numbers[:2]) + 1e-9

@@ -5,26 +5,41 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from captionbias.scores.omega import MATCHED, Side, Table
-from captionbias.scores.omega import Tested as Answered
+from captionbias.scores.omega import MATCHED, PUBLISHED, Told, mean, omega_parts, omega_terms
+
+
+def of_pairs(told, multiplicity, weights):
+    """Each form of omega, and what it is made of."""
+    sums = told.drawn(multiplicity)
+    values = {form: mean(terms.sum(axis=0), total) for form, (terms, total) in omega_terms(sums, weights).items()}
+    return values | omega_parts(sums, weights)
 
 
 def test_nothing_in_common_is_undefined_not_zero():
-    side = Side(image=np.arange(4), named=np.zeros(4, np.int64))
-    table = Table.of(side, np.array([0, 1, 0, 1]), [Answered(np.arange(4), {"": np.full(4, 0.5)})], 2)
-    (omega,) = table.omegas(np.ones((4, 1)), np.array([[0.0], [1.0]]), np.array([False, False]))
-    assert np.isnan(omega.value(MATCHED)[0])
-    assert omega.facts()["effective_sample_matched"][0] == 0
-    assert omega.value()[0] == pytest.approx(1.0)
+    shown, image = np.array([0, 1, 0, 1]), np.arange(4)
+    told = Told.of(np.zeros(4, np.int64), shown, image, np.ones(4), 4, np.full(4, 0.5))
+    found = of_pairs(told, np.ones((4, 1)), {PUBLISHED: np.full((2, 1), 2.0), MATCHED: np.zeros((2, 1))})
+    assert np.isnan(found[MATCHED][0])
+    assert found["effective_sample_matched"][0] == 0
+    assert found[PUBLISHED][0] == pytest.approx(1.0)
 
 
 def test_a_replicate_without_test_captions_is_undefined():
-    side = Side(image=np.arange(4), named=np.array([0, 0, 1, 1]))
+    told = Told.of(np.array([0, 1]), np.array([0, 1]), np.array([0, 3]), np.ones(2), 4, np.full(2, 0.5))
     multiplicity = np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 2.0], [1.0, 0.0]])
-    tested = Answered(np.array([0, 3]), {"": np.full(2, 0.5)})
-    table = Table.of(side, np.array([0, 1, 0, 1]), [tested], 2)
     with np.errstate(all="raise"):
-        (omega,) = table.omegas(multiplicity, np.full((2, 2), 0.5), np.array([True, True]))
-        values = {"published": omega.value(), "matched": omega.value(MATCHED)} | omega.facts()
-    for part in ("published", "matched", "mean_quality", "mean_weight", "coverage"):
-        assert np.isnan(values[part]).tolist() == [False, True], part
+        found = of_pairs(told, multiplicity, {form: np.ones((2, 2)) for form in (PUBLISHED, MATCHED)})
+    for part in (PUBLISHED, MATCHED, "mean_quality", "mean_weight", "coverage"):
+        assert np.isnan(found[part]).tolist() == [False, True], part
+
+
+def test_a_whole_count_is_the_caption_repeated():
+    random = np.random.default_rng(0)
+    named, shown, times = (random.integers(1, 4, size=30) for _ in range(3))
+    quality, image = random.random(30), np.arange(30)
+    repeated = [column.repeat(times) for column in (named, shown, image, quality)]
+    once = Told.of(named, shown, image, times.astype(float), 30, quality)
+    again = Told.of(*repeated[:3], np.ones(times.sum()), 30, repeated[3])
+    multiplicity = random.integers(0, 3, size=(30, 5)).astype(float)
+    for first, second in zip(once.drawn(multiplicity), again.drawn(multiplicity), strict=True):
+        assert first == pytest.approx(second, rel=1e-15)

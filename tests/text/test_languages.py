@@ -175,7 +175,7 @@ def test_labels_and_metrics_that_count_take_a_language() -> None:
             r"^predictions: \d+% of them name .* language 'fr', and at least 50% must; give the",
         ),
         ("de", {"language": "it"}, r"^language 'it' is unknown; choose one of de, en, es, fr, ja, zh, or give a JSON"),
-        ("ja", {}, r"^predictions are not split into words, .*: give language='ja' or language='zh'; split"),
+        ("ja", {}, r"^predictions are not split into words, .*: give language='ja' or language='zh', split"),
         (
             "de",
             {"language": "de", "attribute_lexicon": "race"},

@@ -53,6 +53,12 @@ def test_images_without_a_caption_are_left_out_on_both_sides_and_counted(planted
     assert "75 of 300 captions are empty; the scores are of the other images alone" in notes[0]
 
 
+def test_weights_say_how_much_each_image_counts_also_of_empty_captions(planted):
+    said, weights = ["", *planted.predictions[1:]], [3.0, *[1.0] * 299]
+    found, _ = remarks(lambda: bias_scores(said, *human(planted), weights=weights, metrics=["gender_error"]))
+    assert found["empty_captions"] == pytest.approx(3 / 302)
+
+
 @pytest.mark.parametrize("women", [0, 9])
 def test_too_few_captions_of_a_group_give_no_score_of_attackers_and_one_warning(planted, women):
     rows = [row for row, label in enumerate(planted.attributes) if label == "female"][women:]

@@ -11,6 +11,7 @@ import numpy as np
 
 from captionbias.alignment.vectors import embed
 from captionbias.arrays import Flags, Floats, Integers
+from captionbias.errors import InputError
 from captionbias.text.tokens import UNKNOWN, Tokens
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Replacement(NamedTuple):
 
 @dataclass(frozen=True)
 class AlignmentReport:
-    """What alignment replaced: numbers of tokens, and every pair, the most frequent first."""
+    """The replacements of an alignment: numbers of tokens, and every pair, the most frequent first."""
 
     tokens: int
     replaced_contextual: int
@@ -74,7 +75,7 @@ def align(
     nothing. Returns captions of the same lengths over the same words (`<unk>` appended if missing), and the report.
     """
     if not isinstance(delta, Real) or not 0 < delta <= 2:
-        raise ValueError(f"delta is {delta!r}: give a cosine distance above 0 and at most 2; the DBAC paper has 0.4")
+        raise InputError("delta", f"is {delta!r}: give a cosine distance above 0 and at most 2; the DBAC paper has 0.4")
     words = tokens.words if UNKNOWN in tokens.words else (*tokens.words, UNKNOWN)
     unknown = words.index(UNKNOWN)
     special = np.array([word == UNKNOWN or word in specials for word in tokens.words], bool)
@@ -114,7 +115,7 @@ def align(
 def _closest(
     foreign: Integers, candidates: Integers, words: tuple[str, ...], vectors: KeyedVectors | None
 ) -> tuple[Integers, Floats]:
-    """For each word of `foreign` the closest of `candidates` and its cosine distance, NaN where there is none."""
+    """The closest of `candidates` to each word of `foreign`, and its cosine distance, NaN where there is none."""
     closest = np.zeros(len(foreign), np.int64)
     distances = np.full(len(foreign), math.nan)
     if vectors is None:

@@ -17,6 +17,7 @@ from urllib.request import urlopen
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats
+from captionbias.errors import InputError, Message, missing, naming
 from captionbias.progress import told_if_long
 from captionbias.text.tokens import Tokens
 
@@ -30,8 +31,8 @@ _BORROWED_COUNTS, _LEAST_LIKENESS = 10, 0.3
 _SMALL_VOCABULARY = 500
 
 _WAYS_OUT = (
-    "pass the path of a GloVe, word2vec or FastText file, a gensim KeyedVectors, "
-    "or vectors='captions', which trains on the captions themselves"
+    "pass the path of a GloVe, word2vec or FastText file or a gensim KeyedVectors",
+    naming("{vectors}, which trains on the captions themselves", vectors=CAPTIONS),
 )
 _FORMATS = (
     "GloVe or word2vec text (also .gz), word2vec binary (also .gz), or FastText .bin; unpack a .zip first, and of what "
@@ -51,10 +52,9 @@ def needs_gensim() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise ValueError(
-            f"word vectors: {error}: pip install 'captionbias[vectors]' on Python 3.13 or older, or choose "
-            "alignment='constant', which needs none"
-        ) from error
+        install = "pip install 'captionbias[vectors]' on Python 3.13 or older"
+        other = naming("choose {alignment}, which needs none", alignment="constant")
+        raise ValueError(Message(f"word vectors: {error}:", ways=[install, other])) from error
 
 
 def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None) -> KeyedVectors:
@@ -72,10 +72,6 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
     >>> from captionbias.text import tokenize
     >>> len(load_vectors("captions", tokenize(["a dog runs", "a cat sleeps"])))
     5
-
-    Raises:
-        ValueError: no such file or name, no network for a download, a file that is damaged or of another format,
-            vectors that are not finite, no vector for any word of `tokens`; no gensim.
     """
     with needs_gensim():
         from gensim.models import KeyedVectors
@@ -84,20 +80,22 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
         vectors = source
     elif source == CAPTIONS:
         if tokens is None:
-            raise ValueError("vectors='captions' trains on the captions: pass their tokens as well")
+            raise missing("tokens", ": vectors='captions' is trained on them; pass the captions' own")
         with told_if_long("training word vectors"):
             vectors = train_vectors(tokens)
     else:
         with told_if_long(f"reading word vectors, {Path(source).name}"):
             vectors = _read(find_vectors(source), None if tokens is None else frozenset(tokens.words))
-    where = f"vectors: {source}" if isinstance(source, (str, Path)) else "vectors"
+    where = f": {source}" if isinstance(source, (str, Path)) else ""
     # One sum a row finds every NaN and infinity without a second matrix as large as the first.
     broken = ~np.isfinite(vectors.vectors.sum(axis=1, dtype=np.float64))
     if broken.any():
         word = vectors.index_to_key[int(broken.argmax())]
-        raise ValueError(f"{where}: the vector of {word!r} is not finite; remove it or train the vectors again")
+        fault = f"{where}: the vector of {word!r} is not finite; remove it or train the vectors again"
+        raise InputError("vectors", fault)
     if tokens is not None and not any(word in vectors for word in tokens.words):
-        raise ValueError(f"{where}: there is no vector for any word of the captions; are they of the same language?")
+        fault = f"{where}: there is no vector for any word of the captions; are they of the same language?"
+        raise InputError("vectors", fault)
     return vectors
 
 
@@ -118,7 +116,7 @@ def train_vectors(tokens: Tokens) -> KeyedVectors:
 
     tokens = tokens.used()
     if not len(tokens.ids):
-        raise ValueError("vectors='captions' needs captions with words in them, and these have none")
+        raise InputError("vectors", "'captions' needs captions with words in them, and these have none")
     counts = _contexts(tokens)
     counts = counts + _borrowed(tokens.words, counts)
     information = counts.tocoo()
@@ -141,7 +139,7 @@ def train_vectors(tokens: Tokens) -> KeyedVectors:
 
 
 def _contexts(tokens: Tokens) -> sparse.csr_array:
-    """How often each word is near each other one, `(words, words)`: the next word counts 1, the one after it 2/3..."""
+    """Counts of words near each other, `(words, words)`: the next word counts 1, the one after it 2/3, and so on."""
     from scipy import sparse
 
     size, rows = len(tokens.words), tokens.rows
@@ -194,7 +192,7 @@ def find_vectors(source: str | Path) -> Path:
     if path.is_file():
         return path
     if isinstance(source, Path) or not re.fullmatch(r"[\w-]+", source):
-        raise ValueError(f"vectors: there is no file {path}; {_WAYS_OUT}")
+        raise InputError("vectors", f": there is no file {path}", *_WAYS_OUT)
     if download.is_file():
         return download
     try:
@@ -206,8 +204,8 @@ def find_vectors(source: str | Path) -> Path:
         with contextlib.redirect_stdout(sys.stderr):
             return Path(downloader.load(source, return_path=True))
     except Exception as error:  # a wrong checksum is a bare Exception
-        raise ValueError(
-            f"vectors: there is no file {path}, and {source!r} cannot be downloaded by gensim ({error}); {_WAYS_OUT}"
+        raise InputError(
+            "vectors", f": there is no file {path}, and {source!r} cannot be downloaded by gensim ({error})", *_WAYS_OUT
         ) from error
 
 
@@ -229,7 +227,9 @@ def _read(path: Path, wanted: frozenset[str] | None) -> KeyedVectors:
         return _read_text(path, wanted, header is not None)
     except Exception as error:  # gensim's readers fail in many ways
         reason = str(error) or type(error).__name__
-        raise ValueError(f"vectors: {path} cannot be read: {reason}. Word vectors are read from {_FORMATS}") from error
+        raise InputError(
+            "vectors", f": {path} cannot be read: {reason}. Word vectors are read from {_FORMATS}"
+        ) from error
 
 
 def _open(path: Path) -> BinaryIO:

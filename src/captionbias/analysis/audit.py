@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
@@ -21,6 +21,7 @@ from captionbias.bench.inputs import labelled
 from captionbias.bench.person import captioner_and_person
 from captionbias.bench.protocol import replicate_count, vectors_name, whole_number
 from captionbias.captions import Captions, check_captioners, uncross
+from captionbias.errors import InputError, Message, message_of, unknown
 from captionbias.explain import Attributions, explain
 from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import Measurement, catalogue, find_metric
@@ -73,7 +74,7 @@ class Audit:
     @cached_property
     def verdicts(self) -> dict[tuple[str, str], str]:
         """The verdict of each captioner and score that has one, corrected for the number of all of them."""
-        return corrected(one for comparison in self.comparisons.values() for one in comparison.measurements.items())
+        return corrected(pair for comparison in self.comparisons.values() for pair in comparison.measurements.items())
 
     def measurement(self, metric: str, captioner: str) -> Measurement:
         """What the metric computed for the captioner, details included."""
@@ -86,7 +87,7 @@ class Audit:
         """What to consider when reading the captioner's numbers."""
         everything = {"": self.comparisons} | {f", {name} alone": by_metric for name, by_metric in self.alone.items()}
         notes = (
-            f"{catalogue.METRICS[metric].title}{of}: {note}"
+            Message(f"{catalogue.METRICS[metric].title}{of}: ", note)
             for of, by_metric in everything.items()
             for metric, comparison in by_metric.items()
             for note in comparison.measurements[captioner].notes
@@ -103,8 +104,8 @@ class Audit:
         alone = {name: written(by_metric) for name, by_metric in self.alone.items()}
         comparisons = written(self.comparisons)
         for content in comparisons.values():  # corrected for the number of those of all metrics
-            for name, of_captioner in content["verdicts"].items():
-                of_captioner |= {key: self.verdicts[name, key] for key in of_captioner}
+            for name, verdicts in content["verdicts"].items():
+                verdicts |= {key: self.verdicts[name, key] for key in verdicts}
         person = {metric: measured.flat() for metric, measured in self.person.items()}
         return {**fields, "comparisons": comparisons, "alone": alone, "person": person}
 
@@ -171,48 +172,67 @@ def audit(
     quality_images = whole_number("quality_images", quality_images, least=1)
     checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
     first = next(iter(checked.values()))
-    parts = _crossed_attributes(attribute_lexicon, first.attributes)
-    aligned = "dbac" in chosen and first.references is not None and _lacks_human_words(checked.values())
-    trained = aligned and vectors in (None, CAPTIONS)
+    crossed = _crossed_attributes(attribute_lexicon, first.attributes)
+    aligned = "dbac" in chosen and first.references is not None and vectors in (None, CAPTIONS)
+    trained = aligned and any(captions.words().lacking() for captions in checked.values())
     missing: list[str] = []
-    scored = not scores_only and _quality_is_scored(first, missing)
     explained = {} if scores_only else checked
-    of_each = len(chosen) * (1 + len(parts)) + bool(explained) + scored
-    of_person = 0 if scores_only else len(READ_OF_A_PERSON)
-    steps = _Steps(watch, of_each * len(checked) + of_person + trained, missing)
+    scored = explained if explained and _quality_is_scored(first, missing) else {}
+    measurements = len(chosen) * (1 + len(crossed)) * len(checked) + (0 if scores_only else len(READ_OF_A_PERSON))
+    steps = _Steps(watch, measurements + len(explained) + len(scored) + trained, missing)
 
     lexicons: dict[str, Any] = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     chance: dict[str, Any] = {"trials": trials, "seed": seed, "bootstrap": bootstrap}
-    options = {**lexicons, **chance, "preset": preset, "cache": cache, "vectors": vectors}
     settings = {"metrics": chosen, "preset": preset, **chance}
-    settings |= {name: _named(lexicon) for name, lexicon in lexicons.items()}
-    settings |= {"vectors": _vectors_name(vectors), "quality_images": quality_images}
+    settings |= {name: _plain(lexicon, lambda words: asdict(load_lexicon(words))) for name, lexicon in lexicons.items()}
+    settings |= {"vectors": _plain(vectors, vectors_name), "quality_images": quality_images}
     settings |= {"margins": dict(margins)} if margins else {}
     if trained:
         steps.begin("word vectors")
         vectors = train_vectors(first.words().human)
         vectors.called = CAPTIONS
-    measured = {**options, "vectors": vectors, "directions": _directions(chosen, first, missing)}
-    compared = partial(_compared, steps, measured, image_options, margins_by_metric(margins, chosen), earlier)
+    options = {**lexicons, **chance, "preset": preset, "cache": cache, "vectors": vectors, "details": True}
+    options |= {"directions": _directions(chosen, first, missing), "progress": steps.within}
+    margin_of = margins_by_metric(margins, chosen)
+
+    def compared(captioners: Mapping[str, Captions], metric: str, by: str = "", **others: Any) -> Comparison:
+        """The metric of each captioner; `by`: which of crossed attributes; `others`: options in place of these."""
+        if earlier and captioners.keys() == set(earlier.captioners):
+            comparisons = earlier.alone.get(by, {}) if by else earlier.comparisons
+            if metric in comparisons:
+                return comparisons[metric]
+        for_images = (image_options or {}) if catalogue.METRICS[metric].of_images else {}
+        return measure_together(
+            captioners,
+            metric,
+            margins=margin_of.get(metric),
+            watch=lambda name, done: steps.begin(metric, name, by),
+            **find_metric(metric).accepted({**options, **others, **for_images}),
+        )
+
+    def quality_of(captions: Captions) -> dict[str, Any]:
+        sides = {"predictions": captions.predictions, "references": captions.references}
+        return caption_quality(**sides, tokenizer=captions.language or "words", images=quality_images, seed=seed)
+
     comparisons = _comparisons(checked, chosen, steps, compared)
     person = {} if scores_only else _person(first, comparisons, seed, compared)
-    alone = _alone(checked, chosen, parts, steps, compared)
+    alone = _alone(checked, chosen, crossed, steps, compared)
     explaining = {"preset": preset, "seed": seed, "cache": cache}
-    words = steps.of_each(explained, "words", partial(_words, comparisons.get("lic"), attribute_lexicon, explaining))
-    quality = steps.of_each(checked if scored else {}, "quality", partial(_quality, quality_images, seed))
+    words = steps.each(explained, "words", partial(_words, comparisons.get("lic"), attribute_lexicon, explaining))
+    quality = steps.each(scored, "quality", lambda name, captions: quality_of(captions))
     lexicon = load_lexicon(attribute_lexicon)
     with_values = {name: labelled(captions, lexicon, []) for name, captions in checked.items()}
     evidence = captions_behind(
         with_values,
         comparisons["dbac"].measurements if "dbac" in comparisons else {},
-        {name: of_captioner["by_word"] for name, of_captioner in words.items()},
+        {name: telling["by_word"] for name, telling in words.items()},
         swayed=comparisons["sway"].measurements if "sway" in comparisons else {},
         preset=preset,
         **lexicons,
     )
     signatures = {metric: comparison.signature for metric, comparison in comparisons.items()}
     for name, by_metric in alone.items():
-        signatures |= {f"{metric}, {name} alone": one.signature for metric, one in by_metric.items()}
+        signatures |= {f"{metric}, {name} alone": comparison.signature for metric, comparison in by_metric.items()}
     steps.watch("done", 1.0)
     return Audit(
         captioners=tuple(checked),
@@ -233,28 +253,28 @@ def audit(
 
 
 class _Steps:
-    """Which step it is, how much of all work is done, and what could not be done."""
+    """The step of the work, the share of all of it that is done, and what could not be done."""
 
     def __init__(self, watch: Watch | None, total: int, missing: list[str]) -> None:
         self.watch, self.total, self.missing = watch or (lambda step, done: None), total, missing
         self.title, self.begun = "", 0
 
     def begin(self, kind: str, captioner: str = "", by: str = "") -> None:
-        """The next step, of this captioner, by one of crossed attributes."""
+        """Begin the next step, of this captioner, by one of crossed attributes."""
         name = catalogue.METRICS[kind].title if kind in catalogue.METRICS else kind
         self.title = " of ".join(filter(None, (name, captioner))) + (f", {by} alone" if by else "")
         self.watch(self.title, self.begun / self.total)
         self.begun += 1
 
     def within(self, finished: int, total: int) -> None:
-        """Trials are most of the work of a metric."""
+        """Tell how far a step's trials are, which are most of the work of a metric."""
         done = (self.begun - 1 + 0.9 * finished / total) / self.total
         self.watch(f"{self.title}: attacker {finished} of {total}", done)
 
-    def of_each(
+    def each(
         self, captioners: Mapping[str, Captions], kind: str, measure: Callable[[str, Captions], dict[str, Any]]
     ) -> dict[str, dict[str, Any]]:
-        """What is measured of each captioner, a step each."""
+        """Measure each captioner, a step each."""
         results = {}
         for name, captions in captioners.items():
             self.begin(kind, name)
@@ -264,14 +284,15 @@ class _Steps:
 
     @contextmanager
     def tolerated(self, what: str) -> Iterator[None]:
-        """What is refused within is missing."""
+        """Take what is refused within as missing."""
         try:
             yield
         except ValueError as error:
-            self.missing.append(f"{what}: {error}")
+            self.missing.append(Message(f"{what}: ", message_of(error)))
 
 
 def _quality_is_scored(captions: Captions, missing: list[str]) -> bool:
+    """Whether there are human captions and packages to score caption quality by."""
     installed = bool(find_spec("pycocoevalcap") and find_spec("nltk"))
     if captions.references is not None and not installed:
         missing.append("caption quality: pip install 'captionbias[quality]'")
@@ -279,7 +300,7 @@ def _quality_is_scored(captions: Captions, missing: list[str]) -> bool:
 
 
 def _directions(metrics: Sequence[str], captions: Captions, missing: list[str]) -> list[str] | None:
-    """Those that can be measured; None for all."""
+    """The directions that can be measured; None for all."""
     directed = any("directions" in find_metric(metric).options() for metric in metrics)
     described_twice = sum(len(texts) > 1 for texts in captions.references or ())
     if not directed or captions.tasks is not None or described_twice >= SMALLEST_CLASS:
@@ -288,40 +309,13 @@ def _directions(metrics: Sequence[str], captions: Captions, missing: list[str]) 
     return ["a_to_t"]
 
 
-def _compared(
-    steps: _Steps,
-    options: Mapping[str, Any],
-    image_options: Mapping[str, Any] | None,
-    margins: Mapping[str, Mapping[str, float]],
-    earlier: Audit | None,
-    captioners: Mapping[str, Captions],
-    metric: str,
-    by: str = "",
-    **own: Any,
-) -> Comparison:
-    """The metric of each captioner; `by`: which of crossed attributes; `own`: options that are others."""
-    if earlier and captioners.keys() == set(earlier.captioners):
-        comparisons = earlier.alone.get(by, {}) if by else earlier.comparisons
-        if metric in comparisons:
-            return comparisons[metric]
-    of_images = (image_options or {}) if catalogue.METRICS[metric].of_images else {}
-    chosen = {**options, "details": True, "progress": steps.within, **own, **of_images}
-    return measure_together(
-        captioners,
-        metric,
-        margins=margins.get(metric),
-        watch=lambda name, done: steps.begin(metric, name, by),
-        **find_metric(metric).accepted(chosen),
-    )
-
-
 def _person(
     captions: Captions, comparisons: Mapping[str, Comparison], seed: int, compared: Callable[..., Comparison]
 ) -> dict[str, Measurement]:
     """What one more person reads by the metrics that read a person; none where images have too few human captions."""
     measured: dict[str, Measurement] = {}
     if pair := captioner_and_person(captions, seed):
-        for metric in (one for one in READ_OF_A_PERSON if one in comparisons):
+        for metric in filter(comparisons.__contains__, READ_OF_A_PERSON):
             with suppress(ValueError):
                 measured[metric] = compared({PERSON: pair[1]}, metric).measurements[PERSON]
     return measured
@@ -330,12 +324,19 @@ def _person(
 def _comparisons(
     captioners: Mapping[str, Captions], metrics: Sequence[str], steps: _Steps, compared: Callable[..., Comparison]
 ) -> dict[str, Comparison]:
+    """The metrics of all captioners; what is undefined of one of them is missing."""
     comparisons = {}
     for metric in metrics:
         optional = metric == "sway" and len(metrics) > 1  # it needs a person beside those who say what images show
         with steps.tolerated("sway") if optional else nullcontext():
             comparisons[metric] = compared(captioners, metric, keep_attackers=int(metric == "lic"))
-    steps.missing += [line for comparison in comparisons.values() for line in _undefined(comparison)]
+    steps.missing += [
+        f"{catalogue.label(score)}, of {captioner}: in no trial is it defined"
+        for comparison in comparisons.values()
+        for captioner, measured in comparison.measurements.items()
+        for score in comparison.scores
+        if score not in measured.estimates
+    ]
     return comparisons
 
 
@@ -346,7 +347,7 @@ def _alone(
     steps: _Steps,
     compared: Callable[..., Comparison],
 ) -> dict[str, dict[str, Comparison]]:
-    """The comparisons by each of the crossed attributes, of which these are the words."""
+    """The comparisons by each of crossed attributes alone, given the words of each."""
     alone: dict[str, dict[str, Comparison]] = {name: {} for name in lexicons}
     for number, (name, lexicon) in enumerate(lexicons.items()):
         for metric in metrics:
@@ -362,30 +363,21 @@ def _alone(
 def _words(
     lic: Comparison | None, lexicon: LexiconSource, options: Mapping[str, Any], name: str, captions: Captions
 ) -> dict[str, Any]:
-    """What gives the attribute away to an attacker of a captioner's captions: of `lic`, if it was measured."""
+    """What gives the attribute away to an attacker of a captioner's captions: to LIC's, where that was measured."""
     if lic:
         measured = lic.measurements[name]
     else:
         alone = replace(captions, references=None)
-        once: dict[str, Any] = {"trials": 1, "bootstrap": 0, "keep_attackers": 1, "distributed": False}
-        measured = find_metric("lic").measure(alone, attribute_lexicon=lexicon, **once, **options)
+        single: dict[str, Any] = {"trials": 1, "bootstrap": 0, "keep_attackers": 1, "distributed": False}
+        measured = find_metric("lic").measure(alone, attribute_lexicon=lexicon, **single, **options)
     return _explained(explain(measured), load_lexicon(lexicon).mask)
-
-
-def _quality(images: int, seed: int, _: str, captions: Captions) -> dict[str, Any]:
-    return caption_quality(**_sides(captions), images=images, seed=seed)
-
-
-def _sides(captions: Captions) -> dict[str, Any]:
-    tokenizer = captions.language or "words"
-    return {"predictions": captions.predictions, "references": captions.references, "tokenizer": tokenizer}
 
 
 def _check_choices(metrics: Sequence[str], preset: str) -> list[str]:
     if not metrics or any(name not in catalogue.METRICS for name in metrics):
-        raise ValueError(f"metrics must list one or more of {', '.join(catalogue.METRICS)}, not {metrics!r}")
+        raise InputError("metrics", f"must list one or more of {', '.join(catalogue.METRICS)}, not {metrics!r}")
     if preset not in PRESETS:
-        raise ValueError(f"preset {preset!r} is unknown; choose one of {', '.join(PRESETS)}")
+        raise unknown("preset", preset, PRESETS)
     return [name for name in catalogue.METRICS if name in metrics]
 
 
@@ -397,24 +389,8 @@ def _crossed_attributes(lexicon: LexiconSource, labels: Sequence[str]) -> dict[s
         return {}
     names = [part.name for part in crossed]
     if twice := [name for name, number in Counter(names).items() if number > 1]:
-        raise ValueError(f"attribute_lexicon: two lexicons are called {twice[0]!r}: rename one")
+        raise InputError("attribute_lexicon", f": two lexicons are called {twice[0]!r}: rename one")
     return dict(zip(names, lexicon if isinstance(lexicon, (list, tuple)) else crossed, strict=True))
-
-
-def _lacks_human_words(captioners: Iterable[Captions]) -> bool:
-    """Whether any captioner lacks a word of the human captions."""
-    tables = (captions.words() for captions in captioners)
-    return any((table.human.present() & ~table.model.present()).any() for table in tables)
-
-
-def _undefined(comparison: Comparison) -> list[str]:
-    """The requested scores that are undefined in all trials of some captioner."""
-    return [
-        f"{catalogue.label(score)}, of {captioner}: in no trial is it defined"
-        for captioner, measured in comparison.measurements.items()
-        for score in comparison.scores
-        if score not in measured.estimates
-    ]
 
 
 def _explained(attributions: Attributions, mask: str) -> dict[str, Any]:
@@ -422,8 +398,8 @@ def _explained(attributions: Attributions, mask: str) -> dict[str, Any]:
     least = min(10, max(2, len(attributions.tokens) // 50))
     examples = []
     for number in range(len(attributions.classes)):
-        of_class = np.flatnonzero((attributions.truth == number) & (attributions.scores.argmax(axis=1) == number))
-        surest = of_class[np.argsort(-attributions.scores[of_class, number], kind="stable")]
+        right = np.flatnonzero((attributions.truth == number) & (attributions.scores.argmax(axis=1) == number))
+        surest = right[np.argsort(-attributions.scores[right, number], kind="stable")]
         _, first = np.unique(attributions.tokens.select(surest).fingerprints(), return_index=True)
         examples += [
             {"row": int(row), **attributions.of(int(row))}
@@ -441,6 +417,7 @@ def _explained(attributions: Attributions, mask: str) -> dict[str, Any]:
 
 
 def _needed(comparison: Comparison, images: int) -> dict[str, dict[str, int | None]]:
+    """How many images would halve the interval, by captioner and score; None where images alone cannot."""
     needed: dict[str, dict[str, int | None]] = {}
     for captioner, by_score in comparison.parts.items():
         needed[captioner] = dict.fromkeys(by_score)
@@ -452,15 +429,8 @@ def _needed(comparison: Comparison, images: int) -> dict[str, dict[str, int | No
     return needed
 
 
-def _named(lexicon: LexiconSource | None) -> Any:
-    if lexicon is None:
-        return None
-    if isinstance(lexicon, (list, tuple)):
-        return [_named(each) for each in lexicon]
-    return str(lexicon) if isinstance(lexicon, (str, Path)) else asdict(load_lexicon(lexicon))
-
-
-def _vectors_name(vectors: Any) -> str | None:
-    if vectors is None:
-        return None
-    return str(vectors) if isinstance(vectors, (str, Path)) else vectors_name(vectors)
+def _plain(setting: Any, described: Callable[[Any], Any]) -> Any:
+    """A setting as plain data: a name or a path as it is, anything else as `described`."""
+    if isinstance(setting, (list, tuple)):
+        return [_plain(part, described) for part in setting]
+    return str(setting) if isinstance(setting, (str, Path)) else None if setting is None else described(setting)

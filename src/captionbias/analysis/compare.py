@@ -15,6 +15,7 @@ import numpy as np
 from captionbias.bench.catalogue import EXCESS
 from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, noise, verdict
 from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
+from captionbias.errors import InputError, within
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.progress import Watch
 from captionbias.statistics.samples import Estimate, Extreme, Sample
@@ -60,7 +61,7 @@ class Comparison:
 
     @cached_property
     def p_values(self) -> dict[str, dict[str, float]]:
-        """For each captioner and score that can be on either side of 0, its p-value against 0, uncorrected."""
+        """The p-value against 0, uncorrected, of each captioner and score that can be on either side of it."""
         return {
             name: {
                 score: p_value(measured.estimates[score].value, measured.samples[score].replicates)
@@ -72,7 +73,7 @@ class Comparison:
 
     @cached_property
     def parts(self) -> dict[str, dict[str, VarianceParts]]:
-        """For each captioner and score, the parts of its variance."""
+        """The parts of the variance of each captioner and score."""
         return {
             name: {
                 score: variance_parts(sample.values, sample.per_trial, sample.replicates)
@@ -89,16 +90,13 @@ class Comparison:
         return (f"paired:holm,{len(self.differences)}|" if self.differences else "") + first
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file: everything that was measured and what follows from it."""
+        """Everything that was measured and what follows from it, for a file."""
         return {
             "metric": self.metric,
             "scores": self.scores,
             "results": {name: measured.flat() for name, measured in self.measurements.items()},
             "p_values": self.p_values,
-            "verdicts": {
-                name: {key: word for (captioner, key), word in self.verdicts.items() if captioner == name}
-                for name in self.measurements
-            },
+            "verdicts": by_captioner(self.verdicts, self.measurements),
             "variance": {
                 captioner: {
                     score: asdict(parts)
@@ -107,9 +105,14 @@ class Comparison:
                 }
                 for captioner, by_score in self.parts.items()
             },
-            "differences": [asdict(one) for one in self.differences],
+            "differences": list(map(asdict, self.differences)),
             "signature": self.signature,
         }
+
+
+def by_captioner(verdicts: Mapping[tuple[str, str], str], names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The verdicts of each of these captioners by their scores."""
+    return {name: {key: word for (captioner, key), word in verdicts.items() if captioner == name} for name in names}
 
 
 def corrected(measurements: Iterable[tuple[str, Measurement]]) -> dict[tuple[str, str], str]:
@@ -136,7 +139,7 @@ def corrected(measurements: Iterable[tuple[str, Measurement]]) -> dict[tuple[str
 
 
 def _p_value(measured: Measurement, key: str) -> float:
-    """Of the score being no further from 0 than by chance, on the side where it is: the largest of all that decide."""
+    """The p-value of the score being no further from 0 than by chance, on its side: the largest of all that decide."""
     estimates, score = measured.estimates, catalogue.SCORES[key]
     sign = 1 if estimates[key].value > 0 else -1
     shift = sign * noise(estimates, key)
@@ -144,7 +147,7 @@ def _p_value(measured: Measurement, key: str) -> float:
         (
             p_value(value - shift, sample.replicates - shift) if sign * (value - shift) > 0 else 1.0
             for name in score.deciding(sign)
-            for sample in _parts(measured.samples[name])
+            for sample in _compared_samples(measured.samples[name])
             if not np.isnan(sample.values).all()
             for value in [float(np.nanmean(sample.values))]
         ),
@@ -152,9 +155,9 @@ def _p_value(measured: Measurement, key: str) -> float:
     )
 
 
-def _parts(sample: Sample) -> tuple[Sample, ...]:
-    """What an extreme is the extreme of, as far as it has replicates."""
-    return tuple(one for one in sample.among if len(one.replicates)) if isinstance(sample, Extreme) else (sample,)
+def _compared_samples(sample: Sample) -> tuple[Sample, ...]:
+    """The samples with replicates among which an extreme was chosen; any other sample itself."""
+    return tuple(part for part in sample.among if len(part.replicates)) if isinstance(sample, Extreme) else (sample,)
 
 
 def compare(
@@ -213,7 +216,7 @@ def compare(
 def replicates_for(
     metrics: Sequence[str], captioners: int, against: str | None = None, scores: Sequence[str] | None = None
 ) -> int:
-    """As many replicates as let each difference have a p-value below 0.05 after correction, and no fewer than 1,000."""
+    """The replicates with which each difference can have a p-value below 0.05 after correction, at least 1,000."""
     pairs = captioners - 1 if against else math.comb(captioners, 2)
     usual = (_tested(metric, keys) for metric in metrics for keys in _defaults(metric))
     return max(REPLICATES, PER_TEST * pairs * (len(scores or ()) or max(map(len, usual))))
@@ -225,7 +228,7 @@ def margins_by_metric(margins: Mapping[str, float] | None, metrics: Sequence[str
     for key, margin in (margins or {}).items():
         judged = [score.key for metric in metrics for score in catalogue.scores_of(metric) if score.judged]
         if key not in judged:
-            raise ValueError(f"margins names {key!r}, which has no verdict here; choose from {', '.join(judged)}")
+            raise InputError("margins", f"names {key!r}, which has no verdict here; choose from {', '.join(judged)}")
         by_metric[catalogue.SCORES[key].metric][key] = margin
     return by_metric
 
@@ -240,15 +243,15 @@ def measure_together(
     watch: Watch | None = None,
     **options: Any,
 ) -> Comparison:
-    """`compare` of one captioner or more, already checked; of one there are no differences."""
+    """Measure and compare one captioner or more, already checked; a single one has no differences."""
     names = list(captioners)
     _check_scores(scores or (), [score.key for score in catalogue.scores_of(metric)], f"{metric} does not have")
     if options.get("join_references"):
         _check_same_images(captioners)
     if against is not None and against not in names:
-        raise ValueError(f"against is {against!r}, which is no captioner; choose one of {', '.join(names)}")
-    every = itertools.combinations(names, 2)
-    pairs = [(name, against) for name in names if name != against] if against else list(every)
+        raise InputError("against", f"is {against!r}, which is no captioner; choose one of {', '.join(names)}")
+    others = [name for name in names if name != against]
+    pairs = [(name, against) for name in others] if against else list(itertools.combinations(names, 2))
     measurements: dict[str, Measurement] = {}
     for number, name in enumerate(names):
         if watch:
@@ -257,7 +260,7 @@ def measure_together(
             measured = find_metric(metric).measure(captioners[name], **options)
             measurements[name] = measured.with_margins(margins or {})
         except ValueError as error:
-            raise ValueError(f"{name}: {error}") from error
+            raise within(name, error) from error
         if not number:  # before the others are measured
             samples = measurements[name].samples
             _check_scores(scores or (), samples, "is not measured here")
@@ -265,21 +268,21 @@ def measure_together(
             chosen = list(dict.fromkeys(scores)) if scores else next(filter(None, usual), [])
             tested = chosen if scores else _tested(metric, chosen)
             _warn_of_few_replicates(options.get("bootstrap", REPLICATES), len(pairs) * len(tested))
-    of_pairs = (_difference(*pair, score, measurements) for pair in pairs for score in tested)
-    defined = [one for one in of_pairs if one is not None]
-    corrected = holm([one.p for one in defined]).tolist()
-    differences = [replace(one, p_holm=p) for one, p in zip(defined, corrected, strict=True)]
+    defined = list(filter(None, (_difference(*pair, score, measurements) for pair in pairs for score in tested)))
+    p_values = holm([difference.p for difference in defined]).tolist()
+    differences = [replace(difference, p_holm=p) for difference, p in zip(defined, p_values, strict=True)]
     return Comparison(metric, chosen, measurements, differences)
 
 
 def _check_same_images(captioners: Mapping[str, Captions]) -> None:
     """Refuse captioners of which some are so long that images with too few human captions are left out for them."""
-    images = {name: len(one.join_references(one.references_to_join)) for name, one in captioners.items()}
+    images = {name: len(each.join_references(each.references_to_join)) for name, each in captioners.items()}
     if len(set(images.values())) > 1:
         counts = ", ".join(f"{count:,} of {name}" for name, count in images.items())
-        raise ValueError(
-            f"join_references leaves different images ({counts}), as captions of different length take different "
-            "numbers of human captions; keep images with enough of them"
+        raise InputError(
+            "join_references",
+            f"leaves different images ({counts}), as captions of different length take different numbers of human "
+            "captions; keep images with enough of them",
         )
 
 
@@ -300,7 +303,7 @@ def _defaults(metric: str) -> tuple[list[str], ...]:
 
 
 def _tested(metric: str, chosen: Sequence[str]) -> list[str]:
-    """Of the scores that are compared by default those that a verdict goes by, or all where none does."""
+    """The chosen scores that a verdict goes by, or all of them where none does."""
     judged = [score.key for score in catalogue.scores_of(metric) if score.judged and score.key in chosen]
     return [key for key in judged if not catalogue.superseded(key, chosen)] or list(chosen)
 
@@ -308,11 +311,11 @@ def _tested(metric: str, chosen: Sequence[str]) -> list[str]:
 def _check_scores(scores: Sequence[str], known: Collection[str], where: str) -> None:
     for key in scores:
         if key not in known:
-            raise ValueError(f"scores names {key!r}, which {where}; choose from {', '.join(known)}")
+            raise InputError("scores", f"names {key!r}, which {where}; choose from {', '.join(known)}")
 
 
 def _difference(first: str, second: str, score: str, measured: Mapping[str, Measurement]) -> Difference | None:
-    """None where the score is undefined in every trial of one of them."""
+    """The difference of two captioners' scores; None where that is undefined in every trial of one of them."""
     between = replace(measured[first].samples[score] - measured[second].samples[score], images=0)
     estimate = between.estimate(*catalogue.scale(score).difference().ends)
     if estimate is None:

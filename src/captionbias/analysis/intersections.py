@@ -54,7 +54,7 @@ def intersections(
     measure = partial(find_metric(metric).measure, **options)
     crossed = measure(captions, attribute_lexicon=list(lexicons.values()))
     alone = {
-        name: measure(captions.with_attributes(of_attribute), attribute_lexicon=words)
-        for (name, words), of_attribute in zip(lexicons.items(), labels, strict=True)
+        name: measure(captions.with_attributes(values), attribute_lexicon=words)
+        for (name, words), values in zip(lexicons.items(), labels, strict=True)
     }
     return {**alone, CROSSING.join(lexicons): crossed}

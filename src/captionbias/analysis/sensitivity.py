@@ -16,6 +16,7 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.bench.protocol import lexicon_name, preset_settings, vectors_name, whole_number
 from captionbias.bench.verdicts import NOTHING, verdict
 from captionbias.captions import Captions, check_captioners
+from captionbias.errors import InputError, unknown, within
 from captionbias.metrics import Measurement, catalogue, dbac
 from captionbias.progress import Watch
 from captionbias.scores.captions import QUALITIES
@@ -40,8 +41,8 @@ SCORES = [f"dbac_{direction}_{form}" for form in ("net", "matched") for directio
 
 
 def label(choice: str) -> str:
-    """What a choice is called."""
-    return {"task_lexicon": "task words", "encoder": "attacker"}.get(choice, choice)
+    """The name of a choice in words; without one, of the base."""
+    return {"task_lexicon": "task words", "encoder": "attacker", "": "base"}.get(choice, choice)
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Specification:
     @property
     def label(self) -> str:
         """What sets it apart from the base."""
-        return f"{label(self.choice)} {self.value}" if self.choice else "base"
+        return f"{label(self.choice)} {self.value}".strip()
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class Sensitivity:
         return _in_use({choice: values[0] for choice, values in self.choices.items()})
 
     def of(self, captioner: str) -> list[Specification]:
-        return [one for one in self.specifications if one.captioner == captioner]
+        return [each for each in self.specifications if each.captioner == captioner]
 
     @cached_property
     def moves(self) -> list[Move]:
@@ -106,26 +107,26 @@ class Sensitivity:
         for captioner in self.captioners:
             base, *others = self.of(captioner)
             for choice, (usual, *_) in self.choices.items():
-                by_value = {usual: base, **{one.value: one for one in others if one.choice == choice}}
+                by_value = {usual: base, **{other.value: other for other in others if other.choice == choice}}
                 moves += [_move(captioner, choice, score, by_value) for score in self.scores]
         return list(filter(None, moves))
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file: every specification with its scores, and what each choice moves."""
+        """Every specification with its scores, and what each choice moves, for a file."""
         return {
             "captioners": self.captioners,
             "choices": self.choices,
             "specifications": [
                 {
-                    "captioner": one.captioner,
-                    "choice": one.choice,
-                    "value": one.value,
-                    "scores": {score: _numbers(one, score) for score in self.scores},
-                    "signature": one.signature,
+                    "captioner": each.captioner,
+                    "choice": each.choice,
+                    "value": each.value,
+                    "scores": {score: _numbers(each, score) for score in self.scores},
+                    "signature": each.signature,
                 }
-                for one in self.specifications
+                for each in self.specifications
             ],
-            "moves": [asdict(one) for one in self.moves],
+            "moves": list(map(asdict, self.moves)),
         }
 
 
@@ -191,7 +192,7 @@ def sensitivity(
         for name, captions in checked.items():
             vectors = functools.cache(partial(_vectors, captions, values["vectors"]))
             for choice, value in plan:
-                step = f"{name}, {label(choice)} {value}" if choice else f"{name}, base"
+                step = f"{name}, {label(choice)} {value}".strip()
                 if watch:
                     watch(step, len(specifications) / (len(plan) * len(checked)))
                 chosen = _in_use(base | ({choice: value} if choice else {}))
@@ -202,27 +203,27 @@ def sensitivity(
                     store = folder if cache is False else cache
                     measured = dbac.measure(captions, preset=preset, cache=store, **own, **fixed)
                 except ValueError as error:
-                    raise ValueError(f"{step}: {error}") from error
+                    raise within(step, error) from error
                 specifications.append(_specification(name, choice, value, measured))
     scores = [score for score in SCORES if score in measured.samples]
     return Sensitivity(list(checked), scores, choices, specifications)
 
 
 def draws(preset: str, trials: int | None = None, seed: int = 0) -> list[int]:
-    """This seed and others, of whose trials no two draw and split alike."""
-    _, settings = preset_settings("dbac", preset, trials=trials)
-    return [seed + draw * settings["trials"] for draw in range(DRAWS)]
+    """Seeds, this one first, none of whose trials draw or split alike."""
+    _, settings = preset_settings(dbac.entry.presets, preset, trials=trials)
+    return [seed + draw * settings.trials for draw in range(DRAWS)]
 
 
 def _values(preset: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The values to try of each choice, by their text, the base's first."""
-    _, settings = preset_settings("dbac", preset)
+    """The values of each choice to try, by their text, the base's first."""
+    _, settings = preset_settings(dbac.entry.presets, preset)
     usual = {**USUAL, "seed": draws(preset, options.get("trials"))}
     values: dict[str, dict[str, Any]] = {}
     for choice in USUAL:
         given = options.get(choice)
         if given is None:
-            tried = list(dict.fromkeys((settings.get(choice, 0), *usual[choice])))
+            tried = list(dict.fromkeys((getattr(settings, choice, 0), *usual[choice])))
         else:
             tried = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
         values[choice] = {_text(choice, value): value for value in tried}
@@ -232,9 +233,9 @@ def _values(preset: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]
 def _text(choice: str, value: Any) -> str:
     """A value as it is shown; one that `dbac` would refuse is refused before anything is trained."""
     if choice in COMPLETE and value not in USUAL[choice]:
-        raise ValueError(f"{choice} {value!r} is unknown; choose from {', '.join(USUAL[choice])}")
+        raise unknown(choice, value, USUAL[choice])
     if choice == "delta" and not (isinstance(value, Real) and 0 < float(value) <= 2):
-        raise ValueError(f"delta is {value!r}: give a cosine distance above 0 and at most 2")
+        raise InputError("delta", f"is {value!r}: give a cosine distance above 0 and at most 2")
     if choice == "seed":
         return str(whole_number("seed", value, least=0))
     if choice == "task_lexicon":
@@ -247,15 +248,15 @@ def _text(choice: str, value: Any) -> str:
 
 
 def _in_use(choices: Mapping[str, str]) -> dict[str, str]:
-    """Those that play a part."""
+    """The choices that play a part."""
     unused = OF_CONTEXTUAL if choices["alignment"] == "constant" else ()
     return {choice: value for choice, value in choices.items() if choice not in unused}
 
 
 def _vectors(captions: Captions, sources: Mapping[str, Any], tokenizer: str, name: str) -> Any:
-    """The word vectors of that name as `dbac` would load them, if the captioner lacks a human word."""
+    """The word vectors of a name: loaded as by `dbac` if the captioner lacks a human word, else their source."""
     words = captions.words(tokenizer)
-    if not (words.human.present() & ~words.model.present()).any():
+    if not words.lacking():
         return sources[name]
     loaded = load_vectors(sources[name], words.human)
     loaded.called = name
@@ -270,8 +271,8 @@ def _specification(captioner: str, choice: str, value: str, measured: Measuremen
 
 
 def _move(captioner: str, choice: str, score: str, by_value: Mapping[str, Specification]) -> Move | None:
-    """None where fewer than two values of the choice have the score."""
-    scores = {value: one.estimates[score].value for value, one in by_value.items() if score in one.estimates}
+    """How far the choice moves the score; None where fewer than two of its values have it."""
+    scores = {value: each.estimates[score].value for value, each in by_value.items() if score in each.estimates}
     if len(scores) < 2:
         return None
     lower, *_, upper = sorted(scores, key=scores.__getitem__)
@@ -280,6 +281,6 @@ def _move(captioner: str, choice: str, score: str, by_value: Mapping[str, Specif
     return Move(captioner, choice, score, scores[upper] - scores[lower], lower, upper, changes)
 
 
-def _numbers(one: Specification, score: str) -> dict[str, Any]:
-    value, low, high = (one.estimates.get(score) or (None, None, None))[:3]
-    return {"value": value, "low": low, "high": high, "verdict": one.verdicts.get(score)}
+def _numbers(specification: Specification, score: str) -> dict[str, Any]:
+    value, low, high = (specification.estimates.get(score) or (None, None, None))[:3]
+    return {"value": value, "low": low, "high": high, "verdict": specification.verdicts.get(score)}

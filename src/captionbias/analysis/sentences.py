@@ -30,7 +30,7 @@ def by_sentence(captions: Captions, positions: int = 3) -> dict[str, Captions]:
     undefined where hardly any do; `sway_t_to_a_lost` says nothing of a part of a caption.
 
     Args:
-        captions: with predictions, from `check_captions` or `read_captions`.
+        captions: with predictions, from `check_captions` or `read_captions`; of several of an image the first.
         positions: sentences told apart; the last position has all that follow, too.
 
     Returns:
@@ -53,10 +53,10 @@ def by_sentence(captions: Captions, positions: int = 3) -> dict[str, Captions]:
     if longest < 2:
         raise ValueError("captions: no caption of the captioner has two sentences; measure them whole")
     last = min(positions, longest)
-    parts = {WHOLE: captions}
+    captioners = {WHOLE: captions.first_samples()}
     for position in range(1, last + 1):
         end = None if position == last else position
-        said = [" ".join(of_image[position - 1 : end]) or NOTHING for of_image in split]
+        said = [" ".join(parts[position - 1 : end]) or NOTHING for parts in split]
         rest = " and on" if position == last < longest else ""
-        parts[f"sentence {position}{rest}"] = captions.with_predictions(said)
-    return parts
+        captioners[f"sentence {position}{rest}"] = captions.with_predictions(said)
+    return captioners

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from captionbias.analysis.audit import Audit, audit
@@ -33,7 +32,6 @@ from captionbias.app.data import (
     left_out,
     read_uploads,
 )
-from captionbias.app.example import example
 from captionbias.app.results import Run
 from captionbias.app.sessions import Session
 from captionbias.app.uploads import Pictures, image_wing, open_pictures
@@ -42,6 +40,7 @@ from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.inputs import other_labels
 from captionbias.captions import CaptionBiasWarning, Captions
 from captionbias.captions.captioners import captioner_columns
+from captionbias.errors import message_of
 from captionbias.progress import Watch
 from captionbias.text import Lexicon, load_lexicon
 
@@ -58,11 +57,6 @@ def read(session: Session, files: list[str] | None) -> Data:
     return read_uploads(files or [])
 
 
-def read_example(session: Session) -> Data:
-    """Two captioners of known bias, as if their files had been uploaded."""
-    return example()
-
-
 def roles(
     session: Session,
     captioners: list[str] | str | None,
@@ -72,15 +66,15 @@ def roles(
 ) -> Data:
     """The files as the user says what they are, by their names; those that are not named are not used. A file that is
     named as two things is the later one: events may come twice, and the second one must change nothing."""
-    tables = {table.name: table for _, table in session.data.tables()}
+    tables = [table for _, table in session.data.tables()]
     before = {table.name: role for role, table in session.data.tables()}
-    after = dict.fromkeys(tables, UNUSED)
+    after = dict.fromkeys(before, UNUSED)
     for role, names in ((CAPTIONER, captioners), (PEOPLE, people), (LABELS, labels), (TASKS, tasks)):
         for name in listed(names):
             if name not in after:
                 raise ValueError(f"there is no file {name!r}: the files are {', '.join(map(repr, after)) or 'none'}")
             after[name] = role
-    return session.data if after == before else as_said([*tables.values()], after)
+    return session.data if after == before else as_said(tables, after)
 
 
 def columns(
@@ -90,21 +84,22 @@ def columns(
     people: str | None = None,
     labels: str | None = None,
     tasks: str | None = None,
+    weights: str | None = None,
     keep: list[str] | str | None = None,
 ) -> Data:
     """The data with the columns as the user corrects them, and only images with the labels to keep."""
-    ids, people, labels, tasks = (str(name or "") for name in (image_ids, people, labels, tasks))
-    chosen = Columns(ids, tuple(listed(captions)), people, labels, tasks, tuple(listed(keep)))
+    ids, people, labels, tasks, weights = (str(name or "") for name in (image_ids, people, labels, tasks, weights))
+    chosen = Columns(ids, tuple(listed(captions)), people, labels, tasks, weights, tuple(listed(keep)))
     return corrected(session.data, chosen)
 
 
 def listed(chosen: list[str] | str | None) -> list[str]:
-    """One or several of a choice: programs may give one as it is."""
+    """A choice as a list of names: programs may give a single one as it is."""
     return [str(name) for name in ([chosen] if isinstance(chosen, str) else chosen or []) if name]
 
 
 def what_was_read(data: Data) -> dict[str, Any]:
-    """For programs: the files and what they are, the columns, the labels with their rows, the attribute."""
+    """Tell programs the files and what they are, the columns, the labels with their rows, the attribute."""
     return {
         "files": {table.name: TITLES[role] for role, table in data.tables()},
         "columns": vars(data.columns),
@@ -114,7 +109,7 @@ def what_was_read(data: Data) -> dict[str, Any]:
 
 
 def last_look(session: Session, *words: Any) -> dict[str, Any]:
-    """What `look` gives, which is kept: several events ask for the same."""
+    """The answer of `look`, which is kept: several events ask for the same."""
     asked = (session.data, *words)
     if session.look is None or session.look[0] != asked:
         session.look = asked, look(*asked)
@@ -134,8 +129,9 @@ def look(data: Data, attribute: str, custom_attribute: str, task_words: str, cus
             (captions,) = captions_of(data, first_only=True).values()
         loaded = {kind: load_lexicon(lexicon) for kind, lexicon in lexicons.items()}
     except ValueError as error:
-        return {**nothing, "not_ready": str(error)}
-    notes += [left_out(data), other_labels(captions, loaded["attribute_lexicon"])]
+        return {**nothing, "not_ready": message_of(error)}
+    others = other_labels(captions, loaded["attribute_lexicon"])
+    notes += [left_out(data), others.message if others else ""]
     counts = dict(sorted(Counter(captions.attributes).items()))
     if captions.references is None:
         notes.append(
@@ -163,7 +159,7 @@ def _too_few(counts: Mapping[str, int]) -> Iterator[str]:
 
 
 def _lexicons(attribute: str, custom_attribute: str, task_words: str = "", custom_tasks: str = "") -> dict[str, Any]:
-    """The chosen words by setting; custom ones are called like their file."""
+    """The chosen words by their setting; custom ones are called like their file."""
     words = custom_lexicon(custom_attribute or "", "attribute-words") if attribute == CUSTOM else attribute
     tasks = custom_lexicon(custom_tasks or "", "task-words") if task_words == CUSTOM else task_words
     return {"attribute_lexicon": words} | ({"task_lexicon": tasks} if tasks else {})
@@ -201,7 +197,6 @@ def measure(
             _not_in(measured, [*notes, *warned, left_out(data)]),
             results.again(data, measured.settings, lexicons),
             _custom(lexicons),
-            TemporaryDirectory(prefix="captionbias-app-"),
             whole=whole,
             pictures=session.pictures,
         )
@@ -210,28 +205,20 @@ def measure(
 def _audits(
     watch: Watch, captioners: Mapping[str, Captions], metrics: Sequence[str], options: Mapping[str, Any]
 ) -> Iterator[tuple[Audit, list[str], bool]]:
-    """Audits with what they warned of, and whether they are whole."""
+    """The audits, each with its warnings and whether it is whole."""
+
+    def share(start: float, end: float) -> Watch:
+        return lambda step, done: watch(step, start + (end - start) * done)
+
     first = None
     if FIRST in metrics:
         with heard() as warned, suppress(ValueError):  # what it cannot measure is told with the rest
-            first = audit(
-                captioners,
-                metrics=[FIRST],
-                scores_only=True,
-                watch=lambda step, done: watch(step, FIRST_SHARE * done),
-                **options,
-            )
+            first = audit(captioners, metrics=[FIRST], scores_only=True, watch=share(0.0, FIRST_SHARE), **options)
     if first:
         yield first, warned, False
-    start = FIRST_SHARE if first else 0.0
     with heard() as warned:
-        everything = audit(
-            captioners,
-            metrics=metrics,
-            earlier=first,
-            watch=lambda step, done: watch(step, start + (1 - start) * done),
-            **options,
-        )
+        rest = share(FIRST_SHARE if first else 0.0, 1.0)
+        everything = audit(captioners, metrics=metrics, earlier=first, watch=rest, **options)
     yield everything, warned, True
 
 
@@ -280,20 +267,13 @@ def measure_pictures(
         raise ValueError("there are no images yet: upload some, and annotations unless the persons are masked")
     lexicons = _lexicons(attribute, custom_attribute)
     options: dict[str, Any] = {"preset": JUDGED_PRESET, "trials": int(trials), "seed": _whole(seed)}
-    judging = {"epochs": int(epochs), "prompt": prompt.strip() or None}
+    judging: dict[str, Any] = {"epochs": int(epochs), "prompt": prompt.strip() or None}
     watch("reading", 0.0)
     with heard() as notes:
-        captioners, images = image_wing().beside(captioners_of(data), pictures.ids, pictures.pixels(), notes)
+        captioners, judging["images"] = image_wing().beside(captioners_of(data), pictures.ids, pictures.pixels(), notes)
     with heard() as warned:
-        of_images = {**judging, "images": images}
-        measured = audit(captioners, metrics=[JUDGED], image_options=of_images, watch=watch, **lexicons, **options)
-    yield Run(
-        measured,
-        (*pictures.notes, *notes, *_not_in(measured, warned)),
-        None,
-        _custom(lexicons),
-        TemporaryDirectory(prefix="captionbias-app-"),
-    )
+        measured = audit(captioners, metrics=[JUDGED], image_options=judging, watch=watch, **lexicons, **options)
+    yield Run(measured, (*pictures.notes, *notes, *_not_in(measured, warned)), None, _custom(lexicons))
 
 
 # Warnings
@@ -311,7 +291,7 @@ def heard() -> Iterator[list[str]]:
 
 
 def listen() -> None:
-    """From now on warnings of this library go to the enclosing `heard`, if there is one; all others as before."""
+    """Send the warnings of this library to the enclosing `heard` from now on, if there is one; others go as before."""
     before = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
@@ -319,7 +299,7 @@ def listen() -> None:
         if notes is None or not issubclass(category, CaptionBiasWarning):
             before(message, category, *place, **more)
         elif str(message) not in notes:
-            notes.append(str(message))
+            notes.append(message_of(message))
 
     warnings.simplefilter("always", CaptionBiasWarning)
     warnings.showwarning = show

@@ -26,22 +26,26 @@ from captionbias.app.data import (
 )
 from captionbias.app.example import TRIALS
 from captionbias.app.sessions import Session
+from captionbias.errors import Argument, said
 from captionbias.metrics import catalogue
+from captionbias.report.wording import WORDS
+from captionbias.text.lexicon import task_lexicons
 
 METRICS = catalogue.REPORTED
-TASK_WORDS = [("objects of COCO", "coco_objects"), ("objects of COCO, without everyday names", "coco_names")]
 FAST = ("fast: seconds to minutes", "fast")
 PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural attackers, so with torch
 NONE = ("(none)", "")
 WORKING = '<p class="working"></p>'
-IN_WORDS = {  # what messages of the library call by the names of its arguments
-    "attribute_lexicon": "the attribute's words",
-    "task_lexicon": "the task words",
+WORDS = WORDS | {  # of arguments of the library
+    "references": "people's captions",
+    "attributes": "the labels",
     "prediction_column": "the captioner's captions",
     "reference_column": "people's captions",
     "attribute_column": "the label of each image",
     "task_column": "the tasks of each image",
+    "weight_column": "the weight of each image",
     "id_column": "the image ids",
+    "keep": "the choice of labels",
 }
 
 ABOUT = "Does an image captioner make the bias of its data worse? In which direction, and how certain is that?"
@@ -75,11 +79,12 @@ ImageCaptioner2 looks at the images, too, and needs more packages where this pag
 
 
 def sections(metrics: Sequence[str]) -> SimpleNamespace:
-    """The components of the page by their names, in its three steps, after an example if it has these metrics."""
+    """The components of the page by their names: its three steps, after an example if it has these metrics."""
     parts = SimpleNamespace()
     entry = catalogue.METRICS[metrics[0]]
-    question = ABOUT if tuple(metrics) == METRICS else f"{entry.question[0].upper()}{entry.question[1:]}"
-    title = "captionbias" if tuple(metrics) == METRICS else entry.title
+    title, question = entry.title, f"{entry.question[0].upper()}{entry.question[1:]}"
+    if tuple(metrics) == METRICS:
+        title, question = "captionbias", ABOUT
     gr.Markdown(f"# {title}\n{question}", elem_id="about")
     with gr.Tabs(elem_id="steps", overflow_behavior="wrap") as parts.steps:
         if set(metrics) <= set(METRICS):
@@ -144,22 +149,18 @@ def _columns_section(parts: SimpleNamespace) -> None:
                 choice("People's captions of each image"),
             ]
         with gr.Row():
-            second = [choice("Label of each image"), choice("Tasks of each image")]
+            second = [choice("Label of each image"), choice("Tasks of each image"), choice("Weight of each image")]
             parts.columns = [*first, *second, choice("Only images with these labels", multiselect=True)]
 
 
 def _words_section(parts: SimpleNamespace) -> None:
     with gr.Row():
         parts.attribute = gr.Dropdown(
-            [*ATTRIBUTES, CUSTOM],
-            value=ATTRIBUTES[0],
-            label="Attribute",
-            min_width=200,
-            info="Whose words are masked.",
+            [*ATTRIBUTES, CUSTOM], value=ATTRIBUTES[0], label="Attribute", min_width=200, info="Whose words are masked."
         )
         parts.tasks = gr.Dropdown(
-            [*TASK_WORDS, CUSTOM],
-            value=TASK_WORDS[0][1],
+            [*((title, name) for name, title in task_lexicons().items()), CUSTOM],
+            value="coco_objects",
             label="Task words",
             info="What is looked for in captions.",
             min_width=200,
@@ -177,9 +178,8 @@ def _words_section(parts: SimpleNamespace) -> None:
 
 
 def _settings_section(parts: SimpleNamespace, metrics: Sequence[str]) -> None:
-    offered = [
-        (f"{entry.title}: {entry.question}", entry.name) for entry in (catalogue.METRICS[metric] for metric in metrics)
-    ]
+    entries = [catalogue.METRICS[metric] for metric in metrics]
+    offered = [(f"{entry.title}: {entry.question}", entry.name) for entry in entries]
     with gr.Row():
         chosen = gr.CheckboxGroup(offered, value=list(metrics), label="Metrics", visible=len(metrics) > 1)
         preset = gr.Radio([FAST, PAPERS] if find_spec("torch") else [FAST], value="fast", label="Preset")
@@ -198,7 +198,7 @@ def _settings_section(parts: SimpleNamespace, metrics: Sequence[str]) -> None:
 
 
 def _images_section(parts: SimpleNamespace) -> None:
-    """Images, and how judges are trained on them."""
+    """The images, and how judges are trained on them."""
     gr.Markdown(IMAGES_ABOUT)
     with gr.Row():
         images = gr.File(
@@ -241,11 +241,7 @@ def _result_section(parts: SimpleNamespace) -> None:
     with gr.Column(visible=False, elem_id="report") as parts.report:
         parts.frame = gr.HTML(elem_id="result-frame", padding=False)
     parts.downloads = gr.File(
-        label="Report, data and tables",
-        interactive=False,
-        file_count="multiple",
-        visible=False,
-        elem_id="downloads",
+        label="Report, data and tables", interactive=False, file_count="multiple", visible=False, elem_id="downloads"
     )
 
 
@@ -255,7 +251,7 @@ def _result_section(parts: SimpleNamespace) -> None:
 def contents(
     parts: SimpleNamespace, session: Session, words: Sequence[Any], fault: str = "", progress: str = ""
 ) -> dict[Any, Any]:
-    """What everything shows that depends on a session, on the chosen words, on what went wrong, on how a run goes."""
+    """Everything shown that depends on a session, on the chosen words, on what went wrong, on how a run goes."""
     data, check = session.data, actions.last_look(session, *words)
     ready = bool(data) and not check["not_ready"]
     missing = missing_files(data)
@@ -283,8 +279,8 @@ def contents(
 
 
 def _choices(parts: SimpleNamespace, data: Data, counts: Mapping[str, int]) -> dict[Any, Any]:
-    """What can be chosen as each role and column, and what is."""
-    names, others = [table.name for _, table in data.tables()], data.others()
+    """What can be chosen as each role and column, and what was."""
+    names, others = [table.name for _, table in data.tables()], data.others
     captioners, *roles = parts.roles
     updates = {captioners: gr.update(choices=names, value=[table.name for table in data.predictions.values()])}
     for dropdown, role in zip(roles, (PEOPLE, LABELS, TASKS), strict=True):
@@ -331,16 +327,20 @@ def frame(name: str, title: str) -> str:
     )
 
 
-def alert(fault: str, title: str = "That does not work.") -> str:
+def alert(fault: str | Exception, title: str = "That does not work.") -> str:
     """What went wrong, told to screen readers at once."""
     return f'<p role="alert" class="fault"><strong>{title}</strong> {in_words(fault)}</p>' if fault else ""
 
 
-def in_words(message: str) -> str:
+def in_words(told: str | Exception) -> str:
     """A message of the library as HTML, with what the page calls its arguments."""
-    for name, words in IN_WORDS.items():
-        message = message.replace(name, words)
-    return escape(message)
+    return escape(said(told, words_of))
+
+
+def words_of(argument: Argument) -> str | None:
+    """What the page calls an argument, and what it has in a row; None of what the page has no choice of."""
+    words = WORDS.get(argument.name)
+    return words if words is None or argument.row is None else f"{words} of image {argument.image or argument.row}"
 
 
 def paragraphs(text: str) -> str:
@@ -353,7 +353,7 @@ def files_table(data: Data) -> str:
     if not data:
         return ""
     rows = []
-    chosen = {column for one in vars(data.columns).values() for column in ([one] if isinstance(one, str) else one)}
+    chosen = {column for names in vars(data.columns).values() for column in actions.listed(names)}
     for role, table in data.tables():
         used = [column for column in table.columns if column in chosen and role != UNUSED]
         cells = (table.name, TITLES[role], ", ".join(used or table.columns[:6]))
@@ -363,7 +363,7 @@ def files_table(data: Data) -> str:
 
 
 def missing_files(data: Data) -> str:
-    """What no choice among the columns of these files can make up for."""
+    """What is missing that no choice among the columns of these files can make up for."""
     if not data.predictions:
         return "none of these files has captions of a captioner: add one that has" if data else ""
     columns = data.columns

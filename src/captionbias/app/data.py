@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,15 @@ from captionbias.captions.captioners import captioner_columns
 from captionbias.captions.columns import SYNONYMS, plain_name
 from captionbias.captions.tables import Table
 from captionbias.captions.values import is_missing
+from captionbias.errors import InputError
 from captionbias.text import load_lexicon
+from captionbias.text.lexicon import attribute_lexicons
 
 MAX_CAPTIONERS = 10
 MAX_FILES = MAX_CAPTIONERS + 10
 READERS = 2  # files that are read at once
 MAX_LABELS = 50  # that can be chosen from
-ATTRIBUTES = ("gender", "race", "age", "emotion")  # whose words there are
+ATTRIBUTES = (*attribute_lexicons(),)
 CAPTIONER, PEOPLE, LABELS, TASKS, UNUSED = "predictions", "references", "attributes", "tasks", ""
 TITLES = {
     CAPTIONER: "a captioner's captions",
@@ -49,37 +51,32 @@ class Columns:
     reference_column: str = ""
     attribute_column: str = ""
     task_column: str = ""
+    weight_column: str = ""
     keep: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Tables of captions and labels, and which columns are read. `unused`: tables that are neither."""
+    """Captioners' tables by their names, `others` by what they are (people's captions, labels, tasks), those that are
+    none of these, and which columns are read."""
 
     predictions: dict[str, Table]
-    references: Table | None = None
-    attributes: Table | None = None
-    tasks: Table | None = None
+    others: dict[str, Table] = field(default_factory=dict)
     unused: tuple[Table, ...] = ()
     columns: Columns = Columns()
 
     def __bool__(self) -> bool:
         return any(self.tables())
 
-    def others(self) -> dict[str, Table]:
-        """The tables that are not captioners', by argument."""
-        tables = {PEOPLE: self.references, LABELS: self.attributes, TASKS: self.tasks}
-        return {argument: table for argument, table in tables.items() if table is not None}
-
     def tables(self) -> Iterator[tuple[str, Table]]:
-        """What each table is, see `roles_of`, and the table."""
+        """Each table, after what it is; see `roles_of`."""
         yield from ((CAPTIONER, table) for table in self.predictions.values())
-        yield from self.others().items()
+        yield from self.others.items()
         yield from ((UNUSED, table) for table in self.unused)
 
-    def first(self) -> dict[str, Table | None]:
-        """The tables of the first captioner, as `guess_columns` takes them."""
-        return {CAPTIONER: next(iter(self.predictions.values()), None), **self.others()}
+    def guesses(self) -> dict[str, Any]:
+        """The columns that the first captioner's tables seem to have, see `guess_columns`."""
+        return guess_columns(**{CAPTIONER: next(iter(self.predictions.values()), None), **self.others})
 
 
 def read_uploads(paths: Sequence[str]) -> Data:
@@ -100,19 +97,18 @@ def as_said(tables: Sequence[Table], roles: Mapping[str, str]) -> Data:
     names = [Path(table.name).stem for table in by_role[CAPTIONER]]
     _check_names("captioners", names)
     _check_count(len(names))
-    people, labels, tasks = (next(iter(by_role[role]), None) for role in (PEOPLE, LABELS, TASKS))
-    captioners = dict(zip(names, by_role[CAPTIONER], strict=True))
-    data = Data(captioners, people, labels, tasks, tuple(by_role[UNUSED]))
-    guess: dict[str, Any] = {role: column or "" for role, (column, _) in guess_columns(**data.first()).items()}
+    others = {role: by_role[role][0] for role in (PEOPLE, LABELS, TASKS) if by_role[role]}
+    data = Data(dict(zip(names, by_role[CAPTIONER], strict=True)), others, tuple(by_role[UNUSED]))
+    guess: dict[str, Any] = {role: column or "" for role, (column, _) in data.guesses().items()}
     guess["prediction_column"] = tuple(filter(None, [guess["prediction_column"]]))
     keep = labels_at_first(count_labels(data, guess["attribute_column"]))
     return replace(data, columns=Columns(**guess, keep=tuple(keep)))
 
 
 def roles_of(tables: Sequence[Table]) -> dict[str, str]:
-    """What each table is, by its name: with captions a captioner's, unless several of an image, its columns or its name
-    say that they are people's; else labels or tasks. Of several that can be one of these the surest is, whatever their
-    order."""
+    """What each table is, by its name: one with captions is a captioner's, unless several of an image, its columns or
+    its name say that they are people's; any other has labels or tasks. Of several for one of these the surest is
+    taken, whatever their order."""
     roles = {table.name: _role(table) for table in tables}
     surest: dict[str, str] = {}
     for name in sorted(roles, key=lambda name: (-roles[name][1], name)):
@@ -123,8 +119,9 @@ def roles_of(tables: Sequence[Table]) -> dict[str, str]:
 def _role(table: Table) -> tuple[str, int]:
     """What a table seems to be, and how surely."""
     guessed = {role: guess.column for role, guess in guess_columns(predictions=table).items()}
-    caption, human = guessed["prediction_column"], guessed["reference_column"]
-    labels, tasks = guessed["attribute_column"], guessed["task_column"]
+    caption, human, labels, tasks = (
+        guessed[f"{side}_column"] for side in ("prediction", "reference", "attribute", "task")
+    )
     known = bool(labels) + bool(tasks)  # what else it says of the images
     if caption is None and human is None:
         return LABELS if labels else TASKS if tasks else UNUSED, known
@@ -144,9 +141,9 @@ def _several_an_image(table: Table, ids: str | None) -> bool:
 
 
 def choices_of(data: Data) -> dict[str, tuple[str, ...]]:
-    """The columns that could be each of the arguments of `Columns`; of `keep` the labels, none if they are too many."""
+    """The columns to choose from for each field of `Columns`; for `keep` the labels, none if they are too many."""
     counts = count_labels(data, data.columns.attribute_column)
-    columns = {role: guess.choices for role, guess in guess_columns(**data.first()).items()}
+    columns = {role: guess.choices for role, guess in data.guesses().items()}
     return {**columns, "keep": tuple(counts) if len(counts) <= MAX_LABELS else ()}
 
 
@@ -156,7 +153,8 @@ def corrected(data: Data, columns: Columns) -> Data:
         chosen = getattr(columns, name)
         for column in filter(None, chosen if isinstance(chosen, tuple) else [chosen]):
             if column not in choices and name != "keep":
-                raise ValueError(f"{name} is {column!r}, and the columns are {', '.join(map(repr, choices)) or 'none'}")
+                there = ", ".join(map(repr, choices)) or "none"
+                raise InputError(name, f"is {column!r}, and the columns are {there}")
     counts = count_labels(data, columns.attribute_column)
     keep = tuple(label for label in columns.keep if label in counts) or tuple(labels_at_first(counts))
     columns = replace(columns, keep=keep)
@@ -165,10 +163,11 @@ def corrected(data: Data, columns: Columns) -> Data:
 
 def count_labels(data: Data, column: str) -> dict[str, int]:
     """How many rows each value of an attribute column has, the most frequent first."""
-    tables = [data.attributes] if data.attributes else [data.references, *data.predictions.values()]
+    labels = data.others.get(LABELS)
+    tables = [labels] if labels else [data.others.get(PEOPLE), *data.predictions.values()]
     table = next((table for table in tables if table is not None and column in table.columns), None)
-    labels = (str(value).strip() for value in (table.column(column) if table else ()) if not is_missing(value))
-    return dict(Counter(filter(None, labels)).most_common())
+    values = (str(value).strip() for value in (table.column(column) if table else ()) if not is_missing(value))
+    return dict(Counter(filter(None, values)).most_common())
 
 
 def labels_at_first(counts: Mapping[str, int]) -> list[str]:
@@ -211,7 +210,7 @@ def captions_of(data: Data, first_only: bool = False) -> dict[str, Captions]:
         raise ValueError("choose the file and the column of the captioner's captions")
     if not columns.attribute_column:
         raise ValueError("no attribute is chosen: choose the column that has the label of each image, such as gender")
-    options = {**data.first(), **vars(columns), "keep": columns.keep or None, "predictions": data.predictions}
+    options = {**data.others, **vars(columns), "keep": columns.keep or None, "predictions": data.predictions}
     if first_only:
         name, (table, column) = next(iter(columns_of.items()))
         options |= {"predictions": {name: data.predictions[table]}, "prediction_column": column}

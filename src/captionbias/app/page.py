@@ -11,9 +11,11 @@ import gradio as gr
 
 from captionbias.app import actions, components, results
 from captionbias.app.data import Data, guess_words
+from captionbias.app.example import example
 from captionbias.app.sessions import NOTHING, CancelledError, Session, Sessions
 from captionbias.attackers.ranks import RankError
 from captionbias.attackers.workers import WorkerKilledError
+from captionbias.errors import message_of
 
 QUEUE, AT_ONCE, HOUR = 32, 8, 3600
 # Who measures or reads waits in one queue with all others who do.
@@ -29,7 +31,8 @@ FAULTS = (ValueError, RankError, WorkerKilledError)
 READ = "Takes files (a list), finds out which is what, and guesses their columns."
 ROLES = "Corrects what the files are, by their names: captioners (a list), people, labels, tasks."
 COLUMNS = (
-    "Corrects the columns of ids, captions (a list), people's captions, labels and tasks, and keeps these labels only."
+    "Corrects the columns of ids, captions (a list), people's captions, labels, tasks and weights, and keeps only "
+    "images with these labels."
 )
 IMAGES = "Takes images or archives of them (a list), annotations, and whether the persons are masked already."
 RESULTS = "Verdicts, scores, notes and signatures."
@@ -81,7 +84,7 @@ def page(sessions: Sessions, seconds: float | None = None, metrics: tuple[str, .
 
 
 def look() -> dict[str, Any]:
-    """For `launch`: style, script, and fonts that every machine has."""
+    """The look of the page, for `launch`: style, script, and fonts that every machine has."""
     theme = gr.themes.Default(
         primary_hue="blue", font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
     ).set(**COLOURS)
@@ -105,7 +108,7 @@ def _changes_by_people(parts: Any, sessions: Sessions, everything: list[Any]) ->
         event(_changed(parts, sessions, action), [*inputs, *parts.words], everything, **options)
 
     def wait() -> list[Any]:
-        """Nothing that takes the data can begin before they are read."""
+        """Let nothing begin that takes the data before they are read."""
         return [gr.update(interactive=False)] * 3
 
     files = parts.files
@@ -113,7 +116,7 @@ def _changes_by_people(parts: Any, sessions: Sessions, everything: list[Any]) ->
     begun = gr.on(given, wait, None, [parts.next, parts.check, parts.measure], queue=False, **UNNAMED)
     on(begun.then, actions.read, [files], show_progress="full", show_progress_on=parts.read, **READING)
     taken = parts.example.click(lambda: None, None, files, queue=False, **UNNAMED)
-    on(taken.then, actions.read_example, [])
+    on(taken.then, lambda session: example(), [])
     on(_choosing(*parts.roles), actions.roles, parts.roles)
     on(_choosing(*parts.columns), actions.columns, parts.columns)
     on(parts.undo.click, sessions.undo, [])
@@ -125,7 +128,7 @@ def _changes_by_people(parts: Any, sessions: Sessions, everything: list[Any]) ->
 
 
 def _changed(parts: Any, sessions: Sessions, action: Callable[..., Data]) -> Callable[..., dict[Any, Any]]:
-    """The event that makes other data of a session's; what goes wrong is told where people look."""
+    """The event that changes a session's data; what goes wrong is told where people look."""
 
     def change(request: gr.Request, *given: Any) -> dict[Any, Any]:
         session = sessions.of(request)
@@ -137,7 +140,7 @@ def _changed(parts: Any, sessions: Sessions, action: Callable[..., Data]) -> Cal
         try:
             _change(sessions, session, action, *values)
         except FAULTS as error:
-            fault = str(error)
+            fault = message_of(error)
             if action is actions.read and session.data:  # what was there before must not be measured in its place
                 sessions.keep(session, NOTHING)
         if session.data.columns.attribute_column != before.columns.attribute_column:
@@ -204,7 +207,8 @@ def _running(
 
     def run(request: gr.Request, progress: gr.Progress = PROGRESS, *given: Any) -> Iterator[dict[Any, Any]]:
         session, end = sessions.of(request), '<p class="heard">Done.</p>'
-        columns, words, settings = given[:6], given[6:10], given[6:]
+        columns, settings = given[: len(parts.columns)], given[len(parts.columns) :]
+        words = settings[:4]
         try:
             with sessions.running(session, progress, seconds) as watch:
                 _change(sessions, session, actions.columns, *columns)  # should their event be still on its way
@@ -214,7 +218,7 @@ def _running(
         except CancelledError:
             end = "<p>Cancelled.</p>"
         except FAULTS as error:
-            end = components.alert(str(error))
+            end = components.alert(error)
         yield components.contents(parts, session, words, progress=end)
 
     return run
@@ -224,7 +228,7 @@ def _running(
 
 
 def _for_programs(parts: Any, sessions: Sessions, seconds: float | None) -> None:
-    """The same as endpoints: plain values in, plain text out, errors instead of notes."""
+    """Endpoints that do the same: plain values in, plain text out, errors instead of notes."""
     trigger, answer, text, files = gr.Button(), gr.JSON(), gr.Textbox(), gr.File(file_count="multiple")
 
     def changes(action: Callable[..., Data]) -> Any:
@@ -257,7 +261,7 @@ def _for_programs(parts: Any, sessions: Sessions, seconds: float | None) -> None
         trigger.click(run, inputs, text, api_name=name, api_description=what, **MEASURING)
 
     endpoint("read", changes(actions.read), [parts.files], answer, READ, **READING)
-    endpoint("example", changes(actions.read_example), [], answer, "Takes the example data.")
+    endpoint("example", changes(lambda session: example()), [], answer, "Takes the example data.")
     endpoint("roles", changes(actions.roles), parts.roles, answer, ROLES)
     endpoint("columns", changes(actions.columns), parts.columns, answer, COLUMNS)
     endpoint("undo", changes(sessions.undo), [], answer, "Takes back the last of these changes.")
@@ -295,7 +299,7 @@ def _cancelled(session: Session) -> str:
 
 
 def _choosing(*fields: Any) -> Any:
-    """That a user changed one of these. Of what a backspace removes gradio tells when the field is left."""
+    """The event of a user changing any of these fields; gradio tells of a backspace when the field is left."""
     typed = [field for field in fields if isinstance(field, gr.Textbox) or field.multiselect]
     events = [field.blur for field in typed] + [field.input for field in fields if not isinstance(field, gr.Textbox)]
     return lambda action, inputs, outputs, **options: gr.on(events, action, inputs, outputs, **options)
@@ -303,7 +307,7 @@ def _choosing(*fields: Any) -> Any:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """What is wrong, in words for programs."""
+    """Tell programs in words what is wrong."""
     try:
         yield
     except CancelledError:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from captionbias.analysis.audit import Audit
+from captionbias.analysis.compare import by_captioner
 from captionbias.app.data import Data
 from captionbias.app.uploads import Pictures
 from captionbias.bench.catalogue import DIRECTIONS
@@ -27,14 +28,14 @@ OPTIONS = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where the c
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What was measured, warnings of its input, how to repeat it, custom words, and images that there were then.
+    """What was measured, warnings of its input, how to repeat it, custom words, and images that there were then. Its
     `folder` is deleted with it; `whole`: whether all that was asked for is in it."""
 
     audit: Audit
     notes: tuple[str, ...]
     command: str | None
     custom: tuple[Lexicon, ...]
-    folder: TemporaryDirectory[str]
+    folder: TemporaryDirectory[str] = field(default_factory=lambda: TemporaryDirectory(prefix="captionbias-app-"))
     whole: bool = True
     pictures: Pictures | None = None
 
@@ -46,27 +47,23 @@ class Run:
 
 
 def overview(run: Run) -> dict[str, Any]:
-    """For programs: verdicts and scores by captioner and by the keys that metrics return; text is as it is."""
-    comparisons = run.audit.comparisons.values()
-    of_metrics = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
+    """Verdicts and scores by captioner and by the keys that metrics return, for programs; text is as it is."""
+    by_metrics = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
     missing = [f"not measured: {line}" for line in run.audit.missing]
     return {
         "captioners": list(run.audit.captioners),
         "images": run.audit.images,
-        "verdicts": {
-            name: {key: word for (captioner, key), word in run.audit.verdicts.items() if captioner == name}
-            for name in run.audit.captioners
-        },
+        "verdicts": by_captioner(run.audit.verdicts, run.audit.captioners),
         "scores": {
             name: {
                 key: value
-                for one in comparisons
-                for key, value in one.measurements[name].flat().items()
+                for comparison in run.audit.comparisons.values()
+                for key, value in comparison.measurements[name].flat().items()
                 if isinstance(value, float)
             }
             for name in run.audit.captioners
         },
-        "notes": list(dict.fromkeys([*run.notes, *of_metrics, *missing])),
+        "notes": list(dict.fromkeys([*run.notes, *by_metrics, *missing])),
         "signatures": run.audit.signatures,
     }
 
@@ -102,29 +99,24 @@ def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
 
 
 def again(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str | None:
-    """One command line; None for data that are not files, or are files of one name. `lexicons`: the words that were
+    """The command line, or None for data that are not files or share a file name. `lexicons`: the words that were
     chosen, by setting: names, and custom words, which are in a file called like them."""
     predictions = {name: table.name for name, table in data.predictions.items()}
-    others = {argument: table.name for argument, table in data.others().items()}
+    others = {argument: table.name for argument, table in data.others.items()}
     files = [*predictions.values(), *others.values()]
     if len(set(files)) < len(files) or not all(Path(file).suffix for file in files):
         return None
     named = [file if Path(file).stem == name else f"{name}={file}" for name, file in predictions.items()]
-    options = {"predictions": named, **others, **vars(data.columns), **_chosen(settings, lexicons)}
+    chosen = {name: settings[name] for name in ("metrics", "preset", "trials", "seed") if settings[name] is not None}
+    words = {
+        name: f"{source.name}.json" if isinstance(source, Lexicon) else source for name, source in lexicons.items()
+    }
+    options = {"predictions": named, **others, **vars(data.columns), **chosen, **words}
     return shlex.join(["captionbias", "report", *_flags(options)])
 
 
 def _flags(options: dict[str, Any]) -> Iterator[str]:
-    """Options as the command line has them, several values one by one."""
+    """Options as the command line takes them, several values one by one."""
     for name, value in options.items():
         for each in value if isinstance(value, (list, tuple)) else [value]:
             yield from (f"--{OPTIONS.get(name, name).replace('_', '-')}", str(each))
-
-
-def _chosen(settings: dict[str, Any], lexicons: dict[str, Any]) -> dict[str, Any]:
-    """The settings that are not defaults, with custom words as files."""
-    names = ("metrics", "preset", "trials", "seed")
-    chosen = {name: settings[name] for name in names if settings[name] is not None}
-    return chosen | {
-        name: f"{words.name}.json" if isinstance(words, Lexicon) else words for name, words in lexicons.items()
-    }

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from captionbias.app import example
 from captionbias.app.sessions import MAX_SESSIONS, Sessions
 from captionbias.app.uploads import MAX_BYTES, stop_reading
 
@@ -43,7 +44,6 @@ RESULT_POLICY = (
     "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'self'"
 )
-EXAMPLE = Path(__file__).parent / "example.html"
 _HEADERS = {
     b"content-security-policy": (PAGE_POLICY + EMBEDDED).encode(),
     b"x-content-type-options": b"nosniff",
@@ -168,8 +168,8 @@ def _result_of(sessions: Sessions) -> Any:
     def result(request: Any) -> Any:
         name = request.path_params["name"]
         headers = {"Content-Security-Policy": RESULT_POLICY + EMBEDDED, "Cache-Control": "no-store"}
-        if name == "example" and EXAMPLE.is_file():
-            return HTMLResponse(EXAMPLE.read_text(encoding="utf-8"), headers=headers)
+        if name == "example":
+            return HTMLResponse(example.result(), headers=headers)
         run = sessions.result(name)
         return HTMLResponse(run.report, headers=headers) if run else PlainTextResponse(_GONE, 404, headers)
 
@@ -177,7 +177,7 @@ def _result_of(sessions: Sessions) -> Any:
 
 
 def _tidying(sessions: Sessions, folder: Path) -> Any:
-    """Every minute, what nobody used for an hour goes; of uploads that were broken off too, which gradio leaves."""
+    """Remove every minute what nobody used for an hour, with uploads that were broken off, which gradio leaves."""
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
@@ -197,7 +197,7 @@ def _tidying(sessions: Sessions, folder: Path) -> Any:
 
 
 class Guard:
-    """Between the network and gradio: checks what comes in, and says what a browser may do with answers."""
+    """A guard between the network and gradio: it checks what comes in, and says what a browser may do with answers."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -218,7 +218,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 given = message.get("headers", [])
                 names = {name.lower() for name, _ in given}
-                message["headers"] = [*given, *(one for one in _HEADERS.items() if one[0] not in names)]
+                message["headers"] = [*given, *(header for header in _HEADERS.items() if header[0] not in names)]
             await send(message)
 
         uploads = scope["path"].rstrip("/").endswith("/upload")
@@ -238,7 +238,7 @@ def _foreign(headers: Any) -> bool:
 
 
 def _checked(receive: Any, uploads: bool) -> Any:
-    """What comes in, up to a limit. Of settings no file may be an address, which gradio would fetch at any size."""
+    """Receive up to a limit. No file in settings may be an address, which gradio would fetch at any size."""
     from starlette.exceptions import HTTPException
 
     limit, taken, chunks = UPLOAD if uploads else BODY, 0, []

@@ -57,7 +57,7 @@ class Session:
         return not (self.data or self.past or self.run or self.pictures or self.working)
 
     def ask(self, page: str | None = None) -> None:
-        """A run is about to begin in place of an earlier one, and can be cancelled from now on."""
+        """Begin a run in place of an earlier one; it can be cancelled from now on."""
         self.cancel()
         self.stop, self.page = Event(), page
 
@@ -98,16 +98,16 @@ class Sessions:
             return session is not None
 
     def keep(self, session: Session, data: Data) -> None:
-        """Take data in place of the session's; undone can be what is of the same tables. Who was unused longest makes
-        room."""
+        """Take data in place of the session's, which can be undone if the tables are the same. The sessions longest
+        unused make room."""
         with self._lock:
-            before, after = ({id(table) for _, table in one.tables()} for one in (session.data, data))
+            before, after = ({id(table) for _, table in tables.tables()} for tables in (session.data, data))
             session.past = [*session.past, session.data][-STEPS_BACK:] if before == after else []
             session.data, session.run, session.result, session.gone = data, None, "", ""
-            held = [one for one in self._sessions.values() if not (one is session or one.empty)]
-            idle = sorted((one for one in held if not one.working), key=lambda one: one.used)
-            for one in idle[: max(0, len(held) + 1 - MAX_HELD)]:
-                one.clear()
+            held = [other for other in self._sessions.values() if not (other is session or other.empty)]
+            idle = sorted((other for other in held if not other.working), key=lambda other: other.used)
+            for other in idle[: max(0, len(held) + 1 - MAX_HELD)]:
+                other.clear()
 
     def undo(self, session: Session) -> Data:
         """The data before the last change, which are the session's again; ValueError if there are none."""
@@ -127,7 +127,7 @@ class Sessions:
         """The run with this secret name, as long as a session has it."""
         with self._lock:
             self.expire()
-            return next((one.run for one in self._sessions.values() if name and one.result == name), None)
+            return next((kept.run for kept in self._sessions.values() if name and kept.result == name), None)
 
     def expire(self) -> None:
         """Clear the sessions that were not used for an hour."""
@@ -137,7 +137,7 @@ class Sessions:
                     session.clear()
 
     def close(self) -> None:
-        """The page ends: nothing is kept, and no run goes on."""
+        """End every run and keep nothing, as the page ends."""
         with self._lock:
             for session in self._sessions.values():
                 session.cancel()
@@ -145,7 +145,7 @@ class Sessions:
             self._pages.clear()
 
     def leave(self, request: Any) -> None:
-        """A page was closed: the run that it began ends."""
+        """End the run that a page began, as it was closed."""
         session = self._pages.get(request.session_hash)
         if session and session.page == request.session_hash:
             session.cancel()
@@ -197,6 +197,6 @@ class Sessions:
             if len(self._pages) > 2 * MAX_SESSIONS:
                 self._pages.popitem(last=False)
             if len(self._sessions) > MAX_SESSIONS:
-                others = (one for one in self._sessions.values() if one is not session)
-                del self._sessions[min(others, key=lambda one: (one.working, not one.empty, one.used)).token]
+                others = (other for other in self._sessions.values() if other is not session)
+                del self._sessions[min(others, key=lambda other: (other.working, not other.empty, other.used)).token]
         return session

@@ -29,7 +29,7 @@ import numpy as np
 from captionbias.arrays import Array
 from captionbias.captions import MAX_CHARACTERS
 from captionbias.captions.tables import Table, table_from_file
-from captionbias.wings import entered
+from captionbias.wings import wing
 
 MAX_BYTES = 100_000_000  # of a file, and of its text once unpacked
 MAX_TOTAL = 3 * MAX_BYTES  # of all files together, and of all images once unpacked
@@ -69,7 +69,7 @@ class Pictures:
         return np.memmap(path, np.uint8, "r", shape=(len(self.ids), self.side, self.side, 3))
 
     def small(self) -> Callable[[str], str]:
-        """What gives the data URL of an image, made small, for reports."""
+        """A function that gives the data URL of an image, made small, for reports."""
         pictures: Callable[[str], str] = image_wing().small_pictures(self.ids, Path(self.folder.name))
         return pictures
 
@@ -87,9 +87,9 @@ def open_table(path: Path) -> Table:
 
 @cache
 def image_wing() -> Any:
-    """The module that the images wing has entered for pages; None without the wing, or what its judges need."""
+    """What the images wing does with uploads; None without the wing, or what its judges need."""
     packages = ("torch", "accelerate", "PIL", "pycocotools", "ijson")
-    return next(entered("pages"), None) if all(map(find_spec, packages)) else None
+    return wing("images.uploads") if all(map(find_spec, packages)) else None
 
 
 def open_pictures(paths: Sequence[Path], annotations: Path | None) -> Pictures:
@@ -254,7 +254,7 @@ def _check_texts(texts: list[str], column: str) -> None:
 
 
 def _checked_names(columns: Sequence[Any]) -> list[str]:
-    """The names without blanks around them; those that are too long or cannot be seen are none."""
+    """The names without blanks around them, "" for those that are too long or cannot be seen."""
     if len(columns) > MAX_COLUMNS:
         raise ValueError(f"has {len(columns)} columns, and no table may have more than {MAX_COLUMNS}: leave some out")
     stripped = [str(column).strip() for column in columns]
@@ -266,7 +266,7 @@ def _checked_names(columns: Sequence[Any]) -> list[str]:
 
 
 def _pictures(asked: dict[str, Any], opened: ExitStack) -> dict[str, Any]:
-    """What `open_pictures` needs; the pixels and the previews are files of the folder."""
+    """The answer to `open_pictures`; the pixels and the previews are files in the folder."""
     uploads = [upload for path in asked["pictures"] for upload in _in_upload(Path(path), opened)]
     if len(uploads) > MAX_PICTURES:
         raise ValueError(f"there are {len(uploads):,} files, and this page takes {MAX_PICTURES:,} images: give fewer")
@@ -277,8 +277,8 @@ def _pictures(asked: dict[str, Any], opened: ExitStack) -> dict[str, Any]:
 
 
 def _in_upload(path: Path, opened: ExitStack) -> Iterator[tuple[str, int, Callable[[], bytes]]]:
-    """A picture, or what is in an archive, which is read file by file and never unpacked to a folder: the name without
-    folders, the bytes once unpacked, and what reads them."""
+    """The name without folders, the bytes once unpacked, and what reads them, of a picture or of each file in an
+    archive, which is never unpacked to a folder."""
     if path.suffix.lower() not in ARCHIVES:
         yield path.name, path.stat().st_size, path.read_bytes
         return

@@ -18,7 +18,7 @@ Spans: TypeAlias = list[tuple[str, str | None]]
 
 
 def custom_lexicon(text: str, name: str) -> Lexicon:
-    """The lexicon of lines, `female: woman, lady`, of which two of one value add up."""
+    """The lexicon of lines such as `female: woman, lady`; two lines of a value add up."""
     groups: dict[str, list[str]] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         value, colon, words = (part.strip() for part in line.partition(":"))
@@ -32,7 +32,7 @@ def custom_lexicon(text: str, name: str) -> Lexicon:
 
 
 def preview(captions: Captions, lexicon: Lexicon) -> Spans:
-    """Some images of each label with a caption of each side, mentions marked that a metric with this lexicon masks."""
+    """Some images of each label with a caption of each side, in which the words that will be masked are marked."""
     spans: Spans = []
     labels = pd.Series(captions.attributes)
     turns = labels.groupby(labels).cumcount()  # 0 for the first image of every label, 1 for the second

@@ -14,7 +14,7 @@ SMALLEST_CLASS = 10
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Masked, aligned captions and what the attacker must predict from them.
+    """Masked, aligned captions and the targets that the attacker must predict from them.
 
     `targets`: a class number a caption, `(n,)`; or, when `multilabel`, flags of tasks, `(n, outputs)`. `masks`: the
     words that replace masked ones. `pictures`: features of the picture beside each caption, `(n, width)`.
@@ -43,7 +43,7 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class TrialScores:
-    """How well an attacker does on each test caption, in the order of `Trial.test`.
+    """The scores of an attacker on each test caption, in the order of `Trial.test`.
 
     `log_probability`: of the truth, all tasks together. `correct`: whether its most likely answer is the truth in every
     task. `raw`: of judges that say words, the log-probability among all that they could say; `log_probability` is then
@@ -118,6 +118,6 @@ def _cut(images: Integers, classes: Integers, generator: np.random.Generator) ->
     """The images with every class cut to the size of the smallest: copies may have left them uneven."""
     if not len(images):
         return images
-    of_class = [images[classes[images] == value] for value in np.unique(classes[images])]
-    least = min(map(len, of_class))
-    return np.sort(np.concatenate([generator.permutation(members)[:least] for members in of_class]))
+    members_of = [images[classes[images] == value] for value in np.unique(classes[images])]
+    least = min(map(len, members_of))
+    return np.sort(np.concatenate([generator.permutation(members)[:least] for members in members_of]))

@@ -78,15 +78,15 @@ class FittedConvex(Fitted):
 
     @cached_property
     def weights(self) -> Floats:
-        """`(n-grams of the examples, outputs)`; an n-gram that the attacker did not learn from weighs 0."""
+        """The weights `(n-grams of the examples, outputs)`; an n-gram that the attacker did not learn from weighs 0."""
         weights = np.zeros((features(self.trial.examples, self.pairs).shape[1], len(self.bias)))
         weights[self.columns] = self.coefficients
         return weights
 
     def contributions(self, rows: Integers, outputs: Integers) -> Floats:
-        """What each word of the captions `rows` adds to some outputs, `(words, outputs)`: exact, and to the bias. A
-        word has its own weight, divided among its places in the caption, and half of that of each pair that it is part
-        of."""
+        """The exact contribution of each word of the captions `rows` to outputs, beside the bias, `(words, outputs)`.
+        A word has its own weight, divided among its places in the caption, and half of that of each pair that it is
+        part of."""
         table = self.trial.examples.tokens
         columns, width = ngrams_of_tokens(table, self.pairs)
         columns = columns[table.positions(rows)]
@@ -124,7 +124,7 @@ def _beside_pictures(words: csr_array, pictures: Floats32 | None) -> csr_array:
 
 
 def ngrams(tokens: Tokens, with_pairs: bool = True) -> csr_array:
-    """Which words and pairs of neighbouring words each caption has: 0/1, of shape `(n captions, n-grams)`."""
+    """The words and pairs of neighbouring words of each caption as 0 and 1, `(captions, n-grams)`."""
     from scipy.sparse import csr_array, get_index_dtype
 
     columns, width = ngrams_of_tokens(tokens, with_pairs)
@@ -203,7 +203,7 @@ def fit_tasks(features: csr_array, present: Flags) -> tuple[Floats32, Floats32]:
 
 
 def _direction(slope: Floats32, steps: deque[Step]) -> Floats32:
-    """Where to go from a slope, by the last steps."""
+    """The direction to go in from a slope, by the last steps."""
     way, shares = -slope, []
     for step, change, weight, _ in reversed(steps):
         shares.append(weight * _dot(step, way))
@@ -215,7 +215,7 @@ def _direction(slope: Floats32, steps: deque[Step]) -> Floats32:
 
 
 def _remembered(step: Floats32, change: Floats32) -> Step:
-    """With the inverse curvature of each task along the step, and the scale of the next one."""
+    """The step with the inverse curvature of each task along it, and the scale of the next one."""
     curvature, length = _dot(step, change), _dot(change, change)
     # Where a task no longer moves, rounding is all that is left of them: its step is passed over.
     moved = (curvature > SMALLEST) & (length > SMALLEST)

@@ -125,7 +125,7 @@ def run_trials(
 
 
 def _finished(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
-    """Those in the cache first, then those that have to be trained, as they are finished."""
+    """The trials in the cache first, then those that have to be trained, as they are finished."""
     missing = []
     for job in jobs:
         scores = load_scores(store, job.key) if store and not job.keep else None

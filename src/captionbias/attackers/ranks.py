@@ -122,12 +122,12 @@ def _completed(
         ) from error
     # Scores of trials and plain data; no other pickle is read, as it could run code.
     admitted = ARRAYS | {"captionbias.attackers.base.TrialScores": TrialScores}
-    unpacked = (read_plain_pickle(io.BytesIO(one), admitted) for one in packed)
-    return {position: result for one in unpacked for position, result in one.items()} | own
+    unpacked = (read_plain_pickle(io.BytesIO(pickled), admitted) for pickled in packed)
+    return {position: result for part in unpacked for position, result in part.items()} | own
 
 
 def _store() -> Store:
-    """What the ranks of this call have in common. After a restart, the launcher's store has what was there before."""
+    """The store that the ranks of this call share. After a restart, the launcher's store has what was there before."""
     from torch.distributed import distributed_c10d as c10d
 
     store = _launchers_store() if os.environ.keys() >= LAUNCHED else c10d._get_default_store()
@@ -144,7 +144,7 @@ def _launchers_store() -> Store:
 
 
 def _exchanged(store: Store, rank: int, size: int, what: str, own: bytes, seconds: float) -> list[bytes]:
-    """What each rank has put there, as soon as all have."""
+    """The contents that all ranks have put there, as soon as the last one has."""
     starts = range(0, len(own), PART_BYTES)
     for number, start in enumerate(starts):
         store.set(f"{what} {rank} {number}", own[start : start + PART_BYTES])  # type: ignore[arg-type]
@@ -153,7 +153,7 @@ def _exchanged(store: Store, rank: int, size: int, what: str, own: bytes, second
 
 
 def _put_by(store: Store, rank: int, what: str, seconds: float) -> list[str]:
-    """Where the parts are of what a rank has put there, as soon as it has."""
+    """The keys of the parts that a rank has put there, as soon as it has."""
     end = time.monotonic() + seconds
     while not store.check([f"{what} {rank}"]):  # a wait in the store would not hear Ctrl-C
         if time.monotonic() > end:

@@ -25,7 +25,7 @@ class Transformer:
 
 @dataclass(frozen=True)
 class Bag:
-    """No order: a caption's features are the sum of its words' embeddings. For sets of labels."""
+    """A bag of words: a caption's features are the sum of its words' embeddings. For sets of labels."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Recipe:
-    """`head` lists the widths of the head's hidden layers: none for one linear output, two for a 3-layer MLP.
-    `base_rates`: the output starts at the shares of the training set."""
+    """A network and its training. `head`: the widths of the head's hidden layers, none for one linear output, two for a
+    3-layer MLP. `base_rates`: the output starts at the shares of the training set."""
 
     encoder: Recurrent | Transformer | Bag
     embedding: int

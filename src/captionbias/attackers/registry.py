@@ -15,6 +15,7 @@ from captionbias.attackers.base import Fitted, Trial
 from captionbias.attackers.pretrained.models import KNOWN, find_model, is_model
 from captionbias.attackers.ranks import device
 from captionbias.attackers.recipes import BERT_FINETUNED, BERT_FROZEN, RECIPES, SENTENCES, FineTuned, Frozen
+from captionbias.errors import InputError, naming, unknown
 from captionbias.io.store import open_store
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ ENGINE = 3
 
 @dataclass(frozen=True)
 class Attacker:
-    """How an attacker is trained on a trial, by `fit`.
+    """An attacker, which `fit` trains on a trial.
 
     `precision`: None where there is no choice. `identity`: everything that determines a trial's scores beside the
     trial itself. `explained`: by which method fitted attackers are explained, None where they cannot be.
@@ -62,21 +63,27 @@ def find_attacker(
     trained_whole = encoder in ENCODERS or not isinstance(encoder, str) or ":" in encoder
     pretrained = not trained_whole and (encoder in BERTS or is_model(str(encoder)))
     if not (trained_whole or pretrained):
-        raise ValueError(
-            f"encoder {encoder!r} is unknown; choose one of {', '.join((*ENCODERS, *BERTS, *KNOWN))}, the folder "
-            "or the owner/name of a pretrained one, or your own as module:Class"
+        raise InputError(
+            "encoder",
+            f"{encoder!r} is unknown; choose one of {', '.join((*ENCODERS, *BERTS, *KNOWN))}, the folder or the "
+            "owner/name of a pretrained one, or your own as module:Class",
         )
     if model is not None and encoder not in BERTS:
-        raise ValueError(f"model {model!r} is only for encoder {' and '.join(BERTS)}; leave it out")
+        raise InputError("model", f"{model!r} is only for encoder {' and '.join(BERTS)}; leave it out")
     if precision is not None and precision not in PRECISIONS:
-        raise ValueError(f"precision {precision!r} is unknown; choose one of {', '.join(PRECISIONS)}")
+        raise unknown("precision", precision, PRECISIONS)
     if encoder in CONVEX:
         if precision is not None:
-            raise ValueError(f"precision {precision!r}: encoder {encoder!r} has no choice of precision; leave it out")
+            raise InputError(
+                "precision", f"{precision!r}: encoder {encoder!r} has no choice of precision; leave it out"
+            )
         return _convex(str(encoder))
     if not (find_spec("torch") and find_spec("accelerate")):
-        raise ValueError(
-            f"encoder {encoder!r} needs torch and accelerate: pip install 'captionbias[torch]', or use preset='fast'"
+        raise InputError(
+            "encoder",
+            f"{encoder!r} needs torch and accelerate:",
+            "pip install 'captionbias[torch]'",
+            naming("use {preset}", preset="fast"),
         )
     place = device()
     precision = precision or ("bf16" if computes_bf16(place) else "fp32")
@@ -92,7 +99,7 @@ def _convex(name: str) -> Attacker:
 
 
 def _network(encoder: str | type[nn.Module], precision: str, place: torch.device) -> Attacker:
-    """Of `RECIPES`, or a user's own."""
+    """The attacker of `RECIPES`, or a user's own."""
     from captionbias.attackers.neural import user_module
     from captionbias.attackers.neural.fitting import fit
     from captionbias.attackers.neural.networks import Network
@@ -120,7 +127,7 @@ def _pretrained(
     encoder: str, model: str | None, precision: str, place: torch.device, cache: bool | str | Path
 ) -> Attacker:
     if not find_spec("sentence_transformers"):  # importing it takes seconds, and only encoding needs that
-        raise ValueError(f"encoder {encoder!r} needs sentence-transformers: pip install 'captionbias[pretrained]'")
+        raise InputError("encoder", f"{encoder!r} needs sentence-transformers: pip install 'captionbias[pretrained]'")
     from captionbias.attackers.neural import finetuned
     from captionbias.attackers.neural.frozen import FrozenEncoder
 

@@ -39,8 +39,8 @@ def cores() -> int:
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """As many threads for torch and BLAS. With one, sums are made in one order whatever the machine is busy with, and
-    for small networks more gain nothing; large encoders take all `cores()`."""
+    """Limit torch and BLAS to so many threads. With one, sums are made in one order whatever the machine is busy with,
+    and for small networks more gain nothing; large encoders take all `cores()`."""
     import torch
     from threadpoolctl import threadpool_limits
 
@@ -112,7 +112,7 @@ def _begin_worker(parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """A worker waits on a pipe whose other end the workers hold too: it would never notice that the parent is gone."""
+    """End this worker with its parent: waiting on a pipe that other workers hold too, it would never notice."""
     while os.getppid() == parent:
         time.sleep(PARENT_CHECK_SECONDS)
     os._exit(1)

@@ -3,7 +3,7 @@ draws sums instead of captions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,8 +11,10 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.attackers.base import Fitted, Trial, TrialScores
+from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import Attacker
 from captionbias.bench.catalogue import PERCENT, SIDES, Score
+from captionbias.errors import naming
 from captionbias.scores.captions import Quality
 from captionbias.statistics.samples import Sample, bootstrap_samples
 from captionbias.warnings import note
@@ -72,7 +74,7 @@ class Attacks:
 @dataclass(frozen=True, eq=False)
 class AttackScores:
     """One side's scores by trial and unit (an image, or a group of them): the sum of each, and how many captions are
-    scored, sparse, `(trials x columns, units)`."""
+    scored, sparse, `(trials x columns, units)`; an image counts as often as its weight says."""
 
     sums: dict[str, Any]
     counts: Any
@@ -85,24 +87,25 @@ class AttackScores:
         answers: Mapping[Trial, TrialScores],
         qualities: Mapping[str, Quality],
         units: Integers,
+        weights: Floats | None = None,
         kept: Mapping[Trial, Flags] | None = None,
     ) -> AttackScores:
-        """Score captions by each of the `qualities`. `columns`: trials of each column of captions, one a seed. `units`:
-        of each row of a trial's captions. `kept`: which test captions of a trial count; all when None."""
-        trials = [trial for of_one_seed in zip(*columns, strict=True) for trial in of_one_seed]
+        """Score captions by each of the `qualities`. `columns`: trials of each column of captions, one a seed. `units`,
+        `weights`: of each row of a trial's captions; all count alike when None. `kept`: which test captions of a trial
+        count; all when None."""
+        trials = [trial for of_seed in zip(*columns, strict=True) for trial in of_seed]
         flags = [kept[trial] if kept else np.ones(len(trial.test), bool) for trial in trials]
-        rows = np.concatenate([np.full(of_trial.sum(), number) for number, of_trial in enumerate(flags)])
-        unit = np.concatenate([units[trial.test[of_trial]] for trial, of_trial in zip(trials, flags, strict=True)])
-        said = [(answers[trial].log_probability, answers[trial].correct) for trial in trials]
+        place = np.repeat(np.arange(len(trials)), [int(scored.sum()) for scored in flags])
+        rows = np.concatenate([trial.test[scored] for trial, scored in zip(trials, flags, strict=True)])
+        weight = np.ones(len(rows)) if weights is None else weights[rows]
 
-        def matrix(values: Floats) -> Any:
-            return sparse(values, (rows, unit), (len(trials), int(units.max()) + 1))
+        def matrix(quality: Quality) -> Any:
+            said = (quality(answers[trial].log_probability, answers[trial].correct) for trial in trials)
+            values = np.concatenate([of_trial[scored] for of_trial, scored in zip(said, flags, strict=True)])
+            return sparse(weight * values, (place, units[rows]), (len(trials), int(units.max()) + 1))
 
-        sums = {
-            name: matrix(np.concatenate([quality(*of)[flag] for of, flag in zip(said, flags, strict=True)]))
-            for name, quality in qualities.items()
-        }
-        return cls(sums, matrix(np.ones(len(rows))), len(columns))
+        sums = {name: matrix(quality) for name, quality in qualities.items()}
+        return cls(sums, matrix(lambda log_probability, _: np.ones(len(log_probability))), len(columns))
 
     def means(self, name: str, multiplicity: Floats) -> Floats:
         """The mean over captions and columns in each trial and replicate, `(trials, replicates)`, or nan."""
@@ -125,6 +128,12 @@ class AttackScores:
         """How many captions each trial was scored on, all columns together: shape `(trials,)`."""
         per_training = np.asarray(self.counts.sum(axis=1), np.float64)
         return np.asarray(per_training.reshape(-1, self.columns).sum(axis=1))
+
+
+def answers_to(plans: Iterable[AttackPlan], attacker: Attacker, **options: Any) -> dict[Trial, TrialScores]:
+    """What the trained attackers of all plans answer; `options`: of `run_trials`."""
+    trials = [trial for plan in plans for trial in plan]
+    return dict(zip(trials, run_trials(trials, attacker, **options), strict=True))
 
 
 def percent(quality: Quality) -> Quality:
@@ -164,8 +173,5 @@ def seen_in_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:
 def note_single_training(neural: bool, trials: int, notes: list[str]) -> None:
     """One training of a neural attacker says nothing of the next, whose weights begin elsewhere."""
     if neural and trials == 1:
-        note(
-            notes,
-            "trials=1: intervals do not contain how much neural attackers differ from training to training; take "
-            "three or more",
-        )
+        template = "{trials}: intervals do not contain how much neural attackers differ from training to training"
+        note(notes, naming(template, trials=1), "take three or more")

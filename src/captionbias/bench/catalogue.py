@@ -87,13 +87,14 @@ class Score:
 @dataclass(frozen=True)
 class MetricEntry:
     """A metric: its title, the question it asks, its scores in the order of its tables, the settings of its presets by
-    name, that of its paper first, and whether it looks at the images."""
+    name, that of its paper first, what a result of it holds, and whether it looks at the images."""
 
     name: str
     title: str
     question: str
     scores: tuple[Score, ...]
-    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    presets: Mapping[str, Any] = field(default_factory=dict)
+    returns: str = ""
     of_images: bool = False
 
 

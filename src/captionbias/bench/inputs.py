@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,10 @@ from captionbias.alignment.vectors import CAPTIONS, find_vectors, load_vectors
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.pairing import Pairing, named_by_any, named_by_others
+from captionbias.bench.protocol import Alignment
 from captionbias.captions import Captions, Words
 from captionbias.captions.labels import value_names
+from captionbias.errors import Argument, InputError, Message, missing, naming
 from captionbias.text import Lexicon, Tokens, find_mentions, load_lexicon, named_by_words, named_values, tokenize
 from captionbias.text.lexicon import SEPARATOR, builtin_lexicons
 from captionbias.warnings import note
@@ -29,10 +32,16 @@ ALL_NAMED, ALL_AGREE = 0.99, 0.997  # of the images whose labels were made from 
 LONGER = 1.5  # as many words
 SELDOM, HALF = 0.01, 0.5  # of a side's captions, of its words
 COPIED_SHARE = 0.99  # of the images; annotators agree with captions on far fewer
-NO_TASKS = (
-    "references: no human caption names a task of task_lexicon, so the images show none; give tasks, or the words that "
-    "these captions use as task_lexicon"
-)
+
+
+def no_tasks() -> InputError:
+    """The error that nothing is known of what the images show."""
+    return InputError(
+        "references",
+        naming(": no human caption names a task of {task_lexicon}, so the images show none"),
+        naming("give {tasks}"),
+        naming("the words that these captions use as {task_lexicon}"),
+    )
 
 
 def number_classes(captions: Captions, notes: list[str]) -> tuple[tuple[str, ...], Integers]:
@@ -40,13 +49,16 @@ def number_classes(captions: Captions, notes: list[str]) -> tuple[tuple[str, ...
     values, classes, counts = np.unique(captions.attributes, return_inverse=True, return_counts=True)
     counted = list(zip(values.tolist(), counts.tolist(), strict=True))
     if small := [f"{value!r} has {count} images" for value, count in counted if count < SMALLEST_CLASS]:
-        raise ValueError(
-            f"attributes: {', '.join(small)}; an attacker needs at least {SMALLEST_CLASS} a value. Add images, leave "
-            "that value out (keep, or --keep, names those to use), or give its images the label of another"
+        raise InputError(
+            "attributes",
+            f": {', '.join(small)}, and an attacker needs at least {SMALLEST_CLASS} a value",
+            "add images",
+            naming("leave that value out ({keep} names those to use)"),
+            "give its images the label of another",
         )
     for value, count in counted:
         if count < FEW_IMAGES:
-            note(notes, f"attributes: {value!r} has only {count} images; its scores are uncertain")
+            note(notes, f"{value!r} has only {count} images; its scores are uncertain", about="attributes")
     return tuple(map(str, values)), classes.reshape(-1).astype(np.int64)
 
 
@@ -54,11 +66,17 @@ def copies_of(captions: Captions, notes: list[str]) -> Integers | None:
     """`captions.copies`, which are split, drawn and resampled together, with a note."""
     if captions.copies is not None:
         pictures = int(captions.copies.max()) + 1
-        text = (
-            f"references: {len(captions):,} images have the human captions of {pictures:,} pictures: copies are as one"
-        )
-        note(notes, text)
+        text = f"{len(captions):,} images have the human captions of {pictures:,} pictures: copies are as one"
+        note(notes, text, about="references")
     return captions.copies
+
+
+def note_samples(captions: Captions, notes: list[str]) -> None:
+    """Several captions of the captioner's of an image, which count as one together."""
+    if captions.samples:
+        counts = sorted(set(map(len, captions.samples)))
+        many = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+        note(notes, f"each image has {many} captions, which together count as one", about="predictions")
 
 
 def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -> tuple[Captions, dict[str, int]]:
@@ -71,16 +89,20 @@ def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -
         if left_out := images - len(captions):
             note(
                 notes,
-                f"join_references: {left_out:,} of {images:,} images have fewer than {joined['join']} human captions "
-                "and are left out",
+                f"{left_out:,} of {images:,} images have fewer than {joined['join']} human captions and are left out",
+                about="join_references",
             )
     model, human = captions.mean_words or (0, 0)
     if human and max(model / human, human / model) >= LONGER:
-        joining = "join_references=True joins human captions to that length"
+        joining = naming("{join_references} joins human captions to that length", join_references=True)
         note(
             notes,
-            f"predictions have {model:.1f} words on average and references {human:.1f}, and longer captions give more "
-            f"away whatever their bias; {joining if model > human else 'give human captions as short'}",
+            naming(
+                "{predictions} have {:.1f} words on average and {references} {:.1f}, and longer captions give more "
+                "away whatever their bias",
+                *(model, human),
+            ),
+            joining if model > human else "give human captions as short",
         )
     return captions, joined
 
@@ -122,9 +144,13 @@ def note_labels_from_captions(words: Words, named: Flags, value: Integers, notes
     if len(of_people) and len(value) >= FEW_IMAGES and some.mean() >= ALL_NAMED and agree.mean() >= ALL_AGREE:
         note(
             notes,
-            f"attributes: the label is what most human captions say in {agree.mean():.1%} of {len(value):,} images, as "
-            "though it was made from them; then people are never wrong, and captioners that err at random look biased. "
-            "Make labels from captions that are not among the references, or have images labelled",
+            naming(
+                "the label is what most human captions say in {:.1%} of {:,} images, as though it was made from them; "
+                "then people are never wrong, and captioners that err at random look biased. Make labels from captions "
+                "that are not among the {references}, or have images labelled",
+                *(agree.mean(), len(value)),
+            ),
+            about="attributes",
         )
 
 
@@ -143,9 +169,10 @@ def with_values(
     faults = other_labels(captions, lexicon), _unsaid(captions, lexicon, tokenizer, one_language)
     for fault, allow in zip(faults, (allow_unmasked, None if words_needed else allow_unmasked), strict=True):
         if fault and not allow:
-            raise ValueError(fault + "; allow_unmasked=True measures them as they are" * (allow is False))
+            as_they_are = naming("measure them as they are, with {allow_unmasked}", allow_unmasked=True)
+            raise InputError(*fault.args, *[as_they_are] * (allow is False))
         if fault:
-            note(notes, fault)
+            note(notes, fault.message)
     return labelled(captions, lexicon, notes)
 
 
@@ -155,42 +182,47 @@ def labelled(captions: Captions, lexicon: Lexicon, notes: list[str]) -> Captions
     if len({*names.values()}) == len(names) and all(one.casefold() == name.casefold() for one, name in names.items()):
         return captions
     listed = [f"{label!r} is read as {name!r}" for label, name in sorted(names.items()) if label != name]
-    note(notes, f"attributes: {_first(listed)}")
+    note(notes, _first(listed), about="attributes")
     return captions.with_attributes([names.get(label, label) for label in captions.attributes])
 
 
-def other_labels(captions: Captions, lexicon: Lexicon) -> str:
-    """What is wrong with labels that are no values of the lexicon; empty if all are."""
+def other_labels(captions: Captions, lexicon: Lexicon) -> InputError | None:
+    """What is wrong with labels that are no values of the lexicon; None if all are."""
+    fault, words = partial(InputError, "attributes"), naming("{attribute_lexicon} {!r}", lexicon.name)
     crossed = {label.count(SEPARATOR) + 1 for label in captions.attributes}
     if len(crossed) == 1 and 1 < max(crossed) > len(lexicon.parts):
-        return (
-            f"attributes: labels such as {captions.attributes[0]!r} are of {max(crossed)} crossed attributes, and "
-            f"attribute_lexicon {lexicon.name!r} has the words of {len(lexicon.parts) or 1}; give a lexicon for each, "
-            "as in attribute_lexicon=['gender', 'race']"
+        template = ": labels such as {!r} are of {} crossed attributes, and {} has the words of {}"
+        return fault(
+            naming(template, captions.attributes[0], max(crossed), words, len(lexicon.parts) or 1),
+            naming("give a lexicon for each, as in {attribute_lexicon}", attribute_lexicon=["gender", "race"]),
         )
     counts = Counter(captions.attributes)
     names = value_names(counts, lexicon)
     others = sorted(counts.keys() - names)
     if not others:
-        return ""
+        return None
     are_none, it, each = ("is not a label", "it", "it") if len(others) == 1 else ("are not labels", "them", "each")
-    listed = f"attributes: {_some(others)} {are_none} of attribute_lexicon {lexicon.name!r} ({_some(lexicon.labels)})"
+    listed = naming(": {} {} of {} ({})", _some(others), are_none, words, _some(lexicon.labels))
     if names:
         images = sum(counts[label] for label in others)
-        return (
-            f"{listed}, and {images:,} of {len(captions):,} images have {it}: leave these out, with "
-            f"keep={sorted(names)} where they are read, or give words for {each}"
+        return fault(
+            Message(listed, f", and {images:,} of {len(captions):,} images have {it}:"),
+            naming("leave these out, with {keep} where they are read", keep=sorted(names)),
+            f"give words for {each}",
         )
     for name in builtin_lexicons():
         if value_names(counts, load_lexicon(name)).keys() == counts.keys():
-            return f"{listed} but of {name!r}: give attribute_lexicon={name!r}, or labels of {lexicon.name!r}"
-    return (
-        f"{listed}: say which is which, as in labels={dict(zip(others, lexicon.labels, strict=False))} where they are "
-        "read, or give the words of their attribute as attribute_lexicon"
+            give = naming("give {attribute_lexicon}", attribute_lexicon=name)
+            return fault(Message(listed, f" but of {name!r}:"), give, f"labels of {lexicon.name!r}")
+    named = dict(zip(others, lexicon.labels, strict=False))
+    return fault(
+        Message(listed, ":"),
+        naming("say which is which, as in {labels} where they are read", labels=named),
+        naming("give the words of their attribute as {attribute_lexicon}"),
     )
 
 
-def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: bool) -> str:
+def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: bool) -> InputError | None:
     """What is wrong where captions name no value of a lexicon, or one side hardly does in another language."""
     words = captions.words(tokenizer)
     for part in lexicon.parts or (lexicon,):
@@ -201,19 +233,24 @@ def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: 
         human = "references", words.human, named[words.model_rows :]
         if not one_language or not len(words.model) or not len(words.human):
             continue
-        for (side, tokens, naming), (other, others, _) in ((model, human), (human, model)):
-            if naming.mean() < SELDOM and (known := others.present()[tokens.ids].mean()) < HALF:
-                return (
-                    f"{side}: {naming.mean():.1%} of them name a value of attribute_lexicon {part.name!r}, and "
-                    f"{1 - known:.0%} of their words are not in {other}; give captions in one language, and its words "
-                    "as attribute_lexicon"
+        for (side, tokens, names), (other, others, _) in ((model, human), (human, model)):
+            if names.mean() < SELDOM and (known := others.present()[tokens.ids].mean()) < HALF:
+                unlike = naming(
+                    ": {:.1%} of them name a value of {attribute_lexicon} {!r}, and {:.0%} of their words are not in "
+                    "{}",
+                    names.mean(),
+                    part.name,
+                    1 - known,
+                    Argument(other),
                 )
-    return ""
+                words_too = naming("give captions in one language, and its words as {attribute_lexicon}")
+                return InputError(side, unlike, words_too)
+    return None
 
 
-def _unheard(argument: str, lexicon: Lexicon) -> str:
-    return (
-        f"{argument} {lexicon.name!r}: none of its words occurs in any caption; give the words that these captions use"
+def _unheard(argument: str, lexicon: Lexicon) -> InputError:
+    return InputError(
+        argument, f"{lexicon.name!r}: none of its words occurs in any caption; give the words that these captions use"
     )
 
 
@@ -228,7 +265,7 @@ def _some(names: Sequence[str]) -> str:
 def check_tasks_named(named: Flags, lexicon: Lexicon) -> None:
     """Raise ValueError if no caption names anything of the lexicon."""
     if not named.any():
-        raise ValueError(_unheard("task_lexicon", lexicon))
+        raise _unheard("task_lexicon", lexicon)
 
 
 def shown_tasks(
@@ -244,16 +281,16 @@ def shown_tasks(
         if captions.references and same.all(axis=1).mean() > COPIED_SHARE:
             note(
                 notes,
-                "t_to_a: the tasks given are those that the human captions name: it leans below 0; leave tasks out",
+                "the tasks given are those that the human captions name: it leans below 0",
+                naming("leave {tasks} out"),
+                about="t_to_a",
             )
         return given, names
     if captions.references is None:
-        raise ValueError(
-            "tasks is missing: T to A needs the tasks that the images show, and without references none can be found; "
-            "give tasks, or directions=['a_to_t']"
-        )
+        template = "is missing: T to A needs the tasks that the images show, and without {references} none can be found"
+        raise missing("tasks", naming(template), naming("give {tasks}"), naming("{directions}", directions=["a_to_t"]))
     if not flags.any():
-        raise ValueError(NO_TASKS)
+        raise no_tasks()
     return flags, lexicon.labels
 
 
@@ -264,22 +301,27 @@ def shown_by_pairing(
     pairing else those that the image's captions but the one compared name."""
     if captions.tasks is not None or not pairings[0].held_out:
         if captions.tasks is None and captions.predictions is not None:
-            note(notes, "t_to_a: the tasks are those that the scored human captions name themselves: it leans below 0")
+            text = "the tasks are those that the scored human captions name themselves: it leans below 0"
+            note(notes, text, about="t_to_a")
         return [(shown, np.ones(len(captions), bool))] * len(pairings)
     human = named[words.model_rows :]
-    by_pairing = [named_by_others(words.human_image, len(captions), human, pairing.human) for pairing in pairings]
+    by_pairing = [named_by_others(words.human_image, len(captions), human, pairing.rows["h"]) for pairing in pairings]
     known = int(by_pairing[0][1].sum())
     if known < SMALLEST_CLASS:
-        raise ValueError(
-            f"tasks is missing: T to A needs to know what each image shows, and only {known} of {len(captions):,} "
-            "images have a human caption besides the one that is scored; give tasks, more references, or "
-            "directions=['a_to_t']"
+        raise missing(
+            "tasks",
+            f"is missing: T to A needs to know what each image shows, and only {known} of {len(captions):,} images "
+            "have a human caption besides the one that is scored",
+            naming("give {tasks}"),
+            naming("more {references}"),
+            naming("{directions}", directions=["a_to_t"]),
         )
     if known < len(captions):
         note(
             notes,
-            f"t_to_a: {len(captions) - known:,} of {len(captions):,} images have a single human caption and no tasks: "
-            "left out; give tasks",
+            f"{len(captions) - known:,} of {len(captions):,} images have a single human caption and no tasks: left out",
+            naming("give {tasks}"),
+            about="t_to_a",
         )
     return by_pairing
 
@@ -293,12 +335,15 @@ def given_tasks(
         names, unlisted = lexicon.labels, "captions cannot name them; left out"
     others = sorted(given.difference(lexicon.labels))
     if len(others) == len(given):
-        raise ValueError(
-            f"tasks: none of its names ({', '.join(others[:3])}, ...) is a label of task_lexicon {lexicon.name!r}, "
-            "whose words are looked for in captions; give a task_lexicon with these labels"
+        unread = naming(
+            ": none of its names ({}, ...) is a label of {task_lexicon} {!r}, whose words are looked for in captions",
+            ", ".join(others[:3]),
+            lexicon.name,
         )
+        raise InputError("tasks", unread, naming("give a {task_lexicon} with these labels"))
     if others:
-        note(notes, f"tasks: {', '.join(others)} not in task_lexicon {lexicon.name!r}: {unlisted}")
+        lacking = naming("{} not in {task_lexicon} {!r}: {}", ", ".join(others), lexicon.name, unlisted)
+        note(notes, lacking, about="tasks")
     numbers = {name: number for number, name in enumerate(names)}
     flags = np.zeros((len(tasks), len(names)), bool)
     for row, shown in enumerate(tasks):
@@ -321,9 +366,9 @@ def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
         try:
             words = json.loads(Path(vocabulary).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise ValueError(f"vocabulary {str(vocabulary)!r} cannot be read: {error}") from error
+            raise InputError("vocabulary", f"{str(vocabulary)!r} cannot be read: {error}") from error
     if not words or isinstance(words, Mapping) or not all(isinstance(word, str) for word in words):
-        raise ValueError("vocabulary must be a list of words, or a JSON file of such a list")
+        raise InputError("vocabulary", "must be a list of words, or a JSON file of such a list")
     return frozenset(words)
 
 
@@ -336,26 +381,27 @@ def words_of_captioner(masked: Words, vocabulary: frozenset[str] | None) -> tupl
     return replace(masked, tokens=replace(masked.tokens, words=words)), flags
 
 
-def alignment_vectors(words: Words, masked: Iterable[Words], settings: Mapping[str, Any]) -> Any:
+def alignment_vectors(words: Words, masked: Iterable[Words], settings: Alignment) -> Any:
     """The word vectors, if alignment needs any; "captions" are of human ones, the same beside any captioner."""
-    vocabulary = settings.get("vocabulary")
-    if settings["alignment"] == "constant" or not (words.model_rows or vocabulary):
+    vocabulary, vectors = settings.vocabulary, settings.vectors
+    if settings.alignment == "constant" or not (words.model_rows or vocabulary):
         return None
     aligned = (words_of_captioner(table, vocabulary) for table in masked)
     if any((table.human.present() & ~flags).any() for table, flags in aligned):
-        return load_vectors(settings["vectors"], words.human)
-    if isinstance(settings["vectors"], (str, Path)) and settings["vectors"] != CAPTIONS:
-        find_vectors(settings["vectors"])  # they are in the signature
+        return load_vectors(vectors, words.human)
+    if isinstance(vectors, (str, Path)) and vectors != CAPTIONS:
+        find_vectors(vectors)  # they are in the signature
     return None
 
 
 def align_human(
-    masked: Words, masks: Sequence[str], vectors: Any, settings: Mapping[str, Any], lexicons: Sequence[Lexicon] = ()
+    masked: Words, masks: Sequence[str], vectors: Any, settings: Alignment, lexicons: Iterable[Lexicon]
 ) -> tuple[Tokens, AlignmentReport | None]:
-    """The masked human captions in the captioner's words, if these are known, but for words of the lexicons."""
-    vocabulary = settings.get("vocabulary")
+    """The masked human captions in the captioner's words, if these are known, but for words of the lexicons where names
+    are kept."""
+    vocabulary = settings.vocabulary
     if not len(masked.human) or not (masked.model_rows or vocabulary):
         return masked.human, None
     known, flags = words_of_captioner(masked, vocabulary)
-    names = named_by_words(known.tokens.words, *lexicons) if lexicons else None
-    return align(known.human, flags, frozenset(masks), vectors, settings["delta"], names)
+    names = named_by_words(known.tokens.words, *lexicons) if settings.names_kept else None
+    return align(known.human, flags, frozenset(masks), vectors, settings.delta, names)

@@ -1,56 +1,129 @@
-"""What attackers read labels from: labels as captions, and labels made as often wrong as a model's."""
+"""What metrics of attackers that read labels stand on: labels as captions, some made as often wrong as a model's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Integers
-from captionbias.attackers.base import Examples, Trial
-from captionbias.attackers.engine import run_trials
+from captionbias.arrays import Flags, Floats
+from captionbias.attackers.base import Examples, Trial, balanced_split, stratified_split
 from captionbias.attackers.registry import Attacker
-from captionbias.bench.attacks import AttackScores
-from captionbias.bench.label_inputs import ImageLabels
+from captionbias.bench.attacks import AttackPlan, AttackScores, answers_to
+from captionbias.bench.labels import ImageLabels, read_labels
+from captionbias.bench.measurement import Scores
+from captionbias.bench.pairing import drawn_captions
+from captionbias.bench.person import beyond_a_person
+from captionbias.captions import Captions
+from captionbias.errors import InputError, Message, message_of
 from captionbias.scores.captions import Quality
+from captionbias.statistics.samples import Sample, bootstrap_samples
 from captionbias.text import Tokens
+from captionbias.warnings import note
 
 TEST_SHARE = 0.2
+Sides = Mapping[str, Floats]  # the mean quality of answers about what is predicted, `m`, and what is true, `h`
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """How examples are made of some labels: those predicted, None where none are, or the true ones."""
+
+    examples: Callable[[Flags], Examples]
+    truth: Flags
+    predicted: Flags | None
+
+
+@dataclass(frozen=True, eq=False)
+class LabelAttack:
+    """What a metric asks of some labels, how well each answer does, and its scores, by their keys, of the mean quality
+    of each question's answers, `(trials, replicates)`. `balanced`: whether each class has as many images."""
+
+    metric: str
+    questions: Callable[[ImageLabels], dict[str, Question]]
+    quality: Quality
+    scores: Callable[[Mapping[str, Sides]], dict[str, Floats]]
+    balanced: bool
+
+    def plans(self, labels: ImageLabels, seeds: range, equalize: bool) -> dict[str, AttackPlan]:
+        """The trials of each question about predicted labels, those of one of an image's captions in each, and about
+        true ones, made as often wrong if they are to be equalized."""
+        rows = [drawn_captions(labels.image, len(labels), seed) for seed in seeds]
+        classes, split = labels.classes(), balanced_split if self.balanced else stratified_split
+        halves = {seed: split(classes, TEST_SHARE, seed, labels.copies) for seed in seeds}
+        plans = {}
+        for name, question in self.questions(labels).items():
+            predicted, truth = question.predicted, question.truth
+            if predicted is None:
+                continue
+            if not predicted.any():
+                raise InputError(name, ": nothing is predicted for any image; give the captions' words as lexicons")
+            columns: dict[str, list[Trial]] = {"m": [], "h": []}
+            for seed, drawn in zip(seeds, rows, strict=True):
+                told = predicted[drawn]
+                true = as_wrong_as(truth, told, seed) if equalize else truth
+                for side, flags in (("m", told), ("h", true)):
+                    columns[side].append(Trial(question.examples(flags), *halves[seed], seed))
+            plans[name] = AttackPlan(name, (), {side: [column] for side, column in columns.items()})
+        return plans
 
 
 def attack_labels(
-    labels: ImageLabels,
-    groups: Integers,
-    questions: Mapping[str, tuple[Callable[[Flags], Examples], Flags, Flags | None]],
-    split: Callable[..., tuple[Integers, Integers]],
-    quality: Quality,
-    seeds: range,
-    equalize: bool,
+    attack: LabelAttack,
+    captions: Captions | None,
+    inputs: Mapping[str, Any],
     attacker: Attacker,
-    **engine: Any,
-) -> dict[tuple[str, str], AttackScores]:
-    """Each question's scores of what is predicted, `m`, and of what is true, `d`, made as often wrong if they are to be
-    equalized. `questions`: how examples are made of labels, the true labels, and those predicted, if they are. `split`:
-    of the images into training and test, by seed. `engine`: options of `run_trials`."""
-    classes = labels.classes()
-    splits = {seed: split(classes, TEST_SHARE, seed, labels.copies) for seed in seeds}
-    plans: dict[tuple[str, str], list[Trial]] = {}
-    for name, (examples, truth, predicted) in questions.items():
-        if predicted is None:
-            continue
-        if not predicted.any():
-            raise ValueError(f"{name}: nothing is predicted for any image; give the captions' words as lexicons")
-        model, data = examples(predicted), examples(truth)
-        model_trials, data_trials = plans["m", name], plans["d", name] = [], []
-        for seed, sides in splits.items():
-            if equalize:
-                data = examples(as_wrong_as(truth, predicted, seed))
-            model_trials.append(Trial(model, *sides, seed))
-            data_trials.append(Trial(data, *sides, seed))
-    queue = [trial for trials in plans.values() for trial in trials]
-    answers = dict(zip(queue, run_trials(queue, attacker, **engine), strict=True))
-    return {side: AttackScores.of([trials], answers, {"": quality}, groups) for side, trials in plans.items()}
+    signed: Mapping[str, Any],
+    *,
+    controls: bool,
+    equalize: bool,
+    trials: int,
+    seed: int,
+    bootstrap: int,
+    **options: Any,
+) -> Scores:
+    """The scores of labels, given or in captions, and with `controls` of one more person who describes the images.
+    Attackers learn from each image once, and weights are of their answers. `inputs`, `options`: of `read_labels` and
+    `run_trials`. `signed`: what else is in the signature."""
+
+    def planned(labels: ImageLabels) -> tuple[ImageLabels, dict[str, AttackPlan]]:
+        occurring = labels.occurring()
+        return occurring, attack.plans(occurring, range(seed, seed + trials), equalize)
+
+    def samples(labels: ImageLabels, plans: Mapping[str, AttackPlan]) -> dict[str, Sample]:
+        groups, quality = labels.groups(seed), {"": attack.quality}
+        scored = [
+            (name, side, AttackScores.of(columns, answers, quality, groups, labels.shown.weight))
+            for name, plan in plans.items()
+            for side, columns in plan.trials.items()
+        ]
+
+        def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
+            means: dict[str, dict[str, Floats]] = {name: {} for name in plans}
+            for name, side, of_side in scored:
+                means[name][side] = of_side.means("", multiplicity)
+            return attack.scores(means)
+
+        return bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed)
+
+    every_image = read_labels(captions, **inputs)
+    labels, plans = planned(every_image)
+    pair = []
+    try:
+        pair = list(map(planned, (controls and every_image.beside_a_person(seed)) or ()))
+    except ValueError as error:
+        note(labels.notes, Message("not compared with one more person: ", message_of(error)))
+    every = [plan for of_labels in (plans, *(of_pair[-1] for of_pair in pair)) for plan in of_labels.values()]
+    answers = answers_to(every, attacker, **options)
+    scores = samples(labels, plans)
+    if pair:
+        scores |= beyond_a_person(attack.metric, *(samples(*of_pair) for of_pair in pair))
+    split = {"trials": trials, "split": f"{'balanced,' * attack.balanced}{TEST_SHARE:g}"}
+    signature = {**attacker.signature(), **signed, "equalized": equalize, **labels.sources, **split}
+    signature |= {"seed": seed, "bootstrap": bootstrap}
+    return Scores(scores, {}, signature, labels.notes, labels.image_counts())
 
 
 def as_tokens(flags: Flags) -> Tokens:

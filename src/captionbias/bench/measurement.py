@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
 import numpy as np
 
 from captionbias.bench import catalogue
+from captionbias.bench.arguments import LABELS, described, section, sentence
 from captionbias.bench.catalogue import MetricEntry, Score
 from captionbias.bench.protocol import replicate_count, signature, whole_number
 from captionbias.captions import Captions, as_captions, check_captions
+from captionbias.captions.names import MEASURED, SIDES
+from captionbias.errors import InputError
 from captionbias.progress import steps_shown
 from captionbias.statistics.samples import ENDINGS, LEAST_IMAGES, Estimate, Sample
 from captionbias.text.languages import check_language, signed
@@ -92,9 +95,9 @@ class Measurement:
         judged = [score.key for score in catalogue.scores_of(self.metric) if score.judged]
         for key, margin in margins.items():
             if key not in judged:
-                raise ValueError(f"margins names {key!r}, which has no verdict; choose from {', '.join(judged)}")
+                raise InputError("margins", f"names {key!r}, which has no verdict; choose from {', '.join(judged)}")
             if not margin >= 0:
-                raise ValueError(f"margins: {key} must be 0 or more, not {margin!r}")
+                raise InputError("margins", f": {key} must be 0 or more, not {margin!r}")
         return replace(self, margins={**self.margins, **margins})
 
     def flat(self) -> Result:
@@ -172,7 +175,6 @@ class Scores:
     noise: Mapping[str, float] = field(default_factory=dict)
 
 
-SIDES = ("predictions", "references")
 LEAST = {"seed": 0, "trials": 1, "draws": 1, "epochs": 1, "keep_attackers": 0}  # of arguments that are whole numbers
 
 
@@ -181,20 +183,21 @@ def _keyword(name: str) -> inspect.Parameter:
 
 
 GIVEN = inspect.Parameter("captions", inspect.Parameter.POSITIONAL_ONLY, default=None)
-COLUMNS = tuple(map(_keyword, ("predictions", "references", "attributes", "tasks", "weights")))
+COLUMNS = tuple(map(_keyword, MEASURED))
 LANGUAGE = _keyword("language")
-ABOUT_COLUMNS = """\
-    weights: `n` numbers above 0, how much each image counts; all alike when None."""
-ABOUT_LANGUAGE = """\
-    language: what captions are written in, such as `de`; see `captionbias.captions.check_captions`. `words` and the
-        lexicons by name are then those of the language."""
 
 
 class Metric(Generic[P]):
     """A metric as a function: called, it returns the flat `Result`; `measure` takes the same and returns the
-    `Measurement`. It reads the captions; the `scores` function gets them checked, or None where labels are given."""
+    `Measurement`. It reads the captions; the `scores` function gets them checked, or None where labels are given.
 
-    def __init__(self, scores: Callable[P, Scores], entry: MetricEntry) -> None:
+    Attributes:
+        name, entry: what the catalogue says of it.
+        summary: what it is, the docstring of the `scores` function.
+        arguments: what each argument is.
+    """
+
+    def __init__(self, scores: Callable[P, Scores], entry: MetricEntry, about: Mapping[str, str]) -> None:
         functools.update_wrapper(self, scores)
         self._scores = scores
         _, *own = inspect.signature(scores).parameters.values()
@@ -203,9 +206,9 @@ class Metric(Generic[P]):
         spoken = [LANGUAGE] if "tokenizer" in taken else []
         self._parameters = {one.name: one for one in (GIVEN, *columns, *own, *spoken)}
         self.__signature__ = inspect.Signature([*self._parameters.values()])
-        about = "\n".join((ABOUT_COLUMNS, *[ABOUT_LANGUAGE] * len(spoken)))
-        self.__doc__ = (inspect.getdoc(scores) or "").replace("\n\nReturns:", f"\n{about}\n\nReturns:", 1)
-        self.name, self.entry = entry.name, entry
+        self.name, self.entry, self.summary = entry.name, entry, inspect.getdoc(scores) or ""
+        self.arguments = described(self._parameters, {**(LABELS if "attributes" in taken else {}), **about}, self.name)
+        self.__doc__ = f"{self.summary}\n\n{self.inputs(*self.arguments)}"
 
     def measure(self, *args: P.args, **kwargs: P.kwargs) -> Measurement:
         options: dict[str, Any] = {name: self._checked(name, value) for name, value in kwargs.items()}
@@ -228,7 +231,7 @@ class Metric(Generic[P]):
         takes_labels = "attributes" in inspect.signature(self._scores).parameters
         columns = {one.name: options.get(one.name) for one in COLUMNS}
         of_captions = captions is not None or not takes_labels or any(columns[side] is not None for side in SIDES)
-        removed = columns if of_captions else (*SIDES, "weights")
+        removed = columns if of_captions else SIDES
         options = {name: value for name, value in options.items() if name not in removed}
         if of_captions:
             unsplit = str(options.get("tokenizer")) in OTHER_TOKENIZERS
@@ -238,8 +241,9 @@ class Metric(Generic[P]):
                 captions = as_captions(captions, **columns)
         spoken = getattr(captions, "language", None)
         if language is not None and check_language(language) != spoken:
-            raise ValueError(
-                f"language {language!r}: the captions were read without it; give it to check_captions or read_captions"
+            raise InputError(
+                "language",
+                f"{language!r}: the captions were read without it; give it to check_captions or read_captions",
             )
         if spoken:
             options |= {name: value for name, value in said_in(spoken, options).items() if name in self.options()}
@@ -251,12 +255,18 @@ class Metric(Generic[P]):
             raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
         usual = self._parameters[name].default
         if isinstance(usual, bool) and name != "cache" and not isinstance(value, (bool, np.bool_)):
-            raise ValueError(f"{name} must be True or False, not {value!r}")
+            raise InputError(name, f"must be True or False, not {value!r}")
         if name == "tokenizer":
             return tokenizer_name(value)
         if name in LEAST and not (value is None and usual is None):
             return whole_number(name, value, LEAST[name])
         return replicate_count(value) if name == "bootstrap" else value
+
+    def inputs(self, *names: str) -> str:
+        """What these arguments are and what the metric returns, as sections of a docstring."""
+        parts = ((name, self.arguments[name], self._parameters[name].default) for name in names)
+        about = (f"{name}: {sentence(name, text, default)}" for name, text, default in parts)
+        return f"{section('Args', *about)}\n\n{section('Returns', self.entry.returns)}"
 
     def options(self) -> frozenset[str]:
         """The names of its keyword arguments."""
@@ -273,8 +283,20 @@ class Metric(Generic[P]):
         return self.name  # pickled by its name, as functions are
 
 
+DEFINED: dict[str, Metric[Any]] = {}  # the metrics, by their names
+
+
 def metric(
-    title: str, question: str, scores: Iterable[Score], **entry: Any
+    title: str, question: str, scores: Iterable[Score], *, about: Mapping[str, str] | None = None, **entry: Any
 ) -> Callable[[Callable[P, Scores]], Metric[P]]:
-    """Make a function a metric, with what the catalogue says of it; `entry`: the rest of its `MetricEntry`."""
-    return lambda function: Metric(function, MetricEntry(function.__name__, title, question, tuple(scores), **entry))
+    """Make a function a metric, which commands, reports and modules find by its name, with what the catalogue says of
+    it. `about`: what those of its arguments are that mean something else in other metrics, or are not theirs; `entry`:
+    the rest of its `MetricEntry`."""
+
+    def defined(function: Callable[P, Scores]) -> Metric[P]:
+        made = Metric(function, MetricEntry(function.__name__, title, question, tuple(scores), **entry), about or {})
+        DEFINED[made.name] = made
+        catalogue.register(made.entry)
+        return made
+
+    return defined

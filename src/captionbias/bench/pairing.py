@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from captionbias.arrays import Flags, Integers
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.captions import Words
 
 PAIRINGS = ("held-out", "every-caption")
@@ -15,27 +15,31 @@ PAIRINGS = ("held-out", "every-caption")
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """The human captions of some trials: the trials' seeds, the rows of their captions among all human ones, and
-    whether one was drawn for each image, so that the others can say what the image shows."""
+    """The captions of some trials: the trials' seeds, the rows of each present side's captions among all of that side,
+    and whether one was drawn for each image, so that the other human ones can say what the image shows."""
 
     seeds: Sequence[int]
-    human: Integers
+    rows: dict[str, Integers]  # by side: `m` the captioner, `h` people
     held_out: bool
 
 
 def pairings(words: Words, images: int, kind: str, seeds: Sequence[int]) -> list[Pairing]:
-    """The pairing of each trial, or one for all. `held-out`: a trial draws one human caption of each image, so that
-    people describe it as often as the captioner, and the caption scored does not say what it shows. `every-caption`: as
-    published, each human caption is a row of its own in every trial."""
+    """The pairing of each trial, or one for all. `held-out`: a trial draws one human caption of each image, and one of
+    the captioner's, so that people describe it as often, and the caption scored does not say what it shows.
+    `every-caption`: as published, each caption is a row of its own in every trial."""
+    image = {side: of for side, of in (("m", words.model_image), ("h", words.human_image)) if len(of)}
     if kind == "every-caption":
-        return [Pairing(seeds, np.arange(len(words.human_image)), held_out=False)]
-    return [Pairing([seed], drawn_captions(words.human_image, images, seed), held_out=True) for seed in seeds]
+        return [Pairing(seeds, {side: np.arange(len(of)) for side, of in image.items()}, held_out=False)]
+    drawn = ({side: drawn_captions(of, images, seed) for side, of in image.items()} for seed in seeds)
+    return [Pairing([seed], rows, held_out=True) for seed, rows in zip(seeds, drawn, strict=True)]
 
 
-def drawn_captions(human_image: Integers, images: int, seed: int) -> Integers:
-    """The row of one human caption of each image that has any, drawn with this seed."""
-    counts = np.bincount(human_image, minlength=images)
-    places = (np.random.default_rng([seed, 8]).random(images) * counts).astype(np.int64)
+def drawn_captions(image: Integers, images: int, seed: int, pictures: Integers | None = None) -> Integers:
+    """The row of one caption of each image that has any, drawn with this seed; images of one of the `pictures`,
+    `(images,)`, get the one at the same place."""
+    counts = np.bincount(image, minlength=images)
+    chance = np.random.default_rng([seed, 8]).random(images)
+    places = ((chance if pictures is None else chance[pictures]) * counts).astype(np.int64)
     return (np.cumsum(counts) - counts + places)[counts > 0]
 
 
@@ -44,6 +48,15 @@ def named_by_any(human_image: Integers, images: int, named: Flags) -> Flags:
     flags = np.zeros((images, named.shape[1]), bool)
     np.logical_or.at(flags, human_image, named)
     return flags
+
+
+def share_naming(image: Integers, images: int, named: Flags) -> Floats:
+    """The share of each image's captions that name each label, `(images, labels)`, 0 of none; `image`: of each caption,
+    `named`: what each names, `(captions, labels)`."""
+    row, label = np.nonzero(named)
+    labels = named.shape[1]
+    counts = np.bincount(image[row] * labels + label, minlength=images * labels).reshape(images, labels)
+    return counts / np.maximum(np.bincount(image, minlength=images), 1)[:, None]
 
 
 def named_by_others(human_image: Integers, images: int, named: Flags, drawn: Integers) -> tuple[Flags, Flags]:

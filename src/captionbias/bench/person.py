@@ -2,80 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from hashlib import sha256
-from typing import Any, ParamSpec, cast
+from collections.abc import Mapping
+from typing import ParamSpec
 
 import numpy as np
 
 from captionbias.bench.catalogue import EXCESS, HUMAN, scores_of
-from captionbias.bench.measurement import Metric, Scores
 from captionbias.bench.pairing import drawn_captions
 from captionbias.captions import Captions
-from captionbias.statistics.intervals import rounded
-from captionbias.warnings import note
+from captionbias.statistics.samples import Sample
 
 P = ParamSpec("P")
-PEOPLE = 5
-_spreads: dict[str, dict[str, float]] = {}  # numbers alone, by a digest of what they are of
-
-
-def against_a_person(measure: Callable[P, Scores]) -> Callable[P, Scores]:
-    """A metric of captions that also scores one more person, unless its option `controls` is False. Of each image with
-    two human captions or more one is drawn; against the others both the captioner and the drawn captions are scored, on
-    the same trials and replicates: `<key>_human`, and `<key>_excess`, the captioner's minus the person's."""
-    score: Callable[..., Scores] = measure
-
-    @functools.wraps(measure)
-    def measured(captions: Captions | None, /, **options: Any) -> Scores:
-        compared = captions is not None and options.get("controls", True)
-        pair = captioner_and_person(captions, options.get("seed", 0)) if captions and compared else None
-        if pair is None:
-            return score(captions, **options)
-        watch = options.get("progress")
-
-        def run(number: int, captions: Captions | None, options: dict[str, Any]) -> Scores:
-            """One of the three, of which a caller's `progress` is told as of one."""
-            if callable(watch):
-                options = options | {"progress": lambda done, total: watch(number * total + done, 3 * total)}
-            return score(captions, **options)
-
-        scores = run(0, captions, options)
-        rest = options | {"controls": False, "details": False}
-        try:
-            captioner, person = (run(number, side, rest).samples for number, side in enumerate(pair, start=1))
-        except ValueError as error:
-            note(scores.notes, f"not compared with one more person: {error}")
-            return scores
-        keys = [one.key for one in scores_of(measure.__name__) if one.against_a_person]
-        added = {f"{key}{HUMAN}": person[key] for key in keys if key in person}
-        added |= {f"{key}{EXCESS}": captioner[key] - person[key] for key in keys if key in person and key in captioner}
-        return replace(scores, samples=scores.samples | added)
-
-    return cast("Callable[P, Scores]", measured)
-
-
-def spread_of_people(
-    metric: Metric[Any], captions: Captions, keys: Sequence[str], seed: int, **options: Any
-) -> dict[str, float]:
-    """How far from 0 a score of one more person is in 19 of 20 cases, by five who are drawn one after the other; empty
-    where no image has two human captions. The same images and options are measured once a process."""
-    from scipy.stats import t
-
-    measured = metric.name, captions.image_set, captions.rows(), captions.tasks, seed, sorted(options.items())
-    place = sha256(repr(measured).encode()).hexdigest()
-    if place not in _spreads:
-        pairs = (captioner_and_person(captions, seed + draw) for draw in range(PEOPLE))
-        people = [metric.measure(pair[1], **options, seed=seed).samples for pair in pairs if pair]
-        scores = {key: np.array([person[key].values.mean() for person in people]) for key in keys} if people else {}
-        _spreads[place] = {
-            key: rounded(float(t.ppf(0.975, PEOPLE - 1) * values.std(ddof=1)))
-            for key, values in scores.items()
-            if not np.isnan(values).any()
-        }
-    return _spreads[place]
 
 
 def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Captions] | None:
@@ -97,3 +34,11 @@ def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Capti
         for side in (captioner, person):
             vars(side)["copies"] = copies
     return captioner, person
+
+
+def beyond_a_person(metric: str, captioner: Mapping[str, Sample], person: Mapping[str, Sample]) -> dict[str, Sample]:
+    """What one more person scores on the images of both, and the captioner beyond it, of the metric's scores that are
+    compared with a person's."""
+    keys = [score.key for score in scores_of(metric) if score.against_a_person and score.key in person]
+    beyond = {f"{key}{EXCESS}": captioner[key] - person[key] for key in keys if key in captioner}
+    return {f"{key}{HUMAN}": person[key] for key in keys} | beyond

@@ -4,39 +4,71 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from captionbias._version import __version__
-from captionbias.bench.catalogue import METRICS
-from captionbias.text import Lexicon
+from captionbias.errors import InputError, unknown
+from captionbias.text import Lexicon, LexiconSource
+
+if TYPE_CHECKING:
+    from torch import nn
 
 LEAST_REPLICATES = 20  # of the bootstrap
 
 
-def preset_settings(metric: str, preset: str, **chosen: Any) -> tuple[str, dict[str, Any]]:
-    """The preset's own name and its settings, with those that the caller chose in their place: not None, and no other
-    arguments. `papers` is the metric's protocol of its paper."""
-    presets = METRICS[metric].presets
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a preset sets of a metric whose attackers read captions."""
+
+    trials: int
+    test_share: float
+    tokenizer: str = "words"
+    attribute_lexicon: LexiconSource = "gender"
+
+    @property
+    def lexicons(self) -> dict[str, LexiconSource]:
+        """The lexicons by what their words name."""
+        return {"attribute": self.attribute_lexicon}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alignment(Settings):
+    """The same where human captions are put in the captioner's words; `vocabulary`: all of these, from no preset."""
+
+    encoder: str | type[nn.Module]
+    alignment: str
+    vectors: Any = "captions"
+    delta: float = 0.4
+    names_kept: bool = False  # whether words of the lexicons stay as they are
+    vocabulary: frozenset[str] | None = None
+
+
+S = TypeVar("S", bound=Settings)
+
+
+def preset_settings(presets: Mapping[str, S], preset: str, **chosen: Any) -> tuple[str, S]:
+    """The preset's own name and its settings, with those that the caller chose, not None, in their place. `papers` is
+    the first, the metric's protocol of its paper."""
     name = next(iter(presets)) if preset == "papers" else preset
     if not isinstance(name, str) or name not in presets:
-        raise ValueError(f"preset {preset!r} is unknown; choose one of {', '.join((*presets, 'papers'))}")
+        raise unknown("preset", preset, (*presets, "papers"))
     usual = presets[name]
-    result = {setting: usual[setting] if chosen.get(setting) is None else chosen[setting] for setting in usual}
-    for setting, value in result.items():
-        if isinstance(usual[setting], bool) and not isinstance(value, bool):
-            raise ValueError(f"{setting} must be True or False, not {value!r}")
-    result["trials"] = whole_number("trials", result["trials"], least=1)
-    if result.get("alignment", "constant") not in ("constant", "contextual"):
-        raise ValueError(f"alignment {result['alignment']!r} is unknown; choose constant or contextual")
-    return name, result
+    settings = replace(usual, **{setting: value for setting, value in chosen.items() if value is not None})
+    for setting, value in vars(usual).items():
+        if isinstance(value, bool) and not isinstance(given := getattr(settings, setting), bool):
+            raise InputError(setting, f"must be True or False, not {given!r}")
+    if isinstance(settings, Alignment) and settings.alignment not in ("constant", "contextual"):
+        raise unknown("alignment", settings.alignment, ("constant", "contextual"))
+    return name, replace(settings, trials=whole_number("trials", settings.trials, least=1))
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
     """The argument `name` as an int: numpy's whole numbers are as good as Python's, True and 3.0 are not."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number of {least} or more, not {value!r}")
+        raise InputError(name, f"must be a whole number of {least} or more, not {value!r}")
     return int(value)
 
 
@@ -44,7 +76,7 @@ def replicate_count(bootstrap: Any) -> int:
     """The argument `bootstrap`: 0, or enough replicates for an interval."""
     count = whole_number("bootstrap", bootstrap, least=0)
     if 0 < count < LEAST_REPLICATES:
-        raise ValueError(f"bootstrap must be {LEAST_REPLICATES} or more, or 0 for no intervals, not {count}")
+        raise InputError("bootstrap", f"must be {LEAST_REPLICATES} or more, or 0 for no intervals, not {count}")
     return count
 
 
@@ -70,15 +102,15 @@ def vectors_name(vectors: Any) -> str:
     )
 
 
-def alignment_name(settings: Mapping[str, Any]) -> str:
+def alignment_name(settings: Alignment) -> str:
     """`constant`, or `contextual` with its vectors and its threshold; to a captioner's own vocabulary also a digest."""
-    parts, vocabulary = [settings["alignment"]], settings.get("vocabulary")
-    if settings.get("names_kept"):
+    parts = [settings.alignment]
+    if settings.names_kept:
         parts.append("names-kept")
-    if settings["alignment"] == "contextual":
-        parts += [vectors_name(settings["vectors"]), f"{settings['delta']:g}"]
-    if vocabulary:
-        parts.append(f"to-{_digest(sorted(vocabulary))}")
+    if settings.alignment == "contextual":
+        parts += [vectors_name(settings.vectors), f"{settings.delta:g}"]
+    if settings.vocabulary:
+        parts.append(f"to-{_digest(sorted(settings.vocabulary))}")
     return ",".join(parts)
 
 

@@ -25,9 +25,6 @@ def captioned_labels(captions: Collection[Any], lexicon: LexiconSource = "gender
     Returns:
         `n` values of the lexicon; None where fewer captions name one, or any caption names another.
 
-    Raises:
-        ValueError: `least` is below 1, or a row is no list of captions; the message names it.
-
     Source: Zhao et al. 2017, Men Also Like Shopping, who ask for one caption.
 
     >>> captioned_labels([["a man", "a guy", "a dog"], ["a girl", "a child"], ["a woman", "a lady and a boy"]])

@@ -9,26 +9,17 @@ from itertools import product
 from typing import Any
 
 from captionbias.captions.check import CaptionBiasWarning, Captions, check_captions
+from captionbias.captions.names import PEOPLE
+from captionbias.errors import InputError, within
 
-PEOPLE = ("references", "attributes", "tasks")
 
-
-def check_captioners(
-    predictions: Mapping[str, Any],
-    *,
-    references: Any = None,
-    attributes: Any = None,
-    tasks: Any = None,
-    image_ids: Any = None,
-    language: str | None = None,
-) -> dict[str, Captions]:
+def check_captioners(predictions: Mapping[str, Any], **people: Any) -> dict[str, Captions]:
     """Check several captioners' captions, or take their `Captions` as they are, and what is known of their images once.
 
-    An error of one captioner's captions names it.
+    `people`: the other arguments of `check_captions`. An error of one captioner's captions names it.
     """
     if not predictions:
-        raise ValueError("predictions is empty: give at least one captioner's captions")
-    people = {"references": references, "attributes": attributes, "tasks": tasks, "image_ids": image_ids}
+        raise InputError("predictions", "is empty: give at least one captioner's captions")
     checked: dict[str, Captions] = {}
     first: Captions | None = None
     for name, captions in predictions.items():
@@ -36,7 +27,7 @@ def check_captioners(
             if isinstance(captions, Captions):
                 checked[name] = captions
             elif first is None:
-                checked[name] = first = check_captions(predictions=captions, language=language, **people)
+                checked[name] = first = check_captions(predictions=captions, **people)
             else:
                 checked[name] = first.with_predictions(captions)
     return checked
@@ -50,8 +41,9 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
     rows = {name: {image: row for row, image in enumerate(captions.image_ids or ())} for name, captions in read.items()}
     shared = [image for image in rows[first] if all(image in rows[other] for other in others)]
     if not shared:
-        raise ValueError(
-            f"predictions: {', '.join(read)} have no image in common: a comparison needs captions of the same images"
+        raise InputError(
+            "predictions",
+            f": {', '.join(read)} have no image in common: a comparison needs captions of the same images",
         )
     for name in read:
         if left_out := len(rows[name]) - len(shared):
@@ -65,12 +57,12 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
     for name in others:
         for argument in PEOPLE:
             if columns[name][argument] != columns[first][argument]:
-                raise ValueError(
-                    f"{argument} of {first} and {name} differ on the same images: give one file of them for all"
+                raise InputError(
+                    argument, f"of {first} and {name} differ on the same images: give one file of them for all"
                 )
-    if all(list(of_name) == shared for of_name in rows.values()):
+    if all(list(images) == shared for images in rows.values()):
         return dict(read)
-    predictions = {name: of_captioner.pop("predictions") for name, of_captioner in columns.items()}
+    predictions = {name: own.pop("predictions") for name, own in columns.items()}
     checked = check_captions(predictions=next(iter(predictions.values())), **columns[first])
     return {name: checked.with_predictions(texts) for name, texts in predictions.items()}
 
@@ -88,10 +80,10 @@ def captioner_columns(tables: Sequence[str], columns: Sequence[Any]) -> dict[str
 
 @contextmanager
 def errors_of(captioner: str) -> Iterator[None]:
-    """Errors of a captioner's captions name it; others are of all captioners."""
+    """Make errors of a captioner's captions name it; others are of all captioners."""
     try:
         yield
-    except ValueError as error:
-        if str(error).startswith("predictions"):
-            raise ValueError(f"{captioner}: {error}") from error
+    except InputError as error:
+        if error.argument.name == "predictions":
+            raise within(captioner, error) from error
         raise

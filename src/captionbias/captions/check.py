@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, count, repeat
 from numbers import Real
 from typing import Any, TypeAlias
@@ -14,7 +14,9 @@ import numpy as np
 
 from captionbias.arrays import Integers
 from captionbias.captions.labels import rename_labels
+from captionbias.captions.names import COLUMNS, SIDES
 from captionbias.captions.values import ROW, as_list, image_keys, image_order, is_column, is_missing
+from captionbias.errors import Argument, InputError, missing, naming
 from captionbias.text import Mentions, Tokens, find_mentions, load_lexicon, mask_mentions, tokenize
 from captionbias.text.languages import COVERED, check_language, load_language
 from captionbias.text.tokens import is_unsplit
@@ -24,8 +26,6 @@ FEW_COPIES = 0.05  # of the images
 SIGN_OF_A_COPY = 30  # words in common
 MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
 SENTENCE_ENDS = (".", "!", "?", "\u3002")
-
-COLUMNS = ("predictions", "references", "attributes", "tasks", "image_ids", "weights")
 
 Ids: TypeAlias = tuple[str, ...] | None
 
@@ -42,7 +42,7 @@ class Words:
 
     @property
     def model_rows(self) -> int:
-        """How many captions of the model there are."""
+        """The number of the model's captions."""
         return len(self.model_image)
 
     @property
@@ -54,6 +54,10 @@ class Words:
     def human(self) -> Tokens:
         """Every human caption, image by image."""
         return self.tokens.between(self.model_rows, len(self.tokens))
+
+    def lacking(self) -> bool:
+        """Whether the model's captions lack a word of the human ones."""
+        return bool((self.human.present() & ~self.model.present()).any())
 
     def mask(self, mentions: Mentions, mask: str) -> Words:
         """The same captions with each mention replaced by the token `mask`."""
@@ -109,18 +113,20 @@ class Captions:
 
     @property
     def references_to_join(self) -> int:
-        """As many human captions as have, joined, the length of the captioner's captions on average; at least 1."""
+        """The number of human captions that, joined, are as long as the captioner's on average; at least 1."""
         if self.mean_words is None:
-            raise ValueError(
-                "join_references: human captions are joined until they are as long as the captioner's, and one of "
-                "these is missing; give predictions and references, or leave it out"
+            raise InputError(
+                "join_references",
+                ": human captions are joined until they are as long as the captioner's, and one of these is missing",
+                naming("give {predictions} and {references}"),
+                "leave it out",
             )
         model, human = self.mean_words
         return max(1, round(model / human))
 
     @property
     def mean_words(self) -> tuple[float, float] | None:
-        """How many words a caption of the captioner and one of people has on average; None where a side is missing."""
+        """The mean number of words in captions of the captioner and of people; None where a side is missing."""
         if self.predictions is None or self.references is None:
             return None
         if self.language:
@@ -137,8 +143,9 @@ class Captions:
             raise ValueError(f"count must be 1 or more, not {count}")
         rows = [row for row, texts in enumerate(self.references or ()) if len(texts) >= count]
         if not rows:
-            raise ValueError(
-                f"references: no image has the {count} human captions that are to be joined into one; give more of them"
+            raise InputError(
+                "references",
+                f": no image has the {count} human captions that are to be joined into one; give more of them",
             )
         columns = self.columns(rows)
         return checked_columns(
@@ -149,18 +156,19 @@ class Captions:
         """The same with the first of the captioner's captions of each image alone."""
         return self._with_words_of(replace(self, samples=None)) if self.samples else self
 
-    def columns(self, rows: Iterable[int]) -> dict[str, Any]:
+    def columns(self, rows: Collection[int]) -> dict[str, Any]:
         """The columns of the images in these rows, as `check_captions` takes them."""
-        columns = {name: getattr(self, name) for name in COLUMNS}
-        columns |= {"predictions": self.samples} if self.samples else {}
-        chosen = {name: column and tuple(column[row] for row in rows) for name, column in columns.items()}
-        return chosen | ({"language": self.language} if self.language else {})
+        part = self.select(rows)
+        columns = {name: getattr(part, name) for name in COLUMNS}
+        columns |= {"predictions": part.samples} if part.samples else {}
+        return columns | ({"language": self.language} if self.language else {})
 
     def select(self, rows: Collection[int], **changed: Any) -> Captions:
         """The images in these rows, with other columns in place of some."""
-        columns = {name: getattr(self, name) for name in (*COLUMNS, "samples")}
-        chosen: dict[str, Any] = {name: of and tuple(of[row] for row in rows) for name, of in columns.items()}
-        return replace(self, **chosen | changed)
+        for name in {*COLUMNS, "samples"} - changed.keys():
+            column = getattr(self, name)
+            changed[name] = column and tuple(column[row] for row in rows)
+        return replace(self, **changed)
 
     def _with_words_of(self, other: Captions) -> Captions:
         object.__setattr__(other, "_human_words", self._human_words)  # of the same human captions, split once
@@ -198,7 +206,7 @@ class Captions:
             image = np.repeat(np.arange(len(counts)), counts)
             self._human_words[tokenizer] = Words(tokens, np.zeros(0, np.int64), image)
         if tokenizer not in self._words:
-            human, samples = self._human_words[tokenizer], self.samples or [[one] for one in self.predictions or ()]
+            human, samples = self._human_words[tokenizer], self.samples or [[text] for text in self.predictions or ()]
             model = tokenize(list(chain.from_iterable(samples)), tokenizer)
             # Human captions' words come first, so that attackers of these are the same beside any captioner.
             tokens = Tokens.joined([human.tokens.between(0, 0), model, human.tokens])
@@ -207,7 +215,7 @@ class Captions:
         return self._words[tokenizer]
 
     def rows(self) -> dict[str, str]:
-        """For a signature: `rows`, a digest of the images in their order, unless image ids put them in order;
+        """Entries of a signature: `rows`, a digest of the images in their order, unless image ids put them in order;
         `weights`, a digest of theirs; `samples`, how several captions of an image count.
 
         Seeds draw rows by their place, so the same images in another order may score otherwise. The digest is of
@@ -224,7 +232,7 @@ class Captions:
         return {"rows": f"{shared}{own}"} | also
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
-        return Captions, tuple(getattr(self, name) for name in (*COLUMNS, "samples", "language"))
+        return partial(Captions, **{name: getattr(self, name) for name in (*COLUMNS, "samples", "language")}), ()
 
     def __len__(self) -> int:
         return len(self.attributes)
@@ -286,9 +294,6 @@ def check_captions(
         The same captions as tuples of strings. Captions are unchanged; labels and tasks lose surrounding
         blanks, and a task that is named twice in an image is there once.
 
-    Raises:
-        ValueError: names the argument, the first bad row and the way out.
-
     Example:
         >>> captions = check_captions(
         ...     predictions=["a man on a bike", "a woman with a dog"],
@@ -299,14 +304,16 @@ def check_captions(
         <Captions of 2 images: predictions, references, attributes>
         >>> captions.references[1]
         ('a woman walks a dog', 'a lady and her pet')
-        >>> check_captions(references=[["a man"], []], attributes=["male", "female"])
+        >>> check_captions(references=[["a man"], []], attributes=["male", "female"])  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        ValueError: references[1] is empty: every image needs at least one human caption; drop the image or add one
+        captionbias.errors.InputError: references[1] is empty: every image needs at least one human caption; drop ...
     """
     if predictions is None and references is None:
-        raise ValueError("predictions and references are both missing: give model captions, human captions or both")
+        raise missing(
+            "predictions", naming("and {references} are both missing: give model captions, human captions or both")
+        )
     if attributes is None:
-        raise ValueError("attributes is missing: give one label for each image, such as 'female' or 'male'")
+        raise missing("attributes", "is missing: give one label for each image, such as 'female' or 'male'")
     if labels:
         attributes = rename_labels(as_list("attributes", attributes), labels)
     return checked_columns(
@@ -324,7 +331,7 @@ def check_captions(
 def checked_columns(
     *, language: str | None = None, unsplit: bool = False, **columns: Collection[Any] | None
 ) -> Captions:
-    """`check_captions` where there may be no captions, as only labels are needed."""
+    """Check columns like `check_captions`, but where only labels are needed there may be no captions."""
     lists = as_lists(columns)
     ids = _checked_ids(lists["image_ids"]) if "image_ids" in lists else None
     captions = Captions(
@@ -336,7 +343,7 @@ def checked_columns(
         weights=_checked_weights(lists["weights"], ids) if "weights" in lists else None,
         language=check_language(language),
     )
-    return captions if unsplit and not language else _checked_language(captions, "predictions", "references")
+    return captions if unsplit and not language else _checked_language(captions, *SIDES)
 
 
 def _checked_language(captions: Captions, *sides: str) -> Captions:
@@ -353,10 +360,16 @@ def _checked_language(captions: Captions, *sides: str) -> Captions:
         named[words.tokens.rows[mentions.starts]] = True
     for side, of_side in (("predictions", named[: words.model_rows]), ("references", named[words.model_rows :])):
         if side in sides and len(of_side) and of_side.mean() < COVERED:
-            raise ValueError(
-                f"{side}: {of_side.mean():.0%} of them name a gender or an object in language {language!r}, and at "
-                f"least {COVERED:.0%} must; give the language that they are in, or leave it out and give words of your "
-                f"own as attribute_lexicon and task_lexicon, and {language!r} as tokenizer"
+            raise InputError(
+                side,
+                f": {of_side.mean():.0%} of them name a gender or an object in language {language!r}, and at least "
+                f"{COVERED:.0%} must",
+                "give the language that they are in",
+                naming(
+                    "leave it out and give words of your own as {attribute_lexicon} and {task_lexicon}, with "
+                    "{tokenizer}",
+                    tokenizer=language,
+                ),
             )
     return captions
 
@@ -366,13 +379,14 @@ def as_captions(captions: Captions | None, **columns: Any) -> Captions:
     if captions is None:
         return check_captions(**columns)
     if not isinstance(captions, Captions):
-        raise ValueError(
-            f"captions is of type {type(captions).__name__}: give Captions, from read_captions or check_captions, or "
-            "predictions=, references= and attributes="
+        raise InputError(
+            "captions",
+            f"is of type {type(captions).__name__}: give Captions, from read_captions or check_captions, or "
+            "predictions=, references= and attributes=",
         )
     for name, column in columns.items():
         if column is not None:
-            raise ValueError(f"{name}: captions were given already; give one or the other")
+            raise InputError(name, ": captions were given already; give one or the other")
     return captions
 
 
@@ -382,8 +396,8 @@ def check_sides(
     """Check the captions of both sides of `n` images where no labels are needed; see `check_captions`."""
     lists = as_lists({"predictions": predictions, "references": references})
     if len(lists) < 2:
-        missing = "predictions" if predictions is None else "references"
-        raise ValueError(f"{missing} is missing: give model captions and human captions")
+        side = "predictions" if predictions is None else "references"
+        raise missing(side, "is missing: give model captions and human captions")
     sides = _checked_predictions(lists["predictions"], None), _checked_references(lists["references"], None)
     if not unsplit:
         _check_split("predictions", sides[0])
@@ -392,25 +406,38 @@ def check_sides(
 
 
 def as_lists(columns: Mapping[str, Collection[Any] | None]) -> dict[str, list[Any]]:
-    """The columns there are, all of one length."""
+    """The columns that are given, as lists of one length."""
     lists = {name: as_list(name, column) for name, column in columns.items() if column is not None}
     first = next(iter(lists))
-    for name, column in lists.items():
-        if len(column) != len(lists[first]):
-            raise ValueError(
-                f"{first} has length {len(lists[first]):,} and {name} has length {len(column):,}: "
-                "entry i of each belongs to image i, so give as many of one as of the other"
-            )
+    check_lengths(lists)
     if not lists[first]:
-        raise ValueError(f"{first} has no rows: give at least one image of each group")
+        raise InputError(first, "has no rows: give at least one image of each group")
     return lists
+
+
+def check_lengths(columns: Mapping[str, Sized]) -> None:
+    """Refuse columns of which one is longer than another."""
+    first, *others = columns
+    for name in others:
+        if len(columns[name]) != len(columns[first]):
+            lengths = len(columns[first]), Argument(name), len(columns[name])
+            raise InputError(
+                first,
+                naming(
+                    "has length {:,} and {} has length {:,}: entry i of each belongs to image i, so give as many of "
+                    "one as of the other",
+                    *lengths,
+                ),
+            )
 
 
 def _checked_ids(column: list[Any]) -> tuple[str, ...]:
     rows: dict[str, int] = {}
     for row, image in enumerate(image_keys("image_ids", column)):
         if (first := rows.setdefault(image, row)) != row:
-            raise ValueError(f"image_ids[{row}] repeats {image}, the image of row {first}: give each image one row")
+            raise InputError(
+                "image_ids", f"repeats {image}, the image of row {first}: give each image one row", row=row
+            )
     return tuple(rows)
 
 
@@ -426,17 +453,23 @@ def _checked_samples(column: list[Any], ids: Ids) -> dict[str, Any]:
     rows = checked_lists("predictions", column, ids, "caption")
     for row, place in zip(rows, _places("predictions", ids), strict=False):
         if not row:
-            raise ValueError(f"{place} is empty: drop the image or add a caption")
+            raise InputError(place, "is empty: drop the image or add a caption")
     samples = tuple(map(_plain, rows))
     several = any(len(row) > 1 for row in samples)
     return {"predictions": tuple(row[0] for row in samples), "samples": samples if several else None}
+
+
+def checked_weights(weights: Collection[Any], images: int) -> tuple[float, ...]:
+    """The weights of so many images, as numbers."""
+    lists = as_lists({"weights": weights, "attributes": range(images)})
+    return _checked_weights(lists["weights"], None)
 
 
 def _checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:
     for weight, place in zip(column, _places("weights", ids), strict=False):
         number = not isinstance(weight, (bool, np.bool_)) and isinstance(weight, (Real, np.number))
         if not (number and 0 < weight < np.inf):
-            raise ValueError(f"{place} is {weight!r}: a weight is a number above 0; give one, or leave the image out")
+            raise InputError(place, f"is {weight!r}: a weight is a number above 0; give one, or leave the image out")
     return tuple(map(float, column))
 
 
@@ -444,18 +477,22 @@ def _checked_references(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], .
     rows = checked_lists("references", column, ids, "caption")
     for row, place in zip(rows, _places("references", ids), strict=False):
         if not row:
-            raise ValueError(
-                f"{place} is empty: every image needs at least one human caption; drop the image or add one"
-            )
+            raise InputError(place, "is empty: every image needs at least one human caption; drop the image or add one")
     return tuple(map(_plain, rows))
 
 
 def _check_split(argument: str, side: Sequence[Any]) -> None:
     if is_unsplit(side if argument == "predictions" else list(chain.from_iterable(side))):
-        raise ValueError(
-            f"{argument} are not split into words, which their script sets no blanks between: give language='ja' or "
-            "language='zh'; split others by blanks, or give a function as tokenizer (with unsplit=True), "
-            "and words in that language as attribute_lexicon and task_lexicon"
+        raise InputError(
+            argument,
+            "are not split into words, which their script sets no blanks between:",
+            naming("give {language} or {}", Argument("language", "zh"), language="ja"),
+            "split others by blanks",
+            naming(
+                "give a function as {tokenizer} (with {unsplit}), and words in that language as {attribute_lexicon} "
+                "and {task_lexicon}",
+                unsplit=True,
+            ),
         )
 
 
@@ -463,9 +500,10 @@ def _checked_attributes(column: list[Any], ids: Ids) -> tuple[str, ...]:
     check_strings(column, _places("attributes", ids), "label", "drop the image or add a label")
     labels = tuple(map(str.strip, column))
     if len(set(labels)) == 1:
-        raise ValueError(
-            f"attributes has only one value '{labels[0]}' in all {len(labels):,} rows: "
-            "a bias between groups needs two or more; add images of another group"
+        raise InputError(
+            "attributes",
+            f"has only one value '{labels[0]}' in all {len(labels):,} rows: a bias between groups needs two or more; "
+            "add images of another group",
         )
     return labels
 
@@ -473,8 +511,11 @@ def _checked_attributes(column: list[Any], ids: Ids) -> tuple[str, ...]:
 def _checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
     rows = checked_lists("tasks", column, ids, "task")
     if not any(rows):
-        raise ValueError(
-            "tasks has no task in any image: name the objects or activities of the images, or leave tasks out"
+        raise InputError(
+            "tasks",
+            "has no task in any image:",
+            "name the objects or activities of the images",
+            naming("leave {tasks} out"),
         )
     return tuple(tuple(dict.fromkeys(map(str.strip, row))) for row in rows)
 
@@ -485,19 +526,19 @@ def checked_lists(argument: str, column: list[Any], ids: Ids, noun: str) -> list
         for value, place in zip(column, _places(argument, ids), strict=False):
             if not is_column(value):
                 kind = "missing" if is_missing(value) else f"of type {type(value).__name__}"
-                raise ValueError(f"{place} is {kind}: every row is a list of {noun}s; give one, or drop the image")
+                raise InputError(place, f"is {kind}: every row is a list of {noun}s; give one, or drop the image")
         column = [as_list(argument, value) for value in column]
     places = (
-        f"{argument}[{row}][{number}]{_image(row, ids)}"
-        for row, texts in enumerate(column)
+        place._replace(entry=number)
+        for place, texts in zip(_places(argument, ids), column, strict=False)
         for number in range(len(texts))
     )
     check_strings(list(chain.from_iterable(column)), places, noun, "take it out of the list or fill it in")
     return column
 
 
-def check_strings(texts: Sequence[Any], places: Iterable[str], noun: str, way_out: str) -> None:
-    """Refuse the first that is no text, is empty or too long; `places` is what messages call them."""
+def check_strings(texts: Sequence[Any], places: Iterable[Argument], noun: str, way_out: str) -> None:
+    """Refuse the first that is no text, is empty or too long; `places`: where each is."""
     if (
         all(issubclass(kind, str) for kind in set(map(type, texts)))
         and all(map(str.strip, texts))
@@ -505,30 +546,21 @@ def check_strings(texts: Sequence[Any], places: Iterable[str], noun: str, way_ou
     ):
         return
     for text, place in zip(texts, places, strict=False):
-        if fault := _fault(text, noun, way_out):
-            raise ValueError(f"{place} {fault}")
-
-
-def _fault(text: object, noun: str, way_out: str) -> str | None:
-    if is_missing(text):
-        return f"is missing ({text}): {way_out}"
-    if not isinstance(text, str):
-        return f"is of type {type(text).__name__}: a {noun} is a string"
-    if not text.strip():
-        return f"is empty: {way_out}"
-    if len(text) > MAX_CHARACTERS:
-        return f"has {len(text):,} characters, and no {noun} has more than {MAX_CHARACTERS:,}: shorten it"
-    return None
+        if is_missing(text):
+            raise InputError(place, f"is missing ({text}): {way_out}")
+        if not isinstance(text, str):
+            raise InputError(place, f"is of type {type(text).__name__}: a {noun} is a string")
+        if not text.strip():
+            raise InputError(place, f"is empty: {way_out}")
+        if len(text) > MAX_CHARACTERS:
+            fault = f"has {len(text):,} characters, and no {noun} has more than {MAX_CHARACTERS:,}: shorten it"
+            raise InputError(place, fault)
 
 
 def _plain(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(map(str.__str__, texts))  # numpy's str_ and enumerations become str; a str stays the same object
 
 
-def _places(argument: str, ids: Ids) -> Iterator[str]:
-    """What messages call the rows."""
-    return (f"{argument}[{row}]{_image(row, ids)}" for row in count())
-
-
-def _image(row: int, ids: Ids) -> str:
-    return "" if ids is None else f" (image {ids[row]})"
+def _places(argument: str, ids: Ids) -> Iterator[Argument]:
+    """The rows, as messages name them."""
+    return (Argument(argument, row=row, image=None if ids is None else ids[row]) for row in count())

@@ -9,17 +9,11 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from captionbias.captions.crossing import Crossed, one_column
+from captionbias.captions.names import IN_FILES
 from captionbias.captions.tables import Column, Table, nested, no_column, numbered
-from captionbias.captions.values import entries, holds_list, image_keys, is_missing
+from captionbias.captions.values import as_weight, entries, holds_list, image_keys, is_missing
+from captionbias.errors import Argument, InputError, Message, naming
 
-# Every argument that names a column, and the argument that takes its table.
-ARGUMENTS = {
-    "id_column": "image_ids",
-    "prediction_column": "predictions",
-    "reference_column": "references",
-    "attribute_column": "attributes",
-    "task_column": "tasks",
-}
 USUAL_ID = "image_id"
 # Names to guess by, in the order of how sure they are: one table may have several of them.
 NAMES = {
@@ -39,10 +33,11 @@ NAMES = {
         *("attribute", "gender", "bb_gender", "sex", "skin", "bb_skin", "race", "age", "emotion", "label"),
     ),
     "task_column": ("tasks", "task", "objects", "rmdup_obj_list", "categories", "labels"),
+    "weight_column": ("weight", "weights"),
 }
 SYNONYMS = {"gender": ("bb_gender", "sex"), "race": ("skin", "bb_skin")}
 ANY_TEXTS = ("captions", "caption", "sentences", "text")  # names of human captions, or of the captioner's
-KINDS = ("scalars", "text", "text or lists", "text", "text or lists")  # what they must hold; see `_kinds`
+KINDS = ("scalars", "text", "text or lists", "text", "text or lists", "weights")  # what they must hold; see `_kinds`
 SAMPLE = 2000
 
 
@@ -88,7 +83,7 @@ def choose_columns(
     chosen = [_choose(tables, {**named, "attribute_column": name}, usual, optional) for usual, name in attributes]
     columns, ids, _ = chosen[0]
     id_columns = _match_ids(columns, ids)
-    labels = one_column([of_attribute["attributes"] for of_attribute, *_ in chosen])
+    labels = one_column([by_argument["attributes"] for by_argument, *_ in chosen])
     guesses = dict.fromkeys(chain.from_iterable(guesses for *_, guesses in chosen))
     return {**columns, "attributes": labels}, id_columns, list(guesses)
 
@@ -96,7 +91,7 @@ def choose_columns(
 def _choose(
     tables: Mapping[str, Table | None], named: Mapping[str, str | None], attribute: str, optional: Collection[str]
 ) -> tuple[dict[str, Column], str | None, list[str]]:
-    """As `choose_columns`, with one attribute and the image ids of the first table."""
+    """The same with one attribute and the image ids of the first table alone."""
     predictions, references, tasks = tables["predictions"], tables["references"], tables["tasks"]
     pools = _pools(**tables)
     # What is optional, human captions and tasks, is not looked for in every table that may have a column so named.
@@ -109,18 +104,19 @@ def _choose(
         "reference_column": ["references"] if references == predictions else ["references", caption],
         "attribute_column": [attribute],
         "task_column": ["tasks", "objects"] if tasks else ["tasks"],
+        "weight_column": [],  # whatever its name, it is told: it changes every score
     }
     columns: dict[str, Column] = {}
     missing = []
-    for role, argument in ARGUMENTS.items():
+    for role, argument in IN_FILES.items():
         name = named.get(role)
         searched, names = (likely[role], usual[role]) if name is None else (pools[role], [name])
         column = next((Column(table, name) for name in names for table in searched if table.has(name)), None)
         if column:
             columns[role] = column
         elif name and searched:
-            raise no_column(name, searched, way_out=f"name one of these with {role}")
-        elif name is None and (role in ("id_column", "attribute_column") or tables[argument]):
+            raise no_column(name, searched, Message("name one of these with ", Argument(role)))
+        elif name is None and (role in ("id_column", "attribute_column") or tables.get(argument)):
             missing.append(role)
     if "id_column" in missing and len(_distinct(*tables.values())) == 1:
         missing.remove("id_column")  # each row is an image
@@ -128,17 +124,21 @@ def _choose(
     guesses = {role: guesses[role] for role in missing if role in guesses}
     if predictions and not references and named.get("reference_column") is None and "reference_column" not in columns:
         guesses |= _human_beside(predictions, {**columns, **guesses})
+    if named.get("weight_column") is None:
+        likely_weights = _named(pools["weight_column"], NAMES["weight_column"])
+        weights = next((column for column in likely_weights if "weights" in _kinds(column)), None)
+        guesses |= {"weight_column": weights} if weights else {}
     columns |= guesses
     for role in missing:
         if role != "id_column" and not any(other in columns for other in (optional if role in optional else [role])):
             objects = (column for column in _columns(pools[role]) if dict in map(type, column.values()))
-            way_out = [f"name one of these with {role}", *(str(nested(column, role)) for column in objects)]
-            raise no_column(usual[role][0], pools[role], way_out="; ".join(way_out))
+            inside = (Message("; ", nested(column, role)) for column in objects)
+            raise no_column(usual[role][0], pools[role], Message("name one of these with ", Argument(role), *inside))
     ids = columns.pop("id_column", None)
     if role := next((role for role, column in columns.items() if column == ids), ""):
-        raise ValueError(f"id_column and {role} are both {ids}: name two columns")
-    by_argument = {argument: columns[role] for role, argument in ARGUMENTS.items() if role in columns}
-    return by_argument, ids and ids.name, [f"{ARGUMENTS[role]} from {column}" for role, column in guesses.items()]
+        raise InputError("id_column", Message("and ", Argument(role), f" are both {ids}: name two columns"))
+    by_argument = {argument: columns[role] for role, argument in IN_FILES.items() if role in columns}
+    return by_argument, ids and ids.name, [f"{IN_FILES[role]} from {column}" for role, column in guesses.items()]
 
 
 def _human_beside(table: Table, known: Mapping[str, Column]) -> dict[str, Column]:
@@ -156,7 +156,7 @@ def _numbered(tables: Iterable[Table], known: Mapping[str, Column]) -> list[Colu
         Column(table, name)
         for table in tables
         for name, group in numbered(table.columns).items()
-        if name in table.columns and known.get("prediction_column") not in [Column(table, one) for one in group]
+        if name in table.columns and known.get("prediction_column") not in [Column(table, part) for part in group]
     ]
 
 
@@ -195,8 +195,8 @@ def _with_ids(table: Table, known: Mapping[str, None], id_column: str) -> str:
 
 
 def _no_ids(table: Table, id_column: str, such_as: str = "") -> ValueError:
-    way_out = "name the column of image ids with id_column, or put everything in one file"
-    return no_column(id_column, [table], f"{such_as} to join it by", way_out)
+    ways_out = naming("name the column of image ids with {id_column}"), "put everything in one file"
+    return no_column(id_column, [table], *ways_out, purpose=f"{such_as} to join it by")
 
 
 def _pools(
@@ -209,6 +209,7 @@ def _pools(
         "reference_column": _distinct(references or predictions),
         "attribute_column": _distinct(attributes) or _distinct(references, predictions),
         "task_column": _distinct(tasks) or _distinct(references, predictions, attributes),
+        "weight_column": _distinct(attributes, references, predictions),
     }
 
 
@@ -222,7 +223,7 @@ def _guessed(pools: Mapping[str, list[Table]], known: Mapping[str, Column], attr
     if attribute != "attribute":  # the column of another attribute would not do
         names["attribute_column"] = (attribute, *SYNONYMS.get(attribute, ()), "attribute", "label")
     guesses, kinds = dict(known), cache(_kinds)
-    for role, kind in zip(ARGUMENTS, KINDS, strict=True):
+    for role, kind in zip(IN_FILES, KINDS, strict=True):
         together = _numbered(pools[role], guesses) if role == "reference_column" else []
         for column in (*together, *_named(pools[role], names[role])):
             if role not in guesses and column not in guesses.values() and kind in kinds(column):
@@ -239,22 +240,22 @@ def _columns(tables: Iterable[Table]) -> list[Column]:
 
 
 def plain_name(name: str) -> str:
-    """human_captions for "Human Captions"."""
+    """The name as we write it: human_captions for "Human Captions"."""
     return re.sub(r"[\s-]+", "_", str(name).strip().lower())
 
 
 def _kinds(column: Column) -> set[str]:
-    """What a column may be by what it holds."""
+    """The kinds of columns that it may be, by what it holds."""
     present = [value for value in column.values() if not is_missing(value)]
-    types = set(map(type, present))
+    types, weights = set(map(type, present)), {"weights"} if all(map(as_weight, present[:SAMPLE])) else set()
     lists = [_list(value) for value in present[:SAMPLE]]
     if lists and None not in lists:
         sentences = _mostly_sentences(list(chain.from_iterable(filter(None, lists))))
         return {"text or lists", *(("references", "caption lists") if sentences else ())}
     if types != {str}:
-        return {"scalars"} if types == {int} else set()
+        return {"scalars", *weights} if types == {int} else weights
     sentences = _mostly_sentences(present[:SAMPLE]) and len(set(present)) > len(present) / 2
-    return {"scalars", "text", "text or lists", *(("references",) if sentences else ())}
+    return {"scalars", "text", "text or lists", *weights, *(("references",) if sentences else ())}
 
 
 def _mostly_sentences(texts: Sequence[str]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from captionbias.captions.check import as_lists, check_strings
 from captionbias.captions.tables import Column, Table
+from captionbias.errors import Argument, InputError, naming
 from captionbias.text.lexicon import SEPARATOR
 
 
@@ -22,20 +23,17 @@ def cross(attributes: Mapping[str, Sequence[str]]) -> list[str]:
     Returns:
         `n` labels: those of an image, joined by ", ". `uncross` takes them apart again.
 
-    Raises:
-        ValueError: one attribute, labels that are missing or no text, that hold ", ", or more of them than of others.
-
     >>> cross({"gender": ["female", "male"], "skin": ["dark", "light"]})
     ['female, dark', 'male, light']
     """
     if len(attributes) < 2:
-        raise ValueError(f"attributes has {len(attributes)} attributes: a crossing needs two or more")
+        raise InputError("attributes", f"has {len(attributes)} attributes: a crossing needs two or more")
     columns = as_lists({f"attributes[{name!r}]": labels for name, labels in attributes.items()})
     for name, labels in columns.items():
-        places = [f"{name}[{row}]" for row in range(len(labels))]
+        places = [Argument(name, row=row) for row in range(len(labels))]
         check_strings(labels, places, "label", "drop the image or add a label")
         for label, place in zip(labels, places, strict=True):
-            _check_label(label, place)
+            _check_label(label, str(place))
     return [SEPARATOR.join(map(str.strip, of_image)) for of_image in zip(*columns.values(), strict=True)]
 
 
@@ -48,22 +46,24 @@ def uncross(labels: Sequence[str], attributes: int) -> list[tuple[str, ...]]:
     apart = [tuple(label.split(SEPARATOR)) for label in labels]
     for row, of_image in enumerate(apart):
         if len(of_image) != attributes:
-            raise ValueError(
-                f"attributes[{row}] is {labels[row]!r}, which is no label of {attributes} crossed attributes: cross "
-                "them with captionbias.captions.cross, or name their columns to read_captions"
+            raise InputError(
+                "attributes",
+                f"is {labels[row]!r}, which is no label of {attributes} crossed attributes: cross them with "
+                "captionbias.captions.cross, or name their columns to read_captions",
+                row=row,
             )
     return list(zip(*apart, strict=True))
 
 
 def count_cells(labels: Sequence[str], attributes: int) -> dict[tuple[str, ...], int]:
-    """How many of `n` images each intersection has, by its label of each of the crossed attributes; 0 where none is.
+    """The number of images in each intersection, by its label of each of the crossed attributes.
 
     >>> count_cells(["female, dark", "male, light", "male, light"], 2)
     {('female', 'dark'): 1, ('female', 'light'): 0, ('male', 'dark'): 0, ('male', 'light'): 2}
     """
-    of_attributes = uncross(labels, attributes)
-    counts = Counter(zip(*of_attributes, strict=True))
-    return {cell: counts[cell] for cell in itertools.product(*(sorted(set(one)) for one in of_attributes))}
+    by_attribute = uncross(labels, attributes)
+    counts = Counter(zip(*by_attribute, strict=True))
+    return {cell: counts[cell] for cell in itertools.product(*(sorted(set(values)) for values in by_attribute))}
 
 
 class Crossed(NamedTuple):
@@ -83,11 +83,12 @@ def attribute_columns(attribute: Any, column: Any) -> list[tuple[str, str | None
         return [(attribute, name) for name in column] if several and column else [(attribute, column)]
     names, columns = list(attribute), list(column or ()) if several else [column][: column is not None]
     if not names:
-        raise ValueError("attribute is empty: name one attribute or more")
+        raise InputError("attribute", "is empty: name one attribute or more")
     if columns and len(columns) != len(names):
-        raise ValueError(
-            f"attribute_column names {len(columns)} columns for {len(names)} attributes ({', '.join(names)}): name one "
-            "for each, in the same order"
+        raise InputError(
+            "attribute_column",
+            f"names {len(columns)} columns for {len(names)} attributes ({', '.join(names)}): name one for each, in "
+            "the same order",
         )
     return list(zip(names, columns or [None] * len(names), strict=True))
 
@@ -98,20 +99,21 @@ def one_column(columns: Sequence[Column]) -> Column | Crossed:
         return columns[0]
     for number, column in enumerate(columns):
         if column in columns[:number]:
-            raise ValueError(f"attribute_column: two attributes are both {column}: name the column of each")
+            raise InputError("attribute_column", f": two attributes are both {column}: name the column of each")
         if column.table != columns[0].table:
-            raise ValueError(
-                f"attribute_column: {columns[0]} and {column} are in two tables: put the attributes that are crossed "
-                "into one, and give it as attributes"
+            raise InputError(
+                "attribute_column",
+                f": {columns[0]} and {column} are in two tables:",
+                naming("put the attributes that are crossed into one, and give it as {attributes}"),
             )
     return Crossed(columns[0].table, tuple(columns))
 
 
-def crossed_by_image(of_columns: Sequence[Mapping[str, Any]], crossed: Crossed) -> dict[str, Any]:
+def crossed_by_image(by_column: Sequence[Mapping[str, Any]], crossed: Crossed) -> dict[str, Any]:
     """The crossed label of each image, None where one of its labels is missing."""
     crossings: dict[str, Any] = {}
-    for image in of_columns[0]:
-        labels = [of_column[image] for of_column in of_columns]
+    for image in by_column[0]:
+        labels = [values[image] for values in by_column]
         for label, column in zip(labels, crossed.columns, strict=True):
             if isinstance(label, str):
                 _check_label(label, f"attributes: image {image} in {column}")
@@ -124,13 +126,13 @@ def kept_labels(labels: set[str], keep: Sequence[str], crossed: int) -> tuple[se
     the crossing, the labels named; all where none is named.
     """
     forms = {label: (label, *label.split(SEPARATOR)) if crossed > 1 else (label,) for label in labels}
-    named = [set(keep).intersection(of_form) for of_form in zip(*forms.values(), strict=True)]
+    named = [set(keep).intersection(values) for values in zip(*forms.values(), strict=True)]
     chosen = {
         label
-        for label, of_label in forms.items()
-        if any(named) and all(not of_form or form in of_form for form, of_form in zip(of_label, named, strict=True))
+        for label, parts in forms.items()
+        if any(named) and all(not kept or part in kept for part, kept in zip(parts, named, strict=True))
     }
-    return chosen, [label for label in keep if not any(label in of_form for of_form in named)]
+    return chosen, [label for label in keep if not any(label in kept for kept in named)]
 
 
 def _check_label(label: str, place: str) -> None:

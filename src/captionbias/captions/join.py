@@ -12,8 +12,10 @@ import numpy as np
 
 from captionbias.captions.crossing import Crossed, crossed_by_image, kept_labels
 from captionbias.captions.labels import rename_labels
+from captionbias.captions.names import PEOPLE, SIDES
 from captionbias.captions.tables import Column, Table, nested
-from captionbias.captions.values import ROW, entries, holds_list, image_keys, image_order, is_missing
+from captionbias.captions.values import ROW, as_weight, entries, holds_list, image_keys, image_order, is_missing
+from captionbias.errors import InputError, naming
 
 ALIKE = "192, 000000000192 and COCO_val2014_000000000192.jpg are one image, 192.jpg and img_192 are others"
 MAX_LISTED = 20  # labels in a message: a column of numbers has as many labels as images
@@ -24,28 +26,28 @@ Reading: TypeAlias = Callable[[str, Source, str | None], ByImage]
 
 
 def by_image(argument: str, column: Source, id_column: str | None) -> ByImage:
-    """What a column holds of each image: a caption, a label, or a list of captions or tasks.
+    """The entry of each image in a column: a label, a weight, or a list of captions or tasks.
 
-    Without `id_column` each row is an image. ValueError: an image has two predictions or labels, or a row has no id.
+    Without `id_column` each row is an image. ValueError: an image has two labels or weights, or a row has no id.
     """
     if isinstance(column, Crossed):
-        return crossed_by_image([by_image(argument, one, id_column) for one in column.columns], column)
+        return crossed_by_image([by_image(argument, part, id_column) for part in column.columns], column)
     values, table = column.values(), column.table
     if dict in map(type, values):
-        raise nested(column, f"{argument.removesuffix('s')}_column")
+        raise ValueError(nested(column, f"{argument.removesuffix('s')}_column"))
     if id_column is None:
         images = [f"{ROW}{row}" for row in range(len(values))]
     else:
         images = image_keys(f"{table.name}: {id_column}", table.column(id_column))
     rows: Iterable[tuple[str, Any]] = zip(images, values, strict=True)
-    if argument == "predictions":
-        return _predictions(rows, column)
     if argument == "attributes":
         return _labels(rows, column)
+    if argument == "weights":
+        return _weights(rows, column)
     if argument == "tasks" and any(map(holds_list, values)):
         # Among lists, that there are none is an empty list: a missing cell says nothing of its image.
         rows = (row for row in rows if not is_missing(row[1]))
-    return _lists(rows, column, when_missing=[None] if argument == "references" else [])
+    return _lists(rows, column, when_missing=[None] if argument in SIDES else [])
 
 
 def joined(
@@ -55,35 +57,39 @@ def joined(
     read: Reading,
     notes: list[str],
     labels: Mapping[Any, str] | None = None,
+    sample: str | None = None,
 ) -> dict[str, Any]:
     """The columns' values for the images that all of them have, as `check_captions` takes them.
 
     `read` is `by_image`, which may remember; `notes` takes what is left out and why, a line for each cause; `labels`:
-    what labels are renamed to before any are kept.
+    what labels are renamed to before any are kept; `sample`: see `read_captions`.
     """
     predictions, references, attributes = columns.get("predictions"), columns.get("references"), columns["attributes"]
     if predictions == references and predictions is not None:
-        raise ValueError(f"predictions and references are both {predictions}: name two columns or give two files")
+        both = naming("and {references} are both {}: name two columns or give two files", predictions)
+        raise InputError("predictions", both)
     values = {argument: read(argument, column, id_columns[column.table]) for argument, column in columns.items()}
     if labels:
         names = rename_labels(values["attributes"].values(), labels, str(attributes))
         values["attributes"] = dict(zip(values["attributes"], names, strict=True))
-    silent = {image: text for image, text in values.get("predictions", {}).items() if is_missing(text) or text == ""}
-    if silent and len(silent) < len(values["predictions"]):
-        _note_silent(list(silent), values["predictions"], values["attributes"], notes)
-        values["predictions"] = {image: text for image, text in values["predictions"].items() if image not in silent}
+    if said := {image: texts for image, texts in values.get("predictions", {}).items() if any(map(_is_said, texts))}:
+        silent = [image for image in values["predictions"] if image not in said]
+        _note_silent(silent, values["predictions"], values["attributes"], notes)
+        values["predictions"] = {image: list(filter(_is_said, texts)) for image, texts in said.items()}
     base = predictions or references or attributes
-    every_image = next(values[name] for name in ("predictions", "references", "attributes") if name in values)
+    every_image = next(values[name] for name in (*SIDES, "attributes") if name in values)
     if references:
         human = {image: texts for image, texts in values["references"].items() if texts.count(None) < len(texts)}
         if not human:
-            raise ValueError(f"references: {references} has no caption in any row; fill it in or name another column")
+            raise InputError(
+                "references", f": {references} has no caption in any row; fill it in or name another column"
+            )
         values["references"] = human
 
     images = list(every_image)
-    for argument, lack in (("references", "have no human captions"), ("attributes", ""), ("tasks", "")):
+    for argument in PEOPLE:
         if column := columns.get(argument):
-            lack = lack or f"have no entry in {column.table.name}"
+            lack = f"have no {'human captions' if argument == 'references' else f'entry in {column.table.name}'}"
             images = _in_both(images, base, values[argument], column, lack, notes)
     if predictions and references:
         lack = "with human captions have no prediction"
@@ -92,13 +98,31 @@ def joined(
         _in_both(values["attributes"], attributes, every_image, base, "with a label have no caption", notes)
     # In one order, whatever that of the rows: it decides which images a seed puts to test.
     images = sorted(_labelled(images, values["attributes"], attributes, keep, notes), key=image_order)
-    return {**{name: [of_images[image] for image in images] for name, of_images in values.items()}, "image_ids": images}
+    joint = {name: [by_id[image] for image in images] for name, by_id in values.items()}
+    if predictions:
+        joint["predictions"] = _sampled(joint["predictions"], predictions, sample, notes)
+    return {**joint, "image_ids": images}
+
+
+def _is_said(text: Any) -> bool:
+    return not is_missing(text) and text != ""
+
+
+def _sampled(samples: list[list[Any]], column: Source, sample: str | None, notes: list[str]) -> list[Any]:
+    """The caption of each image, or all of them where the captioner said several things of some."""
+    if all(texts.count(texts[0]) == len(texts) for texts in samples if texts):  # such as a row for each human caption
+        return [texts[0] if texts else None for texts in samples]
+    counts = [len(texts) for texts in samples if len(texts) > 1]
+    each = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
+    count_as = "the first of each counts" if sample == "first" else "they count as shares of one"
+    notes.append(f"{len(counts):,} images have {each} captions each in {column}: {count_as}")
+    return [texts[0] for texts in samples] if sample == "first" else samples
 
 
 def _in_both(
     images: Collection[str], column: Source, others: Collection[str], other: Source, lack: str, notes: list[str]
 ) -> list[str]:
-    """The images of the one that the other has too; the rest is noted, and it is an error if none is left."""
+    """The images that another column has too; the rest is noted, and it is an error if none is left."""
     both = [image for image in images if image in others]
     if not both:
         raise ValueError(
@@ -116,20 +140,22 @@ def _labelled(
     unlabelled = [image for image in images if labels[image] is None]
     if keep is None:
         if unlabelled:
-            raise ValueError(
-                f"attributes: {len(unlabelled):,} of {len(images):,} images have no label in {column} "
-                f"(first: {_few(unlabelled)}); label them, or name the labels to use with keep (--keep)"
+            raise InputError(
+                "attributes",
+                f": {len(unlabelled):,} of {len(images):,} images have no label in {column} (first: "
+                f"{_few(unlabelled)})",
+                naming("label them, or name the labels to use with {keep}"),
             )
         return images
     if isinstance(keep, str) or not keep:
-        raise ValueError(f"keep is {keep!r}: give a list of labels, such as ['female', 'male']")
+        raise InputError("keep", f"is {keep!r}: give a list of labels, such as ['female', 'male']")
     known = {labels[image] for image in images} - {None}
     chosen, unknown = kept_labels(known, keep, len(column.columns) if isinstance(column, Crossed) else 1)
     if unknown:
         exist = ", ".join(sorted(map(repr, known))[:MAX_LISTED]) or "no labels"
-        raise ValueError(f"keep names {unknown[0]!r}, which is not a label in {column}: it has {exist}")
+        raise InputError("keep", f"names {unknown[0]!r}, which is not a label in {column}: it has {exist}")
     if not chosen:
-        raise ValueError(f"keep ({', '.join(keep)}) leaves no image: none has such labels in {column} together")
+        raise InputError("keep", f"({', '.join(keep)}) leaves no image: none has such labels in {column} together")
     _note_left_out(unlabelled, len(images), f"have no label in {column}", notes)
     others = [image for image in images if labels[image] not in {None, *chosen}]
     _note_left_out(others, len(images), "have another label than those to keep", notes)
@@ -142,32 +168,39 @@ def _note_left_out(left_out: list[str], total: int, lack: str, notes: list[str])
 
 
 def _note_silent(silent: list[str], images: Collection[str], labels: ByImage, notes: list[str]) -> None:
-    """Of each label, how many images have an empty caption: a captioner may refuse to caption some people."""
+    """Note how many images of each label have an empty caption: a captioner may refuse to caption some people."""
+    if not silent:
+        return
     from scipy.stats import chi2_contingency
 
-    without, of_all = (Counter(labels[one] for one in some if labels.get(one)) for some in (silent, images))
-    counts = np.array([(without[label], of_all[label] - without[label]) for label in sorted(of_all)])
-    by_label = ", ".join(f"{label} {without[label]:,} of {of_all[label]:,}" for label in sorted(of_all))
+    without, every = (Counter(labels[image] for image in some if labels.get(image)) for some in (silent, images))
+    counts = np.array([(without[label], every[label] - without[label]) for label in sorted(every)])
+    by_label = ", ".join(f"{label} {without[label]:,} of {every[label]:,}" for label in sorted(every))
     uneven = len(counts) > 1 and counts[:, 0].any() and counts[:, 1].any() and chi2_contingency(counts).pvalue < 0.05
-    of_labels = (
+    by_group = (
         f" ({by_label}{': unevenly, which is bias that no score here sees' if uneven else ''})" if by_label else ""
     )
-    _note_left_out(silent, len(images), f"have an empty caption{of_labels}", notes)
+    _note_left_out(silent, len(images), f"have an empty caption{by_group}", notes)
 
 
 def _few(images: Iterable[str], count: int = 3) -> str:
     return ", ".join(islice(images, count))
 
 
-def _predictions(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
-    captions: ByImage = {}
-    for image, caption in rows:
-        if image in captions:
-            raise ValueError(
-                f"predictions: image {image} has more than one row in {column.table.name}: keep one caption an image"
+def _weights(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
+    weights: ByImage = {}
+    for image, cell in rows:
+        weight = as_weight(cell)
+        if weight is None or weights.setdefault(image, weight) != weight:
+            is_what = f"is {cell!r}" if weight is None else f"is both {weights[image]:g} and {weight:g}"
+            raise InputError(
+                "weights",
+                f": that of image {image} {is_what} in {column}:",
+                "give each image one number above 0",
+                "leave it out",
+                naming("read no weights ({weight_column})", weight_column=""),
             )
-        captions[image] = caption
-    return captions
+    return weights
 
 
 def _lists(rows: Iterable[tuple[str, Any]], column: Column, when_missing: list[None]) -> ByImage:
@@ -191,7 +224,7 @@ def _labels(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
         if known is None:
             labels[image] = label
         elif label is not None and label != known:
-            raise ValueError(
-                f"attributes: image {image} is both {known!r} and {label!r} in {column}: give it one label"
+            raise InputError(
+                "attributes", f": image {image} is both {known!r} and {label!r} in {column}: give it one label"
             )
     return labels

@@ -13,6 +13,7 @@ import numpy as np
 
 from captionbias.arrays import Flags
 from captionbias.captions.values import as_list, is_column, is_missing
+from captionbias.errors import InputError
 from captionbias.text.lexicon import SEPARATOR, Lexicon
 
 SHOWN_NAMES = 5
@@ -22,7 +23,7 @@ ALIKE = "give both as arrays, or both as names"
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Which labels each of `n` images has: `flags`, `(n, len(names))`.
+    """The labels of `n` images: `flags` of those that each has, `(n, len(names))`.
 
     `numbered`: they came as an array, whose columns are numbers; `listed`: as names, which have no order.
     """
@@ -63,10 +64,10 @@ def join_labels(argument: str, labels: Labels, further_argument: str, further: L
         )
     names = tuple(dict.fromkeys((*labels.names, *further.names)))
 
-    def over_all(one: Labels) -> Labels:
-        flags = np.zeros((len(one), len(names)), bool)
-        flags[:, [names.index(name) for name in one.names]] = one.flags
-        return Labels(flags, names, one.numbered, one.listed)
+    def over_all(side: Labels) -> Labels:
+        flags = np.zeros((len(side), len(names)), bool)
+        flags[:, [names.index(name) for name in side.names]] = side.flags
+        return Labels(flags, names, side.numbered, side.listed)
 
     return over_all(labels), over_all(further)
 
@@ -88,7 +89,7 @@ def value_names(labels: Collection[str], lexicon: Lexicon) -> dict[str, str]:
         columns = zip(*apart.values(), strict=True)
         names = [value_names(column, part) for column, part in zip(columns, lexicon.parts, strict=True)]
         crossed = {
-            label: [of_part.get(one, "") for one, of_part in zip(parts, names, strict=True)]
+            label: [known.get(value, "") for value, known in zip(parts, names, strict=True)]
             for label, parts in apart.items()
         }
         return {label: SEPARATOR.join(parts) for label, parts in crossed.items() if all(parts)}
@@ -109,15 +110,15 @@ def rename_labels(labels: Collection[Any], names: Mapping[Any, str], place: str 
     apart = {text: text.split(SEPARATOR) for text in texts if text is not None}
     known = set(chain.from_iterable(apart.values()))
     if unknown := [label for label in new if label not in known]:
-        raise ValueError(
-            f"labels names {unknown[0]!r}, which is not a label in {place}: it has {_some(tuple(sorted(known)))}"
+        raise InputError(
+            "labels", f"names {unknown[0]!r}, which is not a label in {place}: it has {_some(tuple(sorted(known)))}"
         )
-    renamed = {text: SEPARATOR.join(new.get(one, one) for one in parts) for text, parts in apart.items()}
+    renamed = {text: SEPARATOR.join(new.get(value, value) for value in parts) for text, parts in apart.items()}
     return [None if text is None else renamed[text] for text in texts]
 
 
 def _has_numbers(rows: Sequence[Any]) -> bool:
-    """By the first row that is not an empty list."""
+    """Whether rows are numbers, by the first that is not an empty list."""
     first: Any = next((row for row in rows if not (is_column(row) and len(row) == 0)), "")
     return is_column(first) and not isinstance(first[0], str) and not is_missing(first[0])
 
@@ -157,8 +158,8 @@ def _from_names(argument: str, rows: list[Any], known: Labels | None, known_as: 
     if flat and known is not None and known.numbered:
         raise ValueError(f"{argument} has names and {known_as} is an array without names: {ALIKE}")
     names = tuple(sorted(set(flat))) if known is None else known.names
-    for row, of_image in enumerate(lists):
-        for name in set(of_image).difference(names):
+    for row, image_names in enumerate(lists):
+        for name in set(image_names).difference(names):
             raise ValueError(
                 f"{argument}[{row}] names {reprlib.repr(name)}, which is not a label of {known_as} "
                 f"({_some(names)}): leave it out, or correct its spelling"

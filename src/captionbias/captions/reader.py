@@ -17,7 +17,10 @@ from captionbias.captions.crossing import attribute_columns
 from captionbias.captions.join import Reading, by_image, joined
 from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Table, as_table, with_together
+from captionbias.errors import InputError, missing, naming, unknown
 from captionbias.progress import told_if_long
+
+SAMPLE = ("mean", "first")  # how several captions of an image count
 
 
 def read_captions(
@@ -33,6 +36,8 @@ def read_captions(
     reference_column: str | Sequence[str] | None = None,
     attribute_column: str | Sequence[str | None] | None = None,
     task_column: str | None = None,
+    weight_column: str | None = None,
+    sample: str | None = None,
     keep: Sequence[str] | None = None,
     labels: Mapping[Any, str] | None = None,
     language: str | None = None,
@@ -50,7 +55,8 @@ def read_captions(
 
     Args:
         table: a table or file that may hold everything, human captions too.
-        predictions: one with one model caption for each image.
+        predictions: one with the model's captions: one for each image, or where it was asked several times a list in
+            each row or several rows for an image, which count as shares of one.
         references: one with human captions: a list in each row (in CSV a JSON list, or text, which is one caption), or
             several rows for an image.
         attributes: one with the label of each image; default: that of `references` or `predictions`.
@@ -69,6 +75,9 @@ def read_captions(
         attribute_column: see `attribute`; of several attributes as many columns, of one table. Numbers are labels like
             words.
         task_column: usually "tasks", in a table of its own also "objects".
+        weight_column: how much each image counts, a number above 0. None without one, as in "weight", which is guessed.
+        sample: of several captions of an image by the same model, count each as a share of one ("mean", as does None)
+            or the first alone ("first").
         keep: use only the images with one of these labels; of a crossing, with one of those named of each attribute
             ("dark") and of the crossing ("female, dark"), where any is named.
         labels: what labels are called that are not values of the attribute, as in `{"0": "female", "1": "male"}`.
@@ -78,12 +87,9 @@ def read_captions(
         The images that every table has and that have a human caption (if there are any), in the order of their ids, so
         that a shuffled file gives the same scores.
 
-    Raises:
-        ValueError: a file cannot be read, a column is missing, an image has two predictions or two labels, no image
-            is in all tables, an image has no label and `keep` is None, or `check_captions` raises.
-
     Warns:
-        CaptionBiasWarning: images are left out, once for each cause; columns are guessed.
+        CaptionBiasWarning: images are left out, once for each cause; columns are guessed; images have several captions
+            by the model.
 
     Example:
         >>> people = {"image_id": [9, 7], "references": [["a girl", "a child"], ["a guy"]], "sex": ["female", "male"]}
@@ -94,9 +100,11 @@ def read_captions(
         (('7', '9'), ('male', 'female'))
     """
     if table is not None and (predictions is not None or references is not None):
-        raise ValueError("table may hold everything: give either it or predictions and references")
+        raise InputError("table", "may hold everything:", naming("give either it or {predictions} and {references}"))
     if table is None and predictions is None and references is None:
-        raise ValueError("predictions and references are both missing: give model captions, human captions or both")
+        raise missing(
+            "predictions", naming("and {references} are both missing: give model captions, human captions or both")
+        )
     name = "predictions" if table is None else "table"
     captioners = _read(
         {name: predictions if table is None else table},
@@ -109,6 +117,8 @@ def read_captions(
         reference_column=reference_column,
         attribute_column=attribute_column,
         task_column=task_column,
+        weight_column=weight_column,
+        sample=sample,
         keep=keep,
         labels=labels,
         language=language,
@@ -146,6 +156,7 @@ def _read(
     attribute: str | Sequence[str] = "attribute",
     attribute_column: str | Sequence[str | None] | None = None,
     reference_column: str | Sequence[str] | None = None,
+    sample: str | None = None,
     keep: Sequence[str] | None = None,
     labels: Mapping[Any, str] | None = None,
     language: str | None = None,
@@ -155,6 +166,8 @@ def _read(
     **columns: str | None,
 ) -> dict[str, Captions]:
     """Each captioner's captions; notes become warnings at the line that called a function of this module."""
+    if sample not in (None, *SAMPLE):
+        raise unknown("sample", sample, SAMPLE)
     human = [reference_column] if isinstance(reference_column, str) else list(reference_column or ())
     columns["reference_column"] = ", ".join(human) if human else None
     open_table = _once_each(human)
@@ -174,7 +187,7 @@ def _read(
                 )
                 if guesses:
                     notes.append(f"guessed: {', '.join(guesses)}; name the columns if this is wrong")
-                values = joined(chosen, id_columns, keep, read, notes, labels)
+                values = joined(chosen, id_columns, keep, read, notes, labels, sample)
                 captions = values.pop("predictions", None)
                 with errors_of(name) if named else nullcontext():
                     if captioners and values == people:
@@ -189,7 +202,7 @@ def _read(
 
 
 def _once_each(human: Sequence[str]) -> Callable[[Any, str], Table | None]:
-    """`as_table`, which opens each file once, by whatever path; several columns of human captions are also one."""
+    """A function as `as_table` that opens each file once; several columns of human captions are also one."""
     opened: dict[Any, Table] = {}
 
     def open_table(data: Any, name: str) -> Table | None:

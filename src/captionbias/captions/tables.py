@@ -14,6 +14,7 @@ from zipfile import BadZipFile
 
 from captionbias.captions.sources import TABLES, WORKBOOK, Remote, is_url, load_rows, names_dataset
 from captionbias.captions.values import as_list, entries, is_column, is_missing
+from captionbias.errors import Argument, Message, within
 from captionbias.io.formats import json_object
 
 File: TypeAlias = Path | Remote
@@ -30,7 +31,7 @@ DICTIONARIES = ("PLAIN_DICTIONARY", "RLE_DICTIONARY")
 
 
 class Table(NamedTuple):
-    """Named columns. `name` is what messages call the table."""
+    """Named columns; messages call the table `name`."""
 
     name: str
     columns: tuple[str, ...]
@@ -52,7 +53,7 @@ class Table(NamedTuple):
         return values
 
     def _inside(self, column: str) -> list[Any]:
-        """What the objects of a column hold under the names that follow its own."""
+        """The values that the objects of a column have under the names that follow its own."""
         outer, *names = column.split(".")
         if outer not in self.columns:
             raise no_column(column, [self])
@@ -78,21 +79,20 @@ class Column(NamedTuple):
         return f"'{self.name}' of {self.table.name}"
 
 
-def no_column(
-    column: str, tables: Iterable[Table], purpose: str = "", way_out: str = "name one of these"
-) -> ValueError:
+def no_column(column: str, tables: Iterable[Table], *ways: str, purpose: str = "") -> ValueError:
     """The error that none of the tables has the column."""
     tables_there = (
         f"{table.name} has no column '{column}'{purpose}: it has {', '.join(map(repr, table.columns)) or 'no columns'}"
         for table in tables
     )
-    return ValueError("; ".join([*tables_there, way_out]))
+    return ValueError(Message("; ".join(tables_there), ways=ways or ["name one of these"]))
 
 
-def nested(column: Column, argument: str) -> ValueError:
-    """The error that a column holds objects."""
+def nested(column: Column, argument: str) -> Message:
+    """What is wrong with a column that holds objects."""
     inner = next((key for value in column.values() if isinstance(value, dict) for key in value), "text")
-    return ValueError(f"{column} is nested: name what is in it, as in {argument}='{column.name}.{inner}'")
+    as_in = Argument(argument, f"{column.name}.{inner}")
+    return Message(f"{column} is nested: name what is in it, as in ", as_in)
 
 
 def numbered(columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -187,8 +187,7 @@ def _explained(path: File) -> Iterator[None]:
         reason = " ".join(str(error).split())
         raise ValueError(f"{path} cannot be read ({reason}): check that it is a whole {path.suffix} file") from error
     except ValueError as error:
-        message = str(error) if str(path) in str(error) else f"{path}: {error}"
-        raise ValueError(message) from error
+        raise (error if str(path) in str(error) else within(str(path), error)) from error
 
 
 def _csv(path: File) -> Table:
@@ -258,10 +257,10 @@ def objects_of_images(content: Mapping[str, Any], name: str = "instances") -> di
     People are no objects. An image without any has an empty list.
     """
     try:
-        categories = {one["id"]: one["name"] for one in content["categories"]}
-        named: dict[Any, set[str]] = {one["id"]: set() for one in content["images"]}
-        for one in content["annotations"]:
-            named[one["image_id"]].add(categories[one["category_id"]])
+        categories = {category["id"]: category["name"] for category in content["categories"]}
+        named: dict[Any, set[str]] = {image["id"]: set() for image in content["images"]}
+        for annotation in content["annotations"]:
+            named[annotation["image_id"]].add(categories[annotation["category_id"]])
     except (KeyError, TypeError) as error:
         raise ValueError(
             f"{name} does not hold together ({type(error).__name__}: {error}): correct it, or fetch the file again"
@@ -271,7 +270,7 @@ def objects_of_images(content: Mapping[str, Any], name: str = "instances") -> di
         raise ValueError(f"{name} has no category beside people: give COCO's instances_*.json, which has 80")
     return {
         "image_id": list(named),
-        "objects": [[category for category in objects if category in of_image] for of_image in named.values()],
+        "objects": [[category for category in objects if category in present] for present in named.values()],
     }
 
 
@@ -330,14 +329,14 @@ def _parquet(path: File) -> Table:
     from pyarrow.parquet import ParquetFile, read_schema
 
     def read(column: str) -> list[Any]:
-        """Some rows at a time: a text of a small file's dictionary may be in every row."""
+        """The column, some rows at a time: a text of a small file's dictionary may be in every row."""
         values: list[Any] = []
         cells = size = 0
         with _explained(path), path.open("rb") as opened:  # damage below the schema shows only now
             metadata = ParquetFile(opened).metadata
             groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
             chunks = zip(*(map(group.column, range(metadata.num_columns)) for group in groups), strict=True)
-            packed = [of_leaf[0].path_in_schema for of_leaf in chunks if all(map(_has_dictionary, of_leaf))]
+            packed = [leaf[0].path_in_schema for leaf in chunks if all(map(_has_dictionary, leaf))]
             file = ParquetFile(opened, metadata=metadata, read_dictionary=packed)
             for group in range(len(groups)):  # each has a dictionary of its own
                 for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=[column]):
@@ -364,7 +363,7 @@ def _has_dictionary(chunk: Any) -> bool:
 
 
 def _cells_and_bytes(array: Any) -> tuple[int, int]:
-    """Its rows or entries of lists, and what they take when each has its own text."""
+    """The number of rows or entries of lists, and the bytes that they take when each has its own text."""
     import pyarrow.compute as pc
     from pyarrow import types
 
@@ -381,7 +380,7 @@ def _cells_and_bytes(array: Any) -> tuple[int, int]:
 
 
 def _values(array: Any) -> list[Any]:
-    """As Python values; rows with the same text of the file's dictionary share it."""
+    """The rows as Python values; those with the same text of the file's dictionary share it."""
     from pyarrow import types
 
     if types.is_dictionary(array.type):

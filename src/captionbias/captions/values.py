@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import numbers
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
+
+from captionbias.errors import InputError
 
 _WHOLE_NUMBER = re.compile(r"-?\d+\.0")
 _COCO_NAME = re.compile(r"(?:.*[/\\])?(?:COCO_[a-z]+\d{4}_)?(\d{12})(?:\.[A-Za-z]\w*)?")
@@ -36,7 +39,7 @@ def as_list(argument: str, value: Collection[Any]) -> list[Any]:
         return list(value)
     if not is_column(value):
         kind = "a string" if isinstance(value, str) else f"of type {type(value).__name__}"
-        raise ValueError(f"{argument} is {kind}: give a list with one entry for each image")
+        raise InputError(argument, f"is {kind}: give a list with one entry for each image")
     for convert in ("tolist", "to_pylist"):
         if hasattr(value, convert):
             return list(getattr(value, convert)())
@@ -55,7 +58,7 @@ def holds_list(cell: object) -> bool:
 
 
 def entries(cell: Any) -> list[Any]:
-    """What a cell holds: a list, a JSON list as text, or one text. Of a list of COCO's objects their texts.
+    """The entries of a cell: a list, a JSON list as text, or one text. Of a list of COCO's objects their texts.
 
     >>> entries('["a man", "a guy"]'), entries([{"raw": "a man"}]), entries("[a man]")
     (['a man', 'a guy'], ['a man'], ['[a man]'])
@@ -85,11 +88,24 @@ def _named(value: Any, names: Sequence[str]) -> Any:
     return None if value is None or int(value) < 0 else names[int(value)]
 
 
+def as_weight(cell: Any) -> float | None:
+    """The number above 0 that a cell holds, as text too; None where it holds none.
+
+    >>> as_weight("2.5"), as_weight(0), as_weight("heavy")
+    (2.5, None, None)
+    """
+    try:
+        number = float(cell)
+    except (TypeError, ValueError):
+        return None
+    return number if 0 < number < math.inf and not isinstance(cell, bool) else None
+
+
 ROW = "row "  # what an image without an id is called, before its number
 
 
 def image_order(image: str) -> tuple[int, str]:
-    """What image ids are sorted by, so that numbers come in their order."""
+    """A key to sort image ids by, so that numbers come in their order."""
     return len(image), image
 
 
@@ -116,10 +132,10 @@ def _image_key(argument: str, row: int, value: object) -> str:
         text = value.strip()
         return text[:-2] if _WHOLE_NUMBER.fullmatch(text) else coco_number(text) or text
     if is_missing(value) or isinstance(value, str):
-        raise ValueError(f"{argument}[{row}] is missing: every row needs an image id; add it or drop the row")
+        raise InputError(argument, "is missing: every row needs an image id; add it or drop the row", row=row)
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return str(int(value))
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
         number = float(value)
         return str(int(number)) if number.is_integer() else str(number)
-    raise ValueError(f"{argument}[{row}] is of type {type(value).__name__}: an image id is a string or a number")
+    raise InputError(argument, f"is of type {type(value).__name__}: an image id is a string or a number", row=row)

@@ -32,18 +32,14 @@ COMPARED: Options = {
         metavar="<key>",
         show_default=False,
     ),
-}
-AGAINST: Options = {
-    "against": result_option(
-        str | None, "Compare each captioner with this one only.", metavar="<name>", show_default="all pairs"
-    )
-}
-SENTENCES: Options = {
     "by_sentence": switch(
         "--by-sentence", "Compare the sentences of one captioner's captions: which of them sway?", panel=RESULT
     ),
+    "against": result_option(
+        str | None, "Compare each captioner with this one only.", metavar="<name>", show_default="all pairs"
+    ),
 }
-OPTIONS = CAPTIONERS | FILES | COMPARED | SENTENCES | AGAINST | METRIC | MARGINS | REPLICATES | RESULTS
+OPTIONS = CAPTIONERS | FILES | COMPARED | METRIC | MARGINS | REPLICATES | RESULTS
 
 
 def compare(

@@ -65,7 +65,7 @@ def _check_known(score: str) -> None:
 
 
 def _interval(score: str, estimates: dict[str, Estimate]) -> tuple[float, float]:
-    """A score's 95% interval, of one that is a range (sway_a_to_t) from the low end's to the high end's."""
+    """A score's 95% interval; where the score is a range (sway_a_to_t), from the low end's to the high end's."""
     ends = [estimates[key] for key in (score, f"{score}_low", f"{score}_high") if key in estimates]
     numbers = [number for end in ends for number in (end.low, end.high) if number is not None]
     if not numbers:

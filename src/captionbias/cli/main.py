@@ -15,7 +15,7 @@ from captionbias.cli.demo import demo
 from captionbias.cli.measure import measure
 from captionbias.cli.options import command
 from captionbias.cli.terminal import console
-from captionbias.wings import entered
+from captionbias.wings import WITH_COMMANDS, wing
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -29,8 +29,9 @@ for _module in (compare, gate, collect, report):
     command(app, _name, _module.OPTIONS, getattr(_module, _name))
 app.command()(cache)
 app.command()(demo)
-for _add in entered("commands"):
-    _add(app)
+for _wing in WITH_COMMANDS:
+    if _commands := wing(f"{_wing}.commands"):
+        _commands.add(app)
 
 
 @app.callback(invoke_without_command=True)

@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperGroup
 
 from captionbias.attackers.registry import CONVEX
 from captionbias.bench.protocol import preset_settings
@@ -17,15 +19,18 @@ from captionbias.cli.options import (
     FILES,
     IMAGES,
     MARGINS,
+    MASKED,
     METRIC,
     PREDICTIONS,
     RESULTS,
+    as_option,
     command,
     metric_options,
     scores_of,
     split_options,
 )
 from captionbias.cli.terminal import complaints, named, results_to, say, show
+from captionbias.errors import Message, message_of, within
 from captionbias.metrics import catalogue, find_metric
 from captionbias.warnings import CaptionBiasWarning
 
@@ -33,7 +38,15 @@ if TYPE_CHECKING:
     from captionbias.metrics import Measurement
 
 
+class ByEitherName(TyperGroup):
+    """Commands named after metrics, as Python spells these or with hyphens."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return super().get_command(ctx, cmd_name.replace("-", "_"))
+
+
 measure = typer.Typer(
+    cls=ByEitherName,
     no_args_is_help=True,
     help="Measure one metric on caption files (CSV, TSV, JSON, JSONL, Parquet, COCO results or COCO captions).",
 )
@@ -59,21 +72,21 @@ def _measure(metric: str | None, margins: list[str] | None, output: Path | None,
     if "masked" in values and values["images"] and bool(values["masks"]) == values["masked"]:
         raise ValueError("--images: give either --annotations, to mask the persons, or --masked if they are")
     if not metric and values["preset"] not in ("fast", "papers"):
-        raise ValueError(f"preset {values['preset']!r} is unknown; choose fast or papers")
+        raise ValueError(f"--preset {values['preset']!r} is unknown; choose fast or papers")
     with results_to(output, json) as write:
         files, chosen = split_options(values)
         margin_of = dict(scores_of("--margin", margins))
         chosen["margins"] = margins_by_metric(margin_of, [metric] if metric else list(catalogue.METRICS))
         if not metric:
-            write(_of_each(files, lambda captions: _show_all(captions, chosen)))
+            write(_each(files, lambda captions: _show_all(captions, chosen)))
             return
         crossed = len(files["attribute"]) > 1 and metric in catalogue.REPORTED
         show_it = partial(_show_crossed, files["attribute"]) if crossed else _show_one
-        write({"metric": metric, **_of_each(files, lambda captions: show_it(metric, captions, chosen))})
+        write({"metric": metric, **_each(files, lambda captions: show_it(metric, captions, chosen))})
 
 
-def _of_each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-    """What is measured of the one captioner there is, or by the name of each, all on the images that it has."""
+def _each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """The results of the only captioner, or those of each by its name, on the images that it has."""
     captioners = read_files(**files)
     first = next(iter(captioners.values()))
     if len(captioners) == 1:
@@ -84,7 +97,7 @@ def _of_each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) ->
         try:
             results[name] = measure(captions)
         except ValueError as error:
-            raise ValueError(f"{name}: {error}") from error
+            raise within(name, error) from error
     return {"image_set": first.image_set, "results": results}
 
 
@@ -120,19 +133,18 @@ def _show_crossed(attributes: list[str], metric: str, captions: Any, chosen: dic
     if len(set(attributes)) < len(attributes):
         raise ValueError(f"--attribute: {', '.join(attributes)} are not all different; name each attribute once")
     words = dict(zip(attributes, chosen["attribute_lexicon"], strict=True))
-    options = {name: value for name, value in _accepted(metric, chosen).items() if name != "attribute_lexicon"}
+    options = _accepted(metric, chosen)
+    del options["attribute_lexicon"]
     margins = chosen["margins"].get(metric, {})
-    found = {
-        name: measured.with_margins(margins)
-        for name, measured in intersections(captions, words, metric, **options).items()
-    }
+    measured = intersections(captions, words, metric, **options)
+    results = {name: measurement.with_margins(margins) for name, measurement in measured.items()}
     cells = count_cells(captions.attributes, len(attributes))
-    show(intersection_tables(found, cells))
-    _, crossed = found.popitem()
+    show(intersection_tables(results, cells))
+    _, crossed = results.popitem()
     say(f"\n{len(captions):,} images")
     say(f"signature {crossed.signature}")
-    rows = [{"labels": dict(zip(found, labels, strict=True)), "images": count} for labels, count in cells.items()]
-    alone = {name: _content(measured) for name, measured in found.items()}
+    rows = [{"labels": dict(zip(results, labels, strict=True)), "images": count} for labels, count in cells.items()]
+    alone = {name: _content(measurement) for name, measurement in results.items()}
     return {**_content(crossed), "cells": rows, "alone": alone}
 
 
@@ -147,16 +159,16 @@ def _show_all(captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
         try:
             measurements[metric] = measured_by(metric, captions, options)
         except ValueError as error:
-            refused[metric] = str(error)
+            refused[metric] = error
             if metric == "dbac":
                 with suppress(ValueError):
                     measurements[metric] = measured_by(metric, captions, {**options, "directions": ["a_to_t"]})
-                    refused["dbac T to A"] = refused.pop(metric).replace(", or directions=['a_to_t']", "")
+                    refused["dbac T to A"] = refused.pop(metric)
     if not measurements:
-        raise ValueError(refused["lic"])  # which needs least
+        raise refused["lic"]  # which needs least
     show([score_table(measurements.values())])
     for metric, reason in refused.items():
-        warnings.warn(f"no {metric}: {reason}", CaptionBiasWarning, stacklevel=2)
+        warnings.warn(Message(f"no {metric}: ", message_of(reason)), CaptionBiasWarning, stacklevel=2)
     for measured in measurements.values():
         say(f"signature {measured.signature}")
     return {"metrics": {metric: _content(measured) for metric, measured in measurements.items()}}
@@ -172,17 +184,17 @@ def measured_by(metric: str, captions: Any, chosen: dict[str, Any]) -> Measureme
 
 
 def _tell_cost(metric: str, captions: Any, options: dict[str, Any]) -> None:
-    """How many networks `lic` or `dbac` will train, before they do."""
+    """Warn of how many networks `lic` or `dbac` will train, before they do."""
     chosen = {name: options.get(name) for name in ("encoder", "trials", "controls")}
-    _, settings = preset_settings(metric, options["preset"], **chosen)
+    _, settings = preset_settings(catalogue.METRICS[metric].presets, options["preset"], **chosen)
     people = min(map(len, captions.references)) if captions.references else 0
     sides = bool(captions.predictions) + (people if metric == "lic" else bool(people))
     questions = 1
     if metric == "dbac":
-        questions = len(options.get("directions") or catalogue.DIRECTIONS) * (1 + (settings["controls"] and sides > 1))
-    if settings["encoder"] not in CONVEX and not options.get("join_references"):
-        trainings = settings["trials"] * sides * questions
-        message = f"{trainings} {settings['encoder']} trainings; --preset fast takes seconds"
+        questions = len(options.get("directions") or catalogue.DIRECTIONS) * (1 + (settings.controls and sides > 1))
+    if settings.encoder not in CONVEX and not options.get("join_references"):
+        trainings = settings.trials * sides * questions
+        message = f"{trainings} {settings.encoder} trainings; --preset fast takes seconds"
         warnings.warn(message, CaptionBiasWarning, stacklevel=2)
 
 
@@ -197,12 +209,17 @@ def _content(measured: Measurement) -> dict[str, Any]:
 
 
 for _entry in catalogue.METRICS.values():
-    _taken = find_metric(_entry.name).accepted(METRIC)
+    _metric = find_metric(_entry.name)
+    _taken = {
+        name: as_option(name, _metric.arguments[name], parameter.default)
+        for name, parameter in signature(_metric).parameters.items()
+        if name in METRIC
+    }
     _images = " --images val2014 --annotations instances_val2014.json" if _entry.of_images else ""
     command(
         measure,
         _entry.name,
-        PREDICTIONS | FILES | (IMAGES if _entry.of_images else {}) | metric_options(*_taken) | MARGINS | RESULTS,
+        PREDICTIONS | FILES | (MASKED if _entry.of_images else {}) | _taken | MARGINS | RESULTS,
         partial(_measure, _entry.name),
         f"{_entry.title}: {_entry.question}\n\n{EXAMPLE.format(_entry.name)}{_images}",
     )

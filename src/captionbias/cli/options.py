@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import shlex
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -13,21 +12,14 @@ from typing import Annotated, Any
 
 import typer
 
-from captionbias.attackers.pretrained.models import KNOWN
-from captionbias.attackers.registry import BERTS, ENCODERS
+from captionbias.bench.arguments import ARGUMENTS, USUAL
+from captionbias.captions.names import MEASURED
 from captionbias.cli.terminal import check_outputs, plain_errors
+from captionbias.errors import UNSAID, Argument
 from captionbias.io.files import check_ending
 from captionbias.text.languages import languages
 
 INPUT, COLUMNS, ATTACK, JUDGE, RESULT = "Input files", "Columns", "Attackers", "Judges", "Result"
-OF_PRESET = "the preset's"
-OF_LABELS = ("linear", "dense")
-ENCODER = (
-    f"The attacker: {', '.join(name for name in (*ENCODERS, *BERTS) if name not in OF_LABELS)}; "
-    f"{', '.join(KNOWN)}, any other owner/name on the Hub, or a folder (frozen, under an MLP); on labels "
-    f"{' or '.join(OF_LABELS)}; or your own torch module as module:Class."
-)
-
 
 Options = dict[str, tuple[Any, Any]]  # each option's annotation and default
 
@@ -39,9 +31,7 @@ def option(
     return Annotated[kind, typer.Option(*names, help=about, rich_help_panel=panel, **display)], default
 
 
-file_option, column_option, judge_option, result_option = (
-    partial(option, panel=panel) for panel in (INPUT, COLUMNS, JUDGE, RESULT)
-)
+file_option, column_option, result_option = (partial(option, panel=panel) for panel in (INPUT, COLUMNS, RESULT))
 
 
 def switch(name: str, about: str, panel: str | None = ATTACK) -> tuple[Any, Any]:
@@ -102,6 +92,15 @@ FILES: Options = {
         show_default="the name of --attribute",
     ),
     "task_column": column_option(str | None, "Tasks.", show_default="tasks"),
+    "weight_column": column_option(
+        str | None, "How much each image counts, a number above 0.", show_default="guessed; all alike"
+    ),
+    "sample": file_option(
+        str | None,
+        "Of several captions of an image by one captioner: mean counts each as a share of one, first the first alone.",
+        show_default="mean",
+        metavar="<mean|first>",
+    ),
     "keep": file_option(
         list[str] | None,
         "Only images with this label; repeat it for each label. Of crossed attributes also labels of one of them.",
@@ -117,147 +116,78 @@ FILES: Options = {
         str | None, f"What captions are written in: {', '.join(languages())}.", show_default="en", metavar="<language>"
     ),
 }
-# Options of metrics, by the metrics' own keywords. A command has those that its metric takes.
-METRIC: Options = {
-    "attribute_lexicon": file_option(
-        list[str],
-        "What is measured: gender, race, age, emotion, or a JSON file with your own words; repeat it to cross several.",
-        "--attribute",
-        default=["gender"],
-        metavar="<name|file>",
-    ),
-    "task_lexicon": file_option(
-        str | None, "Task words: coco_objects, coco_names, or a JSON file of yours.", show_default=OF_PRESET
-    ),
-    "allow_unmasked": switch(
-        "--allow-unmasked",
-        "Measure although labels are not values of --attribute, or none of its words occurs: of lic, dbac.",
-        panel=INPUT,
-    ),
-    "preset": option(
-        str,
-        "--preset fast: a convex attacker, no torch, seconds to minutes (of imagecaptioner2: half the epochs). papers: "
-        "the protocol of the metric's paper (lic-2022, dbac-2026, imagecaptioner2-2023), with LSTMs; needs torch, and "
-        "hours without a GPU. dbac-2026-published: its pairing, tokenizer and task words too, to compare with its "
-        "tables only.",
-        default="papers",
-    ),
-    "directions": option(list[str] | None, "One direction of DBAC.", "--direction", metavar="<a_to_t|t_to_a>"),
-    "encoder": option(str | None, ENCODER, show_default=OF_PRESET),
-    "model": option(
-        str | None,
-        "The model under bert-frozen and bert-finetuned: a name on the Hub, or a folder.",
-        show_default="bert-base-uncased",
-    ),
-    "images": file_option(
-        str | None,
-        "The images, joined with captions by their ids: a folder, a table of paths, or "
-        "owner/dataset:configuration:split. Of lic, for attackers that read them beside the captions (VL-LIC): bow, "
-        "bert-frozen and pretrained ones; mask the people in them first.",
-        metavar="<folder|file|dataset>",
-    ),
-    "image_encoder": option(
-        str | None,
-        "The frozen image model that reads the pictures: a name on the Hub, or a folder.",
-        show_default="microsoft/resnet-50",
-    ),
-    "precision": option(
-        str | None, "fp32 or bf16, of neural attackers.", show_default="bf16 where the device supports it"
-    ),
-    "trials": option(int | None, "Attackers trained for each set of captions.", show_default=OF_PRESET),
-    "quality": option(
-        str | None, "The attacker's quality: confidence, accuracy or inverse_cross_entropy.", show_default=OF_PRESET
-    ),
-    "equalize": option(
-        bool,
-        "Make the images' labels wrong as often as the captioner's are: accuracy plays no part.",
-        "--equalize/--no-equalize",
-        default=True,
-    ),
-    "vectors": option(
-        str | None,
-        "Word vectors that align human captions with the captioner's words: 'captions' (made from your human ones), a "
-        "GloVe, word2vec or FastText file, or a gensim download such as glove-wiki-gigaword-50.",
-        show_default=OF_PRESET,
-    ),
-    "alignment": option(
-        str | None,
-        "How human captions are said in the captioner's words: contextual, by word vectors, or constant, by one token.",
-        show_default=OF_PRESET,
-        metavar="<contextual|constant>",
-    ),
-    "vocabulary": option(
-        Path | None,
-        "The words that human captions are aligned to, a JSON list: the captioner's own vocabulary.",
-        show_default="the words of its captions",
-    ),
-    "controls": option(
-        bool | None,
-        "Also measure one more person, and DBAC by captions that show neither attribute nor task words.",
-        "--controls/--no-controls",
-        show_default=OF_PRESET,
-    ),
-    "words": switch("--words", "Use the frequent words of human captions as tasks, as LIC's paper does."),
-    "at_least": option(
-        int | None,
-        "Keep combinations that at least so many images have (with --words: words in so many human captions per "
-        "attribute value).",
-        min=1,
-        show_default="1, with --words 100",
-    ),
-    "lean": option(
-        str | None,
-        "Which tasks go with which attribute value: shipped (as on COCO's images), or own (as on these).",
-        show_default="shipped where there is a table",
-    ),
-    "draws": option(int, "Human captions drawn of each image, one after the other.", default=5),
-    "unseen_only": switch("--unseen-only", "Score only captions not seen in training."),
-    "join_references": switch(
-        "--join-references",
-        "Join as many human captions of an image into one as make them as long as the captioner's, of lic and dbac.",
-    ),
-    "seed": option(int, "Seed of the first trial.", default=0),
-    "bootstrap": option(int, "Bootstrap replicates over images; 0 for none.", default=1000),
-    "cache": option(
-        bool, "Keep finished trials, and train none twice; see captionbias cache.", "--cache/--no-cache", default=True
-    ),
+
+
+def written(
+    kind: Any, *flags: str, default: Any = None, panel: str = ATTACK, **display: Any
+) -> Callable[[str, str], tuple[Any, Any]]:
+    """How an argument of metrics becomes an entry of `Options`, given its help and what None stands for."""
+    return lambda about, usual: option(
+        kind, about, *flags, default=default, panel=panel, show_default=(default is None and usual) or True, **display
+    )
+
+
+# The arguments of metrics that are options; others are for programs alone.
+WRITTEN = {
+    "attribute_lexicon": written(list[str], "--attribute", default=["gender"], panel=INPUT, metavar="<name|file>"),
+    "task_lexicon": written(str | None, panel=INPUT),
+    "allow_unmasked": written(bool, "--allow-unmasked", default=False, panel=INPUT),
+    "vocabulary": written(Path | None),
+    "words": written(bool, "--words", default=False),
+    "at_least": written(int | None, min=1),
+    "lean": written(str | None),
+    "preset": written(str, default="papers"),
+    "directions": written(list[str] | None, "--direction", metavar="<a_to_t|t_to_a>"),
+    "controls": written(bool | None, "--controls/--no-controls"),
+    "draws": written(int, default=5),
+    "unseen_only": written(bool, "--unseen-only", default=False),
+    "join_references": written(bool, "--join-references", default=False),
+    "seed": written(int, default=0),
+    "bootstrap": written(int, default=1000),
+    "encoder": written(str | None),
+    "model": written(str | None),
+    "precision": written(str | None),
+    "trials": written(int | None),
+    "quality": written(str | None),
+    "equalize": written(bool, "--equalize/--no-equalize", default=True),
+    "alignment": written(str | None, metavar="<contextual|constant>"),
+    "vectors": written(str | None),
+    "cache": written(bool, "--cache/--no-cache", default=True),
+    "images": written(str | None, panel=INPUT, metavar="<folder|file|dataset>"),
+    "image_encoder": written(str | None),
+    "masks": written(Path | None, "--annotations", panel=INPUT),
+    "form": written(str, default="segment", panel=INPUT),
+    "fill": written(str, default="mean", panel=INPUT),
+    "judge": written(str | None, panel=JUDGE, metavar="<sat|model>"),
+    "as_is": written(bool, "--as-is", default=False, panel=JUDGE),
+    "epochs": written(int | None, panel=JUDGE, min=1),
+    "prompt": written(str | None, panel=JUDGE),
+    "answers": written(list[str] | None, "--answer", panel=JUDGE, metavar="<label=word>"),
 }
-# Where captioners are compared.
+
+
+def as_option(name: str, about: str, usual: Any = None) -> tuple[Any, Any]:
+    """An argument of metrics as an entry of `Options`; `usual`: its default in the metric whose option it is."""
+    text, shown = f"{about}.".replace("`", ""), USUAL.get(name, "").replace("`", "")
+    if usual is not None:
+        shown = ", ".join(usual) if isinstance(usual, tuple) else "yes" if usual is True else str(usual)
+    return WRITTEN[name](text if about.startswith("`") else text[0].upper() + text[1:], shown)
+
+
+# By the metrics' own keywords; a command has those that its metric takes.
+METRIC: Options = {name: as_option(name, ARGUMENTS[name]) for name in WRITTEN}
+# In place of the metrics' own where captioners are compared.
 REPLICATES: Options = {
     "bootstrap": option(
         int | None, "Bootstrap replicates over images; 0 for none.", show_default="1,000, more for many captioners"
     )
 }
-# Of metrics that look at the images.
-IMAGES: Options = {
-    "images": METRIC["images"],
-    "masks": file_option(Path | None, "COCO's annotations, by which the persons are masked.", "--annotations"),
+MASKED: Options = {
     "masked": switch(
         "--masked", "The persons are masked in the images already, or nobody is to be masked.", panel=INPUT
-    ),
-    "form": file_option(
-        str, "What of a person is masked: segment; box; or a share of the segment such as top:0.5.", default="segment"
-    ),
-    "fill": file_option(str, "mean, blur, or a colour such as '#808080'.", default="mean"),
+    )
 }
-JUDGES: Options = {
-    "judge": judge_option(
-        str | None,
-        "sat, a small one trained from scratch, or an image-to-text model that is fine-tuned: owner/name or a folder.",
-        show_default="sat",
-        metavar="<sat|model>",
-    ),
-    "as_is": switch("--as-is", "Train nothing: take the model as it is, such as the captioner itself.", panel=JUDGE),
-    "epochs": judge_option(int | None, "Of the training.", min=1, show_default="40 from scratch, 5 of fine-tuning"),
-    "prompt": judge_option(str | None, "What follows each caption.", show_default="Therefore, the <attribute> is"),
-    "answers": judge_option(
-        list[str] | None,
-        "What a label is called after the prompt, if not by its name; repeat it for each.",
-        "--answer",
-        metavar="<label=word>",
-    ),
-}
-METRIC |= {name: entry for name, entry in (IMAGES | JUDGES).items() if name != "masked"}
+IMAGES: Options = MASKED | {name: METRIC[name] for name in ("images", "masks", "form", "fill")}
 METRICS: Options = {"metrics": option(list[str] | None, "Repeat it for each metric.", "--metric", metavar="<metric>")}
 MARGINS: Options = {
     "margins": option(
@@ -294,7 +224,7 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
 
     def called(context: typer.Context, **values: Any) -> None:
         flags = flags_of(context)
-        with plain_errors(partial(as_options, flags=flags)):
+        with plain_errors(partial(in_options, flags)):
             outputs = {name: values[name] for name in written if isinstance(values[name], Path)}
             check_outputs(
                 {flags[name][0].removeprefix("--"): path for name, path in outputs.items()},
@@ -318,32 +248,24 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
 
 
 def flags_of(context: typer.Context) -> dict[str, tuple[str, str]]:
-    """How each option is written that turns something on, or has a value, and how what turns it off."""
+    """The flag of each option, and the flag that turns it off, or "" without one."""
     options = (option for option in context.command.params if option.opts[0].startswith("-"))
     return {str(option.name): (option.opts[0], (option.secondary_opts or [""])[0]) for option in options}
 
 
-def as_options(text: str, flags: Mapping[str, tuple[str, str]]) -> str:
-    """A message of the library, with options where it names arguments."""
-    for name, (on, off) in flags.items():
-        alone = rf"(?<![\w'\"/.=-]){name}"
-        for value, written in (("True", on), ("False", off or on)):
-            text = re.sub(rf"{alone}={value}\b", written, text)
-        text = re.sub(rf"{alone}(, or {on}\b| \({on}\))", on, text)
-        text = re.sub(rf"{alone}='([\w.-]+)'", rf"{on} \1", text)
-        text = re.sub(rf"{alone}=(?=[\w'\"])", f"{on} ", text)
-        text = re.sub(rf"{alone}=[\[{{]('[^\]}}]*')[\]}}]", partial(_repeated, on), text)
-        if "_" in name:
-            text = re.sub(rf"{alone}(?![\w'\"/.=(\[-])", on, text)
-        text = re.sub(rf"(^|: ){name}(?= (is|must|names)\b|(?= '))", rf"\g<1>{on}", text)
-        if name not in (*PREDICTIONS, *FILES):  # what is wrong with these is in files
-            text = re.sub(rf"(^|: ){name}(?=: )", rf"\g<1>{on}", text)
-    return text
-
-
-def _repeated(flag: str, values: re.Match[str]) -> str:
-    pairs = re.findall("'([^']*)'(?:: '([^']*)')?", values[1])
-    return " ".join(f"{flag} {shlex.quote('='.join(filter(None, pair)))}" for pair in pairs)
+def in_options(flags: Mapping[str, tuple[str, str]], argument: Argument) -> str | None:
+    """An argument as the option of a command; None where the command has none of it."""
+    name, value = argument.name, argument.value
+    if argument.row is not None or (name in MEASURED and not argument.missing):
+        return str(argument)  # what is in a column of the files, whichever option named them
+    if name not in flags:
+        return None
+    on, off = flags[name]
+    if value in (UNSAID, True, False):
+        return off or on if value is False else on
+    several = [f"{label}={new}" for label, new in value.items()] if isinstance(value, Mapping) else value
+    each = several if isinstance(several, list) else [several]
+    return " ".join(f"{on} {shlex.quote(str(given))}" for given in each)
 
 
 def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 
 from captionbias._version import __version__
+from captionbias.errors import Words, said
 from captionbias.progress import Watch, duration, steps_shown
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def note(text: str) -> None:
 
 @contextmanager
 def results_to(output: Path | None, json: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """What to call with everything that was measured: it writes --output by its suffix, and prints JSON with --json.
+    """A function to call with everything that was measured: it writes --output by its suffix, and JSON with --json.
 
     If standard output takes the JSON, all that is printed meanwhile goes to standard error.
     """
@@ -99,10 +100,9 @@ def results_to(output: Path | None, json: bool) -> Iterator[Callable[[dict[str, 
             return
         if printed:
             typer.echo(json_text({"version": __version__, **content}, indent=2))
-        if output and output != STANDARD_OUTPUT:
-            if suffix == ".json":
-                write_result(content, output)
-                return
+        if output and suffix == ".json":
+            write_result(content, output)
+        elif output and output != STANDARD_OUTPUT:
             rows = rows_of(content)
             write_text(rows_csv(rows) if suffix == ".csv" else rows_markdown(rows), output)
             say(f"the scores are in {output}")
@@ -124,7 +124,7 @@ def write_result(content: dict[str, Any], output: Path | None) -> None:
 
 
 def check_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Any]) -> None:
-    """Refuse before the work a file that cannot be written, one of two options, and one that is read, by any path."""
+    """Refuse, before the work, a file that cannot be written, that two options name, or that is read, by any path."""
     from captionbias.io.files import check_writable
 
     given = (values if isinstance(values, list) else [values] for values in inputs.values())
@@ -144,7 +144,7 @@ def check_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Any]) -> Non
 
 
 def step_lines() -> Watch | None:
-    """What to call with each step and the share done: a line on standard error, with how long the rest will take."""
+    """A function to call with each step and the share done: it prints these, and how long the rest will take."""
     began = time.monotonic()
 
     def tell(step: str, done: float) -> None:
@@ -170,7 +170,7 @@ def steps() -> Iterator[Watch | None]:
 
 @contextmanager
 def needs(extra: str) -> Iterator[None]:
-    """Imports; a package that is missing becomes an error that says how to install it."""
+    """Turn a failed import of a missing package into an error that says how to install it."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -178,8 +178,8 @@ def needs(extra: str) -> Iterator[None]:
 
 
 @contextmanager
-def plain_errors(spelled: Callable[[str], str] = str) -> Iterator[None]:
-    """Errors of the input as one line and exit status 2; warnings as notes, each once and at once; Ctrl-C as a line."""
+def plain_errors(words: Words = str) -> Iterator[None]:
+    """Print errors of the input as one line, with exit status 2; warnings as notes, each once; Ctrl-C as a line."""
     from captionbias.attackers.ranks import RankError
     from captionbias.attackers.workers import WorkerKilledError
     from captionbias.captions import CaptionBiasWarning
@@ -189,7 +189,7 @@ def plain_errors(spelled: Callable[[str], str] = str) -> Iterator[None]:
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         if str(message) not in noted and not console.quiet:
             noted.add(str(message))
-            note(f"note: {spelled(str(message))}")
+            note(f"note: {said(message, words)}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", CaptionBiasWarning)
@@ -197,7 +197,7 @@ def plain_errors(spelled: Callable[[str], str] = str) -> Iterator[None]:
         try:
             yield
         except (ValueError, OSError, RankError, WorkerKilledError) as error:
-            text = f"error: {spelled(str(error))}"
+            text = f"error: {said(error, words)}"
             complaints.print(text, style="red", highlight=False, markup=False, soft_wrap=True)
             raise typer.Exit(2) from error
         except KeyboardInterrupt as interrupt:

@@ -20,7 +20,7 @@ _COLUMNS = ("art_style", "painting", "emotion", "utterance")
 
 
 class ArtemisEmotions(OriginalFiles):
-    """Reads every CSV file of the folder, with the columns `art_style`, `painting`, `emotion` and `utterance`.
+    """A reader of every CSV file of the folder, with the columns `art_style`, `painting`, `emotion` and `utterance`.
 
     `paintings` have the emotion that most people felt, as ImageCaptioner2 votes (section 5.1); `utterances` are rows.
     """
@@ -59,7 +59,7 @@ class ArtemisEmotions(OriginalFiles):
 
     @cached_property
     def _paintings(self) -> dict[tuple[str, str], list[tuple[str, str | None]]]:
-        """Emotion and utterance of each row, by art style and painting."""
+        """The emotion and utterance of each row, by art style and painting."""
         paintings = defaultdict(list)
         for path in self._files:
             table = table_from_file(path)

@@ -51,7 +51,7 @@ def build_dataset(name: str, source: Path | str, to: Path | str, configurations:
     """
     template = _template(name)
     chosen = list(dict.fromkeys(configurations or DATASETS[name].CONFIGURATIONS))
-    if unknown := [one for one in chosen if one not in DATASETS[name].CONFIGURATIONS]:
+    if unknown := [configuration for configuration in chosen if configuration not in DATASETS[name].CONFIGURATIONS]:
         known = ", ".join(DATASETS[name].CONFIGURATIONS)
         raise ValueError(f"configurations must be some of {known} for {name}, not {unknown[0]!r}")
     folder = Path(to).resolve()
@@ -152,6 +152,6 @@ def _benchmark(template: str, configuration: str, split: str) -> str:
 
 
 def reasons(left_out: Mapping[str, int]) -> str:
-    """Why rows were left out, the most frequent reason first."""
+    """The reasons why rows were left out, the most frequent first."""
     counts = sorted(((count, reason) for reason, count in left_out.items() if count), reverse=True)
     return ", ".join(f"{count:,} {reason}" for count, reason in counts) or "none"

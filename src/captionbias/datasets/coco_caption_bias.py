@@ -48,8 +48,8 @@ _COLUMNS = {
 
 
 class CocoCaptionBias(OriginalFiles):
-    """Reads COCO's captions and instances and, save for `age`, the labels of images; where they are there, also those
-    of people, `instances_val2014.csv` (or `instances_2014all.csv`), and captioners' `results/NAME.json`.
+    """A reader of COCO's captions and instances and, save for `age`, the labels of images; where there are any, also of
+    the labels of people, `instances_val2014.csv` (or `instances_2014all.csv`), and captioners' `results/NAME.json`.
     """
 
     CONFIGURATIONS: ClassVar[tuple[str, ...]] = ("gender", "race", "age")
@@ -66,7 +66,7 @@ class CocoCaptionBias(OriginalFiles):
         return pa.schema({**_COLUMNS, **dict.fromkeys(self._results, pa.string())})
 
     def check_labels(self, configuration: str) -> None:
-        """ValueError where the configuration needs the labels of images, and they are not there."""
+        """Raise ValueError where the configuration needs the labels of images, and they are not there."""
         if self._labels is None and COMPARED[configuration][0] in _LABELS:
             others = ", ".join(name for name in self.CONFIGURATIONS if COMPARED[name][0] not in _LABELS)
             raise ValueError(
@@ -123,13 +123,13 @@ class CocoCaptionBias(OriginalFiles):
                             "id": thing.id,
                             "bbox": thing.bbox,
                             "crowd": thing.crowd,
-                            **{label: of_people.get(thing.id) for label, of_people in person_labels.items()},
+                            **{label: labelled.get(thing.id) for label, labelled in person_labels.items()},
                             "segmentation": {"size": [image.height, image.width], "counts": thing.counts},
                         }
                         for thing in things_of_image[key]
                         if thing.category == PERSON
                     ],
-                    **{name: of_images.get(key) for name, of_images in results.items()},
+                    **{name: texts.get(key) for name, texts in results.items()},
                 }
             )
         return rows, len(captions) - sum(map(len, references.values()))

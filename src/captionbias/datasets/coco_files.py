@@ -90,7 +90,7 @@ def checked_run_lengths(outline: Any, height: int, width: int, where: str) -> st
 
 
 def _run_lengths(outline: Any, height: int, width: int) -> str | None:
-    """None for what is no segment. pycocotools, which is C, checks nothing."""
+    """The compressed run lengths, None for what is no segment: pycocotools, which is C, checks nothing."""
     from pycocotools import mask
 
     if not height or not width:

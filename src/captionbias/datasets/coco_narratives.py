@@ -22,7 +22,7 @@ _LEFT_TO_JOIN = ("gender", "skin", "age", "objects", "people")  # in coco_captio
 
 
 class CocoNarratives(CocoCaptionBias):
-    """Reads what `CocoCaptionBias` does, and narratives of train2017, val2017 or both, which are COCO's images again.
+    """A reader of what `CocoCaptionBias` reads, and of narratives of train2017, val2017 or both, the same images.
 
     `captioned_gender` and `age` are labels that COCO's captions give, and narratives are other people's words; `gender`
     and `race` are annotators'.
@@ -33,8 +33,8 @@ class CocoNarratives(CocoCaptionBias):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        found = [[sorted(folder.glob(name.format(split))) for name in _FILES] for split in ("train", "val")]
-        self._files = [path for with_traces, without in found for path in with_traces or without]
+        files = [[sorted(folder.glob(name.format(split))) for name in _FILES] for split in ("train", "val")]
+        self._files = [path for with_traces, without in files for path in with_traces or without]
         if not self._files:
             raise ValueError(
                 f"{folder} has none of {', '.join(name.format('val') for name in _FILES)}, nor of train: put one "
@@ -62,7 +62,7 @@ class CocoNarratives(CocoCaptionBias):
 
     @cached_property
     def _narratives(self) -> tuple[dict[int, list[str]], int]:
-        """What was said of each image, in the order of the files, and how many narratives are empty."""
+        """The narratives of each image, in the order of the files, and how many are empty."""
         narratives: dict[int, list[str]] = defaultdict(list)
         empty = 0
         for path in self._files:

@@ -36,7 +36,7 @@ Cell: TypeAlias = tuple[str, str, str]  # task, gender, verb
 
 
 class ControlledVerbs(OriginalFiles):
-    """Reads COCO's captions of train2014, val2014 or both, that name one gender, a subset's task, and one of its verbs.
+    """A reader of COCO's captions of train2014, val2014 or both, that name one gender, a subset's task and its verb.
 
     Which of them are drawn depends on their ids alone. The paper drew by hand, and not these captions.
     """

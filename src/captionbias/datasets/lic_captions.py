@@ -41,7 +41,7 @@ _COLUMNS = {
 
 
 class LicCaptions(OriginalFiles):
-    """Reads the pickled entries of people, and those of each captioner, wherever in the folder they are.
+    """A reader of the pickled entries of people, and of those of each captioner, wherever in the folder they are.
 
     A configuration has the images with one of its two labels and a human caption, by ascending image id.
     """
@@ -83,10 +83,11 @@ class LicCaptions(OriginalFiles):
         """All images, labelled or not."""
         people, file = self._people(configuration), _HUMAN[configuration]
         gender, skin = (
-            dict(
-                zip(people, spelled([one.get(name) for one in people.values()], known, f"{file}: {name}"), strict=True)
+            dict(zip(people, spelled([person.get(name) for person in people.values()], known, where), strict=True))
+            for name, known, where in (
+                ("bb_gender", GENDERS, f"{file}: bb_gender"),
+                ("bb_skin", SKINS, f"{file}: bb_skin"),
             )
-            for name, known in (("bb_gender", GENDERS), ("bb_skin", SKINS))
         )
         results = {}
         for name, path in self._captioners[configuration].items():

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Attributions:
-    """What each word of each test caption adds to the attacker's log-odds of each class.
+    """The contribution of each word of each test caption to the attacker's log-odds of each class.
 
     `explain` makes it. From T to A a class is a task.
 
@@ -50,7 +50,7 @@ class Attributions:
 
     @property
     def is_true(self) -> Flags:
-        """Which classes a caption truly has, flags `(n, classes)`."""
+        """Flags of the classes that a caption truly has, `(n, classes)`."""
         if self.truth.ndim == 2:
             return self.truth.astype(bool)
         return np.asarray(self.truth[:, None] == np.arange(len(self.classes)))
@@ -72,15 +72,15 @@ class Attributions:
         trials, table = np.unique(self.trials), {}
         for number, name in enumerate(self.classes):
             sums = np.bincount(self.tokens.rows, self.values[:, number], minlength=len(self.tokens))
-            of_class = [self.is_true[:, number] & (self.trials == trial) for trial in trials]
-            table[name] = {"captions": float(np.sum(of_class) / len(trials))}
+            in_class = [self.is_true[:, number] & (self.trials == trial) for trial in trials]
+            table[name] = {"captions": float(np.sum(in_class) / len(trials))}
             for quantity, values in {"score": self.scores[:, number], "sum": sums}.items():
-                if means := [values[members].mean() for members in of_class if members.any()]:
+                if means := [values[members].mean() for members in in_class if members.any()]:
                     table[name][quantity] = float(np.mean(means))
         return table
 
     def by_word(self, least: int = 10) -> dict[str, list[dict[str, Any]]]:
-        """For each class the words, those that say most for it first.
+        """The words by class, those that say most for it first.
 
         Args:
             least: words that occur fewer times than this in the scored captions are left out.
@@ -107,9 +107,6 @@ class Attributions:
         Returns:
             `words`, a list; `values`, for each class a list as long; `scores`, for each class a probability; `trials`,
             how many of them scored it; `attribute`, its true class, or `tasks`, those of its image that are explained.
-
-        Raises:
-            ValueError: no trial has it in its test split.
         """
         places = np.flatnonzero(self.rows == caption)
         if not len(places):
@@ -131,7 +128,7 @@ class Attributions:
 
 
 def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequence[str] | None = None) -> Attributions:
-    """Which words give the attribute, or the tasks, away to the attackers that gave the captioner its score.
+    """Find the words that give the attribute, or the tasks, away to the attackers behind a captioner's score.
 
     Attackers are asked about the captions that were held back from their training. The words of what they predict are
     masked: attribute words from A to T, task words from T to A. Attackers on pretrained encoders cannot be explained;
@@ -148,9 +145,6 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
         measured: of `lic`, or of `dbac`, with `keep_attackers`.
         direction: of `dbac`.
         classes: T to A: the tasks to explain, all when None; networks take time for each.
-
-    Raises:
-        ValueError: no attackers of this direction were kept, they cannot be explained, or unknown tasks.
 
     Source: Sundararajan, Taly and Yan 2017 (integrated gradients); Türk et al. 2023, section 3.5 (of LIC's attacker);
     Nair, Tokas and Kerner 2026 (the attackers of T to A).
@@ -174,20 +168,21 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
     question = measured.metric if plan.name == measured.metric else f"{measured.metric},{plan.name}"
     _, _, settings = measured.signature.partition("|")
     signature = f"metric:attributions|method:{method}|of:{question}|attackers:{len(plan.fitted)}|{settings}"
-    part = attacks.questions[plan.name].designs[0].rows["m"] if plan.name in attacks.questions else None
-    return _attributions(plan, part, classes, signature)
+    compared = attacks.questions[plan.name].compared if plan.name in attacks.questions else ()
+    return _attributions(plan, [comparison.image["m"] for comparison in compared], classes, signature)
 
 
 def _attributions(
-    plan: AttackPlan, part: Integers | None, wanted: Sequence[str] | None, signature: str
+    plan: AttackPlan, images: Sequence[Integers], wanted: Sequence[str] | None, signature: str
 ) -> Attributions:
-    """The words of the test captions of the plan's attackers, in their order. `part`: the captions that the attackers
-    were trained and tested on, all when None."""
+    """The words of the test captions of the plan's attackers, in their order. `images`: of the captions of each trial,
+    where it does not have one of each image."""
     attackers = cast("list[FittedConvex | FittedNetwork]", plan.fitted)  # as `check_explained` has seen
     classes = plan.classes
-    examples, tests = attackers[0].trial.examples, [attacker.trial.test for attacker in attackers]
-    outputs = _class_numbers(wanted, classes) if examples.multilabel else None
-    rows = np.concatenate(tests)
+    trials = [attacker.trial for attacker in attackers]
+    tests = [trial.test for trial in trials]
+    outputs = _class_numbers(wanted, classes) if trials[0].examples.multilabel else None
+    rows = [rows[test] for rows, test in zip(images, tests, strict=False)] or tests
     values = np.concatenate(
         [contributions(attacker, test, outputs) for attacker, test in zip(attackers, tests, strict=True)]
     )
@@ -201,10 +196,10 @@ def _attributions(
         scores = np.exp(both - np.logaddexp.reduce(both, axis=1, keepdims=True))
         values = np.hstack((-values, values)) if values.shape[1] == 1 else values
     return Attributions(
-        tokens=examples.tokens.select(rows),
+        tokens=Tokens.joined([trial.examples.tokens.select(trial.test) for trial in trials]),
         values=values,
         scores=scores,
-        rows=rows if part is None else part[rows],
+        rows=np.concatenate(rows),
         truth=truth,
         trials=np.repeat(np.arange(len(tests)), list(map(len, tests))),
         classes=classes,

@@ -31,8 +31,8 @@ def check_explained(attacker: Attacker) -> None:
 
 
 def contributions(attacker: FittedConvex | FittedNetwork, rows: Integers, outputs: Integers | None = None) -> Floats:
-    """What each word of the captions `rows` adds to each logit of a fitted attacker, or to these `outputs`, `(words,
-    outputs)`: the exact shares of a convex attacker, else integrated gradients."""
+    """The contribution of each word of the captions `rows` to each logit of a fitted attacker, or to these `outputs`,
+    `(words, outputs)`: the exact shares of a convex attacker, else integrated gradients."""
     if not isinstance(attacker, FittedConvex):
         attacker.check()
     chosen = np.arange(attacker.logits(rows[:1]).shape[1]) if outputs is None else outputs
@@ -68,7 +68,7 @@ def integrated_gradients(attacker: FittedNetwork, rows: Integers, outputs: Integ
 
 
 def _along_paths(attacker: FittedNetwork, rows: Integers, outputs: Integers) -> tuple[Floats, Floats, Flags]:
-    """Of captions of as many words: values `(captions, words, outputs)`, their gaps, and whether these are fine.
+    """Values `(captions, words, outputs)` of captions of equal length, their gaps, and whether these are small enough.
     Steps are doubled for the captions whose values do not add up."""
     import torch
     from captum.attr import IntegratedGradients

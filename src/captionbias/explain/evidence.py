@@ -5,18 +5,18 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats
+from captionbias.arrays import Flags
+from captionbias.bench.pairing import share_naming
 from captionbias.bench.protocol import preset_settings
 from captionbias.captions import Captions, Words
-from captionbias.metrics import Measurement
+from captionbias.metrics import Measurement, dbac
 from captionbias.metrics.dbac_direction import Direction
-from captionbias.metrics.sway_counts import SwayImages
-from captionbias.scores.omega import NOT_SHOWN
+from captionbias.metrics.sway import SwayImages
 from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_values
 from captionbias.text.lexicon import said_in
 from captionbias.text.marks import find_marks
@@ -44,7 +44,7 @@ def captions_behind(
     lowest are listed. Behind a word are the images whose caption by the captioner has it.
 
     Args:
-        captioners: each one's captions of the same images.
+        captioners: each one's captions of the same images; of several of an image the first.
         measured: each one's `dbac`, with `details`; empty if it was not measured.
         words: of each captioner and attribute value the telling words, rows with `word` and `mean`.
         swayed: each one's `sway`, if it was measured.
@@ -73,11 +73,12 @@ def captions_behind(
     >>> len(pair["rows"]) == min(pair["images"], 20), pair["shown"] == captions.attributes.count(pair["attribute"])
     (True, True)
     """
-    _, settings = preset_settings("dbac", preset, attribute_lexicon=attribute_lexicon, task_lexicon=task_lexicon)
+    chosen = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
+    _, settings = preset_settings(dbac.entry.presets, preset, **chosen)
     language = next(iter(captioners.values())).language
-    settings |= said_in(language, settings) if language else {}
-    lexicons = {kind: load_lexicon(settings[f"{kind}_lexicon"]) for kind in ("attribute", "task")}
-    tokenizer = settings["tokenizer"]
+    settings = replace(settings, **said_in(language, vars(settings)) if language else {})
+    lexicons = {kind: load_lexicon(source) for kind, source in settings.lexicons.items()}
+    tokenizer = settings.tokenizer
     evidence: dict[str, Any] = {}
     texts: dict[str, int] = {}
 
@@ -85,6 +86,7 @@ def captions_behind(
         return texts.setdefault(text, len(texts))
 
     for name, captions in captioners.items():
+        captions = captions.first_samples()
         said = captions.words(tokenizer)
         named = {
             kind: named_values(said.tokens, find_mentions(said.tokens, lexicon, tokenizer), lexicon, tokenizer)
@@ -97,8 +99,8 @@ def captions_behind(
             if swayed and name in swayed
             else {},
         }
-        groups = itertools.chain.from_iterable(of_kind.values() for of_kind in behind.values())
-        rows = sorted({listed["row"] for group in groups for one in group for listed in one["rows"]})
+        listings = itertools.chain.from_iterable(groups.values() for groups in behind.values())
+        rows = sorted({listed["row"] for listing in listings for entry in listing for listed in entry["rows"]})
         said_of = captions.predictions or ()
         evidence[name] = {"captions": {row: number(said_of[row]) for row in rows}, **behind}
     first = next(iter(captioners.values()))
@@ -108,120 +110,94 @@ def captions_behind(
             "label": first.attributes[row],
             "people": [number(text) for text in first.references[row]] if first.references else [],
         }
-        for row in sorted({row for one in evidence.values() for row in one["captions"]})
+        for row in sorted({row for listed in evidence.values() for row in listed["captions"]})
     }
     labels, marks = _marks(list(texts), lexicons.values(), language or "words")
     return {"images": images, "captioners": evidence, "texts": list(texts), "labels": labels, "marks": marks}
 
 
-@dataclass(frozen=True, eq=False)
-class _Naming:
-    """What captions of each image name: `captioner`, whether its own does, and `people`, the share of theirs that do,
-    `(images, things)`, if there are any."""
-
-    captioner: Flags
-    people: Floats | None
-
-    @classmethod
-    def of(cls, flags: Flags, words: Words, images: int) -> _Naming:
-        """From what each caption names, flags `(captions, things)`, both sides'."""
-        from scipy.sparse import csr_array
-
-        captioner, people, image = flags[: words.model_rows], flags[words.model_rows :], words.human_image
-        of_image = csr_array((np.ones(len(image)), (image, np.arange(len(image)))), shape=(images, len(image)))
-        captions = np.maximum(np.bincount(image, minlength=images), 1)[:, None]
-        return cls(captioner, (of_image @ people) / captions if len(image) else None)
-
-    def behind(self, thing: int, among: Flags, most: int = IMAGES) -> dict[str, Any]:
-        """The images `among` those given, `(images,)`, of which the captioner or people name it."""
-        captioner = self.captioner[:, thing]
-        people = np.zeros(len(among)) if self.people is None else self.people[:, thing]
-        behind = np.flatnonzero(among & (captioner | (people > 0)))
-        differences = captioner - people
-        order = behind[np.argsort(-differences[behind], kind="stable")]
-        listed = order if len(order) <= most else np.concatenate((order[: most - most // 2], order[-(most // 2) :]))
-        return {
-            "shown": int(among.sum()),
-            "images": len(behind),
-            "captioner": int(captioner[behind].sum()),
-            "people": None if self.people is None else int((people[behind] > 0).sum()),
-            "rows": [
-                {
-                    "row": row,
-                    "captioner": bool(captioner[row]),
-                    "people": None if self.people is None else float(people[row]),
-                    "difference": None if self.people is None else float(differences[row]),
-                }
-                for row in listed.tolist()
-            ],
-        }
+def _behind(named: Flags, words: Words, among: Flags, most: int = IMAGES) -> dict[str, Any]:
+    """The images `among` those given, `(images,)`, of which the captioner or people name a thing; `named`: flags of the
+    captions that name it, both sides'."""
+    captioner, with_people = named[: words.model_rows], len(words.human_image) > 0
+    people = share_naming(words.human_image, len(among), named[words.model_rows :, None])[:, 0]
+    behind = np.flatnonzero(among & (captioner | (people > 0)))
+    differences = captioner - people
+    order = behind[np.argsort(-differences[behind], kind="stable")]
+    listed = order if len(order) <= most else np.concatenate((order[: most - most // 2], order[-(most // 2) :]))
+    return {
+        "shown": int(among.sum()),
+        "images": len(behind),
+        "captioner": int(captioner[behind].sum()),
+        "people": int((people[behind] > 0).sum()) if with_people else None,
+        "rows": [
+            {
+                "row": row,
+                "captioner": bool(captioner[row]),
+                "people": float(people[row]) if with_people else None,
+                "difference": float(differences[row]) if with_people else None,
+            }
+            for row in listed.tolist()
+        ],
+    }
 
 
 def _pairs(measured: Measurement, words: Words, named: Mapping[str, Flags]) -> dict[str, list[dict[str, Any]]]:
-    """What is behind the first pairs of each direction; `named`: tasks and attribute values by each caption."""
+    """The evidence for the first pairs of each direction; `named`: tasks and attribute values by each caption."""
     sources, directions = (measured.details or {})["sources"], measured.artefacts.questions
-    return {name: _of_direction(one, sources[name][:PAIRS], words, named) for name, one in directions.items()}
+    return {name: _pairs_of(direction, sources[name][:PAIRS], words, named) for name, direction in directions.items()}
 
 
-def _of_direction(
+def _pairs_of(
     direction: Direction, pairs: Sequence[Mapping[str, Any]], words: Words, named: Mapping[str, Flags]
 ) -> list[dict[str, Any]]:
     first, second = ("attribute", "task") if direction.name == "a_to_t" else ("task", "attribute")
     shows = [_column(direction.shown_labels, pair[first]) for pair in pairs]
     names = [_column(direction.named_labels, pair[second]) for pair in pairs]
-    by_design = [
-        _with_none(design.shown_sets)[:, shows][design.shown] & (design.shown != NOT_SHOWN)[:, None]
-        for design in direction.designs
-    ]
+    by_design = [_with_none(compared.shows)[:, shows] & compared.known[:, None] for compared in direction.compared]
     shown = np.any(by_design, axis=0)
-    naming = _Naming.of(_with_none(named[second])[:, names], words, len(shown))
+    naming = _with_none(named[second])[:, names]
     return [
-        {"attribute": pair["attribute"], "task": pair["task"], **naming.behind(number, shown[:, number])}
-        for number, pair in enumerate(pairs)
+        {"attribute": pair["attribute"], "task": pair["task"], **_behind(flags, words, among)}
+        for pair, flags, among in zip(pairs, naming.T, shown.T, strict=True)
     ]
 
 
 def _cells(images: SwayImages, words: Words, named: Flags, lexicon: Lexicon) -> dict[str, list[dict[str, Any]]]:
-    """What is behind each true value beside tasks that suggest each value: captions that name another value alone."""
+    """The captions that name another value alone, for each true value and each that the tasks suggest."""
     named = named[:, [lexicon.labels.index(value) for value in images.values]]
     own = np.full(words.model_rows, -1)
     own[images.row] = images.value
-    of_caption = own[np.concatenate((np.arange(words.model_rows), words.human_image))]
-    alone = np.where(named.sum(axis=1) == 1, named.argmax(axis=1), of_caption)
-    naming = _Naming.of((alone != of_caption)[:, None], words, words.model_rows)
+    own_value = own[np.concatenate((np.arange(words.model_rows), words.human_image))]
+    alone = np.where(named.sum(axis=1) == 1, named.argmax(axis=1), own_value)
     listed = []
     for value, suggested in itertools.product(range(len(images.values)), repeat=2):
         among = np.zeros(words.model_rows, bool)
         among[images.row[(images.value == value) & (images.suggested == suggested)]] = True
-        listed.append(
-            {
-                "attribute": images.values[value],
-                "suggested": images.values[suggested],
-                **naming.behind(0, among, CELL_IMAGES),
-            }
-        )
+        values = {"attribute": images.values[value], "suggested": images.values[suggested]}
+        listed.append(values | _behind(alone != own_value, words, among, CELL_IMAGES))
     return {"t_to_a": listed}
 
 
 def _words(
     captions: Captions, said: Words, telling: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> dict[str, list[dict[str, Any]]]:
-    """What is behind the words that speak for each attribute value."""
+    """The evidence for the words that speak for each attribute value."""
     labels, tokens, token_rows = np.array(captions.attributes), said.tokens, said.tokens.rows
 
     def row(word: str, value: str) -> dict[str, Any]:
         has = np.zeros(len(tokens), bool)
         has[token_rows[tokens.ids == tokens.words.index(word)]] = True
-        naming, own = _Naming.of(has[:, None], said, len(captions)), has[: said.model_rows]
+        own, people = has[: said.model_rows], said.human_image[has[said.model_rows :]]
         return {
             "word": word,
             "images": int(own.sum()),
             "labels": dict(sorted(Counter(labels[own].tolist()).items())),
-            "people": None if naming.people is None else int((naming.people > 0).sum()),
-            "rows": naming.behind(0, own & (labels == value), WORD_IMAGES)["rows"],
+            "people": len(np.unique(people)) if captions.references else None,
+            "rows": _behind(has, said, own & (labels == value), WORD_IMAGES)["rows"],
         }
 
-    chosen = {value: [one["word"] for one in rows[:WORDS] if one["mean"] > 0] for value, rows in telling.items()}
+    chosen = {value: [row["word"] for row in rows[:WORDS] if row["mean"] > 0] for value, rows in telling.items()}
     if not any(chosen.values()):
         return {}
     known = set(tokens.words)

@@ -123,7 +123,7 @@ def _section(about: str, results: Results, scores: list[Score], judged: bool) ->
 
 
 def _value(result: Mapping[str, Any], score: Score, judged: bool) -> str:
-    """The cells after the label."""
+    """The cells of a score's row after its label."""
     value = interval(Result(result).estimates.get(score.key), score.digits) if score.key in result else "undefined"
     return f"{value} | {verdict_in(result, score)}" if judged else value
 

@@ -32,7 +32,7 @@ MEASURED: Options = {
         "The dataset on the Hub that was measured on, for .eval_results.",
         metavar="OWNER/NAME",
         show_default="README.md alone",
-    ),
+    )
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import reprlib
 import warnings
@@ -32,7 +31,6 @@ FEATURES = datasets.Features(
 )
 # What the metrics that take labels have instead of captions, beside attributes and tasks.
 LABELS = ("predicted_attributes", "predicted_tasks", "training_attributes", "training_tasks")
-_CAPTIONS = re.compile(r"^    captions: .*\n(?:     .*\n)*", re.MULTILINE)  # an argument of the function alone
 
 
 class CaptionMetric(evaluate.Metric):
@@ -53,12 +51,11 @@ class CaptionMetric(evaluate.Metric):
     def _info(self) -> evaluate.MetricInfo:
         project, card = metadata("captionbias"), shipped("metrics") / self.metric.name / "README.md"
         urls = dict(entry.split(", ", 1) for entry in project.get_all("Project-URL") or ())
-        description, _, arguments = (inspect.getdoc(self.metric) or "").partition("\n\nArgs:\n")
         text = card.read_text(encoding="utf-8") if card.is_file() else ""
         return evaluate.MetricInfo(
-            description=description,
+            description=self.metric.summary,
             citation="".join(re.findall(r"```bibtex\n(.*?)```", text, re.DOTALL)),
-            inputs_description="Args:\n" + _CAPTIONS.sub("", arguments),
+            inputs_description=self.metric.inputs(*[name for name in self.metric.arguments if name != "captions"]),
             features=FEATURES,
             homepage=urls.get("Repository", ""),
             license=project["License-Expression"],
@@ -68,16 +65,17 @@ class CaptionMetric(evaluate.Metric):
     def compute(
         self,
         *,
-        predictions: Sequence[str] | None = None,
+        predictions: Sequence[str] | Sequence[Sequence[str]] | None = None,
         references: Sequence[Sequence[str]] | None = None,
         attributes: Any = None,
         tasks: Any = None,
+        weights: Any = None,
         **options: Any,
     ) -> dict[str, Any]:
         """Score these captions together with those added before, or labels.
 
-        `tasks` have one row for each image, those added before included, unless these came with their tasks. Labels,
-        without captions, come all at once, for metrics that take them.
+        `tasks` and `weights` have one row for each image, those added before included, unless these came with theirs.
+        Labels, without captions, come all at once, for metrics that take them.
 
         Raises:
             ValueError: on bad input, naming the argument and the first offending row. All rows are then forgotten.
@@ -86,6 +84,7 @@ class CaptionMetric(evaluate.Metric):
             CaptionBiasWarning: options that only other metrics have, which `combine` passes to all, are left out.
         """
         captions: dict[str, Any] = {"predictions": predictions, "references": references, "attributes": attributes}
+        whole = {"tasks": tasks, "weights": weights}
         others = frozenset[str]().union(*(find_metric(name).options() for name in METRICS)) - {*LABELS}
         for name in [name for name in options if name in others - self.metric.options()]:
             del options[name]
@@ -97,31 +96,31 @@ class CaptionMetric(evaluate.Metric):
             if self._added:
                 if labels := [name for name in LABELS if options.get(name) is not None]:
                     raise ValueError(f"{labels[0]}: labels do not go with captions added before: take a new module")
-                if "tasks" in self._added:
-                    captions, tasks = {**captions, "tasks": tasks}, None
+                captions |= {name: whole.pop(name) for name in [*whole] if name in self._added}
                 if any(column is not None for column in captions.values()):
                     self.add_batch(**captions)
                 captions = {**self._added}
-            return self.metric(**{"tasks": tasks, **captions}, **options)
+            return self.metric(**whole | captions, **options)
         finally:
             self._added.clear()
 
     def add_batch(
         self,
         *,
-        predictions: Sequence[str] | None = None,
+        predictions: Sequence[str] | Sequence[Sequence[str]] | None = None,
         references: Sequence[Sequence[str]] | None = None,
         attributes: Sequence[str] | None = None,
         tasks: Sequence[Sequence[str]] | None = None,
+        weights: Sequence[float] | None = None,
     ) -> None:
         """Keep a batch of images for `compute`; leave out predictions or references to score one side.
 
-        `evaluate.combine` passes no tasks on: give its `compute` those of all images.
+        `evaluate.combine` passes no tasks and no weights on: give its `compute` those of all images.
 
         Raises:
             ValueError: on anything but strings, or columns other than in earlier batches. The batch is then not kept.
         """
-        optional = {"predictions": predictions, "references": references, "tasks": tasks}
+        optional = {"predictions": predictions, "references": references, "tasks": tasks, "weights": weights}
         present = {name: column for name, column in optional.items() if column is not None} | {"attributes": attributes}
         if self._added and present.keys() != self._added.keys():
             raise ValueError(
@@ -136,7 +135,8 @@ class CaptionMetric(evaluate.Metric):
             self._added.setdefault(name, []).extend(rows)
 
     def add(self, *, prediction: str | None = None, reference: Sequence[str] | None = None, **image: Any) -> None:
-        """Keep one image for `compute`, as `add_batch`: its model caption, its human captions, `attributes`, `tasks`.
+        """Keep one image for `compute`, as `add_batch`: its model caption, its human captions, `attributes`,
+        `tasks`, `weights`.
 
         `evaluate.combine` calls the first two `predictions` and `references`.
         """
@@ -146,8 +146,10 @@ class CaptionMetric(evaluate.Metric):
 
 def _rows(argument: str, column: Any) -> list[Any]:
     """A column as the schema has it; evaluate would silently turn None, numbers and lists into strings."""
-    nested = argument in ("references", "tasks")
     rows = as_list(argument, column)
+    if argument == "weights":
+        return rows
+    nested = argument in ("references", "tasks") or (argument == "predictions" and all(map(is_column, rows)))
     for row, value in enumerate(rows):
         texts = value if nested else [value]
         if not (is_column(texts) and all(isinstance(text, str) for text in texts)):

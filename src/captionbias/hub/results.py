@@ -17,6 +17,7 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 from captionbias.bench.catalogue import TASKS, Score
 from captionbias.bench.measurement import Result
 from captionbias.bench.verdicts import NOTHING, verdict
+from captionbias.errors import InputError
 from captionbias.metrics import catalogue
 from captionbias.report.wording import interval
 from captionbias.text.markdown import one_line
@@ -37,13 +38,13 @@ def read_results(files: Iterable[str | Path]) -> dict[str, dict[str, Any]]:
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
             metrics = content["metrics"] if "metrics" in content else {content["metric"]: content}
-            of_file = {name: {**one["scores"], "details": one["details"]} for name, one in metrics.items()}
+            read = {name: {**content["scores"], "details": content["details"]} for name, content in metrics.items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"{file} holds no scores ({type(error).__name__}: {error}): give what captionbias measure ... --output "
                 "wrote"
             ) from error
-        for name, result in of_file.items():
+        for name, result in read.items():
             if name in results:
                 raise ValueError(f"{file}: {name} is also in another file: give one result of each metric")
             results[name] = result
@@ -68,7 +69,7 @@ def check_results(results: Results) -> None:
 
 
 def verdict_in(result: Mapping[str, Any], score: Score) -> str:
-    """What a flat result's score says, as everywhere else; "-" if it has no verdict."""
+    """The verdict of a flat result's score; "-" if it has none."""
     return verdict(Result(result).estimates, score.key) if score.judged else NOTHING
 
 
@@ -117,4 +118,4 @@ def check_repo(argument: str, repo: str) -> None:
         validate_repo_id(repo)
         if repo.count("/") == 1:
             return
-    raise ValueError(f"{argument} is {repo!r}: write OWNER/NAME, in letters, digits and single - _ . inside")
+    raise InputError(argument, f"is {repo!r}: write OWNER/NAME, in letters, digits and single - _ . inside")

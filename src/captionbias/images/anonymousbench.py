@@ -40,7 +40,7 @@ class Correlation:
 
 @dataclass(frozen=True, eq=False)
 class AnonymousBench:
-    """What people and metrics say of captioners.
+    """Captioners as people and as metrics score them.
 
     Attributes:
         images: how many have answers for every captioner.
@@ -58,7 +58,7 @@ class AnonymousBench:
     correlations: dict[str, Correlation]
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file."""
+        """Everything, for a JSON file."""
         human = {name: {"gt": gt.value, "low": gt.low, "high": gt.high} for name, gt in self.human.items()}
         return vars(self) | {"human": human, "correlations": {name: asdict(c) for name, c in self.correlations.items()}}
 
@@ -76,9 +76,6 @@ def anonymousbench(answers: Any, scores: Any = None, *, bootstrap: int = 1000, s
             each captioner's scores, `{"nic": {"lic": 3.7}}`. None for the human scores alone.
         bootstrap: replicates over images and annotators; 0 for no such intervals.
         seed: of the bootstrap.
-
-    Raises:
-        ValueError: input that cannot be read; the message names the first bad row and the way out.
 
     Warns:
         CaptionBiasWarning: images are left out, because a captioner has no answer for them.
@@ -191,7 +188,7 @@ def _human_scores(said: Floats, images: Floats, annotators: Floats) -> Floats:
 
 
 def _correlation(scores: Floats, human: Floats, replicates: Floats) -> Correlation:
-    """`scores`, `human`: `(captioners,)`. `replicates`: `(captioners, replicates)`."""
+    """The correlation of `scores` and `human`, `(captioners,)`; of `human` also `replicates`, `(captioners, n)`."""
     if len(scores) < LEAST:
         return Correlation(
             missing=f"{len(scores)} captioners: a correlation needs {LEAST} or more, for two always agree"

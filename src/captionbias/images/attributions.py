@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Floats32
+from captionbias.errors import InputError, naming, unknown
 from captionbias.images import class_activation, need_images, occlusion
 from captionbias.images.masks import check_fill
+from captionbias.images.named_words import Named, named_words
 from captionbias.images.reading import read_images
 from captionbias.statistics.intervals import LEVEL, bootstrap_interval, multiplicities
 from captionbias.statistics.samples import Estimate
-from captionbias.text import LexiconSource, load_lexicon
-from captionbias.text.marks import find_marks
+from captionbias.text import LexiconSource
 from captionbias.training.captioning import evaluating
 from captionbias.warnings import CaptionBiasWarning
 
@@ -31,19 +32,9 @@ LITTLE = 0.1  # of the largest gain of a label: what words gain less are said an
 SHADE = 0.6  # how far an overlay's brightest place covers the picture
 
 
-class Named(NamedTuple):
-    """A place where a caption names the attribute: the tokens of the word, and the tokens of the caption."""
-
-    image: int
-    word: str
-    label: str
-    ids: list[int]
-    places: list[int]
-
-
 class Credit(NamedTuple):
-    """What speaks for one word of one image's caption: by occlusion what the person and the rest add to the log-odds of
-    the word, in nats; by gradients the share of each. `area`: the share of the picture outside the person.
+    """The evidence for a word of an image's caption: by occlusion what the person and the rest add to its log-odds, in
+    nats; by gradients the share of each. `area`: the share of the picture outside the person.
     """
 
     image: str
@@ -56,7 +47,7 @@ class Credit(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """What speaks for the words of some images; an image counts as the mean of its words.
+    """The evidence for the words of some images; an image counts as the mean of its words.
 
     `share`: outside the person, of what speaks for the words, with its 95% interval over images; above 1 or below 0
     where one part speaks against them, None where the picture hardly makes them likelier. `area`: what it would be if
@@ -75,7 +66,7 @@ class Shares(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ImageAttributions:
-    """What share of what makes a captioner say the attribute's words is outside the person.
+    """The share of the evidence for the attribute's words that lies outside the person.
 
     Attributes:
         method: `occlusion` or `gradients`.
@@ -96,7 +87,7 @@ class ImageAttributions:
     overlays: dict[int, bytes] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file, without the pictures."""
+        """Everything but the pictures, for a JSON file."""
         return {
             "method": self.method,
             **self.overall.as_dict(),
@@ -124,7 +115,7 @@ def attribute_images(
     seed: int = 0,
     overlays: int = 0,
 ) -> ImageAttributions:
-    """How much of what makes a captioner say "woman" lies outside the person.
+    """Measure how much of what makes a captioner say "woman" lies outside the person.
 
     By occlusion, the captioner says its caption again with the person filled, with the rest of the picture filled, and
     with both: what each adds to the log-odds of the words that name the attribute is its credit (its Shapley value).
@@ -153,9 +144,6 @@ def attribute_images(
         bootstrap, seed: of the interval over images.
         overlays: how many pictures to make.
 
-    Raises:
-        ValueError: no caption names the attribute, regions do not fit, or by gradients the model has no such map.
-
     Warns:
         CaptionBiasWarning: images are left out, or a label has no share; the message says why.
 
@@ -165,28 +153,30 @@ def attribute_images(
     """
     need_images("torch", "transformers")
     if method not in METHODS:
-        raise ValueError(f"method {method!r} is unknown: choose from {', '.join(METHODS)}")
+        raise unknown("method", method, METHODS)
     if method == "occlusion" and averaged:
-        raise ValueError("averaged is of maps: give method='gradients' with it")
+        raise InputError("averaged", "is of maps:", naming("give {method} with it", method="gradients"))
     check_fill(fill)
     pictures = read_images(images)
     for name, given in (("regions", regions), ("captions", captions)):
         if len(given) != len(pictures):
-            raise ValueError(f"{name}: {len(given):,} for {len(pictures):,} images; give one for each, in their order")
+            raise InputError(name, f": {len(given):,} for {len(pictures):,} images; give one for each, in their order")
     tokenizer = tokenizer or getattr(processor, "tokenizer", processor)
-    named = _find_words(captions, tokenizer, attribute_lexicon)
+    named = named_words(captions, tokenizer, attribute_lexicon)
     if not named:
-        raise ValueError(
-            "captions: none names the attribute; give captions that do, or the words that they use as attribute_lexicon"
+        raise InputError(
+            "captions",
+            ": none names the attribute",
+            naming("give captions that do, or the words that they use as {attribute_lexicon}"),
         )
     credits: list[Credit] = []
     drawn: dict[int, bytes] = {}
     nobody, silent = set(), set()
 
     def maps(batch: Sequence[Named]) -> Iterable[tuple[Floats, Flags, Floats]]:
-        """For each word, as the captioner sees its picture: the picture, the person and what speaks for the word."""
-        batch_pictures, people = [pictures[one.image] for one in batch], [regions[one.image] for one in batch]
-        names = [pictures.ids[one.image] for one in batch]
+        """The picture as the captioner sees it, the person in it and the map of evidence, for each word."""
+        batch_pictures, people = [pictures[word.image] for word in batch], [regions[word.image] for word in batch]
+        names = [pictures.ids[word.image] for word in batch]
         seen, inside = zip(*map(partial(_seen, processor), batch_pictures, people, names), strict=True)
         if method == "occlusion":
             parts = occlusion.credits(model, processor, batch_pictures, people, batch, fill)
@@ -197,24 +187,25 @@ def attribute_images(
     with evaluating(model):
         for start in range(0, len(named), batch_size):
             batch = named[start : start + batch_size]
-            for one, (picture, person, heat) in zip(batch, maps(batch), strict=True):
+            for word, (picture, person, heat) in zip(batch, maps(batch), strict=True):
                 if not person.any():
-                    nobody.add(one.image)
+                    nobody.add(word.image)
                 elif not heat.any():
-                    silent.add(one.image)
+                    silent.add(word.image)
                 else:
                     if len(drawn) < overlays:
                         drawn[len(credits)] = _overlay(picture, heat, person)
                     parts = float(heat[person].sum()), float(heat[~person].sum()), float((~person).mean())
-                    credits.append(Credit(pictures.ids[one.image], one.word, one.label, *parts, captions[one.image]))
+                    image, caption = pictures.ids[word.image], captions[word.image]
+                    credits.append(Credit(image, word.word, word.label, *parts, caption))
     left_out = {
-        "their captions name no attribute": len(pictures) - len({one.image for one in named}),
+        "their captions name no attribute": len(pictures) - len({word.image for word in named}),
         "no person is in their regions": len(nobody),
         "nothing in them speaks for the word": len(silent),
     }
     notes = [f"{count:,} of {len(pictures):,} images are left out: {why}" for why, count in left_out.items() if count]
     if not credits:
-        raise ValueError(f"images: none is left: {'; '.join(notes)}")
+        raise InputError("images", f": none is left: {'; '.join(notes)}")
     by_label = _by_label(credits, bootstrap, seed)
     notes += [
         f"the words of {label!r} have no share: the captioner says them nearly as much without a picture"
@@ -224,20 +215,6 @@ def attribute_images(
     for note in notes:
         warnings.warn(note, CaptionBiasWarning, stacklevel=2)
     return ImageAttributions(method, credits, _shares(credits, bootstrap, seed), by_label, len(pictures), notes, drawn)
-
-
-def _find_words(texts: Sequence[str], tokenizer: Any, source: LexiconSource) -> list[Named]:
-    """Each attribute word that a caption names, and the captioner's tokens of it."""
-    if not getattr(tokenizer, "is_fast", False):
-        raise ValueError("tokenizer does not say where its tokens are in a text; give the captioner's fast tokenizer")
-    named = []
-    for image, marks in enumerate(find_marks(texts, load_lexicon(source))):
-        for first, last, label in marks:
-            cut = tokenizer(texts[image], add_special_tokens=False, return_offsets_mapping=True)
-            places = [place for place, (begin, end) in enumerate(cut["offset_mapping"]) if begin < last and end > first]
-            if places and label is not None:  # else it is masked in captions, but of no value
-                named.append(Named(image, texts[image][first:last].lower(), label, cut["input_ids"], places))
-    return named
 
 
 def _seen(processor: Any, image: Any, region: Array, name: str) -> tuple[Floats, Flags]:
@@ -297,10 +274,12 @@ def _overlay(picture: Floats, heat: Floats, person: Flags) -> bytes:
 
 def _by_label(credits: Sequence[Credit], replicates: int, seed: int) -> dict[str, Shares]:
     """The shares of each label's words; no share where the picture adds little to them, beside another label's."""
-    labels = sorted({credit.label for credit in credits})
-    by_label = {label: _shares([one for one in credits if one.label == label], replicates, seed) for label in labels}
-    least = LITTLE * max(shares.gain for shares in by_label.values())
-    return {label: one if one.gain >= least else one._replace(share=None) for label, one in by_label.items()}
+    grouped: dict[str, list[Credit]] = {label: [] for label in sorted({credit.label for credit in credits})}
+    for credit in credits:
+        grouped[credit.label].append(credit)
+    shares = {label: _shares(members, replicates, seed) for label, members in grouped.items()}
+    least = LITTLE * max(part.gain for part in shares.values())
+    return {label: part if part.gain >= least else part._replace(share=None) for label, part in shares.items()}
 
 
 def _shares(credits: Sequence[Credit], replicates: int, seed: int) -> Shares:

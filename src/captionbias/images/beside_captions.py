@@ -9,8 +9,10 @@ from typing import Any
 
 from captionbias.arrays import Floats32
 from captionbias.attackers.registry import Attacker
+from captionbias.bench.attacked import PICTURE_READERS
 from captionbias.captions import Captions
 from captionbias.captions.values import is_column
+from captionbias.errors import InputError, naming
 from captionbias.images.reading import Images, read_images
 from captionbias.io.store import open_store
 
@@ -29,9 +31,11 @@ def beside_pictures(
     from captionbias.attackers.pretrained.pictures import USUAL, find_image_encoder, picture_features
 
     if not attacker.reads_pictures:
-        raise ValueError(
-            f"images: encoder {attacker.name!r} reads captions alone; choose bert-frozen, a sentence encoder such as "
-            "all-MiniLM-L6-v2, or bow (preset='fast')"
+        raise InputError(
+            "images",
+            f": encoder {attacker.name!r} reads captions alone",
+            "choose bert-frozen or a sentence encoder such as all-MiniLM-L6-v2",
+            naming("bow ({preset})", preset="fast"),
         )
     every, places = images_of(captions, images)
     model = find_image_encoder(image_encoder or USUAL)
@@ -50,14 +54,19 @@ def images_of(captions: Captions, images: Any) -> tuple[Images, Sequence[int]]:
     listed = is_column(images) and not (ids and any(image in places for image in ids))
     if ids is None or listed:
         if len(every) != len(captions):
-            raise ValueError(
-                f"images has {len(every):,} images (the first is {every.ids[0]!r}) and there are captions of "
-                f"{len(captions):,}: give one for each, or captions with the images' ids"
+            raise InputError(
+                "images",
+                f"has {len(every):,} images (the first is {every.ids[0]!r}) and there are captions of "
+                f"{len(captions):,}: give one for each, or captions with the images' ids",
             )
         return every, range(len(every))
     if missing := [image for image in ids if image not in places]:
-        raise ValueError(
-            f"images: there is none with the id {missing[0]!r} ({len(missing):,} of {len(captions):,} captions have "
-            f"none; ids are such as {every.ids[0]!r}); give all, or leave captions without an image out"
+        raise InputError(
+            "images",
+            f": there is none with the id {missing[0]!r} ({len(missing):,} of {len(captions):,} captions have none; "
+            f"ids are such as {every.ids[0]!r}); give all, or leave captions without an image out",
         )
     return every, [places[image] for image in ids]
+
+
+PICTURE_READERS.append(beside_pictures)

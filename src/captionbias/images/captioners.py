@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from captionbias.attackers.pretrained.encoding import reading, refuse_missing
 from captionbias.attackers.pretrained.models import Model, digest, find_folder, find_model, signed_name
+from captionbias.errors import InputError
 
 if TYPE_CHECKING:
     import torch
@@ -50,7 +51,7 @@ class Adapted(Model):
 
 @dataclass(frozen=True, eq=False)
 class Captioner:
-    """`processor`: makes the model's input of images, asking them what `asked` says."""
+    """A model and what prepares its input: `processor` takes images, and asks about them what `asked` says."""
 
     model: Any
     processor: Any
@@ -64,9 +65,9 @@ def find_captioner(name: str, revision: str | None = None) -> Model:
     if not (folder / ADAPTER).is_file():
         return find_model(name, "model", LIBRARIES, revision=revision)
     if not find_spec("peft"):
-        raise ValueError(f"model {name!r} is an adapter, which needs peft: pip install peft first")
+        raise InputError("model", f"{name!r} is an adapter, which needs peft: pip install peft first")
     if not (folder / "adapter_model.safetensors").is_file():
-        raise ValueError(f"model {name!r}: {folder} lacks adapter_model.safetensors (pickled weights are not read)")
+        raise InputError("model", f"{name!r}: {folder} lacks adapter_model.safetensors (pickled weights are not read)")
     base = json.loads((folder / ADAPTER).read_text(encoding="utf-8"))["base_model_name_or_path"]
     files = find_model(base, "model", LIBRARIES)
     identity = f"{files.identity} {digest(folder)} peft {version('peft')}"
@@ -89,7 +90,9 @@ def load_captioner(
         config = AutoConfig.from_pretrained(files.folder)
     kind = config.model_type
     if kind not in (*MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES, "phi4_multimodal"):  # which is listed for sound alone
-        raise ValueError(f"model {files.name!r} is of the kind {kind!r}, which does not caption images: name another")
+        raise InputError(
+            "model", f"{files.name!r} is of the kind {kind!r}, which does not caption images: name another"
+        )
     with reading(files, "model"):
         loaded: Any = AutoModelForMultimodalLM.from_pretrained(
             files.folder, dtype=dtype, device_map=device_map, output_loading_info=True
@@ -107,7 +110,7 @@ def load_captioner(
 
 
 def read_processor(folder: Path) -> tuple[Any, Any]:
-    """What prepares images, with text if it can, and the tokenizer."""
+    """The processor of images, and of text with them if it takes any, and the tokenizer."""
     import transformers
 
     auto: Any = transformers  # its classes have no types
@@ -131,11 +134,11 @@ def _asking(
     elif prompt is None:
         prompt = PROMPTS.get(f"{kind} {config.get_text_config().model_type}", PROMPTS[kind])
     if template_arguments and not template:
-        raise ValueError(f"template_arguments: model {files.name!r} has no chat template; leave them out")
+        raise InputError("template_arguments", f": model {files.name!r} has no chat template; leave them out")
     if prompt is None and kind in PROMPTS and not template:
         return captioner
     if not hasattr(processor, "tokenizer"):
-        raise ValueError(f"prompt: model {files.name!r} takes images alone; leave the prompt out")
+        raise InputError("prompt", f": model {files.name!r} takes images alone; leave the prompt out")
     asked, image_token = PROMPT if prompt is None else prompt, getattr(processor, "image_token", None) or ""
     if template:
         with reading(files, "model"):
@@ -156,7 +159,7 @@ def _asking(
 
 
 def _in_template(processor: Any, template: Any, asked: str, image_token: str, arguments: Mapping[str, Any]) -> str:
-    """What is asked in a chat template. One for text alone, as tokenizers keep it, has no place for images."""
+    """The question in a chat template. A tokenizer's own template is for text alone, and has no place for images."""
     from jinja2 import TemplateError
 
     def rendered(content: Any) -> str:
@@ -176,7 +179,7 @@ def _in_template(processor: Any, template: Any, asked: str, image_token: str, ar
 
 @dataclass
 class Hearing:
-    """Turns tokens into captions, as `caption_images` needs it; `cut`: the rows that the limit cut off."""
+    """A tokenizer for `caption_images` that turns tokens into captions; `cut`: the rows that the limit cut off."""
 
     captioner: Captioner
     cut: set[int] = field(default_factory=set)

@@ -19,6 +19,7 @@ import numpy as np
 from captionbias.attackers.pretrained.encoding import silenced
 from captionbias.attackers.pretrained.models import first_line
 from captionbias.attackers.ranks import device, share
+from captionbias.errors import InputError, naming
 from captionbias.images import need_images
 from captionbias.images.captioners import PROMPT, Captioner, Hearing, find_captioner, load_captioner
 from captionbias.images.masks import first_of
@@ -99,9 +100,6 @@ def caption(
         The caption of each image by its id, in the images' order; "" where the model says nothing, or refuses to.
         Images that cannot be read are left out.
 
-    Raises:
-        ValueError: the model or the images cannot be read, or the model takes no such options.
-
     Warns:
         CaptionBiasWarning: images are left out or without a caption, or captions are cut off at `max_new_tokens`.
 
@@ -156,7 +154,7 @@ def caption(
     with (
         nullcontext(lambda number, total: watch(doing, number / total)) if watch else told_if_long(doing, "batches")
     ) as report:
-        answers = [one for batch in share(keys, run) for one in batch]
+        answers = [answer for batch in share(keys, run) for answer in batch]
     return _captions(dict(zip(pictures.ids, answers, strict=True)), max_new_tokens)
 
 
@@ -164,7 +162,7 @@ def _captions(answers: Mapping[str, tuple[str, bool, str]], max_new_tokens: int)
     """The captions of `run`'s answers, empty ones of refusals, with warnings of images that have none, or a cut one."""
     faults = [fault for _, _, fault in answers.values() if fault]
     if len(faults) == len(answers):
-        raise ValueError(f"images: none of {len(answers):,} can be read; the first: {faults[0]}")
+        raise InputError("images", f": none of {len(answers):,} can be read; the first: {faults[0]}")
     captions = {image: text for image, (text, _, fault) in answers.items() if not fault}
     refused = {image: text for image, text in captions.items() if REFUSAL.match(text)}
     for images, lack in (
@@ -183,14 +181,18 @@ def _captions(answers: Mapping[str, tuple[str, bool, str]], max_new_tokens: int)
 
 
 def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: int) -> tuple[float, float, int] | None:
-    """Temperature, top p and seed of captions that are drawn."""
+    """The temperature, top p and seed of captions that are drawn; None for a search."""
     if temperature is None and top_p is None:
         return None
     draw = 1.0 if temperature is None else temperature, 1.0 if top_p is None else top_p, seed
     if not 0 < draw[0] < np.inf:
-        raise ValueError(f"temperature is {temperature}: it must be above 0; leave it out for a search")
+        raise InputError("temperature", f"is {temperature}: it must be above 0; leave it out for a search")
     if num_beams > 1:
-        raise ValueError(f"num_beams is {num_beams}: captions are drawn without beams; leave out temperature and top_p")
+        raise InputError(
+            "num_beams",
+            f"is {num_beams}: captions are drawn without beams",
+            naming("leave out {temperature} and {top_p}"),
+        )
     return draw
 
 
@@ -224,8 +226,8 @@ def _read(images: Images, stored: Mapping[str, Any], row: int) -> tuple[str, Ima
 
 
 class Draws:
-    """Makes a greedy search draw, as one of transformers' processors of logits: the highest of log-probabilities with
-    Gumbel noise is a draw from them. Each row has a generator of its own, by its key, so that a caption depends neither
+    """A logits processor by which greedy search draws: the highest of log-probabilities with Gumbel noise is a draw
+    from them. Each row has a generator of its own, by its key, so that a caption depends neither
     on the others of its batch nor on a restart.
     """
 
@@ -271,8 +273,10 @@ def _ask(
         with silenced():
             texts = caption_images(captioner.model, captioner.processor, given, tokenizer=hearing, **options)
     except Exception as error:  # families raise almost anything at what they cannot do
-        raise ValueError(
-            f"model {name!r} cannot caption these images, asked {captioner.asked!r} ({first_line(error)}): "
-            "give another prompt or batch_size, or name another model"
+        raise InputError(
+            "model",
+            f"{name!r} cannot caption these images, asked {captioner.asked!r} ({first_line(error)}):",
+            naming("give another {prompt} or {batch_size}"),
+            "name another model",
         ) from error
     return [(" ".join(text.split()), row in hearing.cut) for row, text in enumerate(texts)]

@@ -14,15 +14,16 @@ import numpy as np
 
 from captionbias.arrays import Floats32
 from captionbias.attackers.pretrained.models import first_line
+from captionbias.errors import InputError, naming
+from captionbias.images.named_words import Named
 from captionbias.training.captioning import moved
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from captionbias.images.attributions import Named
 
 MOST_EXTRA = 8  # tokens that stand for no patch: of the class, registers
-OTHER = "take method='occlusion', which needs no map"
+OTHER = naming("take {method}, which needs no map", method="occlusion")
 
 
 def maps(
@@ -44,7 +45,7 @@ def maps(
     inputs = {name: moved(value, weights) for name, value in read}
     shape: tuple[int, ...] = getattr(inputs.get("pixel_values"), "shape", ())
     if len(shape) != 4 or shape[0] != len(images):
-        raise ValueError(f"method: gradients need a captioner that sees a picture whole, not in pieces; {OTHER}")
+        raise InputError("method", ": gradients need a captioner that sees a picture whole, not in pieces", OTHER)
     inputs["pixel_values"].requires_grad_(True)
     states: list[Tensor] = []
     hook = _vision_encoder(model).register_forward_hook(lambda _, __, output: states.append(_states(output)))
@@ -53,17 +54,19 @@ def maps(
             try:
                 total = _log_probability(model, tokenizer, inputs, batch)
             except Exception as error:  # families differ in what they must be given
-                raise ValueError(f"method: this captioner gives no gradients ({first_line(error)}); {OTHER}") from error
+                raise InputError(
+                    "method", f": this captioner gives no gradients ({first_line(error)})", OTHER
+                ) from error
             gradient = torch.autograd.grad(total, states[-1], allow_unused=True)[0] if states else None
     finally:
         hook.remove()
     if gradient is None:
-        raise ValueError(f"method: what the captioner says does not depend on its vision encoder; {OTHER}")
+        raise InputError("method", ": what the captioner says does not depend on its vision encoder", OTHER)
     height, width = inputs["pixel_values"].shape[-2:]
     cells, weight = (_as_map(values.detach().float(), height / width) for values in (states[-1], gradient))
     weight = weight.mean(dim=(2, 3), keepdim=True) if averaged else weight
     maps = (weight * cells).sum(dim=1).clamp(min=0)
-    return [np.asarray(one, np.float32) for one in maps.cpu().numpy()]
+    return [np.asarray(heat, np.float32) for heat in maps.cpu().numpy()]
 
 
 def _vision_encoder(model: Any) -> nn.Module:
@@ -72,7 +75,7 @@ def _vision_encoder(model: Any) -> nn.Module:
     for name, module in model.named_modules():
         if name and isinstance(module, PreTrainedModel) and module.main_input_name == "pixel_values":
             return module
-    raise ValueError(f"method: the model has no vision encoder of its own; {OTHER}")
+    raise InputError("method", ": the model has no vision encoder of its own", OTHER)
 
 
 def _states(output: Any) -> Tensor:
@@ -82,37 +85,38 @@ def _states(output: Any) -> Tensor:
 
 
 def _log_probability(model: Any, tokenizer: Any, inputs: Mapping[str, Tensor], batch: Sequence[Named]) -> Tensor:
-    """The sum over the batch of that of each caption's word, after all tokens before it."""
+    """The log-probability of each caption's word after all tokens before it, summed over the batch."""
     import torch
 
     decoder = bool(model.config.is_encoder_decoder)
-    device, longest = inputs["pixel_values"].device, max(len(one.ids) for one in batch)
+    device, longest = inputs["pixel_values"].device, max(len(word.ids) for word in batch)
     arguments = dict(inputs)
     prompt = None if decoder else arguments.pop("input_ids", None)  # a chat model's prompt
     if prompt is None:
         prompt = torch.full((len(batch), 1), _first_token(model), device=device)
     filler = tokenizer.pad_token_id or 0  # nothing before a word depends on what is behind it
-    padded = torch.tensor([one.ids + [filler] * (longest - len(one.ids)) for one in batch], device=device)
+    padded = torch.tensor([word.ids + [filler] * (longest - len(word.ids)) for word in batch], device=device)
     text = torch.cat((prompt, padded), dim=1)
     for name, value in arguments.items():  # what the processor says of each token of the prompt
         if value.shape == prompt.shape:
             arguments[name] = torch.cat((value, torch.full_like(padded, name == "attention_mask")), dim=1)
     logits = model(**arguments, **{"decoder_input_ids" if decoder else "input_ids": text}).logits[:, -text.shape[1] :]
-    row, place = zip(*((row, prompt.shape[1] + at) for row, one in enumerate(batch) for at in one.places), strict=True)
-    before = logits[list(row), [at - 1 for at in place]].float().log_softmax(dim=-1)
-    said: Tensor = before.gather(1, text[list(row), list(place)][:, None]).sum()
+    row = [row for row, word in enumerate(batch) for _ in word.places]
+    place = [prompt.shape[1] + at for word in batch for at in word.places]
+    before = logits[row, [at - 1 for at in place]].float().log_softmax(dim=-1)
+    said: Tensor = before.gather(1, text[row, place][:, None]).sum()
     return said
 
 
 def _first_token(model: Any) -> int:
-    """What the decoder begins a caption with."""
+    """The token with which the decoder begins a caption."""
     language = model.config.get_text_config(decoder=True)
     first = getattr(model.config, "decoder_start_token_id", None)
     return int(language.bos_token_id if first is None else first)
 
 
 def _as_map(values: Tensor, shape: float) -> Tensor:
-    """`(batch, channels, height, width)` of a feature map, or of patches `(batch, tokens, channels)`.
+    """A map `(batch, channels, height, width)` of a feature map, or of patches `(batch, tokens, channels)`.
 
     `shape`: the picture's height over its width. Tokens of no patch come first.
     """
@@ -124,6 +128,6 @@ def _as_map(values: Tensor, shape: float) -> Tensor:
         width = round(height / shape)
         if height * width == tokens - extra:
             return values[:, extra:].transpose(1, 2).reshape(len(values), -1, height, width)
-    raise ValueError(
-        f"method: the vision encoder's output of shape {tuple(values.shape)} is not a map of the picture; {OTHER}"
+    raise InputError(
+        "method", f": the vision encoder's output of shape {tuple(values.shape)} is not a map of the picture", OTHER
     )

@@ -11,6 +11,7 @@ import numpy as np
 from captionbias.arrays import Flags
 from captionbias.attackers.pretrained.models import PROCESSORS, find_model
 from captionbias.attackers.ranks import device
+from captionbias.errors import InputError
 from captionbias.images import need_images
 from captionbias.images.masks import Thing, check_labels, read_form, region_of
 from captionbias.images.reading import Images, Made
@@ -34,7 +35,7 @@ def detect_regions(
     kind = (configuration.architectures or [""])[0]
     task = next((task for ending, task in TASKS.items() if kind.endswith(ending)), "")
     if not task:
-        raise ValueError(f"detector {model!r} is a {kind}: give one of object detection, or of segmentation")
+        raise InputError("detector", f"{model!r} is a {kind}: give one of object detection, or of segmentation")
     with reading(files, "detector"):
         network, loaded = getattr(transformers, kind).from_pretrained(files.folder, output_loading_info=True)
         refuse_missing(loaded["missing_keys"])
@@ -42,14 +43,16 @@ def detect_regions(
         pipe = untyped.pipeline(task, network, image_processor=processor, device=device())
     check_labels(labels, configuration.id2label.values(), f"detector {model!r}")
     if task == "object-detection" and chosen.shape == "segment":
-        raise ValueError(f"detector {model!r} finds boxes, not segments: mask boxes (form box), or give another model")
+        raise InputError(
+            "detector", f"{model!r} finds boxes, not segments: mask boxes (form box), or give another model"
+        )
     one_at_a_time = Lock()
 
     def find(position: int) -> Flags:
         picture = images[position]
         with one_at_a_time, silenced():
             answer = pipe(picture, threshold=threshold)
-        things = [_thing(one) for one in answer if one["label"] in labels]
+        things = [_thing(thing) for thing in answer if thing["label"] in labels]
         return region_of(things, chosen, (picture.height, picture.width))
 
     return Made(find, len(images))

@@ -2,49 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+import captionbias.metrics  # noqa: F401  they come before it in tables
 from captionbias.arrays import Floats
-from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split
-from captionbias.attackers.engine import run_trials
-from captionbias.bench.attacks import AttackPlan, AttackScores, compared_sides, percent, with_sides
+from captionbias.attackers.base import balanced_split
+from captionbias.bench.attacked import Bench
+from captionbias.bench.attacks import answers_to, compared_sides, percent, with_sides
 from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
-from captionbias.bench.inputs import copies_of, number_classes, with_values
 from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.pairing import drawn_captions
-from captionbias.bench.protocol import lexicon_name, preset_settings, whole_number
+from captionbias.bench.protocol import Settings, preset_settings
 from captionbias.captions import Captions
+from captionbias.errors import InputError, missing
 from captionbias.images.beside_captions import images_of
 from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
-from captionbias.metrics import add
 from captionbias.progress import Progress
-from captionbias.scores.captions import CAPTION_SCORES
+from captionbias.scores.captions import confidence, leakage, lic
 from captionbias.statistics.samples import trial_rows
-from captionbias.text import LexiconSource, find_mentions, load_lexicon
+from captionbias.text import LexiconSource
 from captionbias.warnings import note
 
 if TYPE_CHECKING:
     from captionbias.images.reading import Images
 
-FORMS = {"": "confidence", "_leakage": "leakage", "_lic": "lic"}  # of Eq. 4, by the ends of their keys
+SCORES = {
+    "": percent(confidence),
+    "_leakage": percent(leakage),
+    "_lic": percent(lic),
+}  # of Eq. 4, by the ends of their keys
 
-IMAGECAPTIONER2_2023: dict[str, Any] = {
-    "judge": "sat",
-    "epochs": None,
-    "trials": 5,
-    "test_share": 0.2,
-    "tokenizer": "words",
-    "attribute_lexicon": "gender",
-}
-PRESETS = {
-    "imagecaptioner2-2023": IMAGECAPTIONER2_2023,
-    "fast": IMAGECAPTIONER2_2023 | {"epochs": 20, "trials": 2},
-}
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeSettings(Settings):
+    """The settings of a preset of ImageCaptioner2."""
+
+    judge: str
+    epochs: int | None = None
+
+
+IMAGECAPTIONER2_2023 = JudgeSettings(judge="sat", trials=5, test_share=0.2)
+PRESETS = {"imagecaptioner2-2023": IMAGECAPTIONER2_2023, "fast": replace(IMAGECAPTIONER2_2023, epochs=20, trials=2)}
 
 
 def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[Score]:
@@ -91,6 +93,27 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
     ],
     presets=PRESETS,
     of_images=True,
+    about={
+        "tasks": "not used; taken so that all metrics have the same arguments",
+        "images": (
+            "one for each caption: a folder, a table of paths, `owner/dataset:configuration:split`, or in Python "
+            "paths, PIL images, pixels or `Images`, as `captionbias.images.reading.read_images` takes them. They are "
+            "joined by their ids with captions that have these (from `read_captions`); with other captions they are "
+            "in the same order"
+        ),
+        "trials": (
+            "judges trained a side; trial `t` draws, splits and trains with seed `seed + t`. A single one has no "
+            "interval and no verdict"
+        ),
+    },
+    returns=(
+        "Floats and a `signature`. `imagecaptioner2_m`, `imagecaptioner2_d` in [0, 100] (Eq. 2: the mean "
+        "probability of the true answer, here among the answers, so that chance has a level) and their difference "
+        "`imagecaptioner2` in [-100, 100], above 0 when the captioner amplifies; the same of the other scores of "
+        "Eq. 4, `imagecaptioner2_leakage` and `imagecaptioner2_lic`, and with the probability among all words, as "
+        "Eq. 2 writes P(A), `imagecaptioner2_raw`; intervals as of `lic`. With a side absent its keys are too. "
+        "`test_images`: how many are scored in a trial."
+    ),
 )
 def imagecaptioner2(
     captions: Captions,
@@ -125,101 +148,44 @@ def imagecaptioner2(
     trial draws one human caption of each image, splits the images (70% to train, 10% to choose the epoch, 20% to test;
     every label cut to the rarest), and trains one judge a side, on the same images. One more person reads 0.
 
-    Args:
-        images: one for each caption: what `captionbias.images.reading.read_images` takes (a folder, a file, a dataset,
-            a sequence of paths, PIL images or pixels), or its `Images`. They are joined by their ids with captions that
-            have these (from `read_captions`); with other captions they are in the same order.
-        masks: what of each image shows the person: a file of COCO's annotations, or arrays `(H, W)` of flags, one for
-            each of the `images`; None if these are masked already, or show nobody, as artworks may.
-        form: of annotations: `segment`, `box`, or a share of the segment such as `top:0.5`.
-        fill: what is painted there: `mean`, the mean colour of the rest, `blur`, or `#rrggbb`.
-        preset: `imagecaptioner2-2023` (or `papers`), or `fast`, with half the epochs and fewer trials.
-        judge: `sat`, a small Show-Attend-Tell that is trained from scratch, or an image-to-text model of transformers
-            (a name on the Hub or a folder), which is fine-tuned; see `captionbias.images.judges.find_judge`.
-        as_is: take that model as it is and train nothing, so that all images are scored: the paper's self-assessment,
-            if the judge is the captioner under test.
-        epochs: of the training; 40 from scratch, 5 of fine-tuning when None.
-        prompt: what follows a caption; that of the lexicon's attribute when None.
-        answers: what each label is called in the answer, `{"female": "woman"}`; the label itself if it is not there.
-        trials: judges trained a side; trial `t` draws, splits and trains with seed `seed + t`. A single one has no
-            interval and no verdict.
-        details: add the nested entry `details`.
-        predictions, references, attributes, tasks, tokenizer: as `lic` takes them.
-        attribute_lexicon, allow_unmasked, seed, bootstrap, cache, distributed, progress: as `lic` takes them.
-
-    Returns:
-        Floats and a `signature`. `imagecaptioner2_m`, `imagecaptioner2_d` in [0, 100] (Eq. 2: the mean probability of
-        the true answer, here among the answers, so that chance has a level) and their difference `imagecaptioner2` in
-        [-100, 100], above 0 when the captioner amplifies; the same of the other scores of Eq. 4,
-        `imagecaptioner2_leakage` and `imagecaptioner2_lic`, and with the probability among all words, as Eq. 2 writes
-        P(A), `imagecaptioner2_raw`; intervals as of `lic`. With a side absent its keys are too. `test_images`: how many
-        are scored in a trial.
-
     Source: Bakr, Sun, Li and Elhoseiny 2023, Eq. 1, 2 and 4.
     """
-    preset, settings = preset_settings("imagecaptioner2", **locals())
-    if settings["epochs"] is not None:
-        settings["epochs"] = whole_number("epochs", settings["epochs"], least=1)
-    notes: list[str] = []
-    lexicon = load_lexicon(settings["attribute_lexicon"])
-    captions = with_values(captions, lexicon, settings["tokenizer"], notes, allow_unmasked)
-    words = captions.words(settings["tokenizer"])
-    mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])
-    values, classes = number_classes(captions, notes)
+    chosen = {"judge": judge, "epochs": epochs, "trials": trials, "tokenizer": tokenizer}
+    preset, settings = preset_settings(PRESETS, preset, **chosen, attribute_lexicon=attribute_lexicon)
+    split = f"balanced,{'all' if as_is else f'{settings.test_share:g}'}"
+    if as_is:  # what is not trained is scored on all images
+        settings = replace(settings, test_share=1.0)
+    bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked)
     judged_images, masking = _judged_images(images, masks, form, fill, captions)
+    question = Question(
+        judged_images, prompt_for(bench.lexicons["attribute"].name, prompt), answers_for(bench.values, answers)
+    )
+    attacker = find_judge(settings.judge, question, as_is=as_is, epochs=settings.epochs)
+    [masked] = bench.hidden(("attribute",))
+    drawn = {side: [column.drawn()] for side, column in masked.sides.items()}
+    plan = bench.plan("imagecaptioner2", drawn, balanced_split)
+    answered = answers_to([plan], attacker, cache=cache, distributed=distributed, progress=progress)
 
-    question = Question(judged_images, prompt_for(lexicon.name, prompt), answers_for(values, answers))
-    attacker = find_judge(settings["judge"], question, as_is=as_is, epochs=settings["epochs"])
-    masked = words.mask(mentions, lexicon.mask)
-    plan, copies = AttackPlan("imagecaptioner2", values, {}), copies_of(captions, notes)
-    seeds = range(seed, seed + settings["trials"])
-    test_share = 1.0 if as_is else settings["test_share"]  # what is not trained is scored on all images
-
-    def trial(side: str, seed: int) -> Trial:
-        tokens = masked.model
-        if side == "h":
-            tokens = masked.human.select(drawn_captions(masked.human_image, len(classes), seed))
-        examples = Examples(tokens, classes, len(values), (lexicon.mask,))
-        return Trial(examples, *balanced_split(classes, test_share, seed, copies), seed)
-
-    for side in [side for side, there in (("m", captions.predictions), ("h", captions.references)) if there]:
-        plan.trials[side] = [[trial(side, number) for number in seeds]]
-    queue = list(plan)
-    trained = run_trials(queue, attacker, cache=cache, distributed=distributed, progress=progress)
-    answered = dict(zip(queue, trained, strict=True))
-
-    scored = {side: _scores(plan.trials[side], answered, len(captions)) for side in plan.trials}
-    if settings["trials"] < 2:
-        note(notes, "trials: another judge would answer otherwise; a single one has no interval and no verdict")
-    of_sides = {f"imagecaptioner2{form}": (form, scored) for form in (*FORMS, "_raw")}
-    samples = compared_sides(of_sides, bootstrap if settings["trials"] > 1 else 0, seed, copies)
+    among_all = {trial: replace(said, log_probability=cast(Floats, said.raw)) for trial, said in answered.items()}
+    raw = bench.weighed(plan, among_all, {"_raw": SCORES[""]})
+    scored = bench.weighed(plan, answered, SCORES)
+    scored = {side: replace(known, sums=known.sums | raw[side].sums) for side, known in scored.items()}
+    if settings.trials < 2:
+        text = "another judge would answer otherwise; a single one has no interval and no verdict"
+        note(bench.notes, text, about="trials")
+    of_sides = {f"imagecaptioner2{form}": (form, scored) for form in (*SCORES, "_raw")}
+    samples = compared_sides(of_sides, bootstrap if settings.trials > 1 else 0, seed, bench.copies)
+    by_trial = {key: sample.values for key, sample in samples.items()}
     return Scores(
         samples,
-        {"test_images": float(np.mean([len(trial.test) for trial in queue]))},
-        dict(
-            preset=preset,
-            judge=attacker.name,
-            **({"precision": attacker.precision} if attacker.precision else {}),
-            masks=masking,
-            prompt=question.prompt,
-            answers=",".join(question.answers),
-            trials=settings["trials"],
-            split="balanced,all" if as_is else f"balanced,{settings['test_share']:g}",
-            **captions.rows(),
-            seed=seed,
-            tok=settings["tokenizer"],
-            attribute=lexicon_name(lexicon, settings["attribute_lexicon"]),
-            pairing="held-out",
-            bootstrap=bootstrap,
-        ),
-        notes,
-        {
-            "images": len(captions),
-            "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
-            "trials": trial_rows(seeds, {key: sample.values for key, sample in samples.items()}),
-        }
-        if details
-        else None,
+        {"test_images": float(np.mean([len(trial.test) for trial in plan]))},
+        {"preset": preset, "judge": attacker.name}
+        | ({"precision": attacker.precision} if attacker.precision else {})
+        | {"masks": masking, "prompt": question.prompt, "answers": ",".join(question.answers)}
+        | bench.signed(split)
+        | {"pairing": "held-out", "bootstrap": bootstrap},
+        bench.notes,
+        bench.counts() | {"trials": trial_rows(bench.seeds, by_trial)},
     )
 
 
@@ -229,9 +195,10 @@ def _judged_images(images: Any, masks: Any, form: str, fill: str, captions: Capt
     from captionbias.images.reading import selected
 
     if images is None:
-        raise ValueError(
-            "images is missing: ImageCaptioner2 looks at the images, too; give one for each caption, as a folder, a "
-            "dataset's column or a sequence of paths, PIL images or pixels"
+        raise missing(
+            "images",
+            "is missing: ImageCaptioner2 looks at the images, too; give one for each caption, as a folder, a "
+            "dataset's column or a sequence of paths, PIL images or pixels",
         )
     every, places = images_of(captions, images)
     pictures = every.select(places)
@@ -240,18 +207,5 @@ def _judged_images(images: Any, masks: Any, form: str, fill: str, captions: Capt
     if isinstance(masks, (str, Path)):
         return masked(pictures, read_regions(masks, pictures, form=form), fill), f"{form},{fill}"
     if len(masks) != len(every):
-        raise ValueError(f"masks has {len(masks):,} regions, images has {len(every):,} images: give one for each")
+        raise InputError("masks", f"has {len(masks):,} regions, images has {len(every):,} images: give one for each")
     return masked(pictures, selected(masks, places), fill), f"regions,{fill}"
-
-
-def _scores(columns: Sequence[Sequence[Trial]], answered: Mapping[Trial, TrialScores], images: int) -> AttackScores:
-    qualities = {form: percent(CAPTION_SCORES[name]) for form, name in FORMS.items()}
-    scored = AttackScores.of(columns, answered, qualities, np.arange(images))
-    unnormalised = {
-        trial: replace(scores, log_probability=cast(Floats, scores.raw)) for trial, scores in answered.items()
-    }
-    raw = AttackScores.of(columns, unnormalised, {"_raw": percent(CAPTION_SCORES["confidence"])}, np.arange(images))
-    return replace(scored, sums=scored.sums | raw.sums)
-
-
-add(imagecaptioner2)

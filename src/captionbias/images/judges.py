@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -22,17 +23,18 @@ from captionbias.attackers.pretrained.models import Model, find_model, first_lin
 from captionbias.attackers.ranks import device
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.registry import Attacker, computes_bf16
+from captionbias.errors import InputError, missing
 from captionbias.images import need_images
 from captionbias.images.captioners import read_processor
 from captionbias.images.judging import Judged, judged, train
 from captionbias.images.reading import Made, decode_all
+from captionbias.text.lexicon import attribute_lexicons
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
 SAT = "sat"
-PROMPTS = {attribute: f"Therefore, the {attribute} is" for attribute in ("gender", "race", "age", "emotion")}
 # The paper: Adam, batches of 128, 40 epochs from scratch; it names no learning rate, and none of this for fine-tuning.
 FROM_SCRATCH = Schedule(2e-3, batch=128, epochs=40)
 FINE_TUNED = Schedule(1e-5, batch=128, epochs=5)
@@ -48,7 +50,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What a judge is asked of each row: an image (RGB) whose person is masked, and a caption whose attribute words
+    """A question to a judge about each row: an image (RGB) whose person is masked, and a caption whose attribute words
     are; `prompt` follows the caption, and one of `answers`, one a class, the prompt.
     """
 
@@ -59,9 +61,10 @@ class Question:
 
 def prompt_for(attribute: str, prompt: str | None = None) -> str:
     """The user's prompt, or the attribute's."""
-    prompt = (PROMPTS.get(attribute, "") if prompt is None else prompt).strip()
+    prompts = attribute_lexicons()
+    prompt = (prompts.get(attribute, "") if prompt is None else prompt).strip()
     if not prompt:
-        raise ValueError(f"prompt is missing: {attribute!r} has none; give one, such as {PROMPTS['gender']!r}")
+        raise missing("prompt", f"is missing: {attribute!r} has none; give one, such as {prompts['gender']!r}")
     return prompt
 
 
@@ -69,10 +72,12 @@ def answers_for(values: Sequence[str], answers: Mapping[str, str] | None = None)
     """The answer for each value of the attribute: the value itself unless the user's mapping has another."""
     chosen = answers or {}
     if unknown := [value for value in chosen if value not in values]:
-        raise ValueError(f"answers: {unknown[0]!r} is no value of the attribute; its values are {', '.join(values)}")
+        raise InputError(
+            "answers", f": {unknown[0]!r} is no value of the attribute; its values are {', '.join(values)}"
+        )
     all_answers = tuple(chosen.get(value, value) for value in values)
     if not all(answer.strip() for answer in all_answers) or len(set(all_answers)) < len(all_answers):
-        raise ValueError(f"answers are {', '.join(map(repr, all_answers))}: give each value words of its own")
+        raise InputError("answers", f"are {', '.join(map(repr, all_answers))}: give each value words of its own")
     return all_answers
 
 
@@ -87,10 +92,12 @@ def find_judge(judge: str, question: Question, *, as_is: bool = False, epochs: i
     place = device()
     if judge == SAT:
         if as_is:
-            raise ValueError("as_is: the judge 'sat' knows nothing before it is trained; give an image-to-text model")
+            raise InputError(
+                "as_is", ": the judge 'sat' knows nothing before it is trained; give an image-to-text model"
+            )
         return _from_scratch(question, replace(FROM_SCRATCH, epochs=epochs or FROM_SCRATCH.epochs), place)
     schedule = None if as_is else replace(FINE_TUNED, epochs=epochs or FINE_TUNED.epochs)
-    return _of_transformers(find_model(judge, "judge"), question, schedule, place)
+    return _from_hub(find_model(judge, "judge"), question, schedule, place)
 
 
 def _from_scratch(question: Question, schedule: Schedule, place: torch.device) -> Attacker:
@@ -113,7 +120,7 @@ def _from_scratch(question: Question, schedule: Schedule, place: torch.device) -
     )
 
 
-def _of_transformers(model: Model, question: Question, schedule: Schedule | None, place: torch.device) -> Attacker:
+def _from_hub(model: Model, question: Question, schedule: Schedule | None, place: torch.device) -> Attacker:
     need_images("transformers")
     precision = "bf16" if place.type == "cuda" and computes_bf16(place) else "fp32"
     question = replace(question, images=_cached(question.images))  # each trial and epoch looks at them again
@@ -219,7 +226,7 @@ class ModelJudge:
         return [f"{caption.rstrip(' .')}. {self.question.prompt}" for caption in captions]
 
     def _answered_once(self, texts: list[str], rows: Integers) -> Floats:
-        """A model that is not trained says the same of the same caption in every trial."""
+        """The answers of a model that is not trained, which are the same in every trial."""
         keys = [(int(row), texts[row]) for row in rows]
         new = [number for number, key in enumerate(keys) if key not in self._answers]
         for number, answered in zip(new, self._answered(self._unchanged, texts, rows[new]), strict=True):
@@ -239,7 +246,7 @@ class ModelJudge:
         return answered
 
     def _backward(self, scorer: Scorer, texts: list[str], classes: Integers, rows: Integers) -> None:
-        """Eq. 1: the cross-entropy of the true answer's tokens, summed over them."""
+        """The gradients of Eq. 1, the cross-entropy of the true answer's tokens, summed over them."""
 
         def backward(part: Integers) -> None:
             loss = -scorer.truth(texts, part, classes[part]).sum() / len(rows)
@@ -248,7 +255,7 @@ class ModelJudge:
         self._in_parts(scorer, rows, backward)
 
     def _in_parts(self, scorer: Scorer, rows: Integers, compute: Callable[[Integers], Result]) -> list[Result]:
-        """What is computed of as many rows at once as there is memory for: half as many each time that it is short."""
+        """The results for as many rows at once as memory holds: half as many each time that it is short."""
         from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 
         most = AT_ONCE
@@ -258,9 +265,10 @@ class ModelJudge:
                 return [compute(rows[start : start + most]) for start in range(0, len(rows), most)]
             except Exception as error:  # families raise almost anything at what they cannot do
                 if most == 1 or not should_reduce_batch_size(error):
-                    raise ValueError(
-                        f"judge {self.model.name!r} cannot go on after an image and a text ({first_line(error)}): give "
-                        "another model, or sat; docs/models.md lists families that can"
+                    raise InputError(
+                        "judge",
+                        f"{self.model.name!r} cannot go on after an image and a text ({first_line(error)}): give "
+                        "another model, or sat; docs/models.md lists families that can",
                     ) from error
             most //= 2
             clear_device_cache(garbage_collection=True)  # only now: the error held on to what did not fit
@@ -268,7 +276,7 @@ class ModelJudge:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Some rows as a model takes them. `tokens`: of each row's text, with `along`: what else there is of each token.
+    """Rows as a model takes them. `tokens`: of each row's text, with `along`: what else there is of each token.
     `others`: pixels and the like, of all rows together."""
 
     tokens: list[list[int]]
@@ -305,26 +313,30 @@ class Scorer:
         self.cut = "logits_to_keep" in inspect.signature(self.network.forward).parameters
         self.tokens = [self._tokens(model, question.prompt, answer) for answer in question.answers]
         if len({*self.tokens}) < len(self.tokens):
-            raise ValueError(
-                f"answers: some of {', '.join(map(repr, question.answers))} are the same to judge {model.name!r}; give "
-                "answers that its tokenizer knows"
+            raise InputError(
+                "answers",
+                f": some of {', '.join(map(repr, question.answers))} are the same to judge {model.name!r}; give "
+                "answers that its tokenizer knows",
             )
 
     def _tokens(self, model: Model, prompt: str, answer: str) -> tuple[int, ...]:
-        """What the answer adds to the prompt."""
+        """The tokens that the answer adds to the prompt."""
         before, after = (
             self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in (prompt, f"{prompt} {answer}")
         )
         if after[: len(before)] != before or len(after) == len(before):
-            raise ValueError(f"answers: {answer!r} after {prompt!r} is not a text of its own to judge {model.name!r}")
+            raise InputError(
+                "answers", f": {answer!r} after {prompt!r} is not a text of its own to judge {model.name!r}"
+            )
         return tuple(after[len(before) :])
 
     def answers(self, texts: list[str], rows: Integers) -> Floats:
         """The log-probability of each answer, `(rows, answers)`; answers that begin alike are computed together."""
         prepared = self._prepared(texts, rows)
         answered = np.empty((len(rows), len(self.tokens)))
-        begun = {tokens[:-1] for tokens in self.tokens}
-        for begin in sorted(one for one in begun if not any(one != two and two[: len(one)] == one for two in begun)):
+        begun = sorted({tokens[:-1] for tokens in self.tokens})
+        # What another goes on with comes right before it.
+        for begin in [begin for begin, after in pairwise([*begun, ()]) if after[: len(begin)] != begin or not after]:
             following = self._following(prepared, [begin] * len(rows))
             for number, tokens in enumerate(self.tokens):
                 if begin[: len(tokens) - 1] == tokens[:-1]:

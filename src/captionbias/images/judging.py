@@ -31,7 +31,7 @@ def judged(trial: Trial, answer: Callable[[Integers], Floats]) -> Judged:
 
 
 def scores_of(answered: Floats, classes: Integers) -> TrialScores:
-    """Scores of the true answers, with probabilities that add up to 1 over the answers; as they were in `raw`."""
+    """Scores of the true answers, with probabilities that add up to 1 over the answers; `raw` has them as they were."""
     normalised = answered - np.logaddexp.reduce(answered, axis=1, keepdims=True)
     raw = np.take_along_axis(answered, classes[:, None], axis=1)[:, 0]
     return replace(score_classes(normalised, classes), raw=raw)

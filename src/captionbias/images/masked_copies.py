@@ -20,7 +20,7 @@ JPEG: dict[str, Any] = {"format": "JPEG", "quality": 95, "subsampling": 0}
 
 
 class Copies(NamedTuple):
-    """What `write_masked` did: how many copies are new, and were there already; why an image has none, by its id."""
+    """The copies that `write_masked` made and those that were there already; why an image has none, by its id."""
 
     written: int
     there: int
@@ -49,10 +49,6 @@ def write_masked(
         settings: what else determines the copies; a folder with copies of other settings is refused.
         strict: raise where an image would be left out.
         progress: called with the step and the share done.
-
-    Raises:
-        ValueError: the folder has other files or copies made with other settings, an id cannot be the name of a file, a
-            copy cannot be written; with `strict` also the first image that cannot be masked.
     """
     pictures = masked(images, regions, fill)
     for image in images.ids:
@@ -63,7 +59,7 @@ def write_masked(
     _prepare(to, made_with)
 
     def copy(row: int) -> str | None:
-        """None if the copy was there, "" if it is new, or why there is none."""
+        """The reason why there is no copy, "" if it is new, None if it was there."""
         path = to / f"{images.ids[row]}.jpg"
         if path.exists():
             return None

@@ -13,6 +13,7 @@ import numpy as np
 from captionbias.analysis.compare import Comparison, measure_together
 from captionbias.captions import CaptionBiasWarning, on_the_same_images, read_captioners
 from captionbias.datasets.coco_files import PERSON, read_categories
+from captionbias.errors import Message, message_of
 from captionbias.images.captioning import caption
 from captionbias.images.masks import check_fill, masked, read_regions
 from captionbias.images.reading import read_images
@@ -44,7 +45,7 @@ class MaskingStudy:
     comparisons: dict[str, Comparison]
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file: everything that was measured."""
+        """Everything that was measured, for a JSON file."""
         return {
             "captions": self.captions,
             "comparisons": {metric: comparison.as_dict() for metric, comparison in self.comparisons.items()},
@@ -79,9 +80,6 @@ def masking_experiment(
         generation: options of `caption`, such as `num_beams`.
         watch: called with what is being done and the share of the captions that are made, in [0, 1].
         options: of the metrics, each of which takes those that it knows, such as `preset`, `trials`, `seed`.
-
-    Raises:
-        ValueError: an unknown version, no image with a person, or what the functions above refuse.
 
     Source: Nair et al. 2026, section 5.2 and Table 4; Hirota et al. 2022, A.3.
     """
@@ -133,5 +131,5 @@ def _comparisons(
         except ValueError as error:
             if metric != "sway" or len(metrics) == 1:
                 raise
-            warnings.warn(f"sway is left out: {error}", CaptionBiasWarning, stacklevel=3)
+            warnings.warn(Message("sway is left out: ", message_of(error)), CaptionBiasWarning, stacklevel=3)
     return comparisons

@@ -15,6 +15,7 @@ import numpy as np
 from captionbias.arrays import Array, Flags
 from captionbias.datasets.coco_files import checked_run_lengths, read_categories, read_images
 from captionbias.datasets.json_records import read_records
+from captionbias.errors import InputError
 from captionbias.images import need_images
 from captionbias.images.reading import Images, Lazy, Made, coco_name, selected, stored_size, turned
 
@@ -35,7 +36,7 @@ class Thing(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What of a thing is masked: its segment or box, or the share of its segment at the top or bottom."""
+    """The part of a thing that is masked: its segment or box, or the share of its segment at the top or bottom."""
 
     shape: str
     side: str = ""
@@ -46,7 +47,7 @@ def read_form(text: str) -> Form:
     """A form by its name: `segment`, `box`, or a share of the segment, `top:0.5` or `bottom:0.5`."""
     part = _PART.fullmatch(text)
     if text not in ("segment", "box") and not (part and 0 < float(part[2]) <= 1):
-        raise ValueError(f"form {text!r} is unknown: give segment, box, or a share of it, top:0.5 or bottom:0.5")
+        raise InputError("form", f"{text!r} is unknown: give segment, box, or a share of it, top:0.5 or bottom:0.5")
     return Form("segment", part[1], float(part[2])) if part else Form(text)
 
 
@@ -76,7 +77,7 @@ class Regions(Lazy[Flags]):
 
     @property
     def found(self) -> Flags:
-        """Whether anything to mask is known in each image, `(images,)`."""
+        """Flags of the images in which there is something to mask, `(images,)`."""
         return np.array([bool(things) for things in self.things])
 
     def select(self, indices: Iterable[int]) -> Regions:
@@ -86,7 +87,7 @@ class Regions(Lazy[Flags]):
         return replace(self, images=self.images.select(positions), things=things, sizes=sizes)
 
     def _orientation(self, position: int) -> int:
-        """How the things of an image are turned to be upright."""
+        """The EXIF orientation by which the things of an image are made upright."""
         size, name = self.sizes[position], f"image {self.images.ids[position]}"
         height, width, orientation = stored_size(self.images.sources[position], name)
         # COCO's annotators saw images as stored. Where only the upright image has the size, they saw that one.
@@ -148,10 +149,6 @@ def read_regions(
         images: found in the file by their file name, or else by their id.
         labels: the categories to mask: "person", or the names of objects.
         form: `segment`, `box`, or a share of the segment, `top:0.5` or `bottom:0.5`.
-
-    Raises:
-        ValueError: the file is damaged or has none of the images or not all categories, a segment or box is not one, or
-            a package is missing. The message names the first bad record.
     """
     need_images("ijson", "pycocotools")
     path, chosen = Path(annotations).expanduser(), read_form(form)
@@ -222,7 +219,7 @@ def _rows(path: Path, images: Images, files: dict[int, str]) -> dict[int, int]:
 def check_fill(fill: str) -> None:
     """Raise ValueError unless this is `mean`, `blur` or a colour, `#rrggbb`."""
     if fill not in ("mean", "blur") and not _COLOUR.fullmatch(fill):
-        raise ValueError(f"fill {fill!r} is unknown: give mean, blur or a colour such as #808080")
+        raise InputError("fill", f"{fill!r} is unknown: give mean, blur or a colour such as #808080")
 
 
 def mask_image(image: Image, region: Flags, fill: str = "mean", name: str = "image") -> Image:
@@ -232,9 +229,6 @@ def mask_image(image: Image, region: Flags, fill: str = "mean", name: str = "ima
         fill: `mean`, the mean colour of what stays; `blur`, the image blurred, which hides details and leaves colours;
             or a colour, `#rrggbb`.
         name: what messages call the image.
-
-    Raises:
-        ValueError: the region has another size or type, or the fill is unknown.
 
     >>> image = Images(("a",), [np.array([[0, 0, 255]], np.uint8)])[0]
     >>> np.asarray(mask_image(image, np.array([[False, True, True]]), "#ff8000"))[0].tolist()
@@ -268,10 +262,6 @@ def masked(images: Images, regions: Sequence[Flags], fill: str = "mean", *, stri
         regions: `(H, W)`, True inside, one for each image; such as `Regions`, or arrays.
         fill: as for `mask_image`.
         strict: make a region without pixels an error; else its image stays as it is.
-
-    Raises:
-        ValueError: there are more or fewer regions than images, or the fill is unknown; when an image is asked for:
-            it has nothing to mask, or its region has another size.
 
     >>> images = Images(("a",), [np.zeros((1, 2), np.uint8)])
     >>> masked(images, [np.array([[True, False]])], "#ffffff")[0].getpixel((0, 0))

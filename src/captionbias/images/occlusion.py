@@ -7,17 +7,15 @@ value. Log-odds, as log-probability ends at 0: of a word that is nearly certain 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Flags, Floats
 from captionbias.attackers.pretrained.encoding import silenced
 from captionbias.images.masks import mask_image
+from captionbias.images.named_words import Named
 from captionbias.training.captioning import moved
-
-if TYPE_CHECKING:
-    from captionbias.images.attributions import Named
 
 LEAST = 1e-12  # of the probability that another word is said
 
@@ -25,22 +23,23 @@ LEAST = 1e-12  # of the probability that another word is said
 def credits(
     model: Any, processor: Any, images: Sequence[Any], regions: Sequence[Flags], batch: Sequence[Named], fill: str
 ) -> Floats:
-    """What the person and the rest of its image add to the log-odds of each word, `(words, 2)`, in nats.
+    """The credit of the person and of the rest of the image for each word's log-odds, `(words, 2)`, in nats.
 
     `images`, `regions`: for each word an RGB picture, and its pixels that show the person, `(H, W)`.
     """
 
     def said(hidden: Sequence[Flags]) -> Floats:
-        pictures = [_filled(*one, fill) for one in zip(images, hidden, strict=True)]
+        pictures = [_filled(*pair, fill) for pair in zip(images, hidden, strict=True)]
         return _log_odds(log_probabilities(model, processor(images=pictures, return_tensors="pt"), batch))
 
-    both = said([np.zeros_like(one) for one in regions])
-    rest, person, none = said(regions), said([~one for one in regions]), said([np.ones_like(one) for one in regions])
+    nowhere = [np.zeros_like(region) for region in regions]
+    both, rest = said(nowhere), said(regions)
+    person, none = (said([~region for region in hidden]) for hidden in (regions, nowhere))
     return np.stack([both - rest + person - none, both - person + rest - none], axis=1) / 2
 
 
 def log_probabilities(model: Any, inputs: Mapping[str, Any], batch: Sequence[Named]) -> Floats:
-    """That of each word after all that is before it in its caption, `(words,)`.
+    """The log-probability of each word after all that is before it in its caption, `(words,)`.
 
     The model generates, as when it captions, but says the given tokens: every family that generates can be asked.
     """
@@ -49,7 +48,7 @@ def log_probabilities(model: Any, inputs: Mapping[str, Any], batch: Sequence[Nam
     weights = next(model.parameters())
     first = getattr(model.generation_config, "forced_bos_token_id", None)
     start = [] if first is None else [first]
-    texts = [start + one.ids[: one.places[-1] + 1] for one in batch]
+    texts = [start + word.ids[: word.places[-1] + 1] for word in batch]
     longest = max(map(len, texts))
     tokens = torch.tensor([row + row[-1:] * (longest - len(row)) for row in texts], device=weights.device)
     coming = iter(tokens.T)
@@ -70,7 +69,7 @@ def log_probabilities(model: Any, inputs: Mapping[str, Any], batch: Sequence[Nam
     steps = zip(output.logits, tokens.T, strict=True)
     each = [logits.double().log_softmax(1).gather(1, step[:, None])[:, 0] for logits, step in steps]
     rows = torch.stack(each, dim=1).cpu().numpy()
-    return np.array([row[len(start) + np.array(one.places)].sum() for row, one in zip(rows, batch, strict=True)])
+    return np.array([row[len(start) + np.array(word.places)].sum() for row, word in zip(rows, batch, strict=True)])
 
 
 def _log_odds(log_probability: Floats) -> Floats:
@@ -78,7 +77,7 @@ def _log_odds(log_probability: Floats) -> Floats:
 
 
 def _filled(image: Any, hidden: Flags, fill: str) -> Any:
-    """With the same colour wherever it is filled."""
+    """The picture with these pixels filled, by the same colour whichever they are."""
     from PIL import ImageStat
 
     if fill == "mean":

@@ -99,7 +99,7 @@ class Made(Lazy[T]):
 
 
 def selected(entries: Sequence[T], positions: Sequence[int]) -> Sequence[T]:
-    """Some entries of a sequence, each looked up when it is asked for."""
+    """The entries at these positions, each looked up when it is asked for."""
     return Made(lambda place: entries[positions[place]], len(positions))
 
 
@@ -110,11 +110,11 @@ def decode_all(images: Sequence[Any]) -> Iterator[Any]:
 
 
 def read_ahead(read: Callable[[int], T], batches: Iterable[Sequence[int]]) -> Generator[list[T], None, None]:
-    """What is read of each batch, on all cores, while the batch before is used."""
+    """The entries of each batch, read on all cores while the batch before is used."""
     with ThreadPoolExecutor(cores()) as threads:
         coming = ([threads.submit(read, row) for row in batch] for batch in batches)
         for batch, _ in pairwise(chain(coming, [[]])):  # asks for the next batch before it gives this one
-            yield [one.result() for one in batch]
+            yield [future.result() for future in batch]
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def turned(pixels: Array, orientation: int) -> Array:
 
 @contextmanager
 def _readable(source: Any, name: str) -> Iterator[None]:
-    """Whatever decoders and file systems raise is a ValueError that names the image."""
+    """Errors of decoders and file systems as a ValueError that names the image."""
     need_images("PIL")
     try:
         yield
@@ -209,7 +209,7 @@ def _opened(source: Any) -> Image:
 
 
 def _located(source: Any) -> Any:
-    """What an entry of a dataset holds; a text as the path or address that it is."""
+    """The content of a dataset's entry; a text as the path or address that it is."""
     if isinstance(source, dict):
         source = source.get("bytes") or source.get("path")
     if is_url(source):
@@ -229,7 +229,7 @@ def _where(source: Any, name: str) -> str:
 
 
 def _orientation(image: Image) -> int:
-    """1 for what has none, or none that can be read."""
+    """The EXIF orientation, 1 where there is none, or none that can be read."""
     from PIL.ExifTags import Base
 
     try:
@@ -279,9 +279,6 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
         without its suffix, of COCO's files the number alone ("42" of COCO_val2014_000000000042.jpg), and "row 0" and so
         on for images without a name.
 
-    Raises:
-        ValueError: there are no images, two have the same id, or the source, a column or a package is missing.
-
     >>> read_images(["photos/COCO_val2014_000000000042.jpg", np.zeros((2, 2))]).ids
     ('42', 'row 1')
     """
@@ -301,7 +298,7 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
     if suffix in TABLES:
         return _from_columns(table_from_file(path), path.parent, *columns)
     if path.is_file():
-        return _images(str(path), _of_images(_members(path)) if suffix == SHARD else [path])
+        return _images(str(path), _named_as_images(_members(path)) if suffix == SHARD else [path])
     if names_dataset(source):
         return _from_dataset(load_rows(str(source)), str(source), *columns)
     raise ValueError(f"{source} does not exist: give a folder or file of images, or owner/dataset:configuration:split")
@@ -310,15 +307,15 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
 def _from_folder(path: Path, image_column: str | None, id_column: str | None) -> Images:
     """A folder that datasets wrote, one of images, or one of shards."""
     saved = any((path / name).exists() for name in ("state.json", "dataset_dict.json"))
-    files = [] if saved else _of_images(sorted(file for file in path.rglob("*") if file.is_file()))
+    files = [] if saved else _named_as_images(sorted(file for file in path.rglob("*") if file.is_file()))
     if saved or (not files and next(path.rglob("*.parquet"), None)):
         return _from_dataset(load_rows(path), str(path), image_column, id_column)
     shards = [] if files else sorted(path.rglob(f"*{SHARD}"))
-    return _images(str(path), files or [member for shard in shards for member in _of_images(_members(shard))])
+    return _images(str(path), files or [member for shard in shards for member in _named_as_images(_members(shard))])
 
 
-def _of_images(files: Iterable[Any]) -> list[Any]:
-    """Those whose names end as images' do."""
+def _named_as_images(files: Iterable[Any]) -> list[Any]:
+    """The files whose names end like images'."""
     need_images("PIL")
     from PIL import Image
 
@@ -329,7 +326,7 @@ def _of_images(files: Iterable[Any]) -> list[Any]:
 def _members(shard: Path) -> list[Member]:
     try:
         with tarfile.open(shard, "r:") as archive:
-            return [Member(shard, one.name, one.offset_data, one.size) for one in archive if one.isreg()]
+            return [Member(shard, member.name, member.offset_data, member.size) for member in archive if member.isreg()]
     except (tarfile.TarError, EOFError, OSError) as error:
         raise ValueError(f"{shard} cannot be read as a tar archive ({error}): unpack it, or fetch it again") from error
 
@@ -369,7 +366,7 @@ def _paths(dataset: Any, column: str) -> Iterable[Any]:
 def _column(table: Table, chosen: str | None, usual: Iterable[str]) -> str:
     column = next((column for column in usual if column in table.columns), None) if chosen is None else chosen
     if column not in table.columns:
-        raise no_column(chosen or IMAGE_COLUMNS[0], [table], way_out="name its column of images")
+        raise no_column(chosen or IMAGE_COLUMNS[0], [table], "name its column of images")
     return column
 
 

@@ -32,11 +32,7 @@ class Served:
     template_arguments: dict[str, Any]
 
     def ask(self, pictures: Mapping[str, Image]) -> list[tuple[str, bool]]:
-        """The answer to each picture, and whether the limit cut it off; all are asked at once.
-
-        Raises:
-            ValueError: the server does not answer, after some time, or does not take what it is sent.
-        """
+        """The answer to each picture, and whether the limit cut it off; all are asked at once."""
         try:
             from openai import APIConnectionError, APIError, AuthenticationError, OpenAI, RateLimitError
         except ModuleNotFoundError as error:

@@ -70,7 +70,7 @@ class SmallJudge:
         self._loss(rows, self.trial.examples.targets[rows]).backward()  # type: ignore[no-untyped-call]
 
     def _loss(self, rows: Integers, classes: Integers) -> Tensor:
-        """Eq. 1: the cross-entropy of the true answer's words, summed over them."""
+        """The cross-entropy of the true answer's words, summed over them (Eq. 1)."""
         grid, state = self._asked(rows)
         padded = nn.utils.rnn.pad_sequence(self.answers, batch_first=True, padding_value=IGNORED)
         padded = padded[torch.as_tensor(classes, device=self.device)]
@@ -101,7 +101,7 @@ class SmallJudge:
         return answered
 
     def _asked(self, rows: Integers) -> tuple[Grid, State]:
-        """What is seen of the images, and the LSTM's state after the captions and the prompt."""
+        """The grid of the images, and the LSTM's state after the captions and the prompt."""
         tokens, lengths = fitting.pad(self.trial, self.words, rows)
         captions = torch.as_tensor(tokens, device=self.device)
         unread = torch.as_tensor(lengths, device=self.device)[:, None] <= torch.arange(
@@ -122,7 +122,7 @@ class SmallJudge:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """What is seen of images: the cells `(images, cells, channels)`, and the same as attention compares them."""
+    """Images as cells `(images, cells, channels)`, and as the keys that attention compares."""
 
     cells: Tensor
     keys: Tensor
@@ -153,7 +153,7 @@ class Network(nn.Module):
         self.dropout, self.grid_dropout = nn.Dropout(DROPOUT), nn.Dropout(GRID_DROPOUT)
 
     def look(self, pixels: Tensor) -> Grid:
-        """What there is to attend to in images `(images, side, side, 3)` of bytes."""
+        """The grid to attend to in images `(images, side, side, 3)` of bytes."""
         features = self.convolutions(pixels.permute(0, 3, 1, 2).float() / 127.5 - 1)
         cells = self.grid_dropout(features.flatten(2).transpose(1, 2))
         return Grid(cells, self.key(cells))

@@ -82,8 +82,8 @@ def _images(files: Sequence[tuple[str, str, Callable[[], bytes]]]) -> tuple[Imag
 
 
 def small_pictures(ids: Sequence[str], folder: Path) -> Callable[[str], str]:
-    """What gives the data URL of an image by its id or file name, made small, as it was before it was masked; empty
-    where there is none."""
+    """A function that gives the data URL of an image by its id or file name, small and not masked; "" where there is
+    none."""
     place_of = _places(ids)
 
     def picture_of(image: str) -> str:
@@ -98,7 +98,7 @@ def _small(folder: Path, place: int) -> Path:
 
 
 def _places(ids: Sequence[str]) -> Callable[[str], int | None]:
-    """What gives the place of an image by its id or file name."""
+    """A function that gives the place of an image by its id or file name."""
     places = {name: place for place, name in enumerate(ids)}
     return lambda name: places.get(name, places.get(coco_name(name)))
 

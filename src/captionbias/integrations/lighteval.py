@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from captionbias.captions.names import MEASURED
 from captionbias.metrics import Metric, find_metric
 
 try:
@@ -21,9 +22,9 @@ def caption_bias(metric: str = "dbac", **options: Any) -> CorpusLevelMetric:
     """One of this library's metrics for a lighteval task's `metrics`.
 
     The task's documents have the human captions as their golds, and in `specific` the `attribute`, the label of the
-    protected attribute, and optionally the `tasks` that the image shows. The model's first text is its caption. The
-    result has every number of the metric's flat result, its own intervals among them: lighteval adds no standard
-    errors, for which it would train all attackers a thousand times.
+    protected attribute, and optionally the `tasks` that the image shows and its `weight`. The model's texts, one or
+    more, are its captions of the image. The result has every number of the metric's flat result, its own intervals
+    among them: lighteval adds no standard errors, for which it would train all attackers a thousand times.
 
     Args:
         metric: the name of one of `captionbias.metrics`.
@@ -53,8 +54,8 @@ class Images(Preparator):
         image = doc.specific or {}
         if "attribute" not in image:
             raise ValueError(f"document {doc.id!r}: specific has no 'attribute'; give it the image's label")
-        sides = {"predictions": model_response.final_text[0], "references": doc.get_golds()}
-        return {**sides, "attributes": image["attribute"], "tasks": image.get("tasks")}
+        known = image["attribute"], image.get("tasks"), image.get("weight")
+        return dict(zip(MEASURED, (model_response.final_text, doc.get_golds(), *known), strict=True))
 
 
 class Corpus(CorpusLevelComputation):
@@ -66,8 +67,7 @@ class Corpus(CorpusLevelComputation):
 
     def compute_corpus(self, items: list[dict[str, Any]]) -> dict[str, float]:
         columns = {name: [image[name] for image in items] for name in items[0]}
-        if all(tasks is None for tasks in columns["tasks"]):
-            del columns["tasks"]
+        columns = {name: column for name, column in columns.items() if any(entry is not None for entry in column)}
         scores = self.metric(**columns, **self.options)
         return {name: float(value) for name, value in scores.items() if isinstance(value, (int, float))}
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from captionbias.captions.names import MEASURED
 from captionbias.captions.values import as_list
 from captionbias.metrics import Metric, find_metric
 
@@ -17,8 +18,6 @@ except ImportError as error:
     raise ImportError(
         "captionbias.integrations.torchmetrics needs torchmetrics: pip install 'captionbias[torchmetrics]'"
     ) from error
-
-COLUMNS = ("predictions", "references", "attributes", "tasks")
 
 
 class CaptionBias(TorchMetric):
@@ -60,23 +59,26 @@ class CaptionBias(TorchMetric):
 
     def update(
         self,
-        preds: Sequence[str] | None = None,
+        preds: Sequence[str] | Sequence[Sequence[str]] | None = None,
         target: Sequence[Sequence[str]] | None = None,
         attributes: Any = None,
         tasks: Any = None,
+        weights: Any = None,
     ) -> None:
         """Keep a batch of images.
 
         Args:
-            preds: a model caption for each image; left out in every batch to score the human captions alone.
+            preds: a model caption for each image, or a list of several; left out in every batch to score the human
+                captions alone.
             target: a list of human captions for each image; likewise.
             attributes: the label of the protected attribute for each image.
             tasks: the tasks that each image shows; likewise optional, see the metric.
+            weights: how much each image counts; likewise.
 
         Raises:
             ValueError: columns of different lengths.
         """
-        columns = dict(zip(COLUMNS, (preds, target, attributes, tasks), strict=True))
+        columns = dict(zip(MEASURED, (preds, target, attributes, tasks, weights), strict=True))
         batch = {name: as_list(name, column) for name, column in columns.items() if column is not None}
         if len(set(map(len, batch.values()))) > 1:
             raise ValueError(f"lengths differ: {', '.join(f'{len(rows)} {name}' for name, rows in batch.items())}")

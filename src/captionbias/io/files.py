@@ -47,7 +47,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """As `replacing`, for files of our own making: raises `OSError` as it is. Only a kill leaves a part behind."""
+    """The name of a file of our own to write, as `replacing`; raises `OSError` as it is. Only a kill leaves a part."""
     part = _part(path)
     try:
         yield part

@@ -56,7 +56,7 @@ class Store:
     limit: int
 
     def load(self, kind: str, key: str, read: Callable[[Arrays], Value | None]) -> Value | None:
-        """What `read` makes of an entry's arrays, which is now the last used; None when there is no such entry.
+        """Read an entry, now the last used, by what `read` makes of its arrays; None when there is no such entry.
 
         One that is damaged or another's, or of which `read` raises anything, is warned of and removed.
         """
@@ -182,7 +182,7 @@ def open_store(cache: bool | str | Path) -> Store | None:
 
 
 def _remove(path: Path) -> bool:
-    """Whether the file is gone, whoever removed it."""
+    """Remove a file, and say whether it is gone, whoever removed it."""
     try:
         path.unlink(missing_ok=True)
     except OSError:

@@ -8,15 +8,15 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.bench.catalogue import SIGNED, Score
+from captionbias.bench.counted import Counted, count
 from captionbias.bench.inputs import named_in
-from captionbias.bench.label_inputs import ImageLabels, Named, check_whole, read_labels, takes
+from captionbias.bench.labels import ImageLabels, check_whole, read_labels, takes
 from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.person import against_a_person
+from captionbias.bench.pairs import data_and_predictions, pair_rows, whole
 from captionbias.bench.protocol import whole_number
 from captionbias.captions import Captions
-from captionbias.metrics.amplified_pairs import Expand, PairCounts, count_pairs, pair_rows
+from captionbias.errors import InputError, missing, naming
 from captionbias.scores.cooccurrence import mals, shares
-from captionbias.statistics.samples import bootstrap_samples
 from captionbias.text import Lexicon, load_lexicon
 from captionbias.text.function_words import FUNCTION_WORDS
 
@@ -39,8 +39,27 @@ from captionbias.text.function_words import FUNCTION_WORDS
             task="ba_mals",
         )
     ],
+    about={
+        "references": "`n` lists of human captions, each of which counts",
+        "attributes": (
+            "`n` labels, `n` lists of labels, or a 0/1 array `(n, values)`; with captions they are checked, and what "
+            "captions name counts"
+        ),
+        "tasks": "without captions, the same of the tasks that images show; with captions not used",
+        "predicted_attributes": "without captions, the predicted values; `attributes` when None",
+        "predicted_tasks": "without captions, the predicted tasks; `tasks` when None",
+        "training_attributes": (
+            "without captions, the labels of the images whose lean is amplified; those of these images when None"
+        ),
+        "at_least": "with `words`, in how many human captions a word occurs with each attribute value",
+        "details": ("add the nested entry `details`, with each pair's counts, shares and part in the score"),
+    },
+    returns=(
+        "`ba_mals` in [-1, 1], with `..._human` and `..._excess`; each with `..._ci_low/high` (95%, over images); "
+        "`tasks_ba_mals`: how many tasks count; `undefined_pairs_ba_mals`: pairs whose task occurs with no value, "
+        "in the data or the predictions; `signature`."
+    ),
 )
-@against_a_person
 @takes()
 def ba_mals(
     captions: Captions | None = None,
@@ -61,27 +80,6 @@ def ba_mals(
     score is the mean over tasks of what predictions add to it for the values above `1 / |A|` in the human captions. It
     tells no directions, and a task that leans to nobody cannot count.
 
-    Args:
-        references: `n` lists of human captions, each of which counts.
-        attributes: `n` labels, `n` lists of labels, or a 0/1 array `(n, values)`; with captions they are checked, and
-            what captions name counts.
-        tasks: without captions, the same of the tasks that images show; with captions not used.
-        predicted_attributes: without captions, the predicted values; `attributes` when None.
-        predicted_tasks: without captions, the predicted tasks; `tasks` when None.
-        training_attributes, training_tasks: without captions, the labels of the images whose lean is amplified; those
-            of these images when None.
-        predictions, attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
-        words: take for tasks the frequent words of the human captions, as LIC's paper does, instead of `task_lexicon`.
-        most_frequent: with `words`, how many of the most frequent nouns, verbs, adjectives and adverbs.
-        at_least: with `words`, in how many human captions a word occurs with each attribute value.
-        controls, seed, bootstrap: as `directional_ba` takes them.
-        details: add the nested entry `details`, with each pair's counts, shares and part in the score.
-
-    Returns:
-        `ba_mals` in [-1, 1], with `..._human` and `..._excess`; each with `..._ci_low/high` (95%, over images);
-        `tasks_ba_mals`: how many tasks count; `undefined_pairs_ba_mals`: pairs whose task occurs with no value, in the
-        data or the predictions; `signature`.
-
     Source: Zhao et al. 2017, Eq. 2; `words`: Hirota et al. 2022, supplement.
 
     >>> tasks = [["knife"]] * 4
@@ -94,10 +92,13 @@ def ba_mals(
     if captions is not None:
         captions = captions.without_tasks()
         if captions.references is None:
-            raise ValueError("references is missing: BA compares what model captions name with what people's name")
+            raise missing("references", "is missing: BA compares what model captions name with what people's name")
     if words:
         if captions is None:
-            raise ValueError("references is missing: words=True takes the frequent words of human captions; give them")
+            raise missing(
+                "references",
+                naming("is missing: {words} takes the frequent words of human captions; give them", words=True),
+            )
         most_frequent = whole_number("most_frequent", most_frequent, least=1)
         at_least = whole_number("at_least", at_least, least=0)
         attribute_lexicon = load_lexicon(inputs["attribute_lexicon"])
@@ -105,35 +106,30 @@ def ba_mals(
             captions, attribute_lexicon, inputs["tokenizer"], most_frequent, at_least
         )
     labels = read_labels(captions, **inputs)
-    groups = labels.groups(seed)
+    signed = {"task": f"frequent,{most_frequent},{at_least}"} if words else {}
+    return count("ba_mals", labels, _count, signed, controls=controls, seed=seed, bootstrap=bootstrap)
+
+
+def _count(labels: ImageLabels, groups: Integers) -> Counted:
     data, predicted = data_and_predictions(labels, groups, len(labels.tasks))
 
     def known(multiplicity: Floats | None = None) -> Floats:
         return data.of() if labels.training else data.of(multiplicity)
 
-    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        return {"ba_mals": _mean_over_tasks(mals(known(multiplicity), predicted.of(multiplicity)))[None]}
+    def formula(multiplicity: Floats | None) -> dict[str, Floats]:
+        return {"ba_mals": _mean_over_tasks(mals(known(multiplicity), predicted.of(multiplicity)))}
 
     parts = mals(known(), predicted.of())
-    counted = int(_defined_tasks(parts).sum())
-    if not counted:
-        raise ValueError(
-            "tasks: none occurs with an attribute value in the data and in the predictions, nothing to compare; give "
-            "more images, or the captions' words as lexicons"
+    tasks = int(_defined_tasks(parts).sum())
+    if not tasks:
+        raise InputError(
+            "tasks",
+            ": none occurs with an attribute value in the data and in the predictions, nothing to compare; give more "
+            "images, or the captions' words as lexicons",
         )
-    return Scores(
-        bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
-        {"tasks_ba_mals": counted, "undefined_pairs_ba_mals": int(np.isnan(parts).sum())},
-        dict(
-            **labels.sources | ({"task": f"frequent,{most_frequent},{at_least}"} if words else {}),
-            seed=seed,
-            bootstrap=bootstrap,
-        ),
-        labels.notes,
-        labels.image_counts() | {"pairs": _table(labels, known(), predicted.of(), parts / counted)}
-        if details
-        else None,
-    )
+    facts = {"tasks_ba_mals": tasks, "undefined_pairs_ba_mals": int(np.isnan(parts).sum())}
+    rows = _table(labels, known(), predicted.of(), parts / tasks)
+    return Counted(formula, facts, labels.image_counts() | {"pairs": rows})
 
 
 def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: int, at_least: int) -> Lexicon:
@@ -141,7 +137,11 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
     English function words, those that are in `at_least` captions with each of the lexicon's labels. Source: Hirota et
     al. 2022, supplement: 1,000 and 100."""
     if captions.language:
-        raise ValueError("words: which words are no function words is known of English only; give task_lexicon instead")
+        raise InputError(
+            "words",
+            ": which words are no function words is known of English only",
+            naming("give {task_lexicon} instead"),
+        )
     tokens = captions.words(tokenizer).human
     frequency = np.bincount(tokens.ids, minlength=len(tokens.words))
     named = named_in(tokens, check_whole(lexicon), tokenizer)
@@ -161,25 +161,12 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
         if (together[:, number] >= at_least).all() and tokens.words[number] not in FUNCTION_WORDS | excluded
     )
     if not chosen:
-        raise ValueError(
-            f"references: no word occurs in {at_least} captions with each of {', '.join(lexicon.labels)}; "
-            "give more captions, or a smaller at_least"
+        raise InputError(
+            "references",
+            f": no word occurs in {at_least} captions with each of {', '.join(lexicon.labels)}",
+            naming("give more captions, or a smaller {at_least}"),
         )
     return Lexicon("frequent", "<word>", {word: (word,) for word in chosen})
-
-
-def data_and_predictions(
-    labels: ImageLabels, groups: Integers, tasks: int, expand: Expand = np.asarray
-) -> tuple[PairCounts, PairCounts]:
-    """Pairs in the training data, else the data, and in predictions, where what is not predicted is as shown."""
-    shown, training = labels.shown, labels.training
-    values, named = labels.predicted_attributes, labels.predicted_tasks
-    predictions = Named(
-        shown.image, shown.attributes if values is None else values, shown.tasks if named is None else named
-    )
-    data_groups = groups if training is None else np.zeros(len(training.image), np.int64)
-    data = count_pairs(training or labels.human or shown, data_groups, tasks, expand)
-    return data, count_pairs(predictions, groups, tasks, expand)
 
 
 def _defined_tasks(parts: Floats) -> Flags:
@@ -198,8 +185,8 @@ def _table(labels: ImageLabels, known: Floats, predicted: Floats, parts: Floats)
     occurring = np.flatnonzero(known.sum(axis=(0, 2)))
     known, predicted, parts = (table[:, occurring, 0] for table in (known, predicted, parts))
     columns = {
-        "count": known.astype(np.int64),
-        "predicted_count": predicted.astype(np.int64),
+        "count": whole(known),
+        "predicted_count": whole(predicted),
         "probability": shares(known),
         "predicted_probability": shares(predicted),
         "share": parts,

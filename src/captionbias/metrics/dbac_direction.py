@@ -1,270 +1,302 @@
-"""One direction of DBAC: what its attackers are asked, and the omegas of their answers."""
+"""One direction of DBAC: what attackers are asked, and what their answers make of Eq. 5 to 8."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from captionbias.arrays import Array, Flags, Floats, Integers
-from captionbias.attackers.base import Examples, Trial, TrialScores, stratified_split
+from captionbias.arrays import Array, Flags, Floats, Integers, sparse
+from captionbias.attackers.base import Trial, TrialScores, stratified_split
+from captionbias.bench import inputs
+from captionbias.bench.attacked import Bench, Masked
 from captionbias.bench.attacks import AttackPlan, seen_in_training
-from captionbias.bench.inputs import task_counts
-from captionbias.bench.pairing import Pairing
-from captionbias.captions import Words
+from captionbias.bench.pairing import pairings
+from captionbias.bench.protocol import Alignment
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import (
     BLIND,
+    FORMS,
     MATCHED,
-    NOT_SHOWN,
-    Omega,
-    Side,
-    Table,
-    Tested,
-    normalized_difference,
+    NET,
+    PRIOR,
+    PUBLISHED,
+    Told,
+    amplification_part,
+    mean,
     number_sets,
+    omega_parts,
+    omega_terms,
+    ratio,
 )
-from captionbias.text import Tokens
+from captionbias.text import LexiconSource, named_values
+from captionbias.warnings import note
 
+Key: TypeAlias = tuple[str, str]  # a quantity, such as `omega_m`, and its form, such as `MATCHED`
+ByForm: TypeAlias = dict[str, dict[str, Floats]]  # of each side, and of each form of omega
+Terms: TypeAlias = dict[str, dict[str, tuple[Floats, Floats]]]  # likewise, see `omega_terms`
 INVERSE = "inverse_cross_entropy"
+BOTH = ("attribute", "task")
+SHOWN_NAMED = {"a_to_t": BOTH, "t_to_a": BOTH[::-1]}  # what images show and attackers are asked, what captions name
+
+
+@dataclass(frozen=True, kw_only=True)
+class DbacSettings(Alignment):
+    """What a preset of DBAC sets."""
+
+    quality: str
+    task_lexicon: LexiconSource
+    pairing: str
+    controls: bool
+
+    @property
+    def lexicons(self) -> dict[str, LexiconSource]:
+        return {**super().lexicons, "task": self.task_lexicon}
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
-    """What some trials of a direction compare: all of them the same, or each its own."""
+class Compared:
+    """The captions that a trial compares; trials may share them."""
 
-    pairing: Pairing
-    rows: dict[str, Integers]  # of each present side's captions those that count
-    captions: dict[str, Side]  # these
-    targets: Array  # what the attacker predicts of each image: classes `(images,)` or task flags `(images, tasks)`
-    shown: Integers  # the number of what each image shows, `NOT_SHOWN` where it takes no part
-    shown_sets: Flags  # which of the direction's `shown_labels` these numbers stand for, `(numbers, labels)`
-    tested: dict[str, list[Tested]] = field(default_factory=dict)  # a trial each, once attackers have read them
+    image: dict[str, Integers]  # of each present side's captions
+    named: dict[str, Integers]  # the number of what they name
+    shows: Flags  # the labels that each image shows, `(images, labels)`
+    known: Flags  # whether that is known, `(images,)`; else the image takes no part
+    weights: Floats  # what an image counts, `(images,)`
+    held_out: bool  # whether one human caption of each image was drawn
 
-    @property
-    def trials(self) -> int:
-        return len(self.pairing.seeds)
+    @cached_property
+    def shown(self) -> tuple[Integers, Flags]:
+        """The number of what each image shows, and the labels of each number."""
+        return number_sets(self.shows)
 
-    def named_on_both_sides(self, multiplicity: Floats, names: int) -> tuple[Floats | None, Flags | None]:
-        """The frequencies that matched DBAC weighs to, those of both sides together, or of the human captions where
-        every one is a row of its own; and which named numbers occur on both sides."""
-        if len(self.captions) < 2:
-            return None, None
-        present = [np.bincount(side.named, minlength=names) > 0 for side in self.captions.values()]
-        target = self.captions["h"].frequencies(multiplicity, names)
-        if self.pairing.held_out:
-            target = (target + self.captions["m"].frequencies(multiplicity, names)) / 2
-        return target, present[0] & present[1]
+    @cached_property
+    def showing(self) -> Any:
+        """What the images of each number count, sparse, `(numbers, images)`."""
+        (numbers, sets), images = self.shown, np.flatnonzero(self.known)
+        return sparse(self.weights[images], (numbers[images], images), (len(sets), len(numbers)))
+
+    @cached_property
+    def every(self) -> dict[str, Told]:
+        """All of each side's captions, tested or not."""
+        return {side: self.told(side, np.arange(len(image))) for side, image in self.image.items()}
+
+    def weighing(self, multiplicity: Floats, names: int) -> tuple[ByForm, Floats, dict[str, Floats]]:
+        """What a caption that names the tasks t of an image of attribute a weighs, `P(t) / P(a)` (Eq. 5 and 6): the one
+        factor by side and form, `(names, replicates)`, and the other; and each side's mean weight. T to A, attribute
+        and tasks change places.
+
+        Matched, both sides name everything as often: as both together or, where every human caption counts, as people.
+        """
+        shown = self.showing @ multiplicity
+        per_shown = ratio(1.0, shown / shown.sum(axis=0))
+        per_named: ByForm = {}
+        mean_weight = {}
+        for side, told in self.every.items():
+            [counts] = told.drawn(multiplicity)
+            named = told.naming(counts, names)
+            per_named[side] = {PUBLISHED: named}
+            mean_weight[side] = mean((counts * told.weights(named, per_shown)).sum(axis=0), counts.sum(axis=0))
+        if len(per_named) == 2:
+            model, human = (per_named[side][PUBLISHED] for side in "mh")
+            aim = (model + human) / 2 if self.held_out else human
+            on_both = np.logical_and(*(np.isin(np.arange(names), told.named) for told in self.every.values()))
+            for forms in per_named.values():
+                forms[MATCHED] = ratio(aim, forms[PUBLISHED]) * on_both[:, None]
+        return per_named, per_shown, mean_weight
+
+    def told(self, side: str, rows: Integers, answers: Iterable[Floats] = ()) -> Told:
+        """Some of a side's captions by pair. Several captions of the captioner's of an image count as one."""
+        image, number = self.image[side], self.shown[0]
+        counts = self.weights[image] / (np.bincount(image)[image] if side == "m" else 1)
+        of_rows = self.named[side][rows], number[image[rows]], image[rows], counts[rows]
+        return Told.of(*of_rows, len(number), *answers)
 
 
 @dataclass(frozen=True, eq=False)
 class Direction:
-    """A to T or T to A on both sides: what attackers are asked and, once they have answered, every number of DBAC."""
+    """A to T or T to A: what attackers are asked and, once they have answered, every number of DBAC."""
 
     name: str
-    classes: tuple[str, ...]  # what the attacker's outputs are called
     shown_labels: tuple[str, ...]
-    named_sets: Flags  # which of the `named_labels` the numbers of what is named stand for, `(numbers, labels)`
     named_labels: tuple[str, ...]
-    designs: list[Design]  # of all trials, in order
-    task_counts: dict[str, int] | None = None  # from T to A, how many images show each task
-    plans: dict[str, AttackPlan] = field(default_factory=dict)  # of the attackers, `""`, and of the blind ones, `BLIND`
-    report: dict[str, Any] | None = None  # of the alignment
-    quality: str = "confidence"
+    named_sets: Flags  # which of the `named_labels` the numbers of what is named stand for, `(numbers, labels)`
+    compared: list[Compared]  # a trial each
+    plans: dict[str, AttackPlan]  # of the attackers, `PUBLISHED`, and of those that see neither kind of words, `BLIND`
+    alignment: dict[str, Any] | None  # what was replaced in the human captions
+    task_counts: dict[str, int] | None  # from T to A, how many images show each task
+    drawn: list[list[int]] | None  # by held-out pairing the number of each image's human caption, in each trial
+    tested: Sequence[dict[str, Told]] = ()  # by side, a trial each, once attackers have answered
     bayes: bool = True  # whether published omegas are weighted
+    inverse: bool = False  # whether an answer's quality is an error
 
-    def answered(self, answers: Mapping[Trial, TrialScores], quality: str, bayes: bool) -> Direction:
-        """With the answers to the trials of its plans."""
+    def answered(self, answers: Mapping[Trial, TrialScores], quality: str, bayes: bool = True) -> Direction:
+        """With what attackers answered to the trials of its plans."""
 
-        def tested(side: str, number: int) -> Tested:
-            trials = {attacker: plan.trials[side][0][number] for attacker, plan in self.plans.items()}
-            scores = {
-                attacker: QUALITIES[quality](answers[trial].log_probability, answers[trial].correct)
-                for attacker, trial in trials.items()
-            }
-            return Tested(trials[""].test, scores)
+        def told(compared: Compared, side: str, asked: Sequence[Trial]) -> Told:
+            said = (QUALITIES[quality](answers[trial].log_probability, answers[trial].correct) for trial in asked)
+            return compared.told(side, asked[0].test, said)
 
-        ends = np.cumsum([design.trials for design in self.designs]).tolist()
-        designs = []
-        for design, end in zip(self.designs, ends, strict=True):
-            numbers = range(end - design.trials, end)
-            sides = {side: [tested(side, number) for number in numbers] for side in design.captions}
-            designs.append(replace(design, tested=sides))
-        return replace(self, designs=designs, quality=quality, bayes=bayes)
-
-    @property
-    def trials(self) -> int:
-        return sum(design.trials for design in self.designs)
+        asked = {
+            side: list(zip(*(plan.trials[side][0] for plan in self.plans.values()), strict=True))
+            for side in self.plans[PUBLISHED].trials
+        }
+        tested = [
+            {side: told(compared, side, trials[number]) for side, trials in asked.items()}
+            for number, compared in enumerate(self.compared)
+        ]
+        return replace(self, tested=tested, bayes=bayes, inverse=quality == INVERSE)
 
     @property
     def every_image(self) -> Floats:
         """Every image once: the multiplicity of the estimate itself."""
-        return np.ones((len(self.designs[0].shown), 1))
+        return np.ones((len(self.compared[0].known), 1))
 
-    def omegas(self, multiplicity: Floats) -> Iterator[dict[str, Omega]]:
-        """Both sides' omegas, one trial after the other."""
-        options = {"inverse": self.quality == INVERSE, "bayes": self.bayes}
-        for design, tables in zip(self.designs, self._tables, strict=True):
-            target, common = design.named_on_both_sides(multiplicity, len(self.named_sets))
-            trials = [table.omegas(multiplicity, target, common, **options) for table in tables.values()]
-            for of_trial in zip(*trials, strict=True):
-                yield dict(zip(tables, of_trial, strict=True))
+    def weighed(self, multiplicity: Floats) -> Iterator[dict[str, tuple[list[Floats], dict[str, Floats], Floats]]]:
+        """Of each side the sums of test captions by pair, the pairs' weights, and omega with a perfect attacker; one
+        trial after the other, for they hold large arrays. `multiplicity`: how often each image is there.
+        """
+        before = None
+        for compared, tested in zip(self.compared, self.tested, strict=True):
+            if compared is not before:
+                per_named, per_shown, prior = compared.weighing(multiplicity, len(self.named_sets))
+            before, trial = compared, {}
+            for side, told in tested.items():
+                by_form = {form: told.weights(of, per_shown) for form, of in per_named[side].items()}
+                if not self.bayes:
+                    by_form[PUBLISHED] = np.ones_like(by_form[PUBLISHED])
+                trial[side] = told.drawn(multiplicity), by_form, prior[side]
+            yield trial
 
-    def quantities(
-        self, multiplicity: Floats, also: Callable[[int, dict[str, Omega]], None] = lambda *_: None
-    ) -> dict[str, Floats]:
-        """The scores and omegas by their keys, `(trials, replicates)` each; a prior `(designs, replicates)`. `also` is
-        called with each trial's number and both sides' omegas."""
-        trials = []
-        for number, of_trial in enumerate(self.omegas(multiplicity)):
-            trials.append(self._scores(of_trial))
-            also(number, of_trial)
-        undefined = np.full(multiplicity.shape[1], np.nan)
-        keys = dict.fromkeys(key for scores in trials for key in scores)
-        quantities = {key: np.stack([scores.get(key, undefined) for scores in trials]) for key in keys}
-        if (prior := f"dbac_{self.name}_prior") in quantities:
-            quantities[prior] = quantities[prior][: len(self.designs)]
-        return quantities
+    def omegas(self, multiplicity: Floats) -> Iterator[tuple[ByForm, Terms]]:
+        """Both sides' omegas in each trial, and what they are sums of."""
+        for trial in self.weighed(multiplicity):
+            terms = {side: omega_terms(sums, weights, self.inverse) for side, (sums, weights, _) in trial.items()}
+            yield (
+                {
+                    side: {form: mean(added.sum(axis=0), over) for form, (added, over) in terms[side].items()}
+                    | {PRIOR: prior}
+                    for side, (_, _, prior) in trial.items()
+                },
+                terms,
+            )
 
-    def shares(self, pairs: Integers) -> list[dict[str, Any]]:
-        """How these pairs of labels share each trial's captions, by side; see `Table.shares`."""
-        shares = []
-        for design, tables in zip(self.designs, self._tables, strict=True):
-            of_sides = [table.shares(pairs, design.shown_sets, self.named_sets) for table in tables.values()]
-            shares += [dict(zip(tables, of_trial, strict=True)) for of_trial in zip(*of_sides, strict=True)]
-        return shares
+    def scores(self, trials: Iterable[ByForm]) -> dict[Key, Floats]:
+        """The scores of the omegas, `(trials, replicates)`; a prior, which no attacker changes, once for trials that
+        compare the same captions."""
+        by_trial = [differences("dbac", omegas, omegas) for omegas in trials]
+        values = {key: np.stack([of_trial[key] for of_trial in by_trial]) for key in by_trial[0]}
+        if (prior := ("dbac", PRIOR)) in values:
+            values[prior] = values[prior][: len(set(self.compared))]
+        return values
+
+    def keyed(self, scores: Mapping[Key, Floats]) -> dict[str, Floats]:
+        """The same by the keys of results."""
+        return {f"{quantity}_{self.name}{form}": of for (quantity, form), of in scores.items()}
+
+    def quantities(self, multiplicity: Floats, _: Floats | None = None) -> dict[str, Floats]:
+        """The scores of these images by their keys."""
+        return self.keyed(self.scores(omegas for omegas, _ in self.omegas(multiplicity)))
 
     def facts(self) -> dict[str, float]:
         """What the omegas are made of, means over trials."""
         facts = defaultdict(list)
-        for of_trial in self.omegas(self.every_image):
-            for side, omega in of_trial.items():
-                for part, (value,) in omega.facts().items():
+        for trial in self.weighed(self.every_image):
+            for side, (sums, weights, _) in trial.items():
+                for part, (value,) in omega_parts(sums, weights).items():
                     facts[f"{part}_{side}_{self.name}"].append(value)
-        for design in self.designs:
-            for side, trials in design.tested.items():
-                facts[f"test_captions_{side}_{self.name}"] += [len(trial.rows) for trial in trials]
         return {key: float(np.mean(values)) for key, values in facts.items()}
 
     def estimates(self) -> dict[str, Floats]:
         """The scores and both sides' omegas in each trial, `(trials,)`, by keys without the direction."""
-        return {
-            key.replace(f"_{self.name}", ""): values[:, 0]
-            for key, values in self.quantities(self.every_image).items()
-            if "prior" not in key
-        }
+        scores = self.scores(omegas for omegas, _ in self.omegas(self.every_image))
+        return {f"{quantity}{form}": of[:, 0] for (quantity, form), of in scores.items() if form != PRIOR}
 
     def seen(self) -> dict[str, float]:
         """What percent of each side's test captions its attackers have seen in training; as `..._net`, they or the
         blind ones."""
-        flags = {}
-        for attacker, plan in self.plans.items():
+        flags: dict[Key, Flags] = {}
+        for form, plan in self.plans.items():
             seen = seen_in_training(list(plan))
             for side, (trials,) in plan.trials.items():
-                flags[side, attacker] = np.concatenate([seen[trial] for trial in trials])
-        for side in self.plans[BLIND].trials if BLIND in self.plans else ():
-            flags[side, "_net"] = flags[side, ""] | flags.pop((side, BLIND))
-        return {f"{side}{form}": 100 * float(of.mean()) for (side, form), of in flags.items()}
-
-    @cached_property
-    def _tables(self) -> list[dict[str, Table]]:
-        """Each design's captions by cell: what every block of replicates is read from."""
-        return [
-            {side: Table.of(of, one.shown, one.tested[side], len(self.named_sets)) for side, of in one.captions.items()}
-            for one in self.designs
-        ]
-
-    def _scores(self, omegas: Mapping[str, Omega]) -> dict[str, Floats]:
-        """One trial's scores and omegas by their keys, `(replicates,)` each."""
-        name, forms = self.name, next(iter(omegas.values())).weight
-        values = {form: {side: omega.value(form) for side, omega in omegas.items()} for form in forms}
-        of_sides = {
-            f"omega_{side}_{name}{form}": value
-            for form in values
-            if form != BLIND
-            for side, value in values[form].items()
-        }
-        if len(omegas) < 2:
-            return of_sides
-        scores = {f"dbac_{name}{form}": normalized_difference(of["m"], of["h"]) for form, of in values.items()}
-        if BLIND in values:
-            scores[f"dbac_{name}_net"] = scores[f"dbac_{name}{MATCHED}"] - scores[f"dbac_{name}{BLIND}"]
-        prior = normalized_difference(omegas["m"].prior, omegas["h"].prior)
-        return scores | {f"dbac_{name}_prior": prior} | of_sides
+                of_side = np.concatenate([seen[trial] for trial in trials])
+                flags[side, form] = of_side | flags[side, PUBLISHED] if form == BLIND else of_side
+        return {f"{side}{NET if form == BLIND else form}": 100 * float(of.mean()) for (side, form), of in flags.items()}
 
 
-def a_to_t(
-    words: Words,
-    classes: Integers,
-    values: tuple[str, ...],
-    named: Flags,
-    tasks: tuple[str, ...],
-    pairings: Sequence[Pairing],
-) -> Direction:
-    """The attacker predicts the attribute's `values`; captions name `tasks`, `named` by flags `(captions, tasks)`."""
-    numbers, named_sets = number_sets(named)
-    shown_sets = np.eye(len(values), dtype=bool)
-    designs = [_design(words, pairing, numbers, classes, classes, shown_sets) for pairing in pairings]
-    return Direction("a_to_t", values, values, named_sets, tasks, designs)
+def differences(name: str, parts: ByForm, omegas: ByForm) -> dict[Key, Floats]:
+    """DBAC (Eq. 7 and 8) of each form of the omegas and these themselves; or, by another `name`, of parts of them."""
+    of_sides = {
+        (f"omega_{side}", form): of[form] for form in (PUBLISHED, MATCHED) for side, of in parts.items() if form in of
+    }
+    if len(parts) < 2:
+        return of_sides
+    added = {
+        form: amplification_part(of, parts["h"][form], omegas["m"][form], omegas["h"][form])
+        for form, of in parts["m"].items()
+    }
+    if BLIND in added:
+        added[NET] = added[MATCHED] - added[BLIND]
+    return {(name, form): added[form] for form in FORMS if form in added} | of_sides
 
 
-def t_to_a(
-    words: Words,
-    shown: Flags,
-    by_pairing: Sequence[tuple[Flags, Flags]],
-    tasks: tuple[str, ...],
-    named: Flags,
-    values: tuple[str, ...],
-    pairings: Sequence[Pairing],
-) -> Direction:
-    """The attacker predicts the `tasks` that occur, see `shown_by_pairing`; captions name attribute `values`."""
-    numbers, named_sets = number_sets(named)
-    occurring = np.flatnonzero(shown.any(axis=0))
-    designs = []
-    for pairing, (flags, known) in zip(pairings, by_pairing, strict=True):
-        number, shown_sets = number_sets(flags)
-        of_image = np.where(known, number, NOT_SHOWN)
-        designs.append(_design(words, pairing, numbers, flags[:, occurring], of_image, shown_sets))
-    classes = tuple(tasks[task] for task in occurring)
-    return Direction("t_to_a", classes, tasks, named_sets, values, designs, task_counts(shown, tasks))
+def ask(
+    bench: Bench, settings: DbacSettings, directions: Sequence[str], others: Sequence[Sequence[str]] = ()
+) -> list[Direction]:
+    """The directions, as yet unanswered. `others`: human captions of each image that only say what it shows."""
+    words, lexicons, tokenizer = bench.words, bench.lexicons, settings.tokenizer
+    if shared := sorted(lexicons["attribute"].words & lexicons["task"].words):
+        named_twice = f"{', '.join(map(repr, shared))}: words for a task and for a value of the attribute"
+        note(bench.notes, f"{named_twice}; remove them from one lexicon")
+    named = {kind: named_values(words.tokens, bench.mentions[kind], of, tokenizer) for kind, of in lexicons.items()}
+    images = len(bench.classes)
+    weights = np.ones(images) if bench.weights is None else bench.weights
+    paired = pairings(words, images, settings.pairing, bench.seeds)
+    # What labels and outputs are called; of each pairing the truth by image, what images show, whether that is known.
+    asked: dict[str, tuple[tuple[str, ...], tuple[str, ...], list[tuple[Array, Flags, Flags]]]] = {}
+    counts = drawn = None
+    if paired[0].held_out and len(words.human_image):
+        first = np.searchsorted(words.human_image, np.arange(images))
+        drawn = [(pair.rows["h"] - first).tolist() for pair in paired]
+    if "a_to_t" in directions:
+        inputs.check_tasks_named(named["task"], lexicons["task"])
+        shows, known = np.eye(len(bench.values), dtype=bool)[bench.classes], np.ones(images, bool)
+        asked["a_to_t"] = bench.values, bench.values, [(bench.classes, shows, known)] * len(paired)
+    if "t_to_a" in directions:
+        said, tasks = inputs.with_others(words, named["task"], others, lexicons["task"], tokenizer)
+        shows, labels = inputs.shown_tasks(bench.captions, said, tasks, lexicons["task"], bench.notes)
+        by_pairing = inputs.shown_by_pairing(bench.captions, said, tasks, shows, paired, bench.notes)
+        some, counts = np.flatnonzero(shows.any(axis=0)), inputs.task_counts(shows, labels)
+        truths = [(shows[:, some], shows, known) for shows, known in by_pairing]
+        asked["t_to_a"] = labels, tuple(labels[task] for task in some), truths
+    blind = [BOTH] if settings.controls and words.model_rows and len(words.human_image) else []
+    masked = bench.hidden(*((SHOWN_NAMED[name][0],) for name in asked), *blind, aligned=settings)
 
+    def direction(name: str, own: Masked) -> Direction:
+        kind, (labels, outputs, truths) = SHOWN_NAMED[name][1], asked[name]
+        number, sets = number_sets(named[kind])
+        numbers = {"m": number[: words.model_rows], "h": number[words.model_rows :]}
+        forms = dict(zip((PUBLISHED, BLIND), (own, *masked[len(asked) :]), strict=False))
+        compared, parts = [], []
+        for pair, (truth, shows, known) in zip(paired, truths, strict=True):
+            rows = {side: of[known[own.sides[side].image[of]]] for side, of in pair.rows.items()}
+            parts.append((rows, truth, pair.seeds))
+            image = {side: own.sides[side].image[of] for side, of in rows.items()}
+            names = {side: numbers[side][of] for side, of in rows.items()}
+            compared += [Compared(image, names, shows, known, weights, pair.held_out)] * len(pair.seeds)
 
-def _design(
-    words: Words, pairing: Pairing, named: Integers, targets: Array, shown: Integers, shown_sets: Flags
-) -> Design:
-    image = {"m": np.arange(words.model_rows), "h": words.human_image}
-    number = {"m": named[: words.model_rows], "h": named[words.model_rows :]}
-    rows = {"m": np.arange(words.model_rows), "h": pairing.human}
-    rows = {side: of_side[shown[image[side][of_side]] != NOT_SHOWN] for side, of_side in rows.items() if len(of_side)}
-    captions = {side: Side(image[side][of_side], number[side][of_side]) for side, of_side in rows.items()}
-    return Design(pairing, rows, captions, targets, shown, shown_sets)
+        def plan(hidden: Masked) -> AttackPlan:
+            sides = {
+                side: [[column.select(rows[side], truth=truth, seeds=seeds) for rows, truth, seeds in parts]]
+                for side, column in hidden.sides.items()
+            }
+            return bench.plan(name, sides, stratified_split, outputs)
 
+        plans = {form: plan(hidden) for form, hidden in forms.items()}
+        return Direction(name, labels, lexicons[kind].labels, sets, compared, plans, own.alignment, counts, drawn)
 
-def plan_direction(
-    direction: Direction,
-    texts: Mapping[str, Tokens],
-    masks: tuple[str, ...],
-    classes: Integers,
-    test_share: float,
-    copies: Integers | None,
-) -> AttackPlan:
-    """Each side's trials: all captions of an image, and its `copies`, fall on the same side of a split."""
-    plan: dict[str, list[list[Trial]]] = {side: [[]] for side in direction.designs[0].captions}
-    for design in direction.designs:
-        part = np.flatnonzero(design.shown != NOT_SHOWN)
-        pictures = None if copies is None else copies[part]
-        for side, captions in design.captions.items():
-            rows = design.rows[side]
-            tokens = texts[side] if len(rows) == len(texts[side]) else texts[side].select(rows)
-            examples = Examples(tokens, design.targets[captions.image], len(direction.classes), masks)
-            for seed in design.pairing.seeds:
-                train, test = (
-                    np.flatnonzero(np.isin(captions.image, part[images]))
-                    for images in stratified_split(classes[part], test_share, seed, pictures)
-                )
-                plan[side][0].append(Trial(examples, train, test, seed))
-    return AttackPlan(direction.name, direction.classes, plan)
+    return [direction(name, own) for name, own in zip(asked, masked, strict=False)]

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Floats, Integers
-from captionbias.bench.catalogue import NET, RATIO, SIGNED
-from captionbias.metrics.dbac_direction import Direction
-from captionbias.scores.omega import BLIND, MATCHED, Omega, amplification_part, normalized_difference, occurrences
+from captionbias.arrays import Flags, Floats, Integers, sparse
+from captionbias.bench import catalogue
+from captionbias.metrics.dbac_direction import BOTH, SHOWN_NAMED, ByForm, Compared, Direction, Key, differences
+from captionbias.scores.omega import BLIND, MATCHED, NET, PUBLISHED, Told, mean, normalized_difference
 from captionbias.statistics.intervals import bootstrap_interval
 
 MOST_INTERVALS = 300  # replicates are kept for the largest pairs alone: lists of thousands of tasks fit into memory
-
-# What pairs of labels add to a trial's scores, from its number and both sides' omegas: `(pairs, replicates)` each.
-PartsOf = Callable[[int, Mapping[str, Omega]], dict[str, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,39 +23,45 @@ class Sources:
     """The omegas and the score of one direction, divided among pairs of an attribute value and a task. A test caption's
     part of omega, its quality times its weight over the number of test captions, goes to what its image shows with what
     it names; several share it equally, and what is not there (a caption that names nothing) is None. The pairs with the
-    largest parts come first, see `_ranked_by`."""
+    largest parts come first."""
 
     direction: Direction
-    numbers: Integers  # see `Table.shares`, `(pairs,)`
-    estimate: dict[str, Floats]  # each quantity of theirs, `(pairs,)`
-    parts_of: PartsOf  # what the largest of them add in a trial
-    drawn: list[dict[str, Floats]] = field(default_factory=list)  # what they add in the blocks of replicates so far
+    pairs: Integers  # `shown label * (named labels + 1) + named label`; the last label of either is "nothing"
+    estimate: dict[Key, Floats]  # each quantity of theirs, `(pairs,)`
+    shares: list[dict[str, Any]]  # of those with intervals, by trial and side: see `_shares`
+    drawn: list[dict[Key, Floats]] = field(default_factory=list)  # what they add in the blocks of replicates so far
 
     @classmethod
     def of(cls, direction: Direction) -> Sources:
         """The pairs that occur, in order, without replicates yet."""
         counts, named = _counts(direction)
         pairs = np.flatnonzero(np.any([of_side > 0 for of_side in counts.values()], axis=0))
-        estimate = _estimate(direction, pairs)
-        order = np.argsort(-np.abs(estimate[_ranked_by(estimate)]), kind="stable")
-        pairs, estimate = pairs[order], {quantity: values[order] for quantity, values in estimate.items()}
-        scored = "amplification" if len(counts) == 2 else "omega"
-        drawn = [quantity for quantity in estimate if quantity.startswith(scored)]
-        if len(counts) == 2:
-            estimate |= {
-                f"difference{form}": normalized_difference(estimate[f"omega_m{form}"], estimate[f"omega_h{form}"])
-                for form in ("", MATCHED)
-            }
+        shares = [
+            {side: _shares(direction, compared, told)[:, pairs].T.tocsr() for side, told in tested.items()}
+            for compared, tested in zip(direction.compared, direction.tested, strict=True)
+        ]
+        _, parts = _with_parts(direction, direction.every_image, shares, np.ones((len(shares), 1)))
+        ranks = [key for form in (NET, MATCHED, PUBLISHED) if (key := ("amplification", form)) in parts] or [*parts]
+        # All pairs of a direction have a part of a quantity, or none has.
+        rank = next((key for key in ranks if not np.isnan(parts[key]).any()), ranks[-1])
+        order = np.argsort(-np.abs(parts[rank][:, 0]), kind="stable")
+        omegas_first = sorted(parts.items(), key=lambda part: part[0][0] == "amplification")
+        estimate = {key: of[order, 0] for key, of in omegas_first}
+        for form in (PUBLISHED, MATCHED) if len(counts) == 2 else ():
+            estimate["difference", form] = normalized_difference(*(estimate[f"omega_{side}", form] for side in "mh"))
         for side in counts:
-            estimate |= {f"named_{side}": named[side][pairs], f"test_captions_{side}": counts[side][pairs]}
-        return cls(direction, pairs, estimate, _parts_of(direction, pairs[:MOST_INTERVALS], drawn))
+            estimate[f"named_{side}", ""] = named[side][pairs[order]]
+            estimate[f"test_captions_{side}", ""] = counts[side][pairs[order]]
+        first = [{side: of[order[:MOST_INTERVALS]] for side, of in trial.items()} for trial in shares]
+        return cls(direction, pairs[order], estimate, first)
 
     def quantities(self, multiplicity: Floats, weights: Floats | None) -> dict[str, Floats]:
-        """Those of the answers; what the pairs add in these replicates is kept."""
+        """The direction's scores; what the pairs add in these replicates is kept."""
         if weights is None:
             return self.direction.quantities(multiplicity)
-        scores, parts = _with_parts(self.direction, multiplicity, self.parts_of, weights)
-        self.drawn.append(parts)
+        scores, parts = _with_parts(self.direction, multiplicity, self.shares, weights)
+        added = {key: of for key, of in parts.items() if key[0] == "amplification"}
+        self.drawn.append(added or parts)
         return scores
 
     def rows(self) -> list[dict[str, Any]]:
@@ -70,100 +73,84 @@ class Sources:
         `..._net_ci_...`): 95%, over images and trials, of the 300 first rows. Over all rows the parts sum to the omegas
         and the amplifications to the scores. With one side only its omega's parts, with their intervals.
         """
-        direction = self.direction
-        intervals = self._intervals()
-        shown_label, named_label = np.divmod(self.numbers, len(direction.named_labels) + 1)
-        shown_names, named_names = [*direction.shown_labels, None], [*direction.named_labels, None]
-        rows = []
-        for number in range(len(self.numbers)):
-            labels = shown_names[shown_label[number]], named_names[named_label[number]]
-            attribute, task = labels if direction.name == "a_to_t" else labels[::-1]
-            quantities = {quantity: float(values[number]) for quantity, values in self.estimate.items()}
-            quantities |= intervals[number] if number < len(intervals) else {}
-            rows.append(
-                {"direction": direction.name, "attribute": attribute, "task": task}
-                | {quantity: value for quantity, value in quantities.items() if not np.isnan(value)}
-            )
-        return rows
-
-    def _intervals(self) -> list[dict[str, float]]:
-        """The intervals of each of the first pairs."""
-        intervals: list[dict[str, float]] = [{} for _ in self.numbers[:MOST_INTERVALS]]
-        for quantity in self.drawn[0] if self.drawn else ():
-            replicates = np.concatenate([block[quantity] for block in self.drawn], axis=-1)
-            scale = RATIO if quantity.startswith("omega") else NET if quantity.endswith("_net") else SIGNED
-            for number, of_pair in enumerate(replicates):
-                low, high = bootstrap_interval(float(self.estimate[quantity][number]), of_pair, scale.ends)
-                intervals[number] |= {f"{quantity}_ci_low": low, f"{quantity}_ci_high": high}
-        return intervals
+        name, shown_named = self.direction.name, np.divmod(self.pairs, len(self.direction.named_labels) + 1)
+        labels = dict(zip(SHOWN_NAMED[name], (self.direction.shown_labels, self.direction.named_labels), strict=True))
+        numbers = dict(zip(SHOWN_NAMED[name], shown_named, strict=True))
+        numbered = range(len(self.pairs))
+        rows = [{f"{key}{form}": float(of[row]) for (key, form), of in self.estimate.items()} for row in numbered]
+        for key, form in self.drawn[0] if self.drawn else ():
+            replicates = np.concatenate([block[key, form] for block in self.drawn], axis=-1)
+            signed = catalogue.NET if form == NET else catalogue.SIGNED
+            ends = (catalogue.RATIO if key != "amplification" else signed).ends
+            for row, of_pair in zip(rows, replicates, strict=False):
+                interval = bootstrap_interval(row[f"{key}{form}"], of_pair, ends)
+                row |= zip((f"{key}{form}_ci_low", f"{key}{form}_ci_high"), interval, strict=True)
+        return [
+            {"direction": name}
+            | {kind: (*labels[kind], None)[numbers[kind][number]] for kind in BOTH}
+            | {key: value for key, value in row.items() if not np.isnan(value)}
+            for number, row in enumerate(rows)
+        ]
 
 
 def _with_parts(
-    direction: Direction, multiplicity: Floats, parts_of: PartsOf, weights: Floats
-) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    direction: Direction, multiplicity: Floats, shares: Sequence[Mapping[str, Any]], weights: Floats
+) -> tuple[dict[str, Floats], dict[Key, Floats]]:
     """The direction's scores, and the means over trials, `weights` `(trials, replicates)`, of what pairs of labels add,
     `(pairs, replicates)`; a trial is left out where it is undefined."""
-    sums: dict[str, Any] = defaultdict(float)
-    counted: dict[str, Any] = defaultdict(float)
-
-    def add(number: int, omegas: Mapping[str, Omega]) -> None:
-        for quantity, of_trial in parts_of(number, omegas).items():
-            known = ~np.isnan(of_trial[:1])  # in a replicate all pairs are defined or none is
-            sums[quantity] += weights[number] * np.where(known, of_trial, 0.0)
-            counted[quantity] += weights[number] * known
-
-    scores = direction.quantities(multiplicity, add)
+    sums: dict[Key, Any] = defaultdict(float)
+    counted: dict[Key, Any] = defaultdict(float)
+    trials: list[ByForm] = []
+    for (omegas, terms), of_trial, weight in zip(direction.omegas(multiplicity), shares, weights, strict=True):
+        trials.append(omegas)
+        parts = {
+            side: {form: mean(of_trial[side] @ added, over) for form, (added, over) in of.items()}
+            for side, of in terms.items()
+        }
+        for key, of in differences("amplification", parts, omegas).items():
+            known = ~np.isnan(of[:1])  # in a replicate all pairs are defined or none is
+            sums[key] += weight * np.where(known, of, 0.0)
+            counted[key] += weight * known
     with np.errstate(invalid="ignore"):
-        return scores, {quantity: np.asarray(total / counted[quantity]) for quantity, total in sums.items()}
-
-
-def _ranked_by(estimate: Mapping[str, Floats]) -> str:
-    """The quantity whose size puts the pairs in order; all of a direction's pairs have a part of it or none has."""
-    by = [name for name in ("amplification_net", "amplification_matched", "amplification") if name in estimate] or list(
-        estimate
-    )
-    return next((name for name in by if not np.isnan(estimate[name]).any()), by[-1])
+        means = {key: np.asarray(total / counted[key]) for key, total in sums.items() if key[1] != BLIND}
+    return direction.keyed(direction.scores(trials)), means
 
 
 def _counts(direction: Direction) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Test captions with each pair, a trial, by side; and the share that names the one where the other is."""
-    counts: dict[str, Any] = defaultdict(float)
-    totals: dict[str, Any] = defaultdict(float)
-    for design in direction.designs:
-        sets = design.shown_sets, direction.named_sets
-        for side, captions in design.captions.items():
-            tested = np.concatenate([trial.rows for trial in design.tested[side]])
-            counts[side] += occurrences(captions, design.shown, tested, *sets)[0] / direction.trials
-            totals[side] += np.stack(occurrences(captions, design.shown, np.arange(len(captions.image)), *sets))
+    """Test captions with each pair of labels, a trial, by side; and the share that names the one where the other is."""
+    tested: dict[str, Any] = defaultdict(list)
+    named: dict[str, Any] = defaultdict(float)
+    showing: dict[str, Any] = defaultdict(float)
+
+    def counted(shares: Any, told: Told) -> Floats:
+        """How many captions have each label, or each pair of labels."""
+        return np.asarray((shares > 0).T @ told.drawn(direction.every_image)[-1][:, 0])
+
+    for compared, trial in zip(direction.compared, direction.tested, strict=True):
+        for side, told in trial.items():
+            tested[side].append(counted(_shares(direction, compared, told), told))
+    for compared in dict.fromkeys(direction.compared):
+        for side, every in compared.every.items():
+            named[side] += counted(_shares(direction, compared, every), every)
+            showing[side] += counted(_label_shares(compared.shown[1])[every.shown], every)
     with np.errstate(invalid="ignore"):
-        return counts, {side: both / base for side, (both, base) in totals.items()}
+        shares = {side: of / showing[side].repeat(len(of) // len(showing[side])) for side, of in named.items()}
+    return {side: sum(of) / len(of) for side, of in tested.items()}, shares
 
 
-def _estimate(direction: Direction, pairs: Integers) -> dict[str, Floats]:
-    """The means over trials of the pairs' parts of the omegas and of the scores, with every image once: `(pairs,)`."""
-    weights = np.ones((direction.trials, 1))
-    _, parts = _with_parts(direction, direction.every_image, _parts_of(direction, pairs), weights)
-    return {quantity: values[:, 0] for quantity, values in parts.items()}
+def _shares(direction: Direction, compared: Compared, told: Told) -> Any:
+    """How captions with each pair of numbers are shared among all pairs of labels, equally: sparse, `(pairs of numbers,
+    pairs of labels)`."""
+    shown, named = _label_shares(compared.shown[1])[told.shown].tocoo(), _label_shares(direction.named_sets)
+    entries = named[told.named[shown.coords[0]]].tocoo()
+    entry, label = entries.coords
+    row, shown_label = (of[entry] for of in shown.coords)
+    shape = len(told.named), shown.shape[1] * named.shape[1]
+    return sparse(shown.data[entry] * entries.data, (row, shown_label * named.shape[1] + label), shape)
 
 
-def _parts_of(direction: Direction, pairs: Integers, quantities: Collection[str] | None = None) -> PartsOf:
-    """Reads off a trial what the pairs add to its omegas and to its scores, or these `quantities` of all that."""
-    shares = direction.shares(pairs)
-
-    def read(number: int, omegas: Mapping[str, Omega]) -> dict[str, Floats]:
-        forms = next(iter(omegas.values())).weight
-        of_side = {
-            form: {side: omega.parts(form, shares[number][side]) for side, omega in omegas.items()} for form in forms
-        }
-        parts = {f"omega_{side}{form}": of for form in forms if form != BLIND for side, of in of_side[form].items()}
-        if len(omegas) == 2:
-            added = {
-                form: amplification_part(of["m"], of["h"], omegas["m"].value(form), omegas["h"].value(form))
-                for form, of in of_side.items()
-            }
-            if BLIND in added:
-                added["_net"] = added[MATCHED] - added.pop(BLIND)
-            parts |= {f"amplification{form}": of for form, of in added.items()}
-        return parts if quantities is None else {quantity: parts[quantity] for quantity in quantities}
-
-    return read
+def _label_shares(sets: Flags) -> Any:
+    """Each set shared equally among its labels, sparse, `(sets, labels + 1)`: the last column is of no label."""
+    flags = np.column_stack([sets, ~sets.any(axis=1)])
+    row, label = np.nonzero(flags)
+    return sparse(1 / flags.sum(axis=1)[row], (row, label), flags.shape)

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Floats
+from captionbias.arrays import Floats, Integers
 from captionbias.bench.catalogue import DIRECTIONS, SIGNED, Score
-from captionbias.bench.label_inputs import read_labels, takes
+from captionbias.bench.counted import Counted, count
+from captionbias.bench.labels import ImageLabels, read_labels, takes
 from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.person import against_a_person
+from captionbias.bench.pairs import Pairs, data_source
 from captionbias.captions import Captions
-from captionbias.metrics.amplified_pairs import Pairs, data_source
 from captionbias.scores.cooccurrence import mean_of_defined
-from captionbias.statistics.samples import bootstrap_samples
 
 
 def _directional_ba(direction: str, given: str, named: str, anything: str) -> Iterable[Score]:
@@ -42,8 +41,21 @@ def _directional_ba(direction: str, given: str, named: str, anything: str) -> It
         *_directional_ba("a_to_t", "an attribute value", "tasks", "tasks"),
         *_directional_ba("t_to_a", "a task", "attribute values", "the attribute"),
     ],
+    about={
+        "references": (
+            "`n` lists of human captions. What they name is what predictions are compared with, and the tasks that "
+            "any of an image's names are those that it shows, unless `tasks` gives them. Without references the "
+            "labels of the images are what is compared with"
+        ),
+        "details": ("add the nested entry `details`, with each pair's counts, probabilities and share in the score"),
+    },
+    returns=(
+        "`directional_ba_a_to_t` and `directional_ba_t_to_a` in [-1, 1], those of them that have predictions, "
+        "each with `..._human` and `..._excess`; all with `..._ci_low/high` (95%, over images); "
+        "`undefined_pairs_a_to_t`, `undefined_pairs_t_to_a`: pairs left out, since no image has the value or the "
+        "task; `signature`."
+    ),
 )
-@against_a_person
 @takes()
 def directional_ba(
     captions: Captions | None = None,
@@ -62,23 +74,6 @@ def directional_ba(
     captions name, for the same images: A to T is then published as DBA_O, T to A as DBA_G. Counts see no words but
     those of the lexicons: a bias of language is invisible to them.
 
-    Args:
-        references: `n` lists of human captions. What they name is what predictions are compared with, and the tasks
-            that any of an image's names are those that it shows, unless `tasks` gives them. Without references the
-            labels of the images are what is compared with.
-        predictions, attributes, tasks, predicted_attributes, predicted_tasks: as `read_labels` takes them.
-        training_attributes, training_tasks, attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
-        controls: also score one more person, for `..._human` and `..._excess`; takes two human captions or more of an
-            image.
-        seed: seed of the bootstrap.
-        bootstrap: replicates of the bootstrap over images; 0 for none.
-        details: add the nested entry `details`, with each pair's counts, probabilities and share in the score.
-
-    Returns:
-        `directional_ba_a_to_t` and `directional_ba_t_to_a` in [-1, 1], those of them that have predictions, each with
-        `..._human` and `..._excess`; all with `..._ci_low/high` (95%, over images); `undefined_pairs_a_to_t`,
-        `undefined_pairs_t_to_a`: pairs left out, since no image has the value or the task; `signature`.
-
     Source: Wang and Russakovsky 2021, Eq. 1; for captions, Hirota et al. 2022, supplement.
 
     >>> women, men = [["female"]] * 4, [["male"]] * 4
@@ -89,20 +84,19 @@ def directional_ba(
     0.25
     """
     labels = read_labels(captions, **inputs)
-    groups = labels.groups(seed)
+    signed = data_source(labels)
+    return count("directional_ba", labels, _count, signed, controls=controls, seed=seed, bootstrap=bootstrap)
+
+
+def _count(labels: ImageLabels, groups: Integers) -> Counted:
     pairs = Pairs.of(labels, groups, labels.tasks)
     pairs.note_silence(labels.notes)
 
-    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        return {
-            f"directional_ba_{name}": mean_of_defined(values)[None]
-            for name, values in pairs.amplification(multiplicity).items()
-        }
+    def formula(multiplicity: Floats | None) -> dict[str, Floats]:
+        amplified = pairs.amplification(multiplicity)
+        return {f"directional_ba_{name}": mean_of_defined(values) for name, values in amplified.items()}
 
-    return Scores(
-        bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
-        {f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in pairs.amplification().items()},
-        dict(**labels.sources, **data_source(labels), seed=seed, bootstrap=bootstrap),
-        labels.notes,
-        {**labels.image_counts(pairs.attributes), "pairs": pairs.table(pairs.amplification())} if details else None,
-    )
+    amplified = pairs.amplification()
+    undefined = {f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in amplified.items()}
+    details = labels.image_counts(pairs.attributes) | {"pairs": pairs.table(amplified)}
+    return Counted(formula, undefined, details)

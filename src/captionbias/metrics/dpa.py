@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.arrays import Floats
-from captionbias.attackers.base import Examples, stratified_split
+from captionbias.arrays import Flags, Floats
+from captionbias.attackers.base import Examples
 from captionbias.attackers.registry import find_attacker
 from captionbias.bench.catalogue import DIRECTIONS, RATIO, SIGNED, Score
-from captionbias.bench.label_attacks import TEST_SHARE, as_tokens, attack_labels
-from captionbias.bench.label_inputs import TRAINING, read_labels, takes
+from captionbias.bench.label_attacks import LabelAttack, Question, Sides, as_tokens, attack_labels
+from captionbias.bench.labels import TRAINING, ImageLabels, takes
 from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.person import against_a_person
 from captionbias.captions import Captions
+from captionbias.errors import unknown
 from captionbias.progress import Progress
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import normalized_difference
-from captionbias.statistics.samples import bootstrap_samples
 
 if TYPE_CHECKING:
     from torch import nn
@@ -71,8 +70,18 @@ def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
             "{tasks} predict which {value} is named",
         ),
     ],
+    about={
+        "quality": (
+            "the attacker's quality: `inverse_cross_entropy`, `accuracy` (of the whole set of labels) or `confidence`"
+        )
+    },
+    returns=(
+        "`dpa_a_to_t` and `dpa_t_to_a` in [-1, 1], those of them that have predictions, with `..._human` and "
+        "`..._excess`; `predictability_m_d` and `predictability_d_d` for each direction `d`, of the model's "
+        "labels and of the data's. Each with `..._std` and `..._trial_ci_low/high` over trials and "
+        "`..._ci_low/high` over images and trials (95%). And `signature`."
+    ),
 )
-@against_a_person
 @takes(without=TRAINING)
 def dpa(
     captions: Captions | None = None,
@@ -98,23 +107,6 @@ def dpa(
     predicted and true attributes, from the true tasks. True labels are first made wrong as often as the predictions
     are, at random, so that it is bias that is compared and not accuracy.
 
-    Args:
-        predictions, references, attributes, tasks, predicted_attributes: as `read_labels` takes them.
-        predicted_tasks, attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
-        encoder: `linear`, `dense` (a small network, needs torch), or your own `torch.nn.Module`.
-        quality: `inverse_cross_entropy`, `accuracy` (of the whole set of labels) or `confidence`.
-        equalize: False compares with the true labels as they are.
-        trials: attackers trained a side and direction; trial `t` splits and trains with seed `seed + t`.
-        controls: as `directional_ba` takes it.
-        details: add the nested entry `details`.
-        precision, seed, bootstrap, cache, distributed, progress: as `lic` takes them.
-
-    Returns:
-        `dpa_a_to_t` and `dpa_t_to_a` in [-1, 1], those of them that have predictions, with `..._human` and
-        `..._excess`; `predictability_m_d` and `predictability_d_d` for each direction `d`, of the model's labels and of
-        the data's. Each with `..._std` and `..._trial_ci_low/high` over trials and `..._ci_low/high` over images and
-        trials (95%). And `signature`.
-
     Source: Tokas, Nair and Kerner 2025.
 
     >>> women, men = ["female"] * 100, ["male"] * 100
@@ -125,46 +117,33 @@ def dpa(
     True
     """
     if quality not in QUALITIES:
-        raise ValueError(f"quality {quality!r} is unknown; choose one of {', '.join(QUALITIES)}")
-    attacker = find_attacker(encoder, precision, cache=cache)
-    labels = read_labels(captions, **inputs).occurring()
-    values, shown = labels.shown.attributes, labels.shown.tasks
-    asked = {"a_to_t": (values, shown, labels.predicted_tasks), "t_to_a": (shown, values, labels.predicted_attributes)}
-    questions = {
-        name: (partial(Examples, as_tokens(known), outputs=truth.shape[1]), truth, predicted)
-        for name, (known, truth, predicted) in asked.items()
-    }
-    groups, engine = labels.groups(seed), {"cache": cache, "distributed": distributed, "progress": progress}
-    seeds = range(seed, seed + trials)
-    scored = attack_labels(
-        labels, groups, questions, stratified_split, QUALITIES[quality], seeds, equalize, attacker, **engine
-    )
+        raise unknown("quality", quality, QUALITIES)
 
-    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        means = {"_".join(key): one.means("", multiplicity) for key, one in scored.items()}
-        if quality == "inverse_cross_entropy":
-            with np.errstate(divide="ignore"):
-                means = {key: np.asarray(1 / mean) for key, mean in means.items()}
-        scores = {
-            f"dpa_{name}": normalized_difference(means[f"m_{name}"], means[f"d_{name}"])
-            for side, name in scored
-            if side == "m"
+    def questions(labels: ImageLabels) -> dict[str, Question]:
+        values, shown = labels.shown.attributes, labels.shown.tasks
+        return {
+            "a_to_t": Question(_guessed(values, shown), shown, labels.predicted_tasks),
+            "t_to_a": Question(_guessed(shown, values), values, labels.predicted_attributes),
         }
-        return scores | {f"predictability_{key}": mean for key, mean in means.items()}
 
-    return Scores(
-        bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed),
-        {},
-        dict(
-            **attacker.signature(),
-            quality=quality,
-            equalized=equalize,
-            **labels.sources,
-            trials=trials,
-            split=f"{TEST_SHARE:g}",
-            seed=seed,
-            bootstrap=bootstrap,
-        ),
-        labels.notes,
-        labels.image_counts() if details else None,
-    )
+    def scores(means: Mapping[str, Sides]) -> dict[str, Floats]:
+        of_captions: dict[str, Floats] = {}
+        predictability: dict[str, Floats] = {}
+        for name, of_sides in means.items():
+            model, data = of_sides["m"], of_sides["h"]
+            if quality == "inverse_cross_entropy":
+                with np.errstate(divide="ignore"):
+                    model, data = np.asarray(1 / model), np.asarray(1 / data)
+            of_captions[f"dpa_{name}"] = normalized_difference(model, data)
+            predictability |= {f"predictability_m_{name}": model, f"predictability_d_{name}": data}
+        return of_captions | predictability
+
+    attack = LabelAttack("dpa", questions, QUALITIES[quality], scores, balanced=False)
+    drawn: dict[str, Any] = {"trials": trials, "seed": seed, "bootstrap": bootstrap}
+    engine: dict[str, Any] = {"cache": cache, "distributed": distributed, "progress": progress}
+    attacker, chosen = find_attacker(encoder, precision, cache=cache), {"controls": controls, "equalize": equalize}
+    return attack_labels(attack, captions, inputs, attacker, {"quality": quality}, **chosen, **drawn, **engine)
+
+
+def _guessed(known: Flags, truth: Flags) -> Callable[[Flags], Examples]:
+    return partial(Examples, as_tokens(known), outputs=truth.shape[1])

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias.arrays import Flags, Floats
-from captionbias.attackers.base import Examples, balanced_split
+from captionbias.attackers.base import Examples
 from captionbias.attackers.registry import find_attacker
 from captionbias.bench.attacks import with_sides
 from captionbias.bench.catalogue import SIGNED_PERCENT, Score
-from captionbias.bench.label_attacks import TEST_SHARE, as_tokens, attack_labels
-from captionbias.bench.label_inputs import TRAINING, read_labels, takes
+from captionbias.bench.label_attacks import LabelAttack, Question, Sides, as_tokens, attack_labels
+from captionbias.bench.labels import TRAINING, ImageLabels, takes
 from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.person import against_a_person
 from captionbias.captions import Captions
+from captionbias.errors import InputError
 from captionbias.progress import Progress
 from captionbias.scores.captions import leakage
-from captionbias.statistics.samples import bootstrap_samples
 
 if TYPE_CHECKING:
     from torch import nn
@@ -44,8 +44,13 @@ if TYPE_CHECKING:
         "Percent of test images whose attribute is guessed right from their tasks.",
         on_cards=False,
     ),
+    returns=(
+        "`label_leakage_m` and `label_leakage_d`, percent of test images whose attribute is read right from the "
+        "predicted and from the true tasks; images are balanced, so that with two values 50 is chance; "
+        "`label_leakage`, their difference, with `..._human` and `..._excess`. Each with intervals as of `dpa`. "
+        "And `signature`."
+    ),
 )
-@against_a_person
 @takes(without=("predicted_attributes", *TRAINING))
 def label_leakage(
     captions: Captions | None = None,
@@ -70,20 +75,6 @@ def label_leakage(
     made wrong as often as the predictions are, at random, so that it is bias that is compared and not accuracy. Each
     set of attribute values is a class. It tells no directions.
 
-    Args:
-        predictions, references, attributes, tasks, predicted_tasks: as `read_labels` takes them.
-        attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
-        equalize: False compares with the true tasks as they are.
-        trials: attackers trained a side; trial `t` splits and trains with seed `seed + t`.
-        controls: as `directional_ba` takes it.
-        details: add the nested entry `details`.
-        encoder, precision, seed, bootstrap, cache, distributed, progress: as `dpa` takes them.
-
-    Returns:
-        `label_leakage_m` and `label_leakage_d`, percent of test images whose attribute is read right from the predicted
-        and from the true tasks; images are balanced, so that with two values 50 is chance; `label_leakage`, their
-        difference, with `..._human` and `..._excess`. Each with intervals as of `dpa`. And `signature`.
-
     Source: Wang et al. 2019.
 
     >>> women, men = ["female"] * 100, ["male"] * 100
@@ -93,37 +84,27 @@ def label_leakage(
     >>> result["label_leakage"] > 10
     True
     """
-    attacker = find_attacker(encoder, precision, cache=cache)
-    labels = read_labels(captions, **inputs).occurring()
-    classes = labels.classes()
-    outputs = int(classes.max()) + 1
-    if outputs == 1:
-        raise ValueError("attributes has the same value in all rows: an attacker needs two or more to tell apart")
 
-    def examples(tasks: Flags) -> Examples:
-        return Examples(as_tokens(tasks), classes, outputs)
+    def questions(labels: ImageLabels) -> dict[str, Question]:
+        classes = labels.classes()
+        outputs = int(classes.max()) + 1
+        if outputs == 1:
+            raise InputError(
+                "attributes", "has the same value in all rows: an attacker needs two or more to tell apart"
+            )
 
-    questions = {"predicted_tasks": (examples, labels.shown.tasks, labels.predicted_tasks)}
-    groups, engine = labels.groups(seed), {"cache": cache, "distributed": distributed, "progress": progress}
-    seeds = range(seed, seed + trials)
-    scored = attack_labels(labels, groups, questions, balanced_split, leakage, seeds, equalize, attacker, **engine)
+        def examples(tasks: Flags) -> Examples:
+            return Examples(as_tokens(tasks), classes, outputs)
 
-    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        sides = {side: 100 * one.means("", multiplicity) for (side, _), one in scored.items()}
-        return {"label_leakage": sides["m"] - sides["d"]} | {f"label_leakage_{side}": sides[side] for side in sides}
+        return {"predicted_tasks": Question(examples, labels.shown.tasks, labels.predicted_tasks)}
 
-    return Scores(
-        bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed),
-        {},
-        dict(
-            **attacker.signature(),
-            equalized=equalize,
-            **labels.sources,
-            trials=trials,
-            split=f"balanced,{TEST_SHARE:g}",
-            seed=seed,
-            bootstrap=bootstrap,
-        ),
-        labels.notes,
-        labels.image_counts() if details else None,
-    )
+    def scores(means: Mapping[str, Sides]) -> dict[str, Floats]:
+        [sides] = means.values()
+        model, data = 100 * sides["m"], 100 * sides["h"]
+        return {"label_leakage": model - data, "label_leakage_m": model, "label_leakage_d": data}
+
+    attack = LabelAttack("label_leakage", questions, leakage, scores, balanced=True)
+    drawn: dict[str, Any] = {"trials": trials, "seed": seed, "bootstrap": bootstrap}
+    engine: dict[str, Any] = {"cache": cache, "distributed": distributed, "progress": progress}
+    attacker, chosen = find_attacker(encoder, precision, cache=cache), {"controls": controls, "equalize": equalize}
+    return attack_labels(attack, captions, inputs, attacker, {}, **chosen, **drawn, **engine)

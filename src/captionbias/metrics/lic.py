@@ -4,38 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats32, Integers
-from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split
-from captionbias.attackers.engine import run_trials
+from captionbias.attackers.base import balanced_split
 from captionbias.attackers.registry import find_attacker
-from captionbias.bench import inputs
+from captionbias.bench.attacked import PICTURE_READERS, Bench
 from captionbias.bench.attacks import (
     KEYS,
-    AttackPlan,
     Attacks,
     AttackScores,
+    answers_to,
     compared_sides,
-    note_single_training,
     percent,
     seen_in_training,
     with_sides,
 )
 from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
+from captionbias.bench.inputs import read_vocabulary
 from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.protocol import alignment_name, lexicon_name, preset_settings
+from captionbias.bench.protocol import Alignment, alignment_name, preset_settings
 from captionbias.captions import Captions
+from captionbias.errors import Argument, InputError, naming
 from captionbias.progress import Progress
 from captionbias.scores.captions import CAPTION_SCORES
 from captionbias.statistics.intervals import rounded
-from captionbias.statistics.samples import Sample, mean_over_trials, trial_rows
-from captionbias.text import LexiconSource, Tokens, find_mentions, load_lexicon
+from captionbias.statistics.samples import mean_over_trials, trial_rows
+from captionbias.text import LexiconSource
 from captionbias.warnings import note
-from captionbias.wings import entered
 
 if TYPE_CHECKING:
     from torch import nn
@@ -43,19 +42,9 @@ if TYPE_CHECKING:
 NAMES = {"m": "model", "h": "human"}
 UNSEEN = "lic_unseen"
 LEAST_PEOPLE = 3  # for how much people differ
-
-
-LIC_2022: dict[str, Any] = {
-    "encoder": "lstm-lic",
-    "trials": 10,
-    "test_share": 0.1,
-    "alignment": "constant",
-    "vectors": "captions",
-    "delta": 0.4,
-    "tokenizer": "words",
-    "attribute_lexicon": "gender",
-}
-PRESETS = {"lic-2022": LIC_2022, "fast": LIC_2022 | {"encoder": "bow"}}
+SCORES = {name: percent(score) for name, score in CAPTION_SCORES.items()}
+LIC_2022 = Alignment(encoder="lstm-lic", trials=10, test_share=0.1, alignment="constant")
+PRESETS = {"lic-2022": LIC_2022, "fast": replace(LIC_2022, encoder="bow")}
 
 
 def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
@@ -105,6 +94,20 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
         *_lic("confidence", "confidence", "how surely an attacker reads the attribute", "100 / k"),
     ],
     presets=PRESETS,
+    about={
+        "references": (
+            "`n` lists of human captions; None to measure the captioner alone. With captions to spare on some images, "
+            "the columns that every image has are used"
+        ),
+        "tasks": "not used; taken so that all metrics have the same arguments",
+    },
+    returns=(
+        "Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], "
+        "`s` in [-100, 100] (`s_m - s_d`, above 0: more than people), and for each of these `..._std` over "
+        "trials, `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). "
+        "With a side absent its keys are too. `seen_m`, `seen_d`: percent of test captions that are also in the "
+        "training split; `test_captions_m`, `test_captions_d`: how many are scored in a trial."
+    ),
 )
 def lic(
     captions: Captions,
@@ -140,60 +143,6 @@ def lic(
     the attribute from each side's captions: one attacker for the model, one for each column of human captions. The
     same trained attackers give leakage and confidence.
 
-    Args:
-        captions: from `check_captions` or `read_captions`; or the next four arguments.
-        predictions: `n` model captions; None to measure the human captions alone.
-        references: `n` lists of human captions; None to measure the captioner alone. With captions to spare on some
-            images, the columns that every image has are used.
-        attributes: `n` labels of the protected attribute, two or more values.
-        tasks: not used; taken so that all metrics have the same arguments.
-        preset: `lic-2022` (or `papers`), the paper's protocol, or `fast`, the convex attacker.
-        encoder: `lstm-lic` (LIC's own), `bow`, one of DBAC's (`lstm-dbac`, `bilstm`, `rnn`, `birnn`,
-            `transformer-1h`, `transformer-5h`), a pretrained sentence encoder under an MLP (`all-MiniLM-L6-v2`, any
-            other name on the Hub, or a folder), `bert-frozen` or `bert-finetuned` under LIC's head, or your own
-            `torch.nn.Module`, as a class or as `module:Class`; the preset's when None, as for the arguments below.
-        model: what `bert-frozen` and `bert-finetuned` stand on: a name on the Hub or a folder; `bert-base-uncased` when
-            None.
-        images: the images' pictures, which the attacker then reads beside the captions (VL-LIC): what
-            `captionbias.images.reading.read_images` takes, joined by image id, or a list with one for each image. Mask
-            the people in them (`captionbias mask`), or the attacker sees the attribute itself. For `bow`, `bert-frozen`
-            and sentence encoders.
-        image_encoder: the frozen image model that reads them, a name on the Hub or a folder; `microsoft/resnet-50`
-            when None.
-        precision: `fp32` or `bf16`, of neural attackers; None for bf16 where the device computes it natively.
-        trials: attackers trained a side (and direction); trial `t` splits and trains with seed `seed + t`.
-        seed: seed of the first trial and of the bootstrap.
-        alignment: `constant` or `contextual`.
-        vectors: word vectors of contextual alignment, see `captionbias.alignment.vectors.load_vectors`.
-        delta: largest cosine distance of a contextual substitution.
-        tokenizer: `words` or `whitespace`.
-        vocabulary: the words that human captions are aligned to, a list or a JSON file of one; those of the predictions
-            when None.
-        attribute_lexicon: what is masked: a built-in lexicon, a file or a mapping, or several for crossed attributes;
-            see `captionbias.text.load_lexicon`.
-        allow_unmasked: measure although labels are no values of `attribute_lexicon`, or none of its words occurs.
-        unseen_only: score only test captions that are not in the training split.
-        join_references: where the captioner writes longer captions than people, join as many human captions of an image
-            into one as make them as long. Images with too few are left out.
-        bootstrap: replicates of the bootstrap over images; 0 for none.
-        cache: keep every finished trial and train none twice: in the usual folder (True, see `captionbias cache`), in
-            this one, or not at all (False).
-        distributed: share the trials with the other processes of `accelerate launch`, if there are any; False when one
-            of them alone measures.
-        details: add the nested entry `details`.
-        keep_attackers: keep so many attackers of the captioner's captions, the first, for
-            `captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept.
-        progress: None for a bar, or log lines without a terminal or notebook, if it takes long; True for a bar, False
-            for nothing; or a function to call with the numbers of finished and of all trials, whose exception ends the
-            run (finished trials are kept).
-
-    Returns:
-        Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], `s` in
-        [-100, 100] (`s_m - s_d`, above 0: more than people), and for each of these `..._std` over trials,
-        `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). With a side
-        absent its keys are too. `seen_m`, `seen_d`: percent of test captions that are also in the training split;
-        `test_captions_m`, `test_captions_d`: how many are scored in a trial.
-
     Source: Hirota, Nakashima and Garcia 2022, Eq. 1 to 5; with images, ImageCaptioner2 (Bakr et al. 2023), section 5.7,
     whose text encoder is BERT beside ResNet-50.
 
@@ -203,147 +152,69 @@ def lic(
     >>> result["leakage_m"]
     100.0
     """
-    preset, settings = preset_settings("lic", **locals())
-    notes: list[str] = []
-    lexicon = load_lexicon(settings["attribute_lexicon"])
-    captions = inputs.with_values(captions, lexicon, settings["tokenizer"], notes, allow_unmasked)
-    captions, joined = inputs.of_one_length(captions, join_references, notes)
-    attacker = find_attacker(settings["encoder"], precision, model, cache)
-    pictures, beside = None, {}
+    chosen = {"encoder": encoder, "trials": trials, "alignment": alignment, "vectors": vectors, "delta": delta}
+    chosen |= {
+        "tokenizer": tokenizer,
+        "attribute_lexicon": attribute_lexicon,
+        "vocabulary": read_vocabulary(vocabulary),
+    }
+    preset, settings = preset_settings(PRESETS, preset, **chosen)
+    attacker, pictures, beside = find_attacker(settings.encoder, precision, model, cache), None, {}
+    checks = {"allow_unmasked": allow_unmasked, "join_references": join_references}
+    bench = Bench.of(captions, settings, seed, neural=attacker.precision is not None, **checks)
     if images is not None:
-        beside_pictures = next(entered("pictures"), None)
-        if beside_pictures is None:
-            raise ValueError("images: nothing here reads pictures; pip install 'captionbias[images]' first")
-        attacker, pictures, name = beside_pictures(attacker, captions, images, image_encoder, cache, distributed)
-        beside = {"image_encoder": name}
+        if not PICTURE_READERS:
+            raise InputError("images", ": nothing here reads pictures; pip install 'captionbias[images]' first")
+        given = bench.captions, images, image_encoder, cache, distributed
+        attacker, pictures, beside["image_encoder"] = PICTURE_READERS[0](attacker, *given)
     elif image_encoder is not None:
-        raise ValueError(f"image_encoder {image_encoder!r} has no pictures to read; give images, or leave it out")
-    note_single_training(attacker.precision is not None, settings["trials"], notes)
-    values, classes = inputs.number_classes(captions, notes)
+        raise InputError(
+            "image_encoder", f"{image_encoder!r} has no pictures to read", naming("give {images}"), "leave it out"
+        )
 
-    settings["vocabulary"] = inputs.read_vocabulary(vocabulary)
-    seeds = range(seed, seed + settings["trials"])
-    plan, report = plan_lic(captions, settings, values, classes, seeds, notes, pictures)
-    seen = seen_in_training(list(plan))
-    unseen = {trial: ~flags for trial, flags in seen.items()}
+    [masked] = bench.hidden(("attribute",), aligned=settings)
+    columns = {side: [column] if side == "m" else column.split_up(bench.notes) for side, column in masked.sides.items()}
+    drawn = {side: [column.drawn() for column in of_side] for side, of_side in columns.items()}
+    plan = bench.plan("lic", drawn, balanced_split, pictures=pictures)
+    unseen = {trial: ~flags for trial, flags in seen_in_training(list(plan)).items()}
     for trial, flags in unseen.items() if unseen_only else ():
         if not flags.any():
-            raise ValueError(f"unseen_only: every test caption of seed {trial.seed} is also in its training split")
-    queue, first = list(plan), plan.first("m", keep_attackers)
-    trained = run_trials(queue, attacker, keep=first, cache=cache, distributed=distributed, progress=progress)
-    answers = dict(zip(queue, trained, strict=True))
-    scored_unseen = _scores(plan, answers, len(captions), unseen)
-    scored = scored_unseen if unseen_only else _scores(plan, answers, len(captions), None)
+            raise InputError("unseen_only", f": every test caption of seed {trial.seed} is also in its training split")
+    options = {"cache": cache, "distributed": distributed, "progress": progress}
+    answers = answers_to([plan], attacker, keep=plan.first("m", keep_attackers), **options)
 
+    scored_all, scored_unseen = (bench.weighed(plan, answers, SCORES, kept) for kept in (None, unseen))
+    scored = scored_unseen if unseen_only else scored_all
+    compared = {score: (score, scored) for score in SCORES} | {UNSEEN: ("lic", scored_unseen)}
+    samples = compared_sides(compared, bootstrap, seed, bench.copies)
+    of_sides_alone = {f"{UNSEEN}_{key}" for key in KEYS.values()}
     facts: dict[str, float] = {}
     for side, of_side in scored.items():
-        share = float(np.concatenate([seen[trial] for column in plan.trials[side] for trial in column]).mean())
+        captions_of_side, new = scored_all[side].counts.sum(), scored_unseen[side].counts.sum()
+        share = float((captions_of_side - new) / captions_of_side)
         facts |= {f"test_captions_{KEYS[side]}": float(of_side.scored().mean()), f"seen_{KEYS[side]}": 100 * share}
         if share > 0.5 and not unseen_only:
-            note(
-                notes,
-                f"{share:.0%} of the {NAMES[side]} test captions are also in the training split, which raises their "
-                "score; unseen_only=True scores the others",
-            )
-    tables = (
-        {
-            "images": len(captions),
-            "attribute_counts": dict(zip(values, np.bincount(classes).tolist(), strict=True)),
-            "human_columns": len(plan.trials.get("h", [])),
-            "alignment": report.as_dict() if report else None,
-            "trials": {
-                KEYS[side]: trial_rows(seeds, {"captions": of_side.scored()} | of_side.estimates())
-                for side, of_side in scored.items()
-            },
-            "by_attribute": {KEYS[side]: _by_class(of_side, values, classes) for side, of_side in scored.items()},
-        }
-        if details
-        else None
-    )
+            template = "{:.0%} of the {} {are also in the training split}, which raises their score"
+            seen = naming(template, share, Argument(f"{NAMES[side]} test captions"))
+            note(bench.notes, seen, naming("{unseen_only} scores the others", unseen_only=True))
+    by_trial = {side: {"captions": of_side.scored()} | of_side.estimates() for side, of_side in scored.items()}
     return Scores(
-        _samples(scored, scored_unseen, bootstrap, seed, captions.copies),
+        {key: sample for key, sample in samples.items() if key not in of_sides_alone},
         facts,
-        dict(
-            preset=preset,
-            **attacker.signature(),
-            **beside,
-            align=alignment_name(settings),
-            trials=settings["trials"],
-            split=f"balanced,{settings['test_share']:g}",
-            **captions.rows(),
-            seed=seed,
-            tok=settings["tokenizer"],
-            attribute=lexicon_name(lexicon, settings["attribute_lexicon"]),
-            unseen=unseen_only,
-            **joined,
-            bootstrap=bootstrap,
-        ),
-        notes,
-        tables,
+        {"preset": preset, **attacker.signature(), **beside, "align": alignment_name(settings)}
+        | bench.signed(f"balanced,{settings.test_share:g}")
+        | {"unseen": unseen_only, **bench.joined, "bootstrap": bootstrap},
+        bench.notes,
+        bench.counts()
+        | {
+            "human_columns": len(columns.get("h", ())),
+            "alignment": masked.alignment,
+            "trials": {KEYS[side]: trial_rows(bench.seeds, of_trial) for side, of_trial in by_trial.items()},
+            "by_attribute": {KEYS[side]: _by_value(of_side, bench) for side, of_side in scored.items()},
+        },
         Attacks({"lic": plan.keep(answers)}, attacker),
-        _noise(scored, notes),
+        _noise(scored, bench.notes),
     )
-
-
-def plan_lic(
-    captions: Captions,
-    settings: Mapping[str, Any],
-    values: tuple[str, ...],
-    classes: Integers,
-    seeds: Iterable[int],
-    notes: list[str],
-    pictures: Floats32 | None = None,
-) -> tuple[AttackPlan, Any]:
-    """Mask attribute words, align human captions, split: the plan, and alignment's report."""
-    lexicon = load_lexicon(settings["attribute_lexicon"])
-    words = captions.words(settings["tokenizer"])
-    mentions = find_mentions(words.tokens, lexicon, settings["tokenizer"])
-    masked = words.mask(mentions, lexicon.mask)
-    vectors = inputs.alignment_vectors(words, [masked], settings)
-    human, report = inputs.align_human(masked, (lexicon.mask,), vectors, settings)
-
-    columns = {"m": [masked.model]} if captions.predictions else {}
-    if captions.references:
-        columns["h"] = _human_columns(human, words.human_image, len(captions), notes)
-    copies = inputs.copies_of(captions, notes)
-    splits = [(seed, balanced_split(classes, settings["test_share"], seed, copies)) for seed in seeds]
-
-    def trials(tokens: Tokens) -> list[Trial]:
-        examples = Examples(tokens, classes, len(values), (lexicon.mask,), pictures)
-        return [Trial(examples, train, test, seed) for seed, (train, test) in splits]
-
-    return AttackPlan("lic", values, {side: list(map(trials, of_side)) for side, of_side in columns.items()}), report
-
-
-def _human_columns(human: Tokens, image: Integers, images: int, notes: list[str]) -> list[Tokens]:
-    """The k-th human caption of every image, for each k that all images have."""
-    counts = np.bincount(image, minlength=images)
-    columns = int(counts.min())
-    if counts.max() > columns:
-        note(
-            notes, f"references: every image has {columns} or more captions; those after column {columns} are not used"
-        )
-    first = np.concatenate(([0], np.cumsum(counts)[:-1]))
-    return [human.select(first + column) for column in range(columns)]
-
-
-def _scores(
-    plan: AttackPlan, answers: Mapping[Trial, TrialScores], images: int, kept: Mapping[Trial, Flags] | None
-) -> dict[str, AttackScores]:
-    scores = {name: percent(score) for name, score in CAPTION_SCORES.items()}
-    return {
-        side: AttackScores.of(columns, answers, scores, np.arange(images), kept)
-        for side, columns in plan.trials.items()
-    }
-
-
-def _samples(
-    scored: Mapping[str, AttackScores], unseen: Mapping[str, AttackScores], *bootstrap: Any
-) -> dict[str, Sample]:
-    """Every score of each side, and M minus D where there are both, of LIC also over unseen captions."""
-    scores = {score: (score, scored) for score in CAPTION_SCORES}
-    samples = compared_sides(scores | {UNSEEN: ("lic", unseen)}, *bootstrap)
-    return {key: sample for key, sample in samples.items() if not key.startswith(f"{UNSEEN}_")}
 
 
 def _noise(scored: Mapping[str, AttackScores], notes: list[str]) -> dict[str, float]:
@@ -361,15 +232,15 @@ def _noise(scored: Mapping[str, AttackScores], notes: list[str]) -> dict[str, fl
         )
         return {}
     widths = t.ppf(0.975, people - 1) * math.sqrt(1 + 1 / people)
-    return {score: rounded(float(widths * scored["h"].of_columns(score).std(ddof=1))) for score in CAPTION_SCORES}
+    return {score: rounded(float(widths * scored["h"].of_columns(score).std(ddof=1))) for score in SCORES}
 
 
-def _by_class(scored: AttackScores, values: tuple[str, ...], classes: Integers) -> dict[str, dict[str, float]]:
+def _by_value(scored: AttackScores, bench: Bench) -> dict[str, dict[str, float]]:
     """The same scores over the images of each attribute value alone; none where no caption was scored."""
-    members = (classes[:, None] == np.arange(len(values))).astype(np.float64)
-    each = {name: scored.means(name, members) for name in CAPTION_SCORES}
+    members = (bench.classes[:, None] == np.arange(len(bench.values))).astype(np.float64)
+    each = {name: scored.means(name, members) for name in SCORES}
     means = {name: mean_over_trials(of_trials, np.ones_like(of_trials)) for name, of_trials in each.items()}
     return {
         value: {name: float(of[number]) for name, of in means.items() if not np.isnan(of[number])}
-        for number, value in enumerate(values)
+        for number, value in enumerate(bench.values)
     }

@@ -11,17 +11,16 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.bench.catalogue import DOUBLE_SHARE, SHARE, Scale, Score
-from captionbias.bench.inputs import NO_TASKS
-from captionbias.bench.label_inputs import ImageLabels, read_labels, takes
+from captionbias.bench.counted import Counted, count
+from captionbias.bench.inputs import no_tasks
+from captionbias.bench.labels import ImageLabels, read_labels, takes
 from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.person import against_a_person
+from captionbias.bench.pairs import Expand, Pairs, data_and_predictions, data_source, in_parts
 from captionbias.bench.protocol import whole_number
 from captionbias.captions import Captions
-from captionbias.metrics.amplified_pairs import Expand, Pairs, data_source, in_parts
-from captionbias.metrics.ba_mals import data_and_predictions
+from captionbias.errors import InputError, naming
 from captionbias.scores.cooccurrence import mals, mean_of_defined
 from captionbias.scores.omega import number_sets
-from captionbias.statistics.samples import bootstrap_samples
 
 MOST_COMBINATIONS = 5000
 EXCHANGES = 40
@@ -64,8 +63,32 @@ def _multi_directional_ba(key: str, name: str, meaning: str, scale: Scale = SHAR
             "multi_mals", "undirected", "the share of a combination's likelier attribute value", DOUBLE_SHARE
         ),
     ],
+    about={
+        "references": (
+            "`n` lists of human captions. What they name is what predictions are compared with; combinations are the "
+            "whole sets of tasks of human captions"
+        ),
+        "training_attributes": (
+            "the labels of other images, that say which combinations there are, of which those count that some of "
+            "these images has, and which value is a combination's likelier one; those of these images when None"
+        ),
+        "at_least": (
+            "how many images show just this combination, in the training labels if there are any; from captions, how "
+            "many human captions name just this one"
+        ),
+        "details": "add the nested entry `details`, with each pair's counts, probabilities and share",
+    },
+    returns=(
+        "`multi_directional_ba_a_to_t` and `multi_directional_ba_t_to_a`, the mean of `|Delta|` over pairs of a "
+        "value and a combination, and `..._variance`, the variance of `Delta` with its sign; `multi_mals` and its "
+        "variance, a mean over combinations; for each but the variances `..._human` and `..._excess`; all with "
+        "`..._ci_low/high` (95%, over images). Of labels, with `controls`, also `..._null` and `..._null_high`: "
+        "the mean and the 95% point of what a direction reads when the labels and predictions of images are "
+        "exchanged at random, which is not 0, since sizes do not cancel: a score below `..._null_high` is no "
+        "evidence, whatever its interval. `combinations`: how many; `undefined_pairs_a_to_t`, "
+        "`undefined_pairs_t_to_a`; `signature`. A direction without predictions is absent."
+    ),
 )
-@against_a_person
 @takes()
 def multi_directional_ba(
     captions: Captions | None = None,
@@ -85,29 +108,6 @@ def multi_directional_ba(
     BA (MALS) likewise. 0 is best, and the scores cannot tell amplification from mitigation; read `directional_ba`
     beside them. A combination is the whole set of tasks of some image; an image has it if it has all of its tasks.
 
-    Args:
-        references: `n` lists of human captions, as `directional_ba` takes them. Combinations are then the whole sets
-            of tasks of human captions.
-        training_attributes, training_tasks: the labels of other images, that say which combinations there are, of which
-            those count that some of these images has, and which value is a combination's likelier one; those of these
-            images when None.
-        predictions, attributes, tasks, predicted_attributes: as `read_labels` takes them.
-        predicted_tasks, attribute_lexicon, task_lexicon, tokenizer: as `read_labels` takes them.
-        at_least: how many images show just this combination, in the training labels if there are any; from captions,
-            how many human captions name just this one.
-        controls, seed, bootstrap: as `directional_ba` takes them.
-        details: add the nested entry `details`, with each pair's counts, probabilities and share.
-
-    Returns:
-        `multi_directional_ba_a_to_t` and `multi_directional_ba_t_to_a`, the mean of `|Delta|` over pairs of a value and
-        a combination, and `..._variance`, the variance of `Delta` with its sign; `multi_mals` and its variance, a mean
-        over combinations; for each but the variances `..._human` and `..._excess`; all with `..._ci_low/high` (95%,
-        over images). Of labels, with `controls`, also
-        `..._null` and `..._null_high`: the mean and the 95% point of what a direction reads when the labels and
-        predictions of images are exchanged at random, which is not 0, since sizes do not cancel: a score below
-        `..._null_high` is no evidence, whatever its interval. `combinations`: how many;
-        `undefined_pairs_a_to_t`, `undefined_pairs_t_to_a`; `signature`. A direction without predictions is absent.
-
     Source: Zhao, Andrews and Xiang 2023.
 
     >>> women, men = ["female"] * 4, ["male"] * 4
@@ -119,37 +119,39 @@ def multi_directional_ba(
     """
     at_least = whole_number("at_least", at_least, least=1)
     labels = read_labels(captions, **inputs)
+    signed = {**data_source(labels), "at_least": at_least}
+
+    def counted(side: ImageLabels, groups: Integers) -> Counted:
+        return _count(side, groups, at_least, seed if controls and bootstrap and side.human is None else None)
+
+    return count("multi_directional_ba", labels, counted, signed, controls=controls, seed=seed, bootstrap=bootstrap)
+
+
+def _count(labels: ImageLabels, groups: Integers, at_least: int, exchanged: int | None) -> Counted:
+    """`exchanged`: the seed of exchanges that show what no bias reads; None for none."""
     combinations = _combinations(labels, at_least)
     names = tuple(" + ".join(labels.tasks[task] for task in np.flatnonzero(flags)) for flags in combinations)
-    groups = labels.groups(seed)
     expand = partial(_contained, combinations)
     pairs = Pairs.of(labels, groups, names, expand)
     pairs.note_silence(labels.notes)
     data, predicted = data_and_predictions(labels, groups, len(names), expand)
 
-    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
+    def formula(multiplicity: Floats | None) -> dict[str, Floats]:
         known = data.of() if labels.training else data.of(multiplicity)
-        undirected = mals(known, predicted.of(multiplicity))
-        directed: dict[str, Floats] = {}
-        for name, values in pairs.changes(multiplicity).items():
-            directed |= _mean_and_variance(f"multi_directional_ba_{name}", values)
-        whole = _mean_and_variance("multi_mals", undirected)
+        undirected = _mean_and_variance("multi_mals", mals(known, predicted.of(multiplicity)))
         # Of a combination all values together: at most one of two is its likelier one.
-        return directed | whole | {"multi_mals": whole["multi_mals"] * len(labels.attributes)}
+        undirected["multi_mals"] = undirected["multi_mals"] * len(labels.attributes)
+        directed = (
+            _mean_and_variance(f"multi_directional_ba_{name}", values)
+            for name, values in pairs.changes(multiplicity).items()
+        )
+        return {key: scores for of_direction in (*directed, undirected) for key, scores in of_direction.items()}
 
     changes = pairs.changes()
-    undefined = {f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in changes.items()}
-    return Scores(
-        bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed),
-        {
-            "combinations": len(pairs.tasks),
-            **undefined,
-            **(_null(labels, groups, names, expand, seed) if controls and bootstrap and labels.human is None else {}),
-        },
-        dict(**labels.sources, **data_source(labels), at_least=at_least, seed=seed, bootstrap=bootstrap),
-        labels.notes,
-        {**labels.image_counts(pairs.attributes), "pairs": pairs.table(changes)} if details else None,
-    )
+    facts: dict[str, float] = {"combinations": len(pairs.tasks)}
+    facts |= {f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in changes.items()}
+    facts |= {} if exchanged is None else _null(labels, groups, names, expand, exchanged)
+    return Counted(formula, facts, labels.image_counts(pairs.attributes) | {"pairs": pairs.table(changes)})
 
 
 def _null(labels: ImageLabels, groups: Integers, names: tuple[str, ...], expand: Expand, seed: int) -> dict[str, float]:
@@ -177,28 +179,35 @@ def _mean_and_variance(key: str, changes: Floats) -> dict[str, Floats]:
     """The mean size of the changes `(values, combinations, replicates)` that are defined, and their variance."""
     mean = mean_of_defined(changes)
     return {
-        key: mean_of_defined(np.abs(changes))[None],
-        f"{key}_variance": mean_of_defined((changes - mean) ** 2)[None],
+        key: mean_of_defined(np.abs(changes)),
+        f"{key}_variance": mean_of_defined((changes - mean) ** 2),
     }
 
 
 def _combinations(labels: ImageLabels, at_least: int) -> Flags:
     """The sets of tasks that images show, or human captions name: flags of shape `(combinations, tasks)`."""
-    tasks = (labels.training or labels.human or labels.shown).tasks
-    numbers, combinations = number_sets(tasks[tasks.any(axis=1)])
+    rows = labels.training or labels.human or labels.shown
+    some = rows.tasks.any(axis=1)
+    numbers, combinations = number_sets(rows.tasks[some])
     if not len(combinations):
-        raise ValueError(NO_TASKS)
-    chosen = combinations[np.bincount(numbers) >= at_least]
+        raise no_tasks()
+    chosen = combinations[np.bincount(numbers, rows.weight[some]) >= at_least]
     if not len(chosen):
-        raise ValueError(f"at_least: no set of tasks is shared by {at_least} images or captions; give a smaller number")
+        raise InputError(
+            "at_least", f": no set of tasks is shared by {at_least} images or captions; give a smaller number"
+        )
     if labels.training is not None:
         chosen = chosen[_shown(chosen, labels.shown.tasks)]
         if not len(chosen):
-            raise ValueError("tasks: no image shows any of the combinations of training_tasks; give images that do")
+            raise InputError(
+                "tasks", naming(": no image shows any of the combinations of {training_tasks}; give images that do")
+            )
     if len(chosen) > MOST_COMBINATIONS:
-        raise ValueError(
-            f"tasks: {len(chosen):,} sets of tasks are those of {at_least} or more images or captions, and no more "
-            f"than {MOST_COMBINATIONS:,} can be compared; give a larger at_least"
+        raise InputError(
+            "tasks",
+            f": {len(chosen):,} sets of tasks are those of {at_least} or more images or captions, and no more than "
+            f"{MOST_COMBINATIONS:,} can be compared",
+            naming("give a larger {at_least}"),
         )
     return chosen
 

@@ -12,21 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from captionbias.bench.catalogue import Score
 from captionbias.bench.verdicts import LESS, MORE, NOTHING
 from captionbias.metrics import catalogue
+from captionbias.report import svg
 from captionbias.report.picture import Picture
 from captionbias.report.rows import headlines
-from captionbias.report.svg import (
-    Place,
-    box,
-    document,
-    line,
-    mark,
-    scale,
-    shortened,
-    text,
-    ticks,
-    tone,
-    whisker,
-)
 from captionbias.report.views import main_part
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
@@ -67,7 +55,7 @@ class Panel(NamedTuple):
 
     @property
     def unit(self) -> tuple[str, int, bool]:
-        """Panels of one unit have one scale."""
+        """The unit, of which all panels have the same scale."""
         return self.score.metric, self.score.digits, self.zero
 
 
@@ -75,14 +63,17 @@ def leaderboard_chart(rows: Sequence[Row]) -> Picture:
     """A panel for each main score: captioners from the most biased to the best, with their intervals."""
     panels = []
     for score in headlines(rows):
-        of_score = [row for row in rows if row.score == score.key]
-        entries = [Entry(row.captioner, Estimate(row.value, row.low, row.high), row.verdict) for row in of_score]
+        entries = [
+            Entry(row.captioner, Estimate(row.value, row.low, row.high), row.verdict)
+            for row in rows
+            if row.score == score.key
+        ]
         panels.append(Panel(score.label, _descending(entries), score))
     return intervals(panels, "Leaderboard")
 
 
 def specification_chart(found: Sensitivity) -> Picture:
-    """For each captioner and judged score its estimates, descending, each with the choices that it was made with.
+    """The estimates of each captioner and judged score, descending, each with the choices that it was made with.
 
     Source: Simonsohn, Simmons and Nelson 2020.
     """
@@ -91,7 +82,8 @@ def specification_chart(found: Sensitivity) -> Picture:
     for captioner in found.captioners:
         for key in scores:
             entries = [
-                Entry(one.label, one.estimates.get(key), one.verdicts.get(key, NOTHING)) for one in found.of(captioner)
+                Entry(each.label, each.estimates.get(key), each.verdicts.get(key, NOTHING))
+                for each in found.of(captioner)
             ]
             panels.append(Panel(f"{captioner}: {catalogue.label(key)}", _descending(entries), catalogue.SCORES[key]))
     return intervals(panels, "Scores by choices")
@@ -102,18 +94,21 @@ def intervals(panels: Sequence[Panel], title: str) -> Picture:
     parts: list[str] = []
     top = 0.0
     for panel in panels:
-        low, high = _range(one for one in panels if one.unit == panel.unit)
-        place = scale(low, high, LEFT, WIDTH - LEFT)
-        parts.append(text(0, top + 16, shortened(panel.title, WIDTH, 15), "strong", size=15))
+        alike = [other for other in panels if other.unit == panel.unit]
+        estimates = [entry.estimate for other in alike for entry in other.entries if entry.estimate]
+        half = max(other.band for other in alike)
+        low, high = svg.reach((end for estimate in estimates for end in estimate[:3]), half)
+        place = svg.scale(low, high, LEFT, WIDTH - LEFT)
+        parts.append(svg.text(0, top + 16, svg.shortened(panel.title, WIDTH, 15), "strong", size=15))
         top += 24
         bottom = top + ROW * len(panel.entries)
-        parts += _ground(panel, place, ticks(low, high), top, bottom)
+        parts += _ground(panel, place, svg.ticks(low, high), top, bottom)
         for number, entry in enumerate(panel.entries):
             parts += _entry(entry, panel, place, top + number * ROW)
         top = bottom + 20
         if panel.score.judged or panel.score.sense == "amplification":
-            parts.append(text(LEFT, top + 9, BELOW, "soft", size=SMALL))
-            parts.append(text(WIDTH - LEFT, top + 9, ABOVE, "soft", "end", SMALL))
+            parts.append(svg.text(LEFT, top + 9, BELOW, "soft", size=SMALL))
+            parts.append(svg.text(WIDTH - LEFT, top + 9, ABOVE, "soft", "end", SMALL))
             top += 16
         top += 18
     numbers = [
@@ -121,11 +116,11 @@ def intervals(panels: Sequence[Panel], title: str) -> Picture:
         for panel in panels
         for entry in panel.entries
     ]
-    return Picture(document(parts, WIDTH, max(1.0, top - 14), title, "; ".join(numbers)))
+    return Picture(svg.document(parts, WIDTH, max(1.0, top - 14), title, "; ".join(numbers)))
 
 
 def pair_bar(row: Mapping[str, Any], reach: float) -> str:
-    """What a row of the sources adds, as a bar from 0 with its interval, on an axis that goes so far either way."""
+    """A row of the sources as a bar of what it adds, with its interval, on an axis that goes to `reach` either way."""
     key = main_part(row)
     estimate = Estimate(row.get(key, 0.0), row.get(f"{key}_ci_low"), row.get(f"{key}_ci_high"))
     return bar(estimate, reach, positive=key.startswith("omega"))
@@ -133,13 +128,13 @@ def pair_bar(row: Mapping[str, Any], reach: float) -> str:
 
 def bar(estimate: Estimate, reach: float, positive: bool = False) -> str:
     """A bar from 0 with its interval. `positive`: it has no other side."""
-    place = scale(0.0 if positive else -reach, reach, 2, BAR - 2)
-    kind = "unclear" if positive else tone(MORE if estimate.value > 0 else LESS)
+    place = svg.scale(0.0 if positive else -reach, reach, 2, BAR - 2)
+    kind = "unclear" if positive else svg.tone(MORE if estimate.value > 0 else LESS)
     start, end = sorted((place(0), place(estimate.value)))
-    parts = [box(start, 5, end - start, 10, kind), line(place(0), 1, place(0), 19, "zero")]
+    parts = [svg.box(start, 5, end - start, 10, kind), svg.line(place(0), 1, place(0), 19, "zero")]
     if estimate.low is not None and estimate.high is not None:
-        parts += whisker(place, 10, estimate.low, estimate.high, "zero", 1.5)
-        parts += [line(place(at), 6, place(at), 14, "zero", 1.5) for at in (estimate.low, estimate.high)]
+        parts += svg.whisker(place, 10, estimate.low, estimate.high, "zero", 1.5)
+        parts += [svg.line(place(at), 6, place(at), 14, "zero", 1.5) for at in (estimate.low, estimate.high)]
     return (
         f'<svg class="captionbias bar" viewBox="0 0 {BAR:g} 20" width="{BAR:g}" height="20" aria-hidden="true">'
         f"{''.join(parts)}</svg>"
@@ -147,39 +142,28 @@ def bar(estimate: Estimate, reach: float, positive: bool = False) -> str:
 
 
 def _descending(entries: Iterable[Entry]) -> list[Entry]:
-    return sorted(entries, key=lambda one: -math.inf if one.estimate is None else one.estimate.value, reverse=True)
+    lowest = Estimate(-math.inf)
+    return sorted(entries, key=lambda entry: (entry.estimate or lowest).value, reverse=True)
 
 
-def _range(panels: Iterable[Panel]) -> tuple[float, float]:
-    """From where to where the scale of these panels goes."""
-    ends = [0.0]
-    for panel in panels:
-        ends += [end for entry in panel.entries if entry.estimate for end in entry.estimate[:3] if end is not None]
-        ends += [-2 * panel.band, 2 * panel.band]
-    low, high = min(ends), max(ends)
-    margin = 0.04 * (high - low) or 1.0
-    return (low - margin if low < 0 else 0.0), high + margin
-
-
-def _ground(panel: Panel, place: Place, at: Sequence[float], top: float, bottom: float) -> Iterator[str]:
-    """What lies below the marks of a panel: how far from 0 a person reads, the grid with its numbers, and 0."""
-    if panel.band:
-        yield box(place(-panel.band), top, place(panel.band) - place(-panel.band), bottom - top, "person")
+def _ground(panel: Panel, place: svg.Place, at: Sequence[float], top: float, bottom: float) -> Iterator[str]:
+    """The ground of a panel, below its marks: how far from 0 a person reads, the grid with its numbers, and 0."""
+    yield from svg.zero_band(place, panel.band, top, bottom)
     for value in at:
-        yield line(place(value), top, place(value), bottom, "grid")
-        yield text(place(value), bottom + 14, f"{value:.10g}", "soft", "middle", 11)
+        yield svg.line(place(value), top, place(value), bottom, "grid")
+        yield svg.text(place(value), bottom + 14, f"{value:.10g}", "soft", "middle", 11)
     if panel.zero:
-        yield line(place(0), top, place(0), bottom + 3, "zero", 1.5)
+        yield svg.line(place(0), top, place(0), bottom + 3, "zero", 1.5)
 
 
-def _entry(entry: Entry, panel: Panel, place: Place, top: float) -> Iterator[str]:
+def _entry(entry: Entry, panel: Panel, place: svg.Place, top: float) -> Iterator[str]:
     """A row: its name, its numbers, its mark and its interval."""
     numbers = interval(entry.estimate, panel.score.digits)
-    kind = tone(entry.verdict)
-    name = shortened(entry.name, max(WIDTH - 8 * len(numbers) - 4, 60), SMALL)
-    yield text(0, top + 14, name, size=SMALL)
-    yield text(WIDTH, top + 14, numbers, kind if kind == "unclear" else f"{kind} strong", "end", SMALL)
+    kind = svg.tone(entry.verdict)
+    name = svg.shortened(entry.name, max(WIDTH - 8 * len(numbers) - 4, 60), SMALL)
+    yield svg.text(0, top + 14, name, size=SMALL)
+    yield svg.text(WIDTH, top + 14, numbers, kind if kind == "unclear" else f"{kind} strong", "end", SMALL)
     if entry.estimate is not None:
         value, low, high = entry.estimate[:3]
-        yield from whisker(place, top + 30, low, high, kind, 3)
-        yield mark(place(value), top + 30, entry.verdict)
+        yield from svg.whisker(place, top + 30, low, high, kind, 3)
+        yield svg.mark(place(value), top + 30, entry.verdict)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Scored(NamedTuple):
-    """An estimate with so many digits: one cell of text, and three numbers of CSV."""
+    """An estimate and its digits: a single cell as text, three numbers as CSV."""
 
     estimate: Estimate
     digits: int
@@ -32,7 +32,7 @@ RULE: list[Cell] = []  # between two rows
 
 
 class Column(NamedTuple):
-    """`form`: how its numbers are written, as in `format(number, form)`; "p" for p-values; empty for text."""
+    """A column of text, or of numbers in a `form`, as in `format(number, form)` or "p" for p-values."""
 
     name: str
     form: str = ""
@@ -66,7 +66,7 @@ class Grid(NamedTuple):
             yield from (self.meaning, "")
 
     def csv(self) -> str:
-        """As CSV: of a column of scores the values, with the ends of their intervals beside them."""
+        """The table as CSV: scores as values, with the ends of their intervals in columns beside them."""
         wide = [any(isinstance(row[i], Scored) for row in self.rows if row) for i in range(len(self.columns))]
         names = [
             name
@@ -79,11 +79,12 @@ class Grid(NamedTuple):
                 return cell.estimate[:3]
             return (cell, None, None) if scored else (cell,)
 
-        rows = ([one for cell in zip(row, wide, strict=True) for one in numbers(*cell)] for row in self.rows if row)
+        pairs = (zip(row, wide, strict=True) for row in self.rows if row)
+        rows = ([number for pair in row for number in numbers(*pair)] for row in pairs)
         return csv_text(names, rows)
 
     def __rich__(self) -> Table:
-        """As rich prints it, on 80 columns, where frames would fold its intervals."""
+        """The table for rich, which fits 80 columns without frames, which would fold its intervals."""
         from rich import box
         from rich.table import Table
 

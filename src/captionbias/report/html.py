@@ -21,12 +21,11 @@ from captionbias.io.formats import json_text
 from captionbias.report import charts, matrix, people, views, wording
 from captionbias.report.grid import cell_text
 from captionbias.report.svg import STYLE, tone
-from captionbias.report.wording import FORMS, percent
+from captionbias.report.wording import FORMS
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
-    from captionbias.images.attributions import ImageAttributions
 
 TOP = 30  # rows of the sources on the page; all of them are in its data
 WORDS = 12  # of an attribute value, before one asks for more
@@ -53,11 +52,10 @@ def html_report(
 
     `picture_of`: the data URL of an image, by its id, to be shown beside its captions; empty where there is none.
     """
-    things = wording.named_things(audit)
     answers = matrix.matrix_of(audit)
     data = gzip.compress(json_text(audit.as_dict()).encode(), 6, mtime=0)
-    return _rendered(
-        "report.html.jinja",
+    return rendered(
+        _file("report.html.jinja"),
         audit=audit,
         title=title or matrix.title_of(audit),
         command=command,
@@ -76,9 +74,7 @@ def html_report(
         part_of=_part_of,
         reach_of=_reach_of,
         telling=_telling,
-        attribute=things["attribute"],
-        value=things["value"],
-        tasks=things["tasks"],
+        **wording.named_things(audit),
         top=TOP,
         shown_pairs=PAIRS,
         shown_words=WORDS,
@@ -87,20 +83,13 @@ def html_report(
     )
 
 
-def write_attributions(found: ImageAttributions, path: str | Path, *, title: str) -> None:
-    """Write attributions of images with their pictures as one HTML file that loads nothing, whole or not at all."""
-    pictures = [(found.credits[row], b64encode(png).decode()) for row, png in found.overlays.items()]
-    text = _rendered("attributions.html.jinja", found=found, percent=percent, pictures=pictures, title=title)
-    write_text(text, Path(path))
-
-
 def check_installed() -> None:
     """Raise ValueError if a package that reports are made with is missing."""
     if not find_spec("jinja2"):
         raise ValueError("reports need jinja2: pip install 'captionbias[plots]'")
 
 
-def _rendered(name: str, **content: Any) -> str:
+def rendered(template: str, **content: Any) -> str:
     """A page from its template, with the style and the script that all pages have; every text in it is escaped."""
     check_installed()
     from jinja2 import Environment, FunctionLoader
@@ -110,7 +99,7 @@ def _rendered(name: str, **content: Any) -> str:
     if "scores_csv" in content:  # no text can end its script
         content["scores_csv"] = Markup(content["scores_csv"].replace("<", "\\u003c"))
     style, script = Markup(STYLE + _file("report.css")), Markup(_file("report.js"))
-    return pages.get_template(name).render(
+    return pages.from_string(template).render(
         version=__version__, style=style, script=script, cell_text=cell_text, **content
     )
 
@@ -121,7 +110,7 @@ def _telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _part_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What rows of the sources add to, for the head of a table."""
+    """The score that rows of the sources add to, for the head of a table."""
     part = views.main_part(*rows)
     return f"adds to the score ({FORMS[part]})" if part in FORMS else "omega"
 

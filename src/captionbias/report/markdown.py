@@ -10,7 +10,7 @@ from captionbias.bench.catalogue import DIRECTIONS
 from captionbias.report import views
 from captionbias.report.matrix import about, in_a_sentence, matrix_grid, matrix_of, title_of
 from captionbias.report.people import doubts
-from captionbias.report.wording import grouped_notes
+from captionbias.report.wording import grouped_notes, plain
 from captionbias.text.markdown import code, escaped, one_line
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _lines(audit: Audit, command: str | None) -> Iterator[str]:
         if grid.rows:
             yield from _details(grid.title, grid.markdown())
     notes = [f"{', '.join(captioners)}: {note}" for note, captioners in grouped_notes(audit).items()]
-    missing = [f"Not included: {line}" for line in audit.missing]
+    missing = [f"Not included: {plain(line)}" for line in audit.missing]
     yield from _details("Notes", [f"- {escaped(note)}" for note in (*notes, *missing)])
     again = [f"- {metric}: {code(signature)}" for metric, signature in audit.signatures.items()]
     yield from _details("Measured with", [*again, *([f"- {code(command)}"] if command else [])])

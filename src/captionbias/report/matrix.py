@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +11,7 @@ from captionbias.bench.catalogue import Score
 from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, a_little, margin_of, noise, verdict
 from captionbias.metrics import catalogue
 from captionbias.report.grid import Cell, Grid, columns
-from captionbias.report.svg import Place, box, line, mark, scale, text, ticks, tone, whisker
+from captionbias.report.svg import Place, line, mark, reach, scale, text, ticks, tone, whisker, zero_band
 from captionbias.report.wording import fixed, images_of, listed, named_things
 from captionbias.statistics.samples import Estimate
 
@@ -41,7 +42,7 @@ WIDTH, HEIGHT, AXIS = 220.0, 26.0, 18.0
 
 
 class Question(NamedTuple):
-    """A column: the score that answers it, its title and unit, and how far its axis goes."""
+    """A column: the score that answers the question, its title and unit, and how far its axis goes."""
 
     score: Score
     title: str
@@ -52,8 +53,8 @@ class Question(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A captioner's: one of the four words or "-", more about it, and the bar from `low` to `high` with its value,
-    which a score that is a range has none of."""
+    """A captioner's answer: one of the four words or "-", more about it, and the bar from `low` to `high`, with a value
+    unless the score is a range."""
 
     verdict: str
     more: str
@@ -72,8 +73,8 @@ class Answer(NamedTuple):
 
 
 class Matrix(NamedTuple):
-    """`rows`: of each captioner its answers, the highest of the first question first; `person`: the same of one more
-    person, None where that was not measured."""
+    """Each captioner's answers (`rows`), the highest on the first question first, and one more person's, None where
+    they were not measured."""
 
     questions: list[Question]
     rows: dict[str, list[Answer | None]]
@@ -81,53 +82,45 @@ class Matrix(NamedTuple):
 
     def answers(self, column: int) -> dict[str, str]:
         """The verdict of each captioner that has one."""
-        of_column = {name: row[column] for name, row in self.rows.items()}
-        return {name: one.verdict for name, one in of_column.items() if one and one.verdict != NOTHING}
+        cells = {name: row[column] for name, row in self.rows.items()}
+        return {name: cell.verdict for name, cell in cells.items() if cell and cell.verdict != NOTHING}
 
 
 def matrix_of(audit: Audit) -> Matrix:
     """The matrix of an audit, verdicts corrected for their number."""
     estimates = {name: estimates_of(audit, name) for name in audit.captioners}
-    measured = {key: one for of_one in estimates.values() for key, one in of_one.items()}
-    scores = questions_first(main_scores_by_metric(measured, audit.comparisons))
+    scores = questions_first(main_scores_by_metric(ChainMap(*estimates.values()), audit.comparisons))
     words = named_things(audit)
-    person = {key: one for measured in audit.person.values() for key, one in measured.estimates.items()}
     lowest = Estimate(-math.inf)
     order = sorted(audit.captioners, key=lambda name: -estimates[name].get(scores[0].key, lowest).value)
+    said = audit.verdicts
     rows = {
-        name: [answer(estimates[name], one, audit.verdicts.get((name, one.key), NOTHING), words) for one in scores]
+        name: [answer(estimates[name], score, said.get((name, score.key), NOTHING), words) for score in scores]
         for name in order
     }
-    of_person = [answer(person, one, NOTHING, words) if one.judged else None for one in scores]
-    every = [*estimates.values(), person]
+    read = ChainMap(*(measured.estimates for measured in audit.person.values()))
+    person = [answer(read, score, NOTHING, words) if score.judged else None for score in scores]
+    columns = zip(*rows.values(), person, strict=True)
+    every = [*estimates.values(), read]
     return Matrix(
-        [
-            question(one, words, every, [row[column] for row in (*rows.values(), of_person)])
-            for column, one in enumerate(scores)
-        ],
-        rows,
-        of_person,
+        [question(score, words, every, cells) for score, cells in zip(scores, columns, strict=True)], rows, person
     )
 
 
-def estimates_of(audit: Audit, captioner: str) -> dict[str, Estimate]:
+def estimates_of(audit: Audit, captioner: str) -> ChainMap[str, Estimate]:
     """Everything that was measured of a captioner, by all metrics."""
-    return {
-        key: estimate
-        for comparison in audit.comparisons.values()
-        for key, estimate in comparison.measurements[captioner].estimates.items()
-    }
+    return ChainMap(*(comparison.measurements[captioner].estimates for comparison in audit.comparisons.values()))
 
 
 def main_scores(estimates: Mapping[str, Estimate]) -> list[Score]:
     """The scores that a picture shows: those with a verdict and those of another kind; else the main ones that there
     are, else all."""
-    measured = [catalogue.SCORES[key] for key in catalogue.SCORES if key in estimates]
-    measured = [score for score in measured if not catalogue.superseded(score.key, estimates)]
+    known = [score for key, score in catalogue.SCORES.items() if key in estimates]
+    measured = [score for score in known if not catalogue.superseded(score.key, estimates)]
     judged = [score for score in measured if score.judged and score.claim]
-    others = [score for score in measured if score.headline and score.sense != "amplification"]
-    main = [one for one in measured if one.headline]
-    return judged + others or main or [one for one in measured if one.alone] or measured
+    main = [score for score in measured if score.headline]
+    others = [score for score in main if score.sense != "amplification"]
+    return judged + others or main or [score for score in measured if score.alone] or measured
 
 
 def main_scores_by_metric(estimates: Mapping[str, Estimate], metrics: Iterable[str]) -> list[Score]:
@@ -140,7 +133,7 @@ def main_scores_by_metric(estimates: Mapping[str, Estimate], metrics: Iterable[s
 
 
 def questions_first(scores: list[Score]) -> list[Score]:
-    """With sway the questions that sway, LIC and ImageCaptioner2 answer; else all."""
+    """The questions that sway, LIC and ImageCaptioner2 answer, if sway is measured; else all."""
     asked = [score for score in scores if score.key in ASKED]
     return asked if any(score.metric == "sway" for score in asked) else scores
 
@@ -152,13 +145,9 @@ def question(
     claim = f"Is it that {score.claim}?" if score.claim else score.label
     title, unit = ASKED.get(score.key, (claim, score.label))
     judged = [estimates for estimates in every if score.key in estimates and score.judged]
-    band = max((of(estimates, score.key) for estimates in judged for of in (margin_of, noise)), default=0.0)
-    ends = [end for one in answers if one for end in (one.value, one.low, one.high) if end is not None]
-    low, high = min(0.0, -2 * band, *ends), max(0.0, 2 * band, *ends)
-    room = 0.04 * (high - low) or 1.0
-    return Question(
-        score, title.format(**words), unit.format(**words), low - room if low < 0 else 0.0, high + room, band
-    )
+    band = max((size(estimates, score.key) for estimates in judged for size in (margin_of, noise)), default=0.0)
+    low, high = reach((end for cell in answers if cell for end in (cell.value, cell.low, cell.high)), band)
+    return Question(score, title.format(**words), unit.format(**words), low, high, band)
 
 
 def answer(estimates: Mapping[str, Estimate], score: Score, word: str, words: Mapping[str, str]) -> Answer | None:
@@ -166,10 +155,9 @@ def answer(estimates: Mapping[str, Estimate], score: Score, word: str, words: Ma
     estimate = estimates.get(score.key)
     if estimate is None:
         return None
-    ends = [estimates.get(f"{score.key}{end}") for end in ("_low", "_high")]
-    low, high = (ends[0].low, ends[1].high) if ends[0] and ends[1] else (estimate.low, estimate.high)
-    ranged = bool(ends[0] and ends[1] and ends[1].value > ends[0].value)
-    value = None if ranged and low is not None else estimate.value
+    start, end = (estimates.get(f"{score.key}{end}", estimate) for end in ("_low", "_high"))
+    low, high = start.low, end.high
+    value = None if end.value > start.value and low is not None else estimate.value
     if word == CANNOT_TELL:
         return Answer(word, _open(estimates, score, low, high, words), value, low, high)
     little = word in (MORE, LESS) and a_little(estimates, score.key)
@@ -199,7 +187,7 @@ def _amount(score: Score, value: float | None, low: float | None, high: float | 
 def _open(
     estimates: Mapping[str, Estimate], score: Score, low: float | None, high: float | None, words: Mapping[str, str]
 ) -> str:
-    """What a score may be that has no verdict, or what its sign does not survive."""
+    """The range of a score that has no verdict, or what its sign does not survive."""
     if low is None or high is None or low <= 0 <= high:
         return _amount(score, None, low, high)
     sign = math.copysign(1, low)
@@ -220,7 +208,7 @@ def _open(
 
 
 def title_of(audit: Audit) -> str:
-    """What a report of these captioners asks."""
+    """The question that a report of these captioners asks."""
     subject = f"Does {audit.captioners[0]}" if len(audit.captioners) == 1 else "Do these captioners"
     return f"{subject} exaggerate {named_things(audit)['attribute']}?"
 
@@ -236,7 +224,7 @@ def about(audit: Audit) -> str:
 
 
 def in_a_sentence(matrix: Matrix) -> str:
-    """The answer to every question, of all captioners."""
+    """The answers to every question, of all captioners together."""
     numbers: dict[str, list[str]] = {}
     for column in range(len(matrix.questions)):
         if clause := _clause(matrix.answers(column), len(matrix.rows)):
@@ -251,7 +239,7 @@ def in_a_sentence(matrix: Matrix) -> str:
 
 def _clause(answers: Mapping[str, str], captioners: int) -> str:
     """One question's answer of all captioners: `yes for all 6`, `yes for nic; for the other 5 we cannot tell`."""
-    by_word = {word: [name for name, one in answers.items() if one == word] for word in SAID}
+    by_word = {word: [name for name, answer in answers.items() if answer == word] for word in SAID}
     by_word = {word: names for word, names in by_word.items() if names}
     if not by_word:
         return ""
@@ -274,17 +262,17 @@ def matrix_grid(audit: Audit) -> Grid:
     rows: list[list[Cell]] = [
         [name, *(cell and cell.text for cell in row)] for name, row in (person | matrix.rows).items()
     ]
-    units = " ".join(f"{number}: {one.unit}." for number, one in enumerate(matrix.questions, start=1))
+    units = " ".join(f"{number}: {asked.unit}." for number, asked in enumerate(matrix.questions, start=1))
     return Grid(
         title_of(audit),
-        columns("captioner", *(f"{number}. {one.title}" for number, one in enumerate(matrix.questions, start=1))),
+        columns("captioner", *(f"{number}. {asked.title}" for number, asked in enumerate(matrix.questions, start=1))),
         rows,
         f"{units} {correction(audit)}",
     )
 
 
 def correction(audit: Audit) -> str:
-    """How many verdicts there are, and what is done about that; empty without verdicts."""
+    """The number of verdicts and how they are corrected for it; empty where there are not several."""
     return (
         f"Verdicts are stricter because {len(audit.verdicts)} are given at once, here and in the details: of those "
         "that say more or less, at most one in twenty is expected to be false."
@@ -303,21 +291,20 @@ def bar(cell: Answer, place: Place, y: float) -> list[str]:
     return [*parts, *([mark(place(cell.value), y, cell.verdict)] if cell.value is not None else [])]
 
 
-def ground(one: Question, place: Place, top: float, bottom: float) -> list[str]:
-    """What lies below answers: the band, and 0."""
-    parts = [box(place(-one.band), top, place(one.band) - place(-one.band), bottom - top, "person")] if one.band else []
-    return [*parts, line(place(0), top, place(0), bottom, "zero")]
+def ground(asked: Question, place: Place, top: float, bottom: float) -> list[str]:
+    """The band and the line at 0, which lie below answers."""
+    return [*zero_band(place, asked.band, top, bottom), line(place(0), top, place(0), bottom, "zero")]
 
 
-def axis(one: Question, place: Place, y: float) -> list[str]:
+def axis(asked: Question, place: Place, y: float) -> list[str]:
     """The numbers of an axis."""
-    return [text(place(at), y, f"{at:.10g}", "soft", "middle", 10) for at in ticks(one.low, one.high, 4)]
+    return [text(place(at), y, f"{at:.10g}", "soft", "middle", 10) for at in ticks(asked.low, asked.high, 4)]
 
 
-def cell_svg(one: Question, cell: Answer | None = None) -> str:
+def cell_svg(asked: Question, cell: Answer | None = None) -> str:
     """An answer in a cell of a table; without it, the axis of the column."""
-    place = scale(one.low, one.high, 8, WIDTH - 8)
+    place = scale(asked.low, asked.high, 8, WIDTH - 8)
     height = HEIGHT if cell else AXIS
-    parts = ground(one, place, 0, HEIGHT) + bar(cell, place, HEIGHT / 2) if cell else axis(one, place, 13)
+    parts = ground(asked, place, 0, HEIGHT) + bar(cell, place, HEIGHT / 2) if cell else axis(asked, place, 13)
     size = f"0 0 {WIDTH:g} {height:g}"
     return f'<svg class="captionbias interval" viewBox="{size}" aria-hidden="true">{"".join(parts)}</svg>'

@@ -44,18 +44,14 @@ class Named(NamedTuple):
 
 
 def cells(audit: Audit, captioner: str) -> list[Named]:
-    """Each value beside what goes with another, then beside what goes with it."""
+    """The cells of each value: beside what goes with another, then beside what goes with itself."""
     details, evidence = audit.details("sway", captioner), audit.evidence
     tasks = named_things(audit)["tasks"]
     values = list(details["attribute_counts"])
     drawn = [cell for cell in details["cells"] if cell["suggested"]]
-    order = sorted(
-        range(len(drawn)),
-        key=lambda i: (values.index(drawn[i]["attribute"]), drawn[i]["attribute"] == drawn[i]["suggested"]),
-    )
+    own_last = sorted(enumerate(drawn), key=lambda item: item[1]["attribute"] == item[1]["suggested"])
     named = []
-    for index in order:
-        cell = drawn[index]
+    for index, cell in sorted(own_last, key=lambda item: values.index(item[1]["attribute"])):
         value, suggested = cell["attribute"], cell["suggested"]
         if cell["images"] < ENOUGH or not {"captioner_wrong_of_named", "person_wrong_of_named"} <= cell.keys():
             continue
@@ -81,51 +77,51 @@ def cells_of_all(audit: Audit, matrix: Matrix) -> Grid:
     """The cells of all captioners, and of people, in one table."""
     by_captioner = {name: cells(audit, name) for name in matrix.rows}
     first = next(iter(by_captioner.values()))
-    rows: list[list[Any]] = [["people", *(one.person for one in first)]] if first else []
-    whole = {name: of_name for name, of_name in by_captioner.items() if len(of_name) == len(first)}
-    rows += [[name, *(one.captioner for one in of_name)] for name, of_name in whole.items()]
+    rows: list[list[Any]] = [["people", *(cell.person for cell in first)]] if first else []
+    whole = {name: named for name, named in by_captioner.items() if len(named) == len(first)}
+    rows += [[name, *(cell.captioner for cell in named)] for name, named in whole.items()]
     value = named_things(audit)["value"]
     return Grid(
         f"Of 100 captions that name a {value}, how many name the wrong one",
-        (Column("captioner"), *(Column(one.title, ".0f") for one in first)),
+        (Column("captioner"), *(Column(cell.title, ".0f") for cell in first)),
         rows,
     )
 
 
 def dumbbells(audit: Audit, captioner: str) -> list[tuple[str, str]]:
-    """Of the tasks whose naming differs most between two values, and that enough captions name, how often each is
-    named, in words and as SVG: the captioner above people, the first value hollow."""
+    """The tasks whose naming differs most between two values, of those that enough captions name: how often each is
+    named, in words and as SVG, the captioner above people, the first value hollow."""
     details = audit.details("sway", captioner)
     counts = details["attribute_counts"]
     often = [row for row in details["tasks"] if _captions(row, counts) >= ENOUGH]
     rows = often[:UNEQUAL] if len(counts) == 2 else []
     sides = [[list(map(row[f"named_{who}"].get, counts)) for who in ("captioner", "person")] for row in rows]
-    most = max((share for of_row in sides for of_side in of_row for share in of_side), default=0.0)
+    most = max((share for sides_of_row in sides for side in sides_of_row for share in side), default=0.0)
     place = scale(0.0, most, 6.0, 214.0)
     first, second = map(group, counts) if rows else ("", "")
-    found = []
-    for row, of_row in zip(rows, sides, strict=True):
-        (own, other), (one, another) = [[fixed(share, 1) for share in of_side] for of_side in of_row]
+    drawn = []
+    for row, shares in zip(rows, sides, strict=True):
+        (own, other), people = [[fixed(share, 1) for share in side] for side in shares]
         text = (
-            f"{row['task']}: people {one} of 100 {first}, {another} of 100 {second}; {captioner} {own} and {other} "
-            f"(named of about {_captions(row, counts):,} images)"
+            f"{row['task']}: people {people[0]} of 100 {first}, {people[1]} of 100 {second}; {captioner} {own} and "
+            f"{other} (named of about {_captions(row, counts):,} images)"
         )
         parts: list[str] = []
-        for (a, b), y, kind in zip(of_row, (8.0, 24.0), ("zero", "person"), strict=True):
+        for (a, b), y, kind in zip(shares, (8.0, 24.0), ("zero", "person"), strict=True):
             parts += [
                 line(place(a), y, place(b), y, kind, 3),
                 mark(place(a), y, CANNOT_TELL),
                 mark(place(b), y, NOTHING),
             ]
-        found.append((text, f'<svg class="captionbias" viewBox="0 0 220 32" aria-hidden="true">{"".join(parts)}</svg>'))
-    return found
+        drawn.append((text, f'<svg class="captionbias" viewBox="0 0 220 32" aria-hidden="true">{"".join(parts)}</svg>'))
+    return drawn
 
 
 def doubts(audit: Audit) -> list[str]:
     """What most could make the answers wrong, in three sentences at most."""
     lines = []
     lic = {name: audit.measurement("lic", name) for name in audit.captioners} if "lic" in audit.comparisons else {}
-    repeats = {name: one.facts.get("seen_m", 0.0) for name, one in lic.items()}
+    repeats = {name: measured.facts.get("seen_m", 0.0) for name, measured in lic.items()}
     often = sorted((name for name in repeats if repeats[name] > REPEATED), key=lambda name: -repeats[name])
     if often:
         most, *others = often
@@ -149,14 +145,14 @@ def doubts(audit: Audit) -> list[str]:
 
 
 def _examples(details: Mapping[str, Any], value: str) -> list[str]:
-    """Tasks that go most with a value, of those that enough captions name."""
+    """The tasks that go most with a value, of those that enough captions name."""
     often = {row["task"] for row in details["tasks"] if _captions(row, details["attribute_counts"]) >= ENOUGH}
     rows = [row for row in details["leans"] if row["goes_with"] == value and row["task"] in often]
     return [row["task"] for row in sorted(rows, key=lambda row: -row[f"lean_{value}"])[:EXAMPLES]]
 
 
 def _captions(row: Mapping[str, Any], counts: Mapping[str, int]) -> int:
-    """Of how many images a caption names the task: of the captioner's or of one person's, the more."""
+    """The images whose caption names the task, by the captioner or by one person, whichever are more."""
     sides = (row["named_captioner"], row["named_person"])
     return int(max(sum(side[value] / 100 * counts[value] for value in counts) for side in sides))
 
@@ -175,15 +171,15 @@ def _quotes(evidence: Mapping[str, Any], captioner: str, behind: Mapping[str, An
     seen: set[int] = set()
     for row in rows:
         number = own[row["row"]]
-        people = [one for one in evidence["images"][row["row"]]["people"] if value in naming(one)]
+        image = evidence["images"][row["row"]]
+        people = list(filter(lambda text: value in naming(text), image["people"]))
         if number not in seen and people and len(seen) < QUOTES:
             seen.add(number)
-            image = evidence["images"][row["row"]]["id"]
-            yield Quote(_pieces(evidence, number, values), _pieces(evidence, people[0], values), image)
+            yield Quote(_pieces(evidence, number, values), _pieces(evidence, people[0], values), image["id"])
 
 
 def _pieces(evidence: Mapping[str, Any], number: int, values: set[str]) -> Pieces:
-    """A text in pieces, with what each names."""
+    """A text cut into pieces, each with what it names."""
     text, flat = evidence["texts"][number], evidence["marks"][number]
     pieces, done = [], 0
     for start, end, label in sorted(zip(flat[::3], flat[1::3], flat[2::3], strict=True)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,12 +58,12 @@ def read_rows(files: Iterable[Path]) -> list[Row]:
     rows: dict[tuple[str, ...], tuple[Row, Path]] = {}
     for file in files:
         try:
-            found = rows_of(json.loads(file.read_text(encoding="utf-8")), file.stem)
+            read = rows_of(json.loads(file.read_text(encoding="utf-8")), file.stem)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"{file} holds no scores ({type(error).__name__}: {error}): give what {WRITTEN_BY} wrote"
             ) from error
-        for row in found:
+        for row in read:
             key = row.captioner, row.score, row.signature, row.image_set
             _, other = rows.setdefault(key, (row, file))
             if other != file:
@@ -71,27 +72,26 @@ def read_rows(files: Iterable[Path]) -> list[Row]:
 
 
 def mixtures(rows: Iterable[Row]) -> list[str]:
-    """For each metric that was measured in several ways, or on several sets of images, what differs, and whose."""
+    """What differs, and whose, in each metric that was measured in several ways or on several sets of images."""
     ways: dict[str, dict[str, list[str]]] = {}
     for row in rows:
         way = f"{row.signature}|image_set:{row.image_set}" if row.image_set else row.signature
         names = ways.setdefault(row.metric, {}).setdefault(way, [])
         if row.captioner not in names:
             names.append(row.captioner)
-    found = []
+    differences = []
     for metric, signatures in ways.items():
         parts = {text: dict(part.partition(":")[::2] for part in text.split("|")) for text in signatures}
-        for part in dict.fromkeys(part for of_one in parts.values() for part in of_one):
+        for part in dict.fromkeys(chain.from_iterable(parts.values())):
             values: dict[str, list[str]] = {}
             for text, names in signatures.items():
                 value = parts[text].get(part, "not given")
                 value = value.partition(",")[0] if part == "rows" else value  # then a digest of what a captioner says
                 values.setdefault(value, []).extend(names)
             if len(values) > 1:
-                found.append(
-                    f"{metric}: {part} is {', '.join(f'{value} ({_some(of)})' for value, of in values.items())}"
-                )
-    return found
+                whose = ", ".join(f"{value} ({_some(names)})" for value, names in values.items())
+                differences.append(f"{metric}: {part} is {whose}")
+    return differences
 
 
 def headlines(rows: Sequence[Row]) -> list[Score]:
@@ -105,7 +105,8 @@ def leaderboard(rows: Sequence[Row]) -> Grid:
     for row in rows:
         by_captioner.setdefault(row.captioner, {})[row.score] = row.value
     main = headlines(rows)
-    lines: list[list[Cell]] = [[name, *(of.get(score.key) for score in main)] for name, of in by_captioner.items()]
+    keys = [score.key for score in main]
+    lines: list[list[Cell]] = [[name, *map(values.get, keys)] for name, values in by_captioner.items()]
     return Grid(
         "Main scores",
         (Column("captioner"), *(Column(score.label, f".{score.digits}f") for score in main)),
@@ -136,11 +137,8 @@ def rows_csv(rows: Iterable[Row]) -> str:
 def rows_markdown(rows: Sequence[Row]) -> str:
     """Rows as a Markdown table, with the signatures below it."""
     named = any(row.captioner for row in rows)
-    grid = Grid(
-        "",
-        columns(*["captioner"] * named, "score") + columns("value [95% interval]", form="s") + columns("verdict"),
-        [],
-    )
+    heads = columns(*["captioner"] * named, "score") + columns("value [95% interval]", form="s") + columns("verdict")
+    grid = Grid("", heads, [])
     for row in rows:
         score = catalogue.SCORES[row.score]
         value = Scored(Estimate(row.value, row.low, row.high), score.digits)
@@ -156,12 +154,12 @@ def results_in(content: Mapping[str, Any], name: str = "") -> Iterator[tuple[str
         for comparison in content["comparisons"].values():
             yield from results_in(comparison, name)
     elif "results" in content:
-        for captioner, found in content["results"].items():
-            measured = found if {"scores", "metrics"} & found.keys() else {"scores": found}
+        for captioner, result in content["results"].items():
+            measured = result if {"scores", "metrics"} & result.keys() else {"scores": result}
             yield from results_in({"metric": content.get("metric")} | measured, captioner)
     elif "metrics" in content:
-        for metric, found in content["metrics"].items():
-            yield from results_in({"metric": metric, **found}, name)
+        for metric, result in content["metrics"].items():
+            yield from results_in({"metric": metric, **result}, name)
     else:
         yield name, content["metric"], {"details": content.get("details"), **content["scores"]}
 

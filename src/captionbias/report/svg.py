@@ -89,6 +89,19 @@ def whisker(place: Place, y: float, low: float | None, high: float | None, kind:
     return [] if low is None or high is None else [line(place(low), y, place(high), y, kind, width)]
 
 
+def zero_band(place: Place, half: float, top: float, bottom: float) -> list[str]:
+    """The band around 0 that a person reads within; nothing where that is 0."""
+    return [box(place(-half), top, place(half) - place(-half), bottom - top, "person")] if half else []
+
+
+def reach(numbers: Iterable[float | None], half: float = 0.0) -> tuple[float, float]:
+    """The ends of an axis with room for these numbers, for 0, and for the band twice as far as it goes."""
+    ends = [0.0, -2 * half, 2 * half, *(number for number in numbers if number is not None)]
+    low, high = min(ends), max(ends)
+    room = 0.04 * (high - low) or 1.0
+    return (low - room if low < 0 else 0.0), high + room
+
+
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
     """Round numbers from `low` to `high`, at most so many; 0 is one of them if it lies between."""
     if not high > low:

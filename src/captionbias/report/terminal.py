@@ -12,11 +12,10 @@ from captionbias.metrics import catalogue
 from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
 from captionbias.report.matrix import main_scores
 from captionbias.report.views import ALONE, differences, scored, sway_cells, sway_tasks
-from captionbias.report.wording import fixed, interval, percent
+from captionbias.report.wording import fixed, interval
 
 if TYPE_CHECKING:
     from captionbias.analysis.compare import Comparison
-    from captionbias.images.attributions import ImageAttributions
     from captionbias.metrics import Measurement
 
 TASKS = 5  # of sway
@@ -46,9 +45,9 @@ def _scores(measured: Measurement) -> Iterator[list[Cell]]:
     headed: set[str | None] = set()
     for score in catalogue.scores_of(measured.metric):
         if score.in_tables and score.key in measured.estimates:
-            label = score.row if score.direction in headed else None
+            row = score.row if score.direction in headed else None
             headed.add(score.direction)
-            yield _score(measured, score, label or score.label, said_of(measured, score.key))
+            yield _score(measured, score, row or score.label, said_of(measured, score.key))
 
 
 def _score(measured: Measurement, score: Score, label: str, said: str) -> list[Cell]:
@@ -65,26 +64,18 @@ def said_of(measured: Measurement, key: str) -> str:
 
 def comparison_tables(comparison: Comparison) -> Iterator[Grid]:
     """The captioners' scores with their intervals and p-values; then every difference, likewise."""
-    yield Grid(
-        "Scores [95% interval]",
-        columns("captioner", "score", "value") + columns("p", form="p"),
-        [
-            [
-                name,
-                score.label,
-                scored(measured.estimates, score.key),
-                comparison.p_values[name].get(score.key, math.nan),
-            ]
-            for name, measured in comparison.measurements.items()
-            for score in map(catalogue.SCORES.__getitem__, comparison.scores)
-        ],
-        "p: how often chance alone would bring a score this far from 0.",
-    )
+    rows: list[list[Cell]] = [
+        [name, catalogue.label(key), scored(measured.estimates, key), comparison.p_values[name].get(key, math.nan)]
+        for name, measured in comparison.measurements.items()
+        for key in comparison.scores
+    ]
+    heads = columns("captioner", "score", "value") + columns("p", form="p")
+    yield Grid("Scores [95% interval]", heads, rows, "p: how often chance alone would bring a score this far from 0.")
     yield differences([comparison])
 
 
 def intersection_tables(found: Mapping[str, Measurement], cells: Mapping[tuple[str, ...], int]) -> Iterator[Grid]:
-    """How many images each intersection has; the crossing's result; its main scores beside each attribute's alone."""
+    """The images of each intersection; the crossing's result; its main scores beside each attribute's alone."""
     *alone, crossing = found
     images: list[list[Cell]] = [[*labels, f"{count:,}"] for labels, count in cells.items()]
     yield Grid("Images", columns(*alone, "images"), images)
@@ -95,23 +86,3 @@ def intersection_tables(found: Mapping[str, Measurement], cells: Mapping[tuple[s
         for score in main_scores(measured.estimates)
     ]
     yield Grid("Each attribute alone, and crossed [95% interval]", columns("", "score", "verdict"), rows, ALONE)
-
-
-def attribution_table(found: ImageAttributions) -> Grid:
-    """What share of what speaks for the words is outside the person, by label."""
-    occluded = found.method == "occlusion"
-    meaning = "Area: of the pictures, outside the person; what the share would be if every place counted alike."
-    if occluded:
-        meaning += (
-            " Where either would do, each has half. Gain: what the picture adds to the log-odds of the word, in nats."
-        )
-    rows: list[list[Cell]] = [
-        [label, percent(part.share), f"{part.area:.1%}", *[f"{part.gain:.2f}"] * occluded, f"{part.words:,}"]
-        for label, part in (*found.by_label.items(), ("all", found.overall))
-    ]
-    return Grid(
-        "Attribution outside the person [95% interval]",
-        columns("", "share", "area", *["gain"] * occluded, "words"),
-        [*rows[:-1], RULE, rows[-1]],
-        meaning,
-    )

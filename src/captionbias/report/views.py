@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
 from captionbias.analysis.intersections import CROSSING
@@ -39,28 +40,30 @@ QUALITY_NAMES = {
 
 def scores(audit: Audit, judged: bool = False) -> Grid:
     """Every score of every captioner with its interval, p-value and verdict."""
-    found = list(_scores_of(audit))
-    if judged and any(score.judged for _, score in found):
-        found = [one for one in found if one[1].judged]
+    shown = list(_scores_of(audit))
+    if judged and any(score.judged for _, score in shown):
+        shown = [(captioner, score) for captioner, score in shown if score.judged]
     rows: list[list[Cell]] = []
-    for captioner, score in found:
-        measured = audit.measurement(score.metric, captioner)
-        seen = detectable(measured.estimates, score.key) if score.judged else None
-        p = _number(audit.comparisons[score.metric].p_values[captioner].get(score.key, math.nan))
-        judged_cells = [p, audit.verdicts.get((captioner, score.key), NOTHING)] if score.judged else [None, None]
-        rows.append([captioner, score.label, scored(measured.estimates, score.key), seen, *judged_cells])
+    for captioner, score in shown:
+        estimates = audit.measurement(score.metric, captioner).estimates
+        row: list[Cell] = [captioner, score.label, scored(estimates, score.key), None, None, None]
+        if score.judged:
+            p = audit.comparisons[score.metric].p_values[captioner].get(score.key, math.nan)
+            said = audit.verdicts.get((captioner, score.key), NOTHING)
+            row[3:] = [detectable(estimates, score.key), _number(p), said]
+        rows.append(row)
     numbers = columns("value", "detectable", form=".3f") + columns("p", form="p")
     names = columns("captioner", "score") + numbers + columns("verdict")
-    return Grid("Scores [95% interval]", names, rows, _scores_meaning([score for _, score in found]))
+    return Grid("Scores [95% interval]", names, rows, _scores_meaning([score for _, score in shown]))
 
 
 def scored(estimates: Mapping[str, Estimate], key: str) -> Scored | None:
-    """A score with its digits; None where it is undefined."""
+    """A score's estimate and digits; None where it is undefined."""
     return Scored(estimates[key], catalogue.SCORES[key].digits) if key in estimates else None
 
 
 def _scores_of(audit: Audit) -> Iterator[tuple[str, Score]]:
-    """For each captioner the scores that it has, or that were requested and are undefined."""
+    """Each captioner with each score that it has, or that was requested and is undefined."""
     for captioner in audit.captioners:
         for metric, comparison in audit.comparisons.items():
             for score in catalogue.scores_of(metric):
@@ -113,14 +116,12 @@ def alone(audit: Audit) -> Grid:
     """The main scores by each of crossed attributes alone, beside those of their crossing."""
     by_attribute = {**audit.alone, CROSSING.join(audit.alone): audit.comparisons} if audit.alone else {}
     rows: list[list[Cell]] = []
-    for captioner in audit.captioners:
-        for metric, comparison in audit.comparisons.items():
-            for key in comparison.scores:
-                for name, by_metric in by_attribute.items():
-                    if metric in by_metric and key in by_metric[metric].measurements[captioner].estimates:
-                        measured = by_metric[metric].measurements[captioner]
-                        said = verdict(measured.estimates, key) if catalogue.SCORES[key].judged else None
-                        rows.append([captioner, catalogue.label(key), name, scored(measured.estimates, key), said])
+    for captioner, (metric, comparison) in product(audit.captioners, audit.comparisons.items()):
+        for key, (name, by_metric) in product(comparison.scores, by_attribute.items()):
+            estimates = by_metric[metric].measurements[captioner].estimates if metric in by_metric else {}
+            if key in estimates:
+                said = verdict(estimates, key) if catalogue.SCORES[key].judged else None
+                rows.append([captioner, catalogue.label(key), name, scored(estimates, key), said])
     names = columns("captioner", "score", "attribute") + columns("value", form=".3f") + columns("verdict")
     return Grid("Each attribute alone, and crossed [95% interval]", names, rows, ALONE)
 
@@ -128,11 +129,13 @@ def alone(audit: Audit) -> Grid:
 def differences(comparisons: Iterable[Comparison]) -> Grid:
     """Differences between captioners on the same images, in bold where they are more than chance."""
     rows: list[list[Cell]] = []
-    for one in (one for comparison in comparisons for one in comparison.differences):
-        kind = Strong if one.p_holm < SURE else list
-        difference = Scored(one.estimate, catalogue.SCORES[one.score].digits)
-        ps = map(_number, (one.p, one.p_holm))
-        rows.append(kind([one.first, one.second, catalogue.label(one.score), difference, *ps]))
+    for tested in chain.from_iterable(comparison.differences for comparison in comparisons):
+        kind = Strong if tested.p_holm < SURE else list
+        score = catalogue.SCORES[tested.score]
+        difference = Scored(tested.estimate, score.digits)
+        rows.append(
+            kind([tested.first, tested.second, score.label, difference, _number(tested.p), _number(tested.p_holm)])
+        )
     return Grid(
         "Differences [95% interval]",
         columns("first", "second", "score")
@@ -146,43 +149,42 @@ def differences(comparisons: Iterable[Comparison]) -> Grid:
 
 def sources(audit: Audit, captioner: str, direction: str, top: int | None = None) -> Grid:
     """The pairs of attribute value and task that a direction's score is made of, the largest part first."""
-    found = audit.details("dbac", captioner)["sources"].get(direction, [])
-    part = main_part(*found)
-    both = part.startswith("amplification")
-    forms = {key: f"adds, {form}" for key, form in FORMS.items() if any(key in row for row in found)}
+    pairs = audit.details("dbac", captioner)["sources"].get(direction, [])
+    part = main_part(*pairs)
+    both = part in FORMS
+    forms = {key: f"adds, {form}" for key, form in FORMS.items() if any(key in row for row in pairs)}
     named = forms if both else {part: "omega"}
-    largest = sorted(found, key=lambda row: -abs(row.get(part, 0.0)))[:top]
+    largest = sorted(pairs, key=lambda row: -abs(row.get(part, 0.0)))[:top]
     keys = [f"{key}{end}" for key in named for end in ("", "_ci_low", "_ci_high")]
-    of_parts = [heading for name in named.values() for heading in (name, "low", "high")]
+    headings = [heading for name in named.values() for heading in (name, "low", "high")]
     return Grid(
         f"What {DIRECTIONS[direction]} is made of",
         (
             Column("pair"),
             *columns("captioner names it", "humans name it", form=".1%"),
-            *columns(*of_parts, form="+.4f"),
+            *columns(*headings, form="+.4f"),
             Column("test captions, captioner", ",.1f"),
         ),
         [[pair_name(row), *map(row.get, ("named_m", "named_h", *keys, "test_captions_m"))] for row in largest],
         "How often, of the captions of images that show the first, the second is named; what that adds to the score, "
         "with its 95% interval; and the captioner's test captions with both in a trial. All rows together make "
         + ("the score." if both else "omega, the certainty of an attacker.")
-        + (f" These are the {len(largest):,} largest of {len(found):,}." if len(largest) < len(found) else ""),
+        + (f" These are the {len(largest):,} largest of {len(pairs):,}." if len(largest) < len(pairs) else ""),
     )
 
 
 def main_part(*rows: Mapping[str, Any]) -> str:
-    """The key of what rows of the sources contribute: to the net score, without controls to the matched one, or to the
-    omega of one side."""
+    """The key of what rows of the sources add: to the net score, without controls to the matched one, or to omega."""
     keys = (*FORMS, "omega_m", "omega_h")
     return next((key for key in keys if any(row.get(key) is not None for row in rows)), "amplification")
 
 
 def sway_tasks(details: Mapping[str, Any], captioner: str = "captioner", top: int | None = None) -> Grid:
     """The tasks whose naming differs most by value, the contents of the picture being the same."""
-    found = details.get("tasks", ())[:top]
-    values = list(found[0]["named_captioner"]) if found else []
+    tasks = details.get("tasks", ())[:top]
+    values = list(tasks[0]["named_captioner"]) if tasks else []
     rows: list[list[Cell]] = []
-    for row in found:
+    for row in tasks:
         estimate = Estimate(row["beta"], row.get("beta_ci_low"), row.get("beta_ci_high")) if "beta" in row else None
         shares = [row[f"named_{side}"].get(value) for value in values for side in ("captioner", "person")]
         rows.append([row["task"], row["attribute"], estimate and Scored(estimate, 1), *shares])
@@ -216,12 +218,12 @@ def sway_cells(details: Mapping[str, Any]) -> Grid:
 
 def sway_leans(audit: Audit, captioner: str) -> Grid:
     """Which tasks go with which value."""
-    found = audit.details("sway", captioner)["leans"]
-    values = [key.removeprefix("lean_") for key in found[0] if key.startswith("lean_")] if found else []
+    leans = audit.details("sway", captioner)["leans"]
+    values = [key.removeprefix("lean_") for key in leans[0] if key.startswith("lean_")] if leans else []
     return Grid(
         "What goes with what",
         columns("task", "goes with") + columns(*values, form="+.2f"),
-        [[row["task"], row["goes_with"], *(row[f"lean_{value}"] for value in values)] for row in found],
+        [[row["task"], row["goes_with"], *(row[f"lean_{value}"] for value in values)] for row in leans],
         "How much larger the share of images with the value is where the task is shown than overall.",
     )
 
@@ -231,9 +233,13 @@ def quality(audit: Audit) -> Grid:
 
     Source: Türk et al. 2023, who ask so.
     """
-    names = [name for name in QUALITY_NAMES if any(name in of_one for of_one in audit.quality.values())]
+    names = [name for name in QUALITY_NAMES if any(name in measured for measured in audit.quality.values())]
     main = [asked.score for asked in matrix_of(audit).questions]
-    biases = {name: estimates_of(audit, name) for name in audit.quality}
+    rows: list[list[Cell]] = []
+    for captioner, measured in audit.quality.items():
+        estimates = estimates_of(audit, captioner)
+        biases = (estimates[score.key].value if score.key in estimates else None for score in main)
+        rows.append([captioner, *map(measured.get, names), *biases])
     return Grid(
         "Caption quality",
         (
@@ -241,14 +247,7 @@ def quality(audit: Audit) -> Grid:
             *columns(*(QUALITY_NAMES[name] for name in names), form=".3f"),
             *(Column(score.label, f".{score.digits}f") for score in main),
         ),
-        [
-            [
-                captioner,
-                *(of_one.get(name) for name in names),
-                *(biases[captioner][score.key].value if score.key in biases[captioner] else None for score in main),
-            ]
-            for captioner, of_one in audit.quality.items()
-        ],
+        rows,
         "How close the captions are to human captions, the higher the better; then the main scores of bias.",
     )
 
@@ -274,9 +273,7 @@ def alignment(audit: Audit, captioner: str, direction: str) -> Grid:
 
 def leaks(audit: Audit) -> Grid:
     """Test captions that are also in the training split."""
-    rows: list[list[Cell]] = [
-        [captioner, *cells] for captioner in audit.captioners for cells in _leaks_of(audit, captioner)
-    ]
+    rows = [row for captioner in audit.captioners for row in _leaks_of(audit, captioner)]
     shares = columns("seen, captioner", "seen, human", form=".0%")
     return Grid(
         "Captions that were seen in training",
@@ -288,36 +285,34 @@ def leaks(audit: Audit) -> Grid:
 
 
 def _leaks_of(audit: Audit, captioner: str) -> Iterator[list[Cell]]:
+    """A captioner's rows."""
+
+    def row(measured: Measurement, key: str, seen: Iterable[float | None]) -> list[Cell]:
+        estimate = measured.estimates.get(key)
+        shares = [None if percent is None else percent / 100 for percent in seen]
+        return [captioner, catalogue.label(key), *shares, estimate and estimate.value]
+
     if "lic" in audit.comparisons:
         measured = audit.measurement("lic", captioner)
         key = next(key for key in ("lic", "lic_m", "lic_d") if key in measured.estimates)
-        seen = [measured.facts.get(f"seen_{side}") for side in "md"]
-        yield _leak(measured, key, seen)
+        yield row(measured, key, (measured.facts.get(f"seen_{side}") for side in "md"))
     if "dbac" in audit.comparisons:
         measured = audit.measurement("dbac", captioner)
         for direction in measured.artefacts.plans:
             seen_by = audit.details("dbac", captioner)[direction]["seen"]
             forms = [form for form in ("_net", "_matched") if f"dbac_{direction}{form}" in measured.estimates]
             for score, form in [("dbac", form) for form in forms] or [("omega_m", "")]:
-                seen = [seen_by.get(f"{side}{form.removeprefix('_matched')}") for side in "mh"]
-                yield _leak(measured, f"{score}_{direction}{form}", seen)
-
-
-def _leak(measured: Measurement, key: str, seen: Sequence[float | None]) -> list[Cell]:
-    estimate = measured.estimates.get(key)
-    shares = [None if percent is None else percent / 100 for percent in seen]
-    return [catalogue.label(key), *shares, estimate and estimate.value]
+                seen = (seen_by.get(f"{side}{form.removeprefix('_matched')}") for side in "mh")
+                yield row(measured, f"{score}_{direction}{form}", seen)
 
 
 def certainty(audit: Audit) -> Grid:
     """What the uncertainty comes from, and how many images would halve it."""
     rows: list[list[Cell]] = []
-    for captioner in audit.captioners:
-        for metric, comparison in audit.comparisons.items():
-            for score, parts in comparison.parts[captioner].items():
-                spread = map(_number, (parts.standard_error, parts.share_of_trials))
-                needed = audit.needed[metric][captioner].get(score)
-                rows.append([captioner, catalogue.label(score), *spread, needed])
+    for captioner, (metric, comparison) in product(audit.captioners, audit.comparisons.items()):
+        for score, parts in comparison.parts[captioner].items():
+            spread = map(_number, (parts.standard_error, parts.share_of_trials))
+            rows.append([captioner, catalogue.label(score), *spread, audit.needed[metric][captioner].get(score)])
     return Grid(
         "How sure, and what would make it surer",
         (

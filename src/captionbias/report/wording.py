@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from captionbias.bench.verdicts import NOTHING
+from captionbias.errors import said
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
@@ -15,26 +15,22 @@ if TYPE_CHECKING:
 
 OBJECTS = ("coco_objects", "coco_names")  # the lexicons whose tasks are objects
 GROUPS = {"female": "women", "male": "men"}
-# Notes name arguments, for those who measure; a report is also read by others.
-PLAIN = (
-    (
-        r"weighted, the (\S+) (\S+) test captions count as (\S+).*; a few rare ones decide the score",
-        r"this score rests on about \3 of \1 \2 captions: a few rare ones dominate",
-    ),
-    (
-        r"of the (\S+) test captions are also in the training split, which raises their score; .*",
-        r"of the \1 captions repeat ones that the attacker learned from, which raises their score",
-    ),
-    (r"\bmodel captions", "captioner's captions"),
-    (r"take lean='own'", "have it counted on these images"),
-    (r"\ba_to_t\b", "A to T"),
-    (r"\bt_to_a\b", "T to A"),
-    (r"\btrials=1\b", "one training"),
-    (r"\bjoin_references\b", "joined human captions"),
-    (r"\b(attribute|task)_lexicon\b", r"the words for the \1"),
-    (r"\bpredictions\b", "the captioner's captions"),
-    (r"\breferences\b", "human captions"),
-)
+# What messages call arguments, for those who measure; a report is also read by others.
+WORDS = {
+    "predictions": "the captioner's captions",
+    "references": "human captions",
+    "model test captions": "captioner's captions",
+    "human test captions": "human captions",
+    "are also in the training split": "repeat ones that the attacker learned from",
+    "join_references": "joined human captions",
+    "tasks": "tasks",
+    "attribute_lexicon": "the words for the attribute",
+    "task_lexicon": "the words for the task",
+    "lean='own'": "leans that are counted on these images",
+    "trials=1": "one training",
+    "a_to_t": "A to T",
+    "t_to_a": "T to A",
+}
 # What a row of the sources of DBAC adds to, by the keys of its parts; the first that it has is the one that counts.
 FORMS = {"amplification_net": "net", "amplification_matched": "matched", "amplification": "as published"}
 
@@ -50,7 +46,7 @@ def interval(estimate: Estimate | None, digits: int) -> str:
 
 
 def percent(share: Estimate | None) -> str:
-    """A share likewise, in percent."""
+    """A share with its 95% interval, in percent."""
     return _with_interval(share, "{:.1%}".format)
 
 
@@ -72,7 +68,7 @@ def named_things(audit: Audit) -> dict[str, str]:
     """What the parts of a question are called: the attribute and its values, the tasks, another value."""
     attribute = audit.settings["attribute_lexicon"]
     attributes = attribute if isinstance(attribute, list) else [attribute]
-    named = all(isinstance(one, str) and one.isalpha() for one in attributes)
+    named = all(isinstance(name, str) and name.isalpha() for name in attributes)
     lexicon = audit.settings["task_lexicon"]
     objects = lexicon is None or str(lexicon).startswith(OBJECTS)
     return words_of(
@@ -83,12 +79,12 @@ def named_things(audit: Audit) -> dict[str, str]:
 
 
 def words_of(attribute: str, tasks: str, other: str = "another") -> dict[str, str]:
-    """The same where there is no audit."""
+    """The parts of a question by these names, without an audit."""
     return {"attribute": attribute, "value": attribute.removeprefix("the "), "tasks": tasks, "other": other}
 
 
 def group(value: str) -> str:
-    """What people of an attribute value are called."""
+    """The word for people of an attribute value."""
     return GROUPS.get(value.lower(), value)
 
 
@@ -102,14 +98,17 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
+def plain(message: str) -> str:
+    """A message in plain words, without ways out that only those who measure have."""
+    return said(message, lambda argument: WORDS.get(str(argument)))
+
+
 def grouped_notes(audit: Audit) -> dict[str, tuple[str, ...]]:
     """What to know before the numbers are believed, each note once in plain words, and whom it is about."""
     captioners_of: dict[str, list[str]] = {}
     for captioner in audit.captioners:
         for note in audit.notes(captioner):
-            for internal, plain in PLAIN:
-                note = re.sub(internal, plain, note)
-            captioners_of.setdefault(note, []).append(captioner)
+            captioners_of.setdefault(plain(note), []).append(captioner)
     return {note: tuple(captioners) for note, captioners in captioners_of.items()}
 
 

@@ -1,5 +1,5 @@
 """Sway: how much more often than a person a captioner names the wrong value where the tasks around suggest it, and the
-tasks that go with a value where the picture shows the same. Pure functions on arrays; `metrics/sway.py` uses them."""
+tasks that go with a value where the picture shows the same. Pure functions on arrays; `metrics/sway` uses them."""
 
 from __future__ import annotations
 
@@ -34,23 +34,14 @@ def leans_of(both: Floats, shares: Floats) -> Leans:
     return Leans(lean, often & (lean > 0) & (z >= LEAST_Z), np.where(often, log_odds, 0.0))
 
 
-def suggested_values(shown: Flags, leans: Leans) -> Integers:
-    """The value of the largest sum of log odds of the tasks that an image shows, -1 if none goes with any."""
-    return _likeliest(shown.astype(np.float64) @ leans.log_odds, shown, leans)
-
-
-def suggested_by_others(shown: Flags, value: Integers, both: Floats, shares: Floats) -> Integers:
-    """The same by the leans of these images, from which each image itself is left out; `value`: `(images,)`."""
-    odds = np.zeros((len(value), len(shares)))
-    for number in range(len(shares)):
-        without = leans_of(np.maximum(both - (np.arange(len(shares)) == number), 0.0), shares).log_odds
-        odds[value == number] = shown[value == number].astype(np.float64) @ without
-    return _likeliest(odds, shown, leans_of(both, shares))
-
-
-def _likeliest(odds: Floats, shown: Flags, leans: Leans) -> Integers:
-    leaning = shown[:, leans.goes_with.any(axis=1)].any(axis=1)
-    return np.where(leaning, odds.argmax(axis=1), -1)
+def suggested_values(shown: Flags, both: Floats, shares: Floats, own: Floats) -> Integers:
+    """The value of the largest sum of log odds of the tasks that an image shows, -1 if none goes with any. The image
+    itself is left out of the counts that leans are of: `own` is what it adds to `both`, `(images, values)`."""
+    image, task = np.nonzero(shown)
+    log_odds = leans_of(np.maximum(both[task] - own[image], 0.0), shares).log_odds
+    sums = np.stack([np.bincount(image, of_value, len(shown)) for of_value in log_odds.T], axis=1)
+    leaning = shown[:, leans_of(both, shares).goes_with.any(axis=1)].any(axis=1)
+    return np.where(leaning, sums.argmax(axis=1), -1)
 
 
 # Task to attribute. Counts of captions, of shape `(strata, 2, ...)`: beside tasks that suggest another value than the
@@ -84,26 +75,27 @@ def _filled(counts: Floats) -> Floats:
 # Attribute to task
 
 
-def residuals(features: Floats, outcomes: Floats, seed: int, pictures: Integers | None = None) -> Floats:
-    """What cross-fitted ridge regressions on the features leave of outcomes, `(images, n)`; `pictures`: of copies, the
-    number of each image's, so that none is predicted from its copy (Robinson 1988; Chernozhukov et al. 2018)."""
+def residuals(features: Floats, outcomes: Floats, seed: int, pictures: Integers, weight: Floats) -> Floats:
+    """What cross-fitted ridge regressions on the features leave of outcomes, `(images, n)`, images weighing `weight`,
+    `(images,)`; those of one of the `pictures`, `(images,)`, are in one fold, so that none is predicted from its copy
+    (Robinson 1988; Chernozhukov et al. 2018)."""
     from sklearn.model_selection import KFold
 
     # Each fold's products are made once and taken from the whole; scikit-learn's Ridge makes the other folds' anew.
-    pictures = np.arange(len(features)) if pictures is None else pictures
     units = np.arange(pictures.max() + 1)
     folds = KFold(min(FOLDS, len(units)), shuffle=True, random_state=seed % 2**32).split(units)
     tests = [np.flatnonzero(np.isin(pictures, test)) for _, test in folds]
-    sides = ((features[test], outcomes[test]) for test in tests)
-    sums = [(x.sum(axis=0), y.sum(axis=0), x.T @ x, x.T @ y) for x, y in sides]
+    root = np.sqrt(weight)[:, None]
+    sides = ((root[test], root[test] * features[test], root[test] * outcomes[test]) for test in tests)
+    sums = [(r.T @ r, (r * x).sum(axis=0), (r * y).sum(axis=0), x.T @ x, x.T @ y) for r, x, y in sides]
     whole = [np.sum(of_folds, axis=0) for of_folds in zip(*sums, strict=True)]
     left = np.empty_like(outcomes)
     for test, of_fold in zip(tests, sums, strict=True):
-        x_sum, y_sum, square, product = (total - part for total, part in zip(whole, of_fold, strict=True))
-        x_mean, y_mean = (total / (len(features) - len(test)) for total in (x_sum, y_sum))
+        images, x_sum, y_sum, square, product = (total - part for total, part in zip(whole, of_fold, strict=True))
+        x_mean, y_mean = x_sum / images[0], y_sum / images[0]
         square -= np.outer(x_sum, x_mean) - PENALTY * np.eye(len(x_sum))
-        weights = np.linalg.solve(square, product - np.outer(x_sum, y_mean))
-        left[test] = outcomes[test] - y_mean - (features[test] - x_mean) @ weights
+        slopes = np.linalg.solve(square, product - np.outer(x_sum, y_mean))
+        left[test] = outcomes[test] - y_mean - (features[test] - x_mean) @ slopes
     return left
 
 

@@ -32,7 +32,7 @@ def standard_deviation(values: Floats) -> float:
 
 
 def multiplicities(images: int, replicates: int, seed: int) -> Iterator[Floats]:
-    """How often each image is drawn in each bootstrap replicate, in blocks of shape `(images, some replicates)`."""
+    """Counts of how often each image is drawn in each bootstrap replicate, in blocks `(images, some replicates)`."""
     generator = np.random.default_rng([seed, 3])
     block = max(_LEAST_BLOCK, _NUMBERS_AT_ONCE // images)
     for start in range(0, replicates, block):
@@ -44,7 +44,7 @@ def multiplicities(images: int, replicates: int, seed: int) -> Iterator[Floats]:
 
 
 def trial_weights(trials: int, replicates: int, seed: int, overlap: float = 0.0) -> Floats:
-    """How much each trial counts in each replicate's mean over trials: `(trials, replicates)`, columns sum to 1. Trials
+    """Weights of trials in each replicate's mean over them, `(trials, replicates)`, columns sum to 1. Trials
     share most of what they train on, so their spread shows too little of what other images would change: with
     `overlap`, test images over training images, a replicate draws so few trials that the variance of their mean is (1 /
     trials + overlap) times that of a trial (Nadeau and Bengio 2003, Eq. 5)."""
@@ -94,7 +94,7 @@ def coefficient_of_variation(scores: Floats) -> Floats:
 
 
 def conflict_score(scores: Floats) -> float:
-    """On what share of captioners two attackers disagree about amplification, on average (ImageCaptioner2)."""
+    """The share of captioners on which two attackers disagree about amplification, on average (ImageCaptioner2)."""
     return float(np.mean([(scores[:, i] > 0) != (scores[:, j] > 0) for i, j in _pairs(scores)]))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -49,12 +49,16 @@ ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high",
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One quantity: what its mean and its intervals are made of."""
+    """One quantity, or an array of them on leading axes: what means and intervals are made of."""
 
-    values: Floats  # in each trial, `(trials,)`, nan where it is undefined; `(1,)` without trials
-    per_trial: Floats  # in each trial with the images of each bootstrap replicate, `(trials, replicates)`
-    replicates: Floats  # the mean over each replicate's trials, `(replicates,)`
+    values: Floats  # in each trial, `(..., trials)`, nan where it is undefined; `(..., 1)` without trials
+    per_trial: Floats  # in each trial with the images of each bootstrap replicate, `(..., trials, replicates)`
+    replicates: Floats  # the mean over each replicate's trials, `(..., replicates)`
     images: int = 0  # how many a replicate draws, 0 where that is not known
+
+    def __getitem__(self, place: int | tuple[int, ...]) -> Sample:
+        """The quantity at this place of an array of them."""
+        return replace(self, **{name: getattr(self, name)[place] for name in ARRAYS})
 
     def __sub__(self, other: Sample) -> Sample:
         """The difference of two quantities of the same images, trials and replicates."""
@@ -98,17 +102,17 @@ class Extreme(Sample):
         among = tuple(samples)
         best = np.minimum if pick is min else np.maximum
         values, per_trial, replicates = (
-            np.asarray(best.reduce([getattr(one, name) for one in among])) for name in ARRAYS
+            np.asarray(best.reduce([getattr(sample, name) for sample in among])) for name in ARRAYS
         )
-        return cls(values, per_trial, replicates, min(one.images for one in among), pick, among)
+        return cls(values, per_trial, replicates, min(sample.images for sample in among), pick, among)
 
     def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
-        known = [estimate for one in self.among if (estimate := one.estimate(low, high, whole))]
+        known = [estimate for sample in self.among if (estimate := sample.estimate(low, high, whole))]
         if len(known) < len(self.among):
             return None
-        numbers = zip(*(one[:3] for one in known), strict=True)
+        numbers = zip(*(estimate[:3] for estimate in known), strict=True)
         value, least, most = (None if None in ends else self.pick(ends) for ends in numbers)
-        detectable = [one.detectable for one in known if one.detectable is not None]
+        detectable = [estimate.detectable for estimate in known if estimate.detectable is not None]
         return Estimate(value, least, most, detectable=max(detectable, default=None))  # type: ignore[arg-type]
 
 
@@ -121,8 +125,8 @@ def random_groups(images: int, seed: int, most: int = GROUPS, copies: Integers |
     return np.random.default_rng([seed, 5]).permutation(images) % most
 
 
-# Each quantity in each trial, `(trials, replicates)` or `(1, replicates)`, from how often each unit counts, `(units,
-# replicates)`, and how much each trial does, `(trials, replicates)`; the latter is None for the estimate itself.
+# Quantities in each trial, `(..., trials, replicates)` or `(..., 1, replicates)`, from how often each unit counts,
+# `(units, replicates)`, and how much each trial does, `(trials, replicates)`; the latter is None for the estimate.
 Quantities = Callable[[Floats, Floats | None], Mapping[str, Floats]]
 
 
@@ -148,8 +152,8 @@ def bootstrap_samples(
     from threadpoolctl import threadpool_limits
 
     estimate = quantities(np.ones((units, 1)), None)
-    per_trial: dict[str, list[Floats]] = {key: [np.zeros((len(values), 0))] for key, values in estimate.items()}
-    means: dict[str, list[Floats]] = {key: [np.zeros(0)] for key in estimate}
+    per_trial: dict[str, list[Floats]] = {key: [values[..., :0]] for key, values in estimate.items()}
+    means: dict[str, list[Floats]] = {key: [values[..., 0, :0]] for key, values in estimate.items()}
     drawn = units if copies is None else int(copies.max()) + 1
     replicates, done = replicates if drawn >= LEAST_IMAGES else 0, 0
     # More threads wait for each other longer than they work.
@@ -160,25 +164,26 @@ def bootstrap_samples(
                 multiplicity = multiplicity[copies]
             for key, values in quantities(multiplicity, weights).items():
                 per_trial[key].append(values)
-                means[key].append(mean_over_trials(values, weights) if len(values) > 1 else values[0])
+                means[key].append(values[..., 0, :] if values.shape[-2] == 1 else mean_over_trials(values, weights))
             done += multiplicity.shape[1]
             report(done, replicates)
     return {
-        key: Sample(values[:, 0], np.concatenate(per_trial[key], axis=1), np.concatenate(means[key]), drawn)
+        key: Sample(values[..., 0], np.concatenate(per_trial[key], axis=-1), np.concatenate(means[key], axis=-1), drawn)
         for key, values in estimate.items()
     }
 
 
 def mean_over_trials(values: Floats, weights: Floats) -> Floats:
-    """The mean over trials in each replicate, of values and weights `(trials, replicates)`; nan is left out."""
+    """The mean over trials in each replicate, of values `(..., trials, replicates)` and weights `(trials,
+    replicates)`; nan is left out."""
     counted = weights * ~np.isnan(values)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.nansum(values * counted, axis=0) / counted.sum(axis=0))
+        return np.asarray(np.nansum(values * counted, axis=-2) / counted.sum(axis=-2))
 
 
 def trial_rows(seeds: Iterable[int], columns: Mapping[str, Floats]) -> list[dict[str, float]]:
     """One row a trial: its seed, and each quantity, `(trials,)`, that is defined in it."""
     return [
-        {"seed": seed} | {name: float(of[number]) for name, of in columns.items() if not np.isnan(of[number])}
+        {"seed": seed} | {key: float(values[number]) for key, values in columns.items() if not np.isnan(values[number])}
         for number, seed in enumerate(seeds)
     ]

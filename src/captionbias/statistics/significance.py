@@ -20,7 +20,7 @@ Z = 1.959963984540054  # the 0.975 quantile of the normal distribution: interval
 
 @dataclass(frozen=True)
 class VarianceParts:
-    """Where the variance of a score comes from, in squared units of the score; nan where it is unknown. `trial`: of one
+    """The parts of a score's variance, in squared units of the score; nan where unknown. `trial`: of one
     trial's score on these very images: `split`, as it scores some of them, and `training`, the rest. `images`: of the
     mean of all possible trials if other images were scored. `bootstrap`: of the replicates of the reported interval, in
     which `split / trials` counts up to three times, about as much as other images to learn from would: it is close to
@@ -35,17 +35,17 @@ class VarianceParts:
 
     @property
     def standard_error(self) -> float:
-        """Of the reported mean: the root of `images + trial / trials`, a lower bound."""
-        return math.sqrt(self.images + self._of_trials)
+        """The standard error of the reported mean, the root of `images + trial / trials`: a lower bound."""
+        return math.sqrt(self.images + self._trial_part)
 
     @property
     def share_of_trials(self) -> float:
         """The part of the reported mean's variance that more trials would lessen, in [0, 1]."""
-        total = self.images + self._of_trials
-        return self._of_trials / total if total > 0 else float("nan")
+        total = self.images + self._trial_part
+        return self._trial_part / total if total > 0 else float("nan")
 
     @property
-    def _of_trials(self) -> float:
+    def _trial_part(self) -> float:
         return self.trial / self.trials if self.trials else float("nan")
 
 
@@ -111,7 +111,7 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
 
 def images_needed(parts: VarianceParts, images: int, width: float) -> int:
-    """How many images it takes, with as many trials, until a score's 95% interval is this wide; `images`: on how many
+    """The images that it takes, with as many trials, until a score's 95% interval is this wide; `images`: on how many
     the parts were measured. All but `parts.training`, which is taken not to fall, fall as 1 / n: rather too many than
     too few."""
     if math.isnan(parts.bootstrap) or math.isnan(parts.training):

@@ -14,6 +14,7 @@ from captionbias.arrays import Floats
 from captionbias.attackers.registry import find_attacker
 from captionbias.bench.verdicts import NOTHING
 from captionbias.captions import Captions, check_captions
+from captionbias.errors import InputError
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.progress import Watch
 from captionbias.report.grid import Cell, Grid, columns
@@ -23,8 +24,8 @@ from captionbias.statistics.intervals import coefficient_of_variation, conflict_
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """`scores`: each score's values, `(captioners, encoders)`, nan where undefined; `measurements`: by captioner,
-    encoder and metric."""
+    """Captioners measured with several encoders. `scores`: each score's values, `(captioners, encoders)`, nan where
+    undefined; `measurements`: by captioner, encoder and metric."""
 
     captioners: list[str]
     encoders: list[str]
@@ -51,7 +52,7 @@ class Study:
         return summary
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file: what was measured and what follows from it."""
+        """The measurements and what follows from them, for a JSON file."""
         return {
             "captioners": self.captioners,
             "encoders": self.encoders,
@@ -92,9 +93,6 @@ def consistency(
         watch: called before each measurement with what it is and the share of the work that is done, in [0, 1].
         options: of the metrics, such as `trials`, `vectors`, `seed` or `cache`.
 
-    Raises:
-        ValueError: fewer than two encoders, an unknown metric, or what the metrics refuse.
-
     Source: Nair et al. 2026, section 5.3; ImageCaptioner2, "Conflict score" and "Ranking consistency".
 
     >>> from captionbias.synthetic import plant
@@ -109,10 +107,12 @@ def consistency(
     chosen = {name: find_metric(name) for name in metrics}
     for name, metric in chosen.items():
         if "encoder" not in metric.options():
-            raise ValueError(f"metrics: {name} does not train attackers, so encoders do not affect it")
+            raise InputError("metrics", f": {name} does not train attackers, so encoders do not affect it")
     for encoder in named.values():
         find_attacker(encoder)  # an unknown one is refused before hours of training
-    checked = {name: one if isinstance(one, Captions) else check_captions(**one) for name, one in captioners.items()}
+    checked = {
+        key: given if isinstance(given, Captions) else check_captions(**given) for key, given in captioners.items()
+    }
     cells = list(itertools.product(captioners, named, chosen))
     measurements: dict[tuple[str, str, str], Measurement] = {}
     for number, cell in enumerate(cells):
@@ -136,7 +136,7 @@ def consistency(
 
 
 def consistency_tables(study: Study) -> Iterator[Grid]:
-    """For each score the captioners by encoders, each encoder's ranking in parentheses; then how far encoders agree."""
+    """Tables of each score, captioners by encoders, with each encoder's ranking; then of how far encoders agree."""
     agreement = study.consistency()
     for key, values in study.scores.items():
         ranks = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0, kind="stable") + 1
@@ -144,10 +144,10 @@ def consistency_tables(study: Study) -> Iterator[Grid]:
         rows: list[list[Cell]] = [
             [
                 captioner,
-                *(_defined(value, f"{fixed(value, digits)} ({rank})") for value, rank in zip(*of_row, strict=True)),
+                *(_defined(value, f"{fixed(value, digits)} ({rank})") for value, rank in zip(*cells, strict=True)),
                 _defined(variations[captioner], "{:.2f}"),
             ]
-            for captioner, *of_row in zip(study.captioners, values.tolist(), ranks.tolist(), strict=True)
+            for captioner, *cells in zip(study.captioners, values.tolist(), ranks.tolist(), strict=True)
         ]
         yield Grid(
             catalogue.label(key), columns("captioner", *study.encoders, "variation"), rows, "(rank, 1: least bias)"
@@ -157,8 +157,8 @@ def consistency_tables(study: Study) -> Iterator[Grid]:
         "Do encoders agree?",
         columns("score", "coefficient of\nvariation", "conflicts", "correlation"),
         [
-            [catalogue.label(key), *(_defined(found[part], form) for part, form in forms.items())]
-            for key, found in agreement.items()
+            [catalogue.label(key), *(_defined(summary[part], form) for part, form in forms.items())]
+            for key, summary in agreement.items()
         ],
         "Coefficient of variation: the spread over encoders relative to the mean, averaged over captioners. "
         "Conflicts: how often two encoders disagree on the side of 0. Correlation: Pearson's, of two encoders' scores.",

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
-from captionbias.bench.label_inputs import labels_of_captions
+from captionbias.bench.labels import labels_of_captions
 from captionbias.captions import Captions
-from captionbias.metrics.sway_counts import BEARER
-from captionbias.scores.sway import Leans, leans_of, suggested_by_others
+from captionbias.metrics.sway.images import BEARER
+from captionbias.scores.sway import Leans, leans_of, suggested_values
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
 from captionbias.text.marks import Mark, find_marks
 
@@ -31,7 +31,7 @@ MALE = (
     "him guy guys dude dudes cowboy cowboys"
 )
 _PAIRS = list(zip(FEMALE.split(), MALE.split(), strict=True))  # of several pairs with a word, the first is for it
-COUNTERPARTS = {word: other for one, two in reversed(_PAIRS) for word, other in ((one, two), (two, one))}
+COUNTERPARTS = {word: other for female, male in reversed(_PAIRS) for word, other in ((female, male), (male, female))}
 NEUTRAL = {word: "people" if word.endswith(("men", "s")) and word[-2:] != "ss" else "person" for word in COUNTERPARTS}
 NEUTRAL |= {"she": "they", "he": "they", "her": "their", "his": "their", "hers": "theirs", "him": "them"}
 NEUTRAL |= {"herself": "themselves", "himself": "themselves", "female": "", "male": "", "pregnant": ""}
@@ -70,7 +70,7 @@ class Described:
 
     def changed(self, texts: Sequence[str]) -> float:
         """The share of the captions that are others."""
-        return sum(one != other for one, other in zip(texts, self.texts, strict=True)) / len(self.texts)
+        return sum(new != old for new, old in zip(texts, self.texts, strict=True)) / len(self.texts)
 
 
 Injection = Callable[[Described, np.random.Generator], list[str]]
@@ -82,10 +82,7 @@ def describe(
     task_lexicon: LexiconSource = "coco_objects",
     tokenizer: str = "words",
 ) -> Described:
-    """The predictions, and what tasks or references say of the images.
-
-    Raises:
-        ValueError: a crossing, whose words are its parts', or what metrics of labels refuse.
+    """Describe the predictions, and what tasks or references say of the images.
 
     >>> from captionbias.captions import check_captions
     >>> from captionbias.synthetic import plant
@@ -95,7 +92,7 @@ def describe(
     """
     if captions.predictions is None:
         raise ValueError("predictions is missing: give the captions that are to be changed")
-    labels = labels_of_captions(captions, attribute_lexicon, task_lexicon, tokenizer).occurring()
+    labels = labels_of_captions(captions.first_samples(), attribute_lexicon, task_lexicon, tokenizer).occurring()
     named = labels.predicted_attributes
     assert named is not None
     shown = labels.shown.tasks & (np.array(labels.tasks) != BEARER)
@@ -110,7 +107,7 @@ def describe(
         labels.tasks,
         value,
         np.where(named.sum(axis=1) == 1, named.argmax(axis=1), NONE),
-        suggested_by_others(shown, value, both, shares),
+        suggested_values(shown, both, shares, own=labels.shown.attributes.astype(np.float64)),
         shown,
         leans_of(both, shares),
     )
@@ -242,11 +239,11 @@ def _named(described: Described, value: Integers) -> list[str]:
 
     def word(row: int, mark: Mark) -> str:
         start, end, _ = mark
-        found = described.texts[row][start:end].lower()
+        said = described.texts[row][start:end].lower()
         if value[row] == NONE:
-            return NEUTRAL.get(found, "")
+            return NEUTRAL.get(said, "")
         words = described.attribute.groups[described.values[value[row]]]
-        other = COUNTERPARTS.get(found, "")
+        other = COUNTERPARTS.get(said, "")
         return other if other in words else words[0]
 
     return _replaced(described, described.attribute, (described.named != NONE) & (described.named != value), word)

@@ -31,7 +31,7 @@ SHARES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 @dataclass(frozen=True)
 class Seen:
-    """How much of a bias a score sees.
+    """A bias as a score sees it.
 
     `share`: the smallest share of captions changed, of those tried, that has a verdict; None if none has, 0 if the
     unchanged captions have one. `possible`: how many can be changed. `estimate`: what is read at `share`, else at
@@ -47,19 +47,19 @@ class Seen:
 
 @dataclass(frozen=True)
 class Power:
-    """What `power` finds: an entry for each bias and score that is about it, the images, and sway's signature."""
+    """An entry for each bias and each score that is about it, the number of images, and sway's signature."""
 
     seen: list[Seen]
     images: int
     signature: str
 
     def as_dict(self) -> dict[str, Any]:
-        """For a file."""
+        """Everything, for a JSON file."""
         return {
             "images": self.images,
             "signature": self.signature,
             "seen": [
-                {**asdict(one), "estimate": one.estimate.flat(one.score) if one.estimate else None} for one in self.seen
+                asdict(seen) | {"estimate": seen.estimate and seen.estimate.flat(seen.score)} for seen in self.seen
             ],
         }
 
@@ -92,13 +92,10 @@ def power(
         watch: called before each bias is put in, with its name and the share of the work that is done, in [0, 1].
         options: others of `sway`, such as `lean`, `draws` or `bootstrap`.
 
-    Raises:
-        ValueError: no image with two human captions, crossed attributes, or what `sway` refuses.
-
     >>> from captionbias.synthetic import plant
     >>> planted = plant(200)
-    >>> found = power(references=planted.references, attributes=planted.attributes, draws=2, bootstrap=100)
-    >>> found.seen[0].score, found.seen[0].share
+    >>> curves = power(references=planted.references, attributes=planted.attributes, draws=2, bootstrap=100)
+    >>> curves.seen[0].score, curves.seen[0].share
     ('sway_t_to_a', 0.05)
     """
     captions = as_captions(captions, references=references, attributes=attributes, tasks=tasks)
@@ -146,13 +143,13 @@ def _person(captions: Captions, seed: int) -> Captions:
     return pair[1]
 
 
-def power_table(found: Power) -> Grid:
-    """For a terminal: from which share of captions on each bias is seen, and what is read there."""
+def power_table(curves: Power) -> Grid:
+    """A table of the share of captions from which on each bias is seen, and of what is read there."""
     rows: list[list[Cell]] = []
-    for one in found.seen:
-        score = catalogue.SCORES[one.score]
-        seen = f"not at {_percent(one.possible)}" if one.share is None else _percent(one.share)
-        rows.append([one.bias, score.label, seen, interval(one.estimate, score.digits)])
+    for entry in curves.seen:
+        score = catalogue.SCORES[entry.score]
+        seen = f"not at {_percent(entry.possible)}" if entry.share is None else _percent(entry.share)
+        rows.append([entry.bias, score.label, seen, interval(entry.estimate, score.digits)])
     return Grid(
         "What would sway have seen on these images? [95% interval]",
         columns("put into people's captions", "score", "seen from", "reads there"),

@@ -74,7 +74,7 @@ def adding(rows: Sequence[Mapping[str, Any]], unclear: bool = False) -> list[Map
 def resampling_weights(
     attributes: Any, tasks: Any, rows: Sequence[Mapping[str, Any]], *, top: int = 10, unclear: bool = False
 ) -> Floats:
-    """How often to draw each training image, so that the attribute is independent of the tasks that are amplified.
+    """Weights by which to draw training images, so that the attribute is independent of the tasks that are amplified.
 
     Drawn by the weights, each task of the `top` rows is as frequent with every attribute value; every attribute value
     and each of these tasks stay as frequent as they are. So images that go against an association, of women without
@@ -92,10 +92,6 @@ def resampling_weights(
     Returns:
         Weights `(n,)` with mean 1: for `torch.utils.data.WeightedRandomSampler(weights, len(weights))`, or with
         `datasets` for `dataset.select(generator.choice(len(weights), len(weights), p=weights / weights.sum()))`.
-
-    Raises:
-        ValueError: input that cannot be weighted: no row adds to the score, a task in no image, or an attribute value
-            without a single image that could stand for the missing half.
 
     Source: Deming and Stephan 1940 (iterative proportional fitting); Kamiran and Calders 2012 (reweighing).
 
@@ -124,7 +120,7 @@ def resampling_weights(
 
 
 def predicted_effect(attributes: Any, tasks: Any, weights: Any) -> list[dict[str, Any]]:
-    """How far attribute and task go together among the images, as they are and drawn by weights.
+    """The association of attribute and task among the images, as they are and drawn by weights.
 
     It describes the labels that a captioner would be trained on, and does not predict what that captioner names.
 
@@ -145,7 +141,8 @@ def predicted_effect(attributes: Any, tasks: Any, weights: Any) -> list[dict[str
     after = _together(attribute.flags, task.flags, np.asarray(weights))[1]
     tables = {"images": images.astype(int), "before": before, "after": after}
     rows = [
-        {"attribute": attribute.names[a], "task": task.names[t]} | {key: of[a, t].item() for key, of in tables.items()}
+        {"attribute": attribute.names[a], "task": task.names[t]}
+        | {key: part[a, t].item() for key, part in tables.items()}
         for a, t in np.argwhere(images > 0)
     ]
     return sorted(rows, key=lambda row: -abs(row["before"] - 1))
@@ -189,11 +186,11 @@ def _independent(classes: Integers, flags: Flags, count: Floats, values: Sequenc
     `classes`: each group's class, `(groups,)`; `flags`: its tasks, `(groups, tasks)`; `count`: its images.
     """
     cells = [2 * classes + flags[:, task] for task in range(len(tasks))]
-    of_class = np.bincount(classes, count, len(values))
+    per_class = np.bincount(classes, count, len(values))
     targets = []
     for task, cell in enumerate(cells):
         share = count[flags[:, task]].sum() / count.sum()
-        target = np.outer(of_class, [1 - share, share])
+        target = np.outer(per_class, [1 - share, share])
         missing = np.argwhere((np.bincount(cell, count, target.size).reshape(target.shape) == 0) & (target > 0))
         for value, present in missing[:1]:
             raise ValueError(

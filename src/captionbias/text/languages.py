@@ -14,6 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from captionbias.errors import InputError
 from captionbias.io.formats import json_object
 from captionbias.text.tokens import OTHER_TOKENIZERS, WORDS, visible
 
@@ -27,7 +28,7 @@ Splitter = Callable[[str], Iterable[tuple[str, str]]]  # gives each word as it i
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """How captions of a language become words that do not give away whom they are about.
+    """A language, whose captions become words that do not give away whom they are about.
 
     `split`: words and their lemmas. `form`: from both of a word, what stands for it. `lexicons`: by name, what
     `load_lexicon` reads. `planted`: what `captionbias.synthetic.plant` says in it.
@@ -56,9 +57,6 @@ def languages() -> list[str]:
 def check_language(language: str | Path | None) -> str | None:
     """The name of a language or of one's own file of it; None for English, which needs nothing.
 
-    Raises:
-        ValueError: an unknown language, one whose library is not installed, or a file that is not of a language.
-
     >>> check_language("de"), check_language("en")
     ('de', None)
     """
@@ -66,7 +64,9 @@ def check_language(language: str | Path | None) -> str | None:
         return None
     name = _own(Path(language)) if str(language).endswith(".json") else str(language)
     if name not in languages():
-        raise ValueError(f"language {name!r} is unknown; choose one of {', '.join(languages())}, or give a JSON file")
+        raise InputError(
+            "language", f"{name!r} is unknown; choose one of {', '.join(languages())}, or give a JSON file"
+        )
     load_language(name)
     return name
 
@@ -76,10 +76,10 @@ def _own(path: Path) -> str:
     try:
         data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=json_object)
     except (OSError, ValueError) as error:
-        raise ValueError(f"language {path} cannot be read as JSON: {error}") from error
+        raise InputError("language", f"{path} cannot be read as JSON: {error}") from error
     name = path.stem
     if name in languages() and name not in _OWN:
-        raise ValueError(f"language {path}: {name!r} comes with the package; rename the file")
+        raise InputError("language", f"{path}: {name!r} comes with the package; rename the file")
     if _OWN.get(name) != data:
         _OWN[name] = data
         load_language.cache_clear()
@@ -87,7 +87,7 @@ def _own(path: Path) -> str:
     try:
         load_language(name)
     except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"language {path} is not built as docs/extend.md says: {error!r}") from error
+        raise InputError("language", f"{path} is not built as docs/extend.md says: {error!r}") from error
     return name
 
 
@@ -99,7 +99,7 @@ def load_language(name: str) -> Language:
     (['ein', 'lächelnd', 'frau', 'und', 'ihr', 'hund', '.'], ['ein', 'lächelnd', 'mann'])
     """
     data = _data(name)
-    groups = [[*one["groups"].values(), one.get("masked_only", [])] for one in data["lexicons"].values()]
+    groups = [[*lexicon["groups"].values(), lexicon.get("masked_only", [])] for lexicon in data["lexicons"].values()]
     listed = [word for words in chain(*groups) for phrase in words for word in phrase.split()]
     forms = {f"{word}{plural}": word for word in listed for plural in data.get("plurals", [])}
     forms |= {word: word for word in listed}
@@ -107,19 +107,19 @@ def load_language(name: str) -> Language:
     try:
         split = SPLITTERS[data["splitter"]](name, data.get("endings", []), listed)
     except ModuleNotFoundError as error:
-        raise ValueError(f"language {name!r}: {error}: pip install 'captionbias[languages]' first") from error
+        raise InputError("language", f"{name!r}: {error}: pip install 'captionbias[languages]' first") from error
     lexicons = json.loads(json.dumps(data["lexicons"]).replace('"*', '"'))
     return Language(split, cache(partial(_form, forms)), lexicons, data.get("planted"))
 
 
 def lexicon_of_language(name: str) -> dict[str, Any] | None:
-    """What `load_lexicon` reads of a lexicon such as "gender-de"; None if no language has it."""
+    """The source of a lexicon such as "gender-de" for `load_lexicon`; None if no language has it."""
     kind, _, language = name.rpartition("-")
     return load_language(language).lexicons.get(kind) if language in {*languages()} - {ENGLISH} else None
 
 
 def english_name(lexicon: str) -> str:
-    """What a lexicon is called in English.
+    """The English name of a lexicon.
 
     >>> english_name("gender-de"), english_name("my-words")
     ('gender', 'my-words')
@@ -148,7 +148,7 @@ def _data(language: str) -> dict[str, Any]:
 
 
 def _form(forms: Mapping[str, str], written: str, lemma: str) -> str:
-    """What stands for a word: a form of it, of its lemma or, as in *fahrerin, of its end; else the lemma."""
+    """The form that stands for a word: one of it, of its lemma or, as in *fahrerin, of its end; else the lemma."""
     for word in (written, written.lower(), lemma.lower()):
         for key in (word, *(f"*{word[start:]}" for start in range(len(word)))):
             if key in forms:
@@ -162,8 +162,8 @@ def _simplemma(language: str, endings: list[list[str]], listed: list[str]) -> Sp
     try:
         lemmatize("a", lang=language)
     except ValueError as error:
-        raise ValueError(
-            f"language {language!r}: simplemma has no lemmas of it; its file is called by a code"
+        raise InputError(
+            "language", f"{language!r}: simplemma has no lemmas of it; its file is called by a code"
         ) from error
 
     @cache
@@ -182,7 +182,7 @@ def _sudachipy(_language: str, _endings: list[list[str]], _listed: list[str]) ->
     from sudachipy import Dictionary
 
     tokenize = Dictionary(dict="small").tokenizer().tokenize
-    return lambda text: ((one.surface(), one.normalized_form()) for one in tokenize(text) if one.surface().strip())
+    return lambda text: ((word.surface(), word.normalized_form()) for word in tokenize(text) if word.surface().strip())
 
 
 def _jieba(_language: str, _endings: list[list[str]], listed: list[str]) -> Splitter:

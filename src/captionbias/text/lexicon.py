@@ -16,7 +16,7 @@ from captionbias.text.languages import lexicon_of_language
 
 SEPARATOR = ", "  # between the values of a crossing
 MOST_WORDS = 100_000
-KEYS = ("groups", "masked_only", "roles", "mask", "extends", "description", "source")
+KEYS = ("groups", "masked_only", "roles", "mask", "extends", "description", "source", "prompt", "title")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Lexicon:
         return frozenset(itertools.chain(*self.groups.values(), *(part.words for part in self.parts)))
 
     def named_parts(self) -> list[tuple[bool, ...]]:
-        """Of each label of a crossing, in order, whether it names a value of each part."""
+        """Flags, for each label of a crossing, of the parts of which it names a value."""
         values = ([True] * len(part.labels) + [False] for part in self.parts)
         return list(itertools.product(*values))[:-1]
 
@@ -56,6 +56,28 @@ LexiconSource: TypeAlias = str | Path | Mapping[str, Any] | Lexicon | Sequence[A
 def builtin_lexicons() -> list[str]:
     """Names of the lexicons that come with the package."""
     return sorted(path.name.removesuffix(".json") for path in _folder().iterdir() if path.name.endswith(".json"))
+
+
+def attribute_lexicons() -> dict[str, str]:
+    """The attributes whose words come with the package, gender first, and what ImageCaptioner2 asks of each."""
+    prompts = _saying("prompt")
+    return {"gender": prompts["gender"]} | prompts
+
+
+def task_lexicons() -> dict[str, str]:
+    """The lexicons of tasks that come with the package, but for those of earlier papers, and what each is called."""
+    return _saying("title")
+
+
+def _saying(key: str) -> dict[str, str]:
+    """The entries under this key of the built-in lexicons that have it."""
+    contents = {name: _builtin(name) for name in builtin_lexicons()}
+    return {name: content[key] for name, content in contents.items() if key in content}
+
+
+def _builtin(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((_folder() / f"{name}.json").read_text(encoding="utf-8"))
+    return content
 
 
 def load_lexicon(source: LexiconSource) -> Lexicon:
@@ -75,10 +97,6 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     ('girl', 'boy')
     >>> load_lexicon(["gender", "race"]).labels
     ('female, light', 'female, dark', 'female', 'male, light', 'male, dark', 'male', 'light', 'dark')
-
-    Raises:
-        ValueError: an unknown name, an unreadable file, a word under two labels or in two roles, a label without words,
-            a label in two lexicons.
     """
     if isinstance(source, Lexicon):
         return source
@@ -89,7 +107,7 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     if not isinstance(source, (str, Path)):
         raise ValueError(f"a lexicon is a name, a JSON file or a mapping of labels to words, not {source!r}")
     if str(source) in builtin_lexicons():
-        return _parse(json.loads((_folder() / f"{source}.json").read_text(encoding="utf-8")), str(source))
+        return _parse(_builtin(str(source)), str(source))
     if translated := lexicon_of_language(str(source)):
         return _parse(translated, str(source))
     path = Path(source)
@@ -112,9 +130,6 @@ def said_in(language: str, options: Mapping[str, Any]) -> dict[str, Any]:
     >>> said_in("de", {"attribute_lexicon": ["gender", {"dark": ["dunkel"]}], "tokenizer": "whitespace"})
     {'tokenizer': 'whitespace', 'attribute_lexicon': ['gender-de', {'dark': ['dunkel']}],
      'task_lexicon': 'coco_objects-de'}
-
-    Raises:
-        ValueError: the language has no words of a lexicon.
     """
     usual = {"tokenizer": "words", "attribute_lexicon": "gender", "task_lexicon": "coco_objects"}
     chosen = {name: value if options.get(name) is None else options[name] for name, value in usual.items()}

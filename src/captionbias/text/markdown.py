@@ -1,4 +1,4 @@
-"""Somebody's words in Markdown, where they show and do nothing else."""
+"""A user's words in Markdown, where they show and do nothing else."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ _LIST_OR_RULE = re.compile(r"^(\d*)(?=(-+|=+|\.)(\s|$))")
 
 
 def one_line(text: str) -> str:
-    """Somebody's words without line breaks or anything else that does not print."""
+    """A user's words without line breaks or anything else that does not print."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(text.split()))
 
 
 def escaped(text: str) -> str:
-    """Somebody's words as one line of Markdown that shows them and does nothing else."""
+    """A user's words as one line of Markdown that shows them and does nothing else."""
     return _LIST_OR_RULE.sub(r"\1\\", _SPECIAL.sub(r"\\\1", one_line(text)))
 
 
 def code(text: str) -> str:
-    """Somebody's words as code, where they cannot end it."""
+    """A user's words as code, where they cannot end it."""
     return escaped(text) if {"`", "<"} & set(text) else f"`{one_line(text)}`"

@@ -1,4 +1,4 @@
-"""Where words are in captions as people wrote them, character for character: what pages mark in them."""
+"""Words in captions as people wrote them, character for character: what pages mark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Mark = tuple[int, int, str | None]  # from this character up to that one; the la
 
 
 def token_places(caption: str, tokenizer: str = "words") -> list[tuple[int, int]]:
-    """Where each word that the tokenizer `words`, or that of a language, finds starts and ends in the caption."""
+    """The start and end in the caption of each word that the tokenizer `words`, or a language's, finds."""
     if caption.isascii() and tokenizer == "words":
         return [match.span() for match in ASCII_WORDS.finditer(caption)]
     places: list[tuple[int, int]] = []  # of each character that tokenizers split: what they fold has another length
@@ -49,4 +49,4 @@ def find_marks(captions: Sequence[str], lexicon: Lexicon, tokenizer: str = "word
                 places[row] = token_places(captions[row], tokenizer)
             named = None if label == NO_LABEL else part.labels[label]
             marks[row].append((places[row][first][0], places[row][last][1], named))
-    return [sorted(one, key=lambda mark: mark[:2]) for one in marks]
+    return [sorted(placed, key=lambda mark: mark[:2]) for placed in marks]

@@ -93,7 +93,7 @@ class _Trie:
 
 
 def _without_overlaps(mentions: Mentions) -> Mentions:
-    """Left to right: a mention that starts inside the one before it goes."""
+    """The mentions, left to right, without those that start inside the one before."""
     starts, lengths, labels = mentions.starts, mentions.lengths, mentions.labels
     while True:
         inside = np.concatenate(([False], starts[1:] < starts[:-1] + lengths[:-1]))
@@ -148,7 +148,7 @@ def _masked(tokens: Tokens, layers: Sequence[tuple[Mentions, str]], masks: tuple
 
 
 def named_labels(tokens: Tokens, mentions: Mentions, labels: int) -> Flags:
-    """Which labels each caption names: flags of shape `(n captions, labels)`."""
+    """Flags of the labels that each caption names, `(captions, labels)`."""
     named = np.zeros((len(tokens), labels), bool)
     labelled = mentions.labels != NO_LABEL
     rows = np.searchsorted(tokens.offsets, mentions.starts[labelled], side="right") - 1
@@ -157,7 +157,7 @@ def named_labels(tokens: Tokens, mentions: Mentions, labels: int) -> Flags:
 
 
 def named_values(tokens: Tokens, mentions: Mentions, lexicon: Lexicon, split: str = "words") -> Flags:
-    """Which of the lexicon's labels each caption names, flags of shape `(n captions, labels)`, also of a crossing.
+    """Flags of the lexicon's labels that each caption names, `(captions, labels)`, also of a crossing.
 
     Of a crossing a caption names what it names of each attribute, together: "a black woman" is "female, dark", "a
     woman" is "female", which is a value of its own, and "a dog" is none. A caption that names several values of an
@@ -170,5 +170,5 @@ def named_values(tokens: Tokens, mentions: Mentions, lexicon: Lexicon, split: st
         return named_labels(tokens, mentions, len(lexicon.labels))
     flags = (named_labels(tokens, find_mentions(tokens, part, split), len(part.labels)) for part in lexicon.parts)
     with_none = (np.column_stack([named, ~named.any(axis=1)]) for named in flags)
-    crossed = reduce(lambda one, two: (one[:, :, None] & two[:, None, :]).reshape(len(tokens), -1), with_none)
+    crossed = reduce(lambda left, right: (left[:, :, None] & right[:, None, :]).reshape(len(tokens), -1), with_none)
     return np.asarray(crossed[:, :-1])  # the last is none of any attribute

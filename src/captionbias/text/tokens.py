@@ -16,6 +16,7 @@ import numpy.typing as npt
 import regex
 
 from captionbias.arrays import Array, Flags, Ids, Integers
+from captionbias.errors import InputError
 
 UNKNOWN = "<unk>"
 FEW_WORDS, LONG_WORDS = 2, 7  # of captions that are not split: words in one, letters in a word
@@ -69,7 +70,7 @@ def tokenizer(name: str) -> Callable[[str], list[str]]:
     """The tokenizer called `name`; ValueError names those there are."""
     if name not in (known := TOKENIZERS | OTHER_TOKENIZERS):
         named = (name for name in known if "@" not in name)
-        raise ValueError(f"tokenizer {name!r} is unknown; choose one of {', '.join(named)}, or give a function")
+        raise InputError("tokenizer", f"{name!r} is unknown; choose one of {', '.join(named)}, or give a function")
     return known[name]
 
 
@@ -115,7 +116,7 @@ class Tokens:
         return replace(self, ids=self.ids[positions], offsets=offsets)
 
     def positions(self, rows: Integers) -> Ids:
-        """Where the tokens of the captions `rows` are in `ids`, caption after caption."""
+        """The places in `ids` of the tokens of the captions `rows`, caption after caption."""
         return replace(self, ids=np.arange(len(self.ids), dtype=np.int32)).select(rows).ids
 
     def between(self, start: int, end: int) -> Tokens:
@@ -129,6 +130,14 @@ class Tokens:
         numbers = (np.cumsum(present) - 1).astype(np.int32)
         words = tuple(itertools.compress(self.words, present.tolist()))
         return replace(self, ids=numbers[self.ids], words=words)
+
+    def numbered(self) -> Tokens:
+        """The same captions over the words that occur in them, numbered in order of first appearance, as by
+        `tokenize`."""
+        from pandas import factorize
+
+        ids, first = factorize(self.ids)
+        return replace(self, ids=ids.astype(np.int32), words=tuple(self.words[number] for number in first))
 
     @classmethod
     def joined(cls, tables: Sequence[Tokens]) -> Tokens:
@@ -144,7 +153,7 @@ class Tokens:
         return cls(np.concatenate(ids), np.cumsum(np.concatenate(lengths)), tuple(numbers))
 
     def present(self) -> Flags:
-        """Which words occur at all: flags of shape `(len(words),)`."""
+        """Flags of the words that occur at all, `(len(words),)`."""
         return np.bincount(self.ids, minlength=len(self.words)) > 0
 
     def fingerprints(self) -> npt.NDArray[np.uint64]:

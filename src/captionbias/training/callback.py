@@ -31,7 +31,7 @@ class BiasCallback(TrainerCallback):
     Args:
         trainer: the Trainer that this callback is then added to. Add an `EarlyStoppingCallback` on these scores later.
         images: the images to caption, see `caption_images`.
-        references, attributes, tasks: of these images, in their order; see `bias_scores`.
+        references, attributes, tasks, weights: of these images, in their order; see `bias_scores`.
         processor: see `caption_images`; the Trainer's `processing_class` when None.
         tokenizer: likewise; the processor, when None.
         batch_size, generation: see `caption_images`.
@@ -54,6 +54,7 @@ class BiasCallback(TrainerCallback):
         attributes: Collection[Any],
         *,
         tasks: Collection[Any] | None = None,
+        weights: Collection[Any] | None = None,
         processor: Any = None,
         tokenizer: Any = None,
         batch_size: int = 32,
@@ -61,7 +62,7 @@ class BiasCallback(TrainerCallback):
         **settings: Unpack[Settings],
     ) -> None:
         _check_whole(trainer)
-        self.bias = TrainingBias(references, attributes, tasks, **settings).prepare()
+        self.bias = TrainingBias(references, attributes, tasks, weights, **settings).prepare()
         if len(images) != len(self.bias.people):
             raise ValueError(
                 f"images has length {len(images):,} and references has length {len(self.bias.people):,}: "

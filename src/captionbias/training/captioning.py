@@ -79,7 +79,7 @@ def caption_images(
 def _own_batches(
     images: Any, processor: Any, batch_size: int, rank: int, size: int
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Every `size`-th batch, with its number."""
+    """Every `size`-th batch from `rank` on, with its number."""
     starts = range(0, len(images), batch_size)
     for number in range(rank, len(starts), size):
         batch = list(images[starts[number] : starts[number] + batch_size])
@@ -87,14 +87,14 @@ def _own_batches(
 
 
 def moved(value: Any, weights: torch.Tensor) -> Any:
-    """To the model's device, numbers with a fraction in the model's precision."""
+    """A value on the model's device, numbers with a fraction in the model's precision."""
     if not hasattr(value, "is_floating_point"):
         return value
     return value.to(weights.device, weights.dtype if value.is_floating_point() else value.dtype)
 
 
 def _without_prompt(tokens: torch.Tensor, prompt: torch.Tensor | None) -> torch.Tensor:
-    """What was generated. Decoders repeat their prompt before it, BLIP's without its last token, Pix2Struct's after a
+    """The generated tokens. Decoders repeat their prompt first, BLIP's without its last token, Pix2Struct's after a
     token that starts."""
     if prompt is not None:
         for start, length in ((0, prompt.shape[1]), (0, prompt.shape[1] - 1), (1, prompt.shape[1])):
@@ -105,7 +105,7 @@ def _without_prompt(tokens: torch.Tensor, prompt: torch.Tensor | None) -> torch.
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Every module in evaluation mode, as which a captioner captions; each module's own mode is put back."""
+    """Put every module in evaluation mode, in which captioners caption; each module's own mode is put back."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:

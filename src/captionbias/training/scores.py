@@ -7,6 +7,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+import numpy as np
+
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.bench.protocol import whole_number
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
@@ -23,7 +25,7 @@ PLACEHOLDER = "-"  # for an empty caption, where only the others are looked at
 
 
 class Settings(TypedDict, total=False):
-    """What `bias_scores` and `BiasCallback` take by keyword."""
+    """The keywords of `bias_scores` and `BiasCallback`."""
 
     metrics: Sequence[str]  # any of `captionbias.metrics`; sway, dbac and lic by default
     preset: str  # `fast` (the default) or `papers`
@@ -41,6 +43,7 @@ def bias_scores(
     attributes: Collection[Any],
     *,
     tasks: Collection[Any] | None = None,
+    weights: Collection[Any] | None = None,
     vectors: Any = None,
     **settings: Unpack[Settings],
 ) -> dict[str, float]:
@@ -52,10 +55,11 @@ def bias_scores(
     another is biased in a way that these scores do not show. This process measures alone, whatever others run.
 
     Args:
-        predictions: `n` model captions, some of which may be empty.
+        predictions: `n` model captions, some of which may be empty, or `n` lists of several, none of which is.
         references: `n` lists of human captions.
         attributes: `n` labels of the protected attribute.
         tasks: `n` lists of tasks that the images show; those named in any human caption when None.
+        weights: `n` numbers above 0, how much each image counts; all alike when None.
         vectors: word vectors with which `dbac` aligns human captions, see `captionbias.alignment.vectors.load_vectors`;
             the preset's when None. Those of `human_vectors` need not be trained again at each measurement.
         **settings: see `Settings`.
@@ -78,7 +82,7 @@ def bias_scores(
     >>> bias_scores(captions, [[text] * 2 for text in captions], labels)["dbac_a_to_t_matched"]
     0.0
     """
-    return TrainingBias(references, attributes, tasks, vectors=vectors, **settings).measure(predictions)
+    return TrainingBias(references, attributes, tasks, weights, vectors=vectors, **settings).measure(predictions)
 
 
 def human_vectors(references: Collection[Collection[str]]) -> KeyedVectors:
@@ -93,9 +97,14 @@ class TrainingBias:
     measured any number of times. `settings`: of `bias_scores`, `vectors` among them."""
 
     def __init__(
-        self, references: Collection[Any], attributes: Collection[Any], tasks: Collection[Any] | None, **settings: Any
+        self,
+        references: Collection[Any],
+        attributes: Collection[Any],
+        tasks: Collection[Any] | None,
+        weights: Collection[Any] | None = None,
+        **settings: Any,
     ) -> None:
-        self.people = check_captions(references=references, attributes=attributes, tasks=tasks)
+        self.people = check_captions(references=references, attributes=attributes, tasks=tasks, weights=weights)
         self.options = _options(**settings)
 
     def prepare(self) -> TrainingBias:
@@ -105,14 +114,14 @@ class TrainingBias:
             self._measure_people(name)
         if (
             "dbac" in self.options
-            and catalogue.METRICS["dbac"].presets[self.options["dbac"]["preset"]]["vectors"] == CAPTIONS
+            and catalogue.METRICS["dbac"].presets[self.options["dbac"]["preset"]].vectors == CAPTIONS
         ):
             self.options["dbac"]["vectors"] = human_vectors(self.people.references or ())
         return self
 
     @property
     def names(self) -> list[str]:
-        """What `measure` returns if everything is defined."""
+        """The keys that `measure` returns if everything is defined."""
         return ["empty_captions", *(key for name in self.options for key in self._keys(name))]
 
     def _keys(self, name: str) -> list[str]:
@@ -131,7 +140,8 @@ class TrainingBias:
         notes: list[str] = []
         if empty:
             notes.append(f"{empty:,} of {len(texts):,} captions are empty; the scores are of the other images alone")
-        result = {"empty_captions": empty / len(texts)}
+        share = np.average([text == PLACEHOLDER for text in texts], weights=self.people.weights)
+        result = {"empty_captions": float(share)}
         for name in self.options:
             result |= self._measured(name, captions, said, notes)
         if notes:
@@ -139,7 +149,7 @@ class TrainingBias:
         return result
 
     def _measured(self, name: str, captions: Captions, said: list[int], notes: list[str]) -> dict[str, float]:
-        """The scores of the images of these rows."""
+        """The scores of the images in these rows."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
@@ -150,14 +160,14 @@ class TrainingBias:
                 self._measure_people(name)  # raises, if the captioner is not to blame
                 notes.append(f"{name} is left out: {error}")
                 return {}
-        notes += [str(one.message) for one in caught]
+        notes += [str(warning.message) for warning in caught]
         keys = self._keys(name)
         if missing := [key for key in keys if key not in measured.estimates]:
             notes.append(f"{', '.join(missing)} left out: undefined, as too few captions name what human captions name")
         return {key: measured.estimates[key].value for key in keys if key in measured.estimates}
 
     def _measure_people(self, name: str) -> None:
-        """For its errors only, of the metrics that measure human captions alone."""
+        """Measure the human captions, if the metric measures them alone, for the errors only."""
         if catalogue.METRICS[name].presets:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", CaptionBiasWarning)
@@ -171,7 +181,7 @@ def _options(
     controls: bool = False,
     **others: Any,
 ) -> dict[str, dict[str, Any]]:
-    """By metric, as it takes them."""
+    """The options of each metric, checked."""
     if unknown := others.keys() - {*Settings.__annotations__, "vectors"}:
         raise TypeError(f"unexpected keyword argument {', '.join(sorted(unknown))}")
     known = catalogue.of_captions()

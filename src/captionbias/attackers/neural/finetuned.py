@@ -85,7 +85,7 @@ class Classifier(nn.Module):
 
     def __init__(self, encoder: Any, recipe: FineTuned, examples: Examples) -> None:
         super().__init__()
-        self.encoder, self.of_two = encoder, examples.outputs == 2 and not examples.multilabel
+        self.encoder, self.binary = encoder, examples.outputs == 2 and not examples.multilabel
         self.head = normalized_mlp((encoder.config.hidden_size, *recipe.head, examples.outputs))
 
     def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
@@ -93,11 +93,11 @@ class Classifier(nn.Module):
         real = torch.arange(tokens.shape[1], device=tokens.device) < lengths[:, None]
         states = self.encoder(input_ids=tokens, attention_mask=real.long()).last_hidden_state
         logits: Tensor = self.head(states[:, 0].float()).float()
-        return logits[:, 1:] - logits[:, :1] if self.of_two else logits  # as published, two classes have two outputs
+        return logits[:, 1:] - logits[:, :1] if self.binary else logits  # as published, two classes have two outputs
 
 
 def _optimizer(network: Classifier, recipe: FineTuned) -> torch.optim.Optimizer:
-    """Decay is for matrices: biases and the scales of normalisation have none."""
+    """AdamW with decay for matrices alone: biases and the scales of normalisation have none."""
     matrices: list[Tensor] = []
     others: list[Tensor] = []
     for name, parameter in network.named_parameters():

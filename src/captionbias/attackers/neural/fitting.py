@@ -85,20 +85,20 @@ def pad(trial: Trial, numbers: Ids, rows: Integers) -> tuple[Integers, Integers]
 
 @contextmanager
 def own_random_numbers(seed: int, device: torch.device) -> Iterator[None]:
-    """Torch's random numbers are a trial's own in here, and go on afterwards as if nothing had been drawn."""
+    """Make torch's random numbers a trial's own; afterwards they go on as if nothing had been drawn."""
     with _one_at_a_time, torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         yield
 
 
 def outputs(trial: Trial) -> int:
-    """One output for two classes, as LIC has it; else one a class or task."""
+    """The number of outputs: one for two classes, as LIC has it, else one a class or task."""
     return 1 if trial.examples.outputs == 2 and not trial.examples.multilabel else trial.examples.outputs
 
 
 @torch.no_grad()
 def start_at_base_rates(head: nn.Module, trial: Trial) -> None:
-    """The output as if captions said nothing: with 80 rare tasks most of the training would go into getting there."""
+    """Start the output at base rates: with 80 rare tasks most of the training would go into getting there."""
     known = trial.examples.targets[trial.train]
     if trial.examples.multilabel:
         share = known.mean(axis=0)
@@ -166,7 +166,7 @@ class Learner:
 
     @torch.no_grad()
     def logits(self, rows: Integers) -> Tensor:
-        """What the trained network answers to these captions, `(captions, outputs)` in 64 bits."""
+        """The trained network's answers to these captions, `(captions, outputs)` in 64 bits."""
         logits = torch.empty(len(rows), outputs(self.trial), dtype=torch.float64)
         for places in steps(by_length(self.trial, rows), TEST_BATCH):
             logits[places] = self._answers(rows[places]).cpu().double()
@@ -183,7 +183,7 @@ class Learner:
 
 
 def logits_of(network: nn.Module, outputs: int, tokens: Tensor, lengths: Tensor, precision: str) -> Tensor:
-    """What a network answers, in 32 bits; ValueError if it has another shape, or is not finite once it is trained."""
+    """A network's answers, in 32 bits; ValueError if it has another shape, or is not finite once it is trained."""
     with torch.autocast(tokens.device.type, torch.bfloat16, enabled=precision == "bf16"):
         logits = network(tokens, lengths)
     name, wanted = type(network).__qualname__, (len(tokens), outputs)
@@ -201,7 +201,7 @@ def logits_of(network: nn.Module, outputs: int, tokens: Tensor, lengths: Tensor,
 
 
 def loss_of(trial: Trial, logits: Tensor, rows: Integers) -> Tensor:
-    """The mean over a step's captions, of multi-label ones the sum over their tasks."""
+    """The loss, a mean over a step's captions, of multi-label ones the sum over their tasks."""
     wanted = torch.as_tensor(trial.examples.targets[rows], device=logits.device)
     if logits.shape[1] > 1 and not trial.examples.multilabel:
         return functional.cross_entropy(logits, wanted)
@@ -228,7 +228,7 @@ class FittedNetwork(Fitted):
         return np.concatenate(parts)[np.argsort(np.concatenate(groups))]
 
     def embedded(self, rows: Integers) -> Tensor:
-        """`(captions, words, width)`."""
+        """The captions' embeddings, `(captions, words, width)`."""
         return self._embed(self.learner.tokens(rows)[0])
 
     def baselines(self, rows: Integers) -> Tensor:
@@ -246,7 +246,7 @@ class FittedNetwork(Fitted):
             hook.remove()
 
     def check(self) -> None:
-        """A user's network may look at its tokens elsewhere too; then it answers otherwise to their embeddings."""
+        """Refuse a user's network that reads tokens elsewhere too: it would answer otherwise to their embeddings."""
         test = self.trial.test
         lengths = np.maximum(self.trial.examples.tokens.lengths[test], 1)
         tokens = self.learner.tokens(test[lengths == lengths[0]][:CHECKED])[0]

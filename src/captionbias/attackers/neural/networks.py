@@ -63,7 +63,7 @@ class RecurrentEncoder(nn.Module):
 
 
 def _at(values: Tensor, places: Tensor) -> Tensor:
-    """`values[caption, places[caption]]`: `(B, T, F)` and `(B, N)` give `(B, N, F)`."""
+    """The values at these places of each caption: `(B, T, F)` and `(B, N)` give `(B, N, F)`."""
     return values.gather(1, places[..., None].expand(-1, -1, values.shape[2]))
 
 

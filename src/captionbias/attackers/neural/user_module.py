@@ -14,6 +14,7 @@ from typing import Any
 from torch import nn
 
 from captionbias.attackers.recipes import Schedule
+from captionbias.errors import InputError
 
 STANDARD = Schedule(learning_rate=1e-3, batch=64, epochs=5)
 
@@ -26,12 +27,12 @@ def find(encoder: str | type[nn.Module]) -> type[nn.Module]:
         try:
             module = attrgetter(name)(importlib.import_module(path))
         except (ImportError, AttributeError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"encoder {encoder!r} cannot be imported ({error}): write module:Class, of a module on PYTHONPATH"
+            raise InputError(
+                "encoder", f"{encoder!r} cannot be imported ({error}): write module:Class, of a module on PYTHONPATH"
             ) from error
     if not (isinstance(module, type) and issubclass(module, nn.Module)):
-        raise ValueError(
-            f"encoder {encoder!r} must be a subclass of torch.nn.Module whose objects turn captions into logits"
+        raise InputError(
+            "encoder", f"{encoder!r} must be a subclass of torch.nn.Module whose objects turn captions into logits"
         )
     return module
 
@@ -56,6 +57,6 @@ def _source(module: type[nn.Module]) -> bytes:
 
 
 def schedule(module: type[nn.Module]) -> Schedule:
-    """`STANDARD`, but for what the class sets in attributes of the same names."""
+    """The schedule `STANDARD`, but for what the class sets in attributes of the same names."""
     chosen = {field.name: getattr(module, field.name) for field in fields(Schedule) if hasattr(module, field.name)}
     return replace(STANDARD, **chosen)

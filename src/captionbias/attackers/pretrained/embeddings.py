@@ -53,7 +53,7 @@ def embed(texts: Sequence[str], encode: Encode, store: Store | None, identity: s
 
 
 def in_16_bits(features: Floats32, model: Model, argument: str = "encoder") -> Embeddings:
-    """What a model computes, coarser than what the order of a sum changes in 32 bits; ValueError unless finite."""
+    """A model's features, coarser than what the order of a sum changes in 32 bits; ValueError unless finite."""
     with np.errstate(over="ignore"):
         embeddings = np.asarray(features, np.float16)
     if not np.isfinite(embeddings).all():
@@ -69,6 +69,6 @@ def _digest(text: str) -> bytes:
 
 
 def _matching(wanted: Digests, arrays: Arrays) -> tuple[Integers, Embeddings] | None:
-    """Which of the wanted texts an entry has, and their embeddings."""
+    """The numbers of the wanted texts that an entry has, and their embeddings."""
     _, here, there = np.intersect1d(wanted, arrays["digests"], assume_unique=True, return_indices=True)
     return (here, arrays["embeddings"][there]) if len(here) else None

@@ -68,13 +68,13 @@ def encoder(model: Model, pooling: str | None, precision: str, device: torch.dev
 
 
 def whole_characters(texts: Sequence[str]) -> list[str]:
-    """Tokenizers refuse half a character, which broken captions may have."""
+    """The texts without halves of characters, which broken captions may have and tokenizers refuse."""
     return [text.encode("utf-8", "replace").decode() for text in texts]
 
 
 @contextmanager
 def reading(model: Model, argument: str = "encoder") -> Iterator[None]:
-    """What goes wrong names the model. `silenced`."""
+    """Errors of reading a model as a ValueError that names it; silenced."""
     with silenced():
         try:
             yield
@@ -87,7 +87,7 @@ def reading(model: Model, argument: str = "encoder") -> Iterator[None]:
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """Without transformers' bars and reports on standard error, which are put back afterwards."""
+    """Silence transformers' bars and reports on standard error for a while."""
     import transformers
 
     logging: Any = transformers.utils.logging  # it has no types
@@ -104,7 +104,7 @@ def silenced() -> Iterator[None]:
 
 @contextmanager
 def no_threads_of_tokenizers() -> Iterator[None]:
-    """Once they have had threads, every process that is forked later complains of it. The encoder takes the time."""
+    """Keep tokenizers to one thread: after more, every process that is forked later complains."""
     name = "TOKENIZERS_PARALLELISM"
     before = os.environ.get(name)
     os.environ.setdefault(name, "false")
@@ -138,6 +138,6 @@ def load_encoder(model: Model, pooling: str | None, device: torch.device) -> Any
 
 
 def refuse_missing(weights: Iterable[str]) -> None:
-    """Weights that the files lack would stay as they were drawn, other ones in each run; the pooler's are not used."""
+    """Raise ValueError for weights that the files lack, which each run would draw anew; the pooler's are not used."""
     if missing := sorted(name for name in weights if "pooler." not in name):
         raise ValueError(f"the weights lack {missing[0]} and {len(missing) - 1} others")

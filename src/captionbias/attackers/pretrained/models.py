@@ -10,6 +10,8 @@ from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 
+from captionbias.errors import InputError
+
 # The sentence encoders of the DBAC paper, and LIC's BERT, by the names that the papers use.
 KNOWN = {
     "all-MiniLM-L6-v2": "sentence-transformers/all-MiniLM-L6-v2",
@@ -32,7 +34,8 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Model:
-    """`name`: for signatures. `folder`: its files. `identity`: a digest of them, and the libraries that read them."""
+    """A pretrained model: its `name` for signatures, its folder, and a digest of its files with the libraries that read
+    them, its `identity`."""
 
     name: str
     folder: Path
@@ -56,9 +59,10 @@ def find_model(
     `argument`: the user's, for messages. `companions`: files, of which one must be there, that prepare its input."""
     folder = find_folder(name, argument, revision)
     if lacking := _lacking(folder, companions):
-        raise ValueError(
-            f"{argument} {name!r}: {folder} lacks {lacking}; save the whole model and its "
-            f"{_prepares(companions)} in a folder with save_pretrained, and give the path of that folder as {argument}="
+        raise InputError(
+            argument,
+            f"{name!r}: {folder} lacks {lacking}; save the whole model and its {_prepares(companions)} in a folder "
+            "with save_pretrained, and give the path of that folder",
         )
     identity = " ".join([digest(folder), *(f"{library} {version(library)}" for library in libraries)])
     return Model(signed_name(name, folder), folder, identity)
@@ -70,7 +74,7 @@ def find_folder(name: str, argument: str = "encoder", revision: str | None = Non
     if not folder.is_dir():
         return _fetched(name, argument, revision)
     if revision is not None:
-        raise ValueError(f"revision: {argument} {name!r} is a folder here, which has no revisions; leave it out")
+        raise InputError("revision", f": {argument} {name!r} is a folder here, which has no revisions; leave it out")
     return folder.resolve()
 
 
@@ -80,7 +84,7 @@ def signed_name(name: str, folder: Path) -> str:
 
 
 def digest(folder: Path) -> str:
-    """Of a model's files."""
+    """A digest of a model's files."""
     return _digest(folder, _state(folder))
 
 
@@ -95,10 +99,11 @@ def _fetched(name: str, argument: str, revision: str | None) -> Path:
     try:
         return Path(snapshot_download(KNOWN.get(name, name), revision=revision, allow_patterns=FILES))
     except Exception as error:  # the Hub's client raises of its own, of requests' and of the system's kinds
-        raise ValueError(
-            f"{argument} {name!r} is neither a folder here ({Path(name).absolute()}) nor among downloaded models "
-            f"({constants.HF_HUB_CACHE}), and cannot be downloaded ({first_line(error)}): download it where there is a "
-            f"network, and give the path of its folder as {argument}="
+        raise InputError(
+            argument,
+            f"{name!r} is neither a folder here ({Path(name).absolute()}) nor among downloaded models "
+            f"({constants.HF_HUB_CACHE}), and cannot be downloaded ({first_line(error)}): download it where there is "
+            "a network, and give the path of its folder",
         ) from error
 
 
@@ -131,7 +136,7 @@ def _state(folder: Path) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=32)
 def _digest(folder: Path, state: tuple[tuple[str, int, int], ...]) -> str:
-    """Of the files' contents, read again when they have changed."""
+    """A digest of the files' contents, read again when they have changed."""
     content = hashlib.blake2b(digest_size=16)
     for name, size, _ in state:
         content.update(f"{name} {size} ".encode())

@@ -16,6 +16,7 @@ from captionbias.attackers.pretrained.encoding import reading, refuse_missing
 from captionbias.attackers.pretrained.models import IMAGE_LIBRARIES, PROCESSORS, Model, find_model
 from captionbias.attackers.ranks import device, share
 from captionbias.attackers.workers import cores, threads
+from captionbias.errors import InputError
 from captionbias.io.store import Store
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ PIECE = 256
 
 def find_image_encoder(name: str) -> Model:
     if not all(map(find_spec, ("torch", "accelerate", "transformers", "PIL"))):
-        raise ValueError(f"{ARGUMENT} {name!r} needs torch, transformers and Pillow: pip install 'captionbias[images]'")
+        raise InputError(ARGUMENT, f"{name!r} needs torch, transformers and Pillow: pip install 'captionbias[images]'")
     return find_model(name, ARGUMENT, IMAGE_LIBRARIES, PROCESSORS)
 
 
@@ -68,7 +69,7 @@ def picture_features(
 def _embedded(
     piece: list[Floats32], encode: Callable[[list[Floats32]], Embeddings], store: Store | None, identity: str
 ) -> Embeddings:
-    """A picture is known by a digest of what the model reads."""
+    """The embeddings of pictures, each known by a digest of what the model reads."""
     keys = [hashlib.blake2b(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest() for pixels in piece]
     by_key = dict(zip(keys, piece, strict=True))
     rows = {key: row for row, key in enumerate(by_key)}
@@ -103,9 +104,9 @@ def _load(model: Model, place: torch.device) -> tuple[Any, bool]:
         network, report = AutoModel.from_pretrained(model.folder, dtype=torch.float32, output_loading_info=True)
         refuse_missing(report["missing_keys"])
     if not hasattr(network, "get_image_features") and network.main_input_name != "pixel_values":
-        raise ValueError(
-            f"{ARGUMENT} {model.name!r} reads {network.main_input_name}, not pictures; choose an image model such as "
-            f"{USUAL}"
+        raise InputError(
+            ARGUMENT,
+            f"{model.name!r} reads {network.main_input_name}, not pictures; choose an image model such as {USUAL}",
         )
     return network.to(place).eval(), not any("pooler." in name for name in report["missing_keys"])
 

@@ -58,7 +58,7 @@ def anonymousbench(answers: Path, scores: Path | None, bootstrap: int, seed: int
         for metric, correlation in bench.correlations.items():
             ends = (correlation.low, correlation.high), (correlation.captioners_low, correlation.captioners_high)
             value = correlation.value
-            cells = ["", ""] if value is None else [interval(Estimate(value, *one), 2) for one in ends]
+            cells = ["", ""] if value is None else [interval(Estimate(value, *limits), 2) for limits in ends]
             correlations.rows.append([metric, correlation.missing or cells[0], cells[1]])
         console.print(correlations, markup=False)
     annotators = "1 annotator" if bench.annotators == 1 else f"{bench.annotators:,} annotators"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from captionbias.cli.options import INPUT, Options, metric_options, option
 from captionbias.cli.terminal import console, say
@@ -17,6 +18,11 @@ from captionbias.images.commands.caption import (
     result,
     take_images,
 )
+from captionbias.text.lexicon import attribute_lexicons
+
+if TYPE_CHECKING:
+    from captionbias.images.attributions import ImageAttributions
+    from captionbias.report.grid import Grid
 
 method_option = partial(option, panel="Method")
 OPTIONS: Options = {
@@ -33,7 +39,7 @@ OPTIONS: Options = {
     ),
     "attribute": option(
         str,
-        "The words: gender, race, age, or a JSON file, of tasks for one.",
+        f"The words: {', '.join(attribute_lexicons())}, or a JSON file, of tasks for one.",
         default="gender",
         panel=INPUT,
         metavar="<name|file>",
@@ -75,8 +81,7 @@ def attribution(
     from captionbias.images import captioning
     from captionbias.images.attributions import attribute_images
     from captionbias.images.masks import read_regions
-    from captionbias.report.html import check_installed, write_attributions
-    from captionbias.report.terminal import attribution_table
+    from captionbias.report.html import check_installed
 
     page = output is not None and output.suffix.lower() in (".html", ".htm")
     if output is not None and not page and output.suffix.lower() != ".json":
@@ -99,15 +104,49 @@ def attribution(
         overlays=overlays if page else 0,
         **values,
     )
-    console.print(attribution_table(shares), markup=False)
+    console.print(_table(shares), markup=False)
     left = len({credit.image for credit in shares.credits})
     say(f"\n{left:,} of {shares.images:,} images, {len(shares.credits):,} words")
     if page and output is not None and not console.quiet:
-        write_attributions(shares, output, title=f"Where {Path(model).name} finds the attribute")
+        _write_page(shares, output, title=f"Where {Path(model).name} finds the attribute")
         say(f"the page is in {output}")
     elif not page:
         made_with = {name: values[name] for name in ("fill", "averaged")}
         write_result({"model": model, **made_with, **shares.as_dict()}, output)
+
+
+def _table(attributed: ImageAttributions) -> Grid:
+    """The share of the evidence that is outside the person, by label."""
+    from captionbias.report.grid import RULE, Cell, Grid, columns
+    from captionbias.report.wording import percent
+
+    occluded = attributed.method == "occlusion"
+    meaning = "Area: of the pictures, outside the person; what the share would be if every place counted alike."
+    if occluded:
+        meaning += (
+            " Where either would do, each has half. Gain: what the picture adds to the log-odds of the word, in nats."
+        )
+    rows: list[list[Cell]] = [
+        [label, percent(part.share), f"{part.area:.1%}", *[f"{part.gain:.2f}"] * occluded, f"{part.words:,}"]
+        for label, part in (*attributed.by_label.items(), ("all", attributed.overall))
+    ]
+    return Grid(
+        "Attribution outside the person [95% interval]",
+        columns("", "share", "area", *["gain"] * occluded, "words"),
+        [*rows[:-1], RULE, rows[-1]],
+        meaning,
+    )
+
+
+def _write_page(attributed: ImageAttributions, path: Path, *, title: str) -> None:
+    """Write them with their pictures as one HTML file that loads nothing, whole or not at all."""
+    from captionbias.io.files import write_text
+    from captionbias.report.html import rendered
+    from captionbias.report.wording import percent
+
+    template = Path(__file__).with_name("attribution.html.jinja").read_text(encoding="utf-8")
+    pictures = [(attributed.credits[row], b64encode(png).decode()) for row, png in attributed.overlays.items()]
+    write_text(rendered(template, attributed=attributed, percent=percent, pictures=pictures, title=title), path)
 
 
 def _read_captions(path: Path) -> dict[str, str]:

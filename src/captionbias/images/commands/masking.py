@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from captionbias.cli import report
 from captionbias.cli.options import FILES, METRICS, Options, metric_options, split_options
 from captionbias.cli.terminal import say, show, steps, write_result
 from captionbias.images.commands.caption import (
@@ -30,9 +31,7 @@ MASKED: Options = {
 WRITTEN: Options = {
     "output": result(Path | None, "Write everything to this JSON file, captions included."),
 }
-MEASURED = metric_options(
-    *("attribute_lexicon", "task_lexicon", "preset", "vectors", "trials", "seed", "bootstrap", "cache"), preset="fast"
-)
+MEASURED = report.REPORTED | metric_options("bootstrap")
 PEOPLE: Options = {name: kind for name, kind in FILES.items() if name != "id_column"}
 OPTIONS = MODEL | IMAGES | ANNOTATIONS | MASKED | GENERATION | PEOPLE | METRICS | MEASURED | WRITTEN
 

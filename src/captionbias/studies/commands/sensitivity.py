@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from captionbias.bench.arguments import OF_PRESET
 from captionbias.cli.options import (
     CAPTIONERS,
     FILES,
     METRIC,
-    OF_PRESET,
     PLOT,
     Options,
     metric_options,
@@ -19,6 +19,7 @@ from captionbias.cli.options import (
     switch,
 )
 from captionbias.cli.terminal import complaints, read_captioners, say, show, step_lines, write_plot, write_result
+from captionbias.errors import InputError, naming
 
 PANEL = "Choices: repeat one for each value to try; the first is the base's, and a single one stays"
 
@@ -93,13 +94,15 @@ def _inject(output: Path | None, **values: Any) -> None:
 
     for name, (_, default) in (CHOICES | OTHERS | WRITTEN | PLOT).items():
         if name not in sway.options() and values.get(name, default) != default:
-            raise ValueError(f"{name} is no option of inject=True, which measures sway; leave it out")
+            raise InputError(name, naming("is no option of {inject}, which measures sway; leave it out", inject=True))
     files, chosen = split_options(values)
     for name in CHOICES:
         if values[name]:
             chosen[name], *more = values[name]
             if more:
-                raise ValueError(f"{name} is given more than once: inject=True tries no choices; give it once")
+                raise InputError(
+                    name, naming("is given more than once: {inject} tries no choices; give it once", inject=True)
+                )
     captions = next(iter(read_captioners(**files).values()))
     curves = power(captions, watch=step_lines(), **sway.accepted(chosen))
     show([power_table(curves)])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gensim.models import KeyedVectors
 
-from captionbias.analysis.alignment_quality import alignment_quality
+from benchmarks.alignment_quality import alignment_quality
 from captionbias.analysis.caption_quality import meteor
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")

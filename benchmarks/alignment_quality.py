@@ -1,7 +1,11 @@
-"""How well alignment preserves human captions: constant beside contextual."""
+"""How well alignment preserves human captions: constant beside contextual, of your own captions.
+
+usage: python benchmarks/alignment_quality.py --predictions nic.parquet --references people.parquet --vectors captions
+"""
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from typing import Any
 
 import numpy as np
@@ -10,7 +14,7 @@ from captionbias.alignment.align import align
 from captionbias.alignment.vectors import load_vectors
 from captionbias.analysis.caption_quality import meteor, meteor_name
 from captionbias.bench.protocol import signature, whole_number
-from captionbias.captions import check_sides
+from captionbias.captions import check_sides, read_captions
 from captionbias.text import TOKENIZERS, Tokens, tokenize
 from captionbias.text.languages import signed
 
@@ -48,16 +52,6 @@ def alignment_quality(
 
     Raises:
         ValueError: bad captions, word vectors or delta; no word vectors; no word to replace.
-
-    >>> import warnings
-    >>> warnings.simplefilter("ignore")
-    >>> found = alignment_quality(
-    ...     predictions=["a dog runs", "a cat sleeps"],
-    ...     references=[["a dog runs quickly"], ["a cat sleeps there", "a cat sleeps"]],
-    ...     vectors="captions",
-    ... )
-    >>> found["captions"], found["report"].tokens
-    (3, 11)
     """
     count, seed = whole_number("captions", captions, least=1), whole_number("seed", seed, least=0)
     model_texts, human = check_sides(predictions, references, tokenizer not in TOKENIZERS)
@@ -85,3 +79,18 @@ def alignment_quality(
         "report": report,
         "signature": signature(**parts, seed=seed),
     }
+
+
+def main() -> None:
+    parser = ArgumentParser(description=__doc__)
+    for name in ("predictions", "references", "vectors"):
+        parser.add_argument(f"--{name}", required=True)
+    given = parser.parse_args()
+    sides = read_captions(predictions=given.predictions, references=given.references)
+    found = alignment_quality(predictions=sides.predictions, references=sides.references, vectors=given.vectors)
+    for name, value in found.items():
+        print(f"{name:12}{value}")
+
+
+if __name__ == "__main__":
+    main()

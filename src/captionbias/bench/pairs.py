@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
-from captionbias.bench.inputs import NO_TASKS
-from captionbias.bench.label_inputs import ImageLabels, Named
+from captionbias.bench.inputs import no_tasks
+from captionbias.bench.labels import ImageLabels, Named
 from captionbias.scores.cooccurrence import association, change
 from captionbias.warnings import note
 
@@ -27,30 +27,31 @@ def in_parts(rows: int, at_once: int = ROWS_AT_ONCE) -> Iterator[slice]:
 
 
 class PairCounts:
-    """Rows with each pair of a label on the left and one on the right, by the group of the row's image."""
+    """Rows with each pair of a value and a task, each as often as it weighs, by the group of its image. `expand` makes
+    flags `(rows, tasks)` of those of the rows' own tasks; `totals`: a last column of rows with any, and of all."""
 
-    def __init__(self, groups: Integers, left: int, right: int) -> None:
-        self._group = groups
-        self._shape = left, right
-        self._cells: list[Integers] = []
-        self._groups: list[Integers] = []
+    def __init__(
+        self, rows: Named, groups: Integers, tasks: int, expand: Expand = np.asarray, totals: bool = False
+    ) -> None:
+        self._shape, group = (rows.attributes.shape[1] + totals, tasks + totals), groups[rows.image]
+        parts = [self._parts(rows, group, part, expand, totals) for part in in_parts(len(group))]
+        weight, cell, of_group = map(np.concatenate, zip(*parts, strict=True))
+        self._counts = sparse(weight, (cell, of_group), (int(np.prod(self._shape)), int(groups.max()) + 1))
 
-    def add(self, image: Integers, left: Flags, right: Flags) -> None:
-        """Count rows: the image of each, `(rows,)`, and its labels, `(rows, left)` and `(rows, right)`."""
-        row, column = np.nonzero(right)
-        for label, flags in enumerate(left.T):
-            both = flags[row]
-            self._cells.append(label * self._shape[1] + column[both])
-            self._groups.append(self._group[image[row[both]]])
-
-    @cached_property
-    def _counts(self) -> Any:
-        """How often each group has each pair: sparse, `(pairs, groups)`."""
-        cells, groups = np.concatenate(self._cells), np.concatenate(self._groups)
-        return sparse(np.ones(len(cells)), (cells, groups), (int(np.prod(self._shape)), int(self._group.max()) + 1))
+    def _parts(
+        self, rows: Named, group: Integers, part: slice, expand: Expand, totals: bool
+    ) -> tuple[Floats, Integers, Integers]:
+        """The weight, the pair and the group of each pair in some of the rows."""
+        values, named = rows.attributes[part], expand(rows.tasks[part])
+        if totals:
+            anything = values.any(axis=1) | named.any(axis=1)
+            values, named = np.column_stack((values, anything)), np.column_stack((named, np.ones(len(named), bool)))
+        row, task = np.nonzero(named)
+        value, pair = np.nonzero(values[row].T)
+        return rows.weight[part][row[pair]], value * self._shape[1] + task[pair], group[part][row[pair]]
 
     def of(self, multiplicity: Floats | None = None) -> Floats:
-        """The counts with group `g` drawn `multiplicity[g, r]` times (None: once): `(left, right, replicates)`."""
+        """The counts with group `g` drawn `multiplicity[g, r]` times (None: once): `(values, tasks, replicates)`."""
         flat = self._counts.sum(axis=1)[:, None] if multiplicity is None else self._counts @ multiplicity
         return np.asarray(flat, np.float64).reshape(*self._shape, -1)
 
@@ -73,15 +74,15 @@ class Pairs:
         shown, width = labels.shown, len(tasks)
         # From captions, the data are what people name, each human caption a row; from labels, what images show.
         data = labels.human or shown
+        values, named = labels.predicted_attributes, labels.predicted_tasks
         compared = {}
-        if labels.predicted_tasks is not None:
-            named = Named(data.image, shown.attributes[data.image], data.tasks)
-            compared["a_to_t"] = named, replace(shown, tasks=labels.predicted_tasks)
-        if labels.predicted_attributes is not None:
-            named = Named(data.image, data.attributes, shown.tasks[data.image])
-            compared["t_to_a"] = named, replace(shown, attributes=labels.predicted_attributes)
-        count = partial(count_pairs, groups=groups, tasks=width, expand=expand, totals=True)
-        counts = {name: (count(named), count(predicted)) for name, (named, predicted) in compared.items()}
+        if named is not None:
+            known = replace(data, attributes=shown.attributes[data.image])
+            compared["a_to_t"] = known, labels.predicted(None, named)
+        if values is not None:
+            compared["t_to_a"] = replace(data, tasks=shown.tasks[data.image]), labels.predicted(values, None)
+        count = partial(PairCounts, groups=groups, tasks=width, expand=expand, totals=True)
+        counts = {name: (count(known), count(predicted)) for name, (known, predicted) in compared.items()}
         shows_task = np.zeros(width, bool)
         for part in in_parts(len(labels)):
             shows_task |= expand(shown.tasks[part]).any(axis=0)
@@ -90,7 +91,7 @@ class Pairs:
             np.flatnonzero(flags | (not labels.from_captions)) for flags in (shown.attributes.any(axis=0), shows_task)
         )
         if not len(tasks_kept):
-            raise ValueError(NO_TASKS)
+            raise no_tasks()
         return cls(
             tuple(labels.attributes[number] for number in values_kept),
             tuple(tasks[number] for number in tasks_kept),
@@ -130,7 +131,7 @@ class Pairs:
         """How often what is given occurs, how often both of a pair do, and the share of these in those."""
         columns: dict[str, Any] = {}
         for name, counts in zip(("", "predicted_"), self.counts[direction], strict=True):
-            table = self._kept(counts.of())[:, :, 0].astype(np.int64)
+            table = whole(self._kept(counts.of())[:, :, 0])
             both = table[:-1, :-1]
             given = np.broadcast_to(table[CONDITIONS[direction]], both.shape)
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -141,7 +142,7 @@ class Pairs:
         """Predictions that name nothing, in another language than the lexicons', say."""
         for name, what in (("a_to_t", "task"), ("t_to_a", "attribute value")):
             if name in self.counts and not self.counts[name][1].of()[:-1, :-1].any():
-                note(notes, f"predictions: no {what} is predicted for any image, so every pair reads as lost")
+                note(notes, f"no {what} is predicted for any image, so every pair reads as lost", about="predictions")
 
     def _kept(self, table: Floats) -> Floats:
         return np.asarray(table[np.ix_(*(np.append(numbers, -1) for numbers in self.kept))])
@@ -163,13 +164,17 @@ def data_source(labels: ImageLabels) -> dict[str, str]:
     return {"data": "images" if labels.human is None else "references"} if labels.from_captions else {}
 
 
-def count_pairs(rows: Named, groups: Integers, tasks: int, expand: Expand, totals: bool = False) -> PairCounts:
-    """Rows with each pair of a value and a task, `expand`ed; `totals`: a last column of rows with any, and of all."""
-    counts = PairCounts(groups, rows.attributes.shape[1] + totals, tasks + totals)
-    for part in in_parts(len(rows.image)):
-        values, named = rows.attributes[part], expand(rows.tasks[part])
-        if totals:
-            anything = values.any(axis=1) | named.any(axis=1)
-            values, named = np.column_stack((values, anything)), np.column_stack((named, np.ones(len(named), bool)))
-        counts.add(rows.image[part], values, named)
-    return counts
+def data_and_predictions(
+    labels: ImageLabels, groups: Integers, tasks: int, expand: Expand = np.asarray
+) -> tuple[PairCounts, PairCounts]:
+    """Pairs in the training data, else the data, and in predictions, where what is not predicted is as shown."""
+    training = labels.training
+    data_groups = groups if training is None else np.zeros(len(training.image), np.int64)
+    data = PairCounts(training or labels.human or labels.shown, data_groups, tasks, expand)
+    predicted = labels.predicted(labels.predicted_attributes, labels.predicted_tasks)
+    return data, PairCounts(predicted, groups, tasks, expand)
+
+
+def whole(counts: Floats) -> Any:
+    """Counts as whole numbers, if they are."""
+    return counts.astype(np.int64) if (counts == np.round(counts)).all() else counts

@@ -128,5 +128,5 @@ def test_a_set_of_values_too_small_to_split_is_refused_by_its_name(metric, rare,
         }
 
     message = fault(metric, labels(9))
-    assert re.match(rf"attributes: 9 images have {named}; .* at least 10\. Add images, or leave", message)
+    assert re.match(rf"attributes: 9 images have {named}, .* at least 10; add images, or leave", message)
     assert measured(metric, labels(10))

@@ -1,0 +1,121 @@
+"""Sway, in captions of 100: does the attribute that is named follow the tasks around, do the tasks that are named
+follow the attribute, more than when a person describes the same images?"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from captionbias.arrays import Integers
+from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.protocol import lexicon_name
+from captionbias.captions import Captions
+from captionbias.errors import missing
+from captionbias.metrics.sway import a_to_t, t_to_a
+from captionbias.metrics.sway.images import count_leans, lean_rows, read_images
+from captionbias.metrics.sway.question import draw_person, resampled
+from captionbias.text import LexiconSource, load_lexicon
+
+
+class SwayImages(NamedTuple):
+    """The images that are compared: the row of each among the captions, and the numbers of its value and of the one
+    that its tasks suggest beside the first person drawn, -1 for none."""
+
+    values: tuple[str, ...]
+    row: Integers
+    value: Integers
+    suggested: Integers
+
+
+@metric(
+    "Sway",
+    "of 100 captions, in how many more than a person's does the attribute named follow the tasks (T to A), do the "
+    "tasks named follow the attribute (A to T)?",
+    (*t_to_a.ENTRIES, *a_to_t.ENTRIES),
+    about={
+        "references": (
+            "`n` lists of human captions: two or more of an image, or one and `tasks`. One is drawn to be compared "
+            "with the captioner's, the others say what the image shows"
+        ),
+        "attributes": ("`n` labels, each a label of `attribute_lexicon`; two values or more, also crossed attributes"),
+        "tasks": (
+            "`n` lists of all tasks that the images show, such as COCO's annotated objects; those that the other "
+            "human captions name when None. People do not name all that is there: without them A to T is a range. "
+            "`person` is no task"
+        ),
+        "seed": "seed of the draws, the regression's folds and the bootstrap",
+        "details": (
+            "add the nested entry `details`: `cells`, true value by suggested one, captioner beside person; `t_to_a` "
+            "of each value, `error_ratio`, `tasks`, `naming_level` and `leans`"
+        ),
+    },
+    returns=(
+        "In captions of 100: `sway_t_to_a`, `sway_t_to_a_lost`, in which a caption that names no value counts as "
+        "wrong, and of each `..._least` and `..._most`. In mentions of 100 captions: `sway_a_to_t`, its range "
+        "`..._low` and `..._high`, and `..._least` and `..._most`. All with `..._ci_low/high` (95%, over images) "
+        "save the last two, verdicts' scores with `..._detectable` (what would be seen in four of five samples). "
+        "`sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value. And "
+        "`signature`."
+    ),
+)
+def sway(
+    captions: Captions,
+    /,
+    *,
+    attribute_lexicon: LexiconSource = "gender",
+    task_lexicon: LexiconSource = "coco_objects",
+    tokenizer: str = "words",
+    lean: str | None = None,
+    draws: int = 5,
+    seed: int = 0,
+    bootstrap: int = 1000,
+    details: bool = False,
+) -> Scores:
+    """Bias counted in captions: what a captioner names wrong beside tasks that suggest it, beyond what a person does.
+
+    T to A: the person's true value being the same, is a wrong one named more often where the tasks around suggest it?
+    A to T: the picture's contents being the same, do the tasks named differ by the person's value? From both is taken
+    what one more person who describes the same images reads: 0 is a person. It trains nothing. It is an association
+    given the truth, not a cause: the scene suggests as much as the tasks do.
+
+    Source: this project. T to A: separation as in Hardt et al. 2016, strata as in Mantel and Haenszel 1959. A to T:
+    Robinson 1988, Chernozhukov et al. 2018.
+
+    >>> from captionbias.synthetic import plant
+    >>> result = sway(**vars(plant(1000, t_to_a=0.3)))
+    >>> result["sway_t_to_a_least_ci_low"] > 0, result["sway_a_to_t_low_ci_low"] > 0
+    (True, False)
+    """
+    for side, what in (("predictions", "the captioner's captions"), ("references", "human captions of the images")):
+        if getattr(captions, side) is None:
+            raise missing(side, f"is missing: sway compares a captioner with a person; give {what}")
+    from threadpoolctl import threadpool_limits
+
+    notes: list[str] = []
+    lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
+    names = lexicon_name(lexicons[0], attribute_lexicon), lexicon_name(lexicons[1], task_lexicon)
+    images = read_images(captions, *lexicons, tokenizer, seed, notes)
+    counts = count_leans(images, lean, names, notes)
+    drawn = [draw_person(images, counts, seed + draw) for draw in range(draws)]
+    resample = partial(resampled, groups=int(images.group.max()) + 1, replicates=bootstrap, seed=seed)
+    with threadpool_limits(1):  # more threads wait for each other longer than they work
+        answers = [answer(drawn, resample, notes) for answer in (t_to_a.answer, a_to_t.answer)]
+    number_suggested = [np.count_nonzero(draw.suggested >= 0) for draw in drawn]
+    how = {"lean": counts.source, "draws": draws, "tok": tokenizer, "attribute": names[0], "task": names[1]}
+    how |= {"tasks": "named" if captions.tasks is None else "given", **captions.rows()}
+    tables: dict[str, Any] = {}
+    if details:
+        of_values = dict(zip(images.values, np.bincount(images.value).tolist(), strict=True))
+        tables = {"images": len(images.value), "attribute_counts": of_values}
+        tables |= {name: table for answer in answers for name, table in answer.details().items()}
+        tables["leans"] = lean_rows(images, drawn[0].leans)
+    return Scores(
+        {key: sample for answer in answers for key, sample in answer.scores.items()},
+        {"sway_images": len(images.value), "sway_suggested": float(np.mean(number_suggested))},
+        {**how, "seed": seed, "bootstrap": bootstrap},
+        notes,
+        tables,
+        SwayImages(images.values, images.row, images.value, drawn[0].suggested),
+    )

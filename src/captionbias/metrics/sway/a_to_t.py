@@ -1,0 +1,141 @@
+"""A to T: what a picture shows being the same, are tasks named more often with the value that they go with?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic
+
+import numpy as np
+
+from captionbias.arrays import Array, Floats, Integers
+from captionbias.bench.catalogue import MENTIONS
+from captionbias.metrics.sway.images import NamedImages
+from captionbias.metrics.sway.question import Answer, Draw, Numbers, Resample, entry, mean_of_known, numbers, share_of
+from captionbias.scores.sway import naming_rates, residuals
+from captionbias.statistics.samples import Extreme, Sample
+from captionbias.warnings import note
+
+_entry = partial(entry, "a_to_t", MENTIONS)
+RANGE = (
+    "The {} that it can be: people do not name all that is there, so what a captioner names beyond them may all be "
+    "there or all be made up. With complete tasks there is no such range."
+)
+WITHOUT = "The same if the one task were left out that leaves the {}."
+ENTRIES = (
+    _entry(
+        "sway_a_to_t",
+        "",
+        "In 100 captions, how many more mentions than a person's of tasks that go with an attribute value where the "
+        "image has that value, what it shows being the same. 0 is a person.",
+        judged=True,
+        headline=True,
+        claim="the {tasks} named follow {attribute}",
+        above=("sway_a_to_t_low", "sway_a_to_t_least"),
+        below=("sway_a_to_t_high", "sway_a_to_t_most"),
+    ),
+    _entry("sway_a_to_t_low", "lowest possible", RANGE.format("lowest")),
+    _entry("sway_a_to_t_high", "highest possible", RANGE.format("highest")),
+    _entry("sway_a_to_t_least", "least without a task", WITHOUT.format("least"), in_tables=False, task=None),
+    _entry("sway_a_to_t_most", "most without a task", WITHOUT.format("most"), in_tables=False, task=None),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Followed(Generic[Numbers]):
+    """How much more often tasks are named with the value that they go with, in mentions in 100 captions."""
+
+    score: Numbers  # `()`
+    ends: Numbers  # if all that is named beyond the tasks known is there, people not mentioning it, or made up, `(2,)`
+    without: Numbers  # the same without each of the tasks, `(tasks, 2)`
+    pairs: Numbers  # of each task and value: beyond the person, the captioner, the person, `(pairs, 3)`
+
+
+def answer(draws: Sequence[Draw], resample: Resample, notes: list[str]) -> Answer:
+    """The scores from attribute to task."""
+    named = draws[0].named
+    if named.given is None:
+        note(
+            notes,
+            "what people do not name may be there or not, so the score has a range; complete tasks close it",
+            about="a_to_t",
+        )
+    pairs = np.stack(np.nonzero(draws[0].leans.goes_with))
+    followed = Followed[Sample](**resample([partial(_followed, _sums(draw, pairs), pairs, named) for draw in draws]))
+    ends = [followed.ends[end] for end in range(2)]
+    no_interval: dict[str, Any] = {"per_trial": np.zeros((1, 0)), "replicates": np.zeros(0)}
+    left = [replace(followed.without[place], **no_interval) for place in np.ndindex(followed.without.values.shape[:2])]
+    scores = {"sway_a_to_t": followed.score}
+    scores |= {"sway_a_to_t_low": Extreme.of(min, ends), "sway_a_to_t_high": Extreme.of(max, ends)}
+    scores |= {"sway_a_to_t_least": Extreme.of(min, left), "sway_a_to_t_most": Extreme.of(max, left)}
+    return Answer(scores, partial(_details, followed, pairs, draws))
+
+
+def _sums(draw: Draw, pairs: Integers) -> Floats:
+    """The sums over each group of images, `(7 pairs + values, groups)`. Of each pair of a task and a value the products
+    of what is left of having the value with what is left of the captioner's mentions of the task, of the person's where
+    the image shows it, and of the person's others; then the captioner's mentions where the image shows it, and where
+    not, and the person's. Of each value the squares of what is left of having it."""
+    named, values, (task, value) = draw.named, len(draw.named.values), pairs
+    used, column = np.unique(task, return_inverse=True)
+    captioner, person, shown = (flags[:, used] for flags in (named.captioner.tasks, draw.person.tasks, draw.shown))
+    mentions = captioner * shown, captioner * ~shown, person * shown, person * ~shown
+    contents: Floats = np.concatenate((draw.shown, named.shares(draw.other)), axis=1)
+    contents = contents[:, contents.any(axis=0)]
+    has_value = named.value[:, None] == np.arange(values)
+    outcomes = np.concatenate((has_value, captioner, *mentions[2:]), axis=1).astype(np.float64)
+    left = residuals(contents, outcomes, draw.seed, named.picture, named.weight)
+    products = (left[:, value] * left[:, values + kind * len(used) + column] for kind in range(3))
+    tables = (*products, *(flags[:, column] for flags in mentions), left[:, :values] ** 2)
+    return np.concatenate([np.ascontiguousarray(named.sums(table)) for table in tables])
+
+
+def _followed(sums: Floats, pairs: Integers, named: NamedImages, multiplicity: Floats) -> Followed[Floats]:
+    tasks, values = pairs
+    resampled = sums @ multiplicity
+    rows = resampled[: 7 * len(tasks)].reshape(7, len(tasks), multiplicity.shape[1])
+    spread = resampled[7 * len(tasks) :][values]
+    # In a replicate that has a value in no image there is nothing to divide.
+    captioner, shown, other = rows[:3] / np.where(spread > 0, spread, np.nan)
+    rate, elsewhere = naming_rates(rows[3], rows[5]), naming_rates(rows[4], rows[6])
+    made_up, beyond = captioner - rate * shown, captioner - rate * (shown + other)
+    parts = np.stack([beyond] * 3 if named.given is not None else [beyond, made_up - elsewhere * other, made_up])
+    whole = parts.sum(axis=1) if len(tasks) else np.full((3, multiplicity.shape[1]), np.nan)
+    without = [whole - parts[:, tasks == task].sum(axis=1) for task in np.unique(tasks)] or [whole]
+    (score, *ends), left = 100 / len(named.values) * whole, 100 / len(named.values) * np.stack(without)[:, 1:]
+    return Followed(score, np.stack(ends), left, 100 * np.stack((beyond, captioner, shown + other), axis=1))
+
+
+def _details(followed: Followed[Sample], pairs: Integers, draws: Sequence[Draw]) -> dict[str, Any]:
+    named = draws[0].named
+    columns = ("beta", "beta_captioner", "beta_person")
+    tasks = [
+        {"task": named.tasks[task], "attribute": named.values[value]}
+        | numbers({name: followed.pairs[pair, column] for column, name in enumerate(columns)})
+        | {"named_captioner": _named_shares(named, named.captioner.tasks[:, task], np.arange(len(named.value)))}
+        | {"named_person": _named_shares(named, named.people.tasks[:, task], named.image)}
+        for pair, (task, value) in enumerate(pairs.T)
+    ]
+    level = mean_of_known([_naming_level(draw) for draw in draws])
+    return {
+        "tasks": sorted(tasks, key=lambda row: -abs(row.get("beta", 0.0))),
+        "naming_level": {value: float(of) for value, of in zip(named.values, level, strict=True) if not np.isnan(of)},
+    }
+
+
+def _named_shares(named: NamedImages, names: Array, image: Integers) -> dict[str, float]:
+    """Of 100 captions of each value's images, how many name a task."""
+    value, weight = named.value[image], named.weight[image]
+    captions, naming = (np.bincount(value, of, len(named.values)) for of in (weight, weight * names))
+    return dict(zip(named.values, (100 * (naming / captions)).tolist(), strict=True))
+
+
+def _naming_level(draw: Draw) -> Floats:
+    """How completely the captioner names tasks without a lean, for each value; a person who names as many is at 1."""
+    named, plain = draw.named, ~draw.leans.goes_with.any(axis=1)
+    has_value = named.weight * (named.value == np.arange(len(named.values))[:, None])
+    shown = draw.shown[:, plain]
+    captioner, person = (has_value @ (said.tasks[:, plain] * shown) for said in (named.captioner, draw.person))
+    rate = naming_rates(captioner.sum(axis=0), person.sum(axis=0))
+    return np.asarray(share_of(captioner.sum(axis=1), (person * rate).sum(axis=1)))

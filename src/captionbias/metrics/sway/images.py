@@ -1,0 +1,202 @@
+"""What images show and captions name, and which value the tasks suggest."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from importlib import resources
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from captionbias.arrays import Array, Flags, Floats, Integers, sparse
+from captionbias.bench.inputs import (
+    check_tasks_named,
+    copies_of,
+    given_tasks,
+    named_in,
+    note_labels_from_captions,
+    with_values,
+)
+from captionbias.bench.labels import value_numbers
+from captionbias.bench.pairing import share_naming
+from captionbias.captions import Captions, Words
+from captionbias.errors import InputError, naming, unknown
+from captionbias.scores.sway import Leans, leans_of
+from captionbias.statistics.samples import random_groups
+from captionbias.text import Lexicon
+from captionbias.text.languages import english_name
+from captionbias.warnings import note
+
+BEARER = "person"  # whoever has the attribute is no task
+SHIPPED, OWN = "gender_coco_objects", "own"
+FEW, LEAST_AGREEMENT = 20, 0.5
+
+
+class Said(NamedTuple):
+    """What each of `n` captions says, as flags; of an image that has several, the share of these that say it."""
+
+    values: Array  # a single value, the image's value alone, `(n, 2)`
+    tasks: Array  # `(n, tasks)`
+
+
+class NamedImages(NamedTuple):
+    """What is read from captions, of the `n` images that can be compared."""
+
+    values: tuple[str, ...]
+    tasks: tuple[str, ...]
+    row: Integers  # each image's row
+    value: Integers  # the number of its attribute value
+    weight: Floats  # how many images it counts as
+    picture: Integers  # the number of the picture that it is of, see `Captions.copies`
+    group: Integers  # the number of the group in which it is resampled
+    given: Flags | None  # the tasks that images show, `(n, tasks)`, if they are given
+    captioner: Said  # of each image
+    people: Said  # of each human caption
+    people_see: Flags  # whether a human caption names its image's value, alone or among others
+    image: Integers  # of each human caption
+
+    def shares(self, human: Flags) -> Floats:
+        """The share of these human captions of each image that name each task, `(n, tasks)`."""
+        return share_naming(self.image[human], len(self.value), self.people.tasks[human])
+
+    def shown(self, human: Flags) -> Flags:
+        """The tasks that are given, or that these human captions name, `(n, tasks)`."""
+        return self.shares(human) > 0 if self.given is None else self.given
+
+    def sums(self, counts: Any) -> Any:
+        """The sums over each group of what each image counts, `(n, columns)`: `(columns, groups)`."""
+        places = self.group, np.arange(len(self.group))
+        return (sparse(self.weight, places, (int(self.group.max()) + 1, len(self.group))) @ counts).T
+
+
+def read_images(
+    captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer: str, seed: int, notes: list[str]
+) -> NamedImages:
+    """What captions name, of the images that can be compared."""
+    captions = with_values(captions, attribute, tokenizer, notes)
+    words, images = captions.words(tokenizer), len(captions)
+    whole = np.all(attribute.named_parts(), axis=1) if attribute.parts else np.ones(len(attribute.labels), bool)
+    labels = tuple(itertools.compress(attribute.labels, whole))
+    label = value_numbers(captions, labels)
+    named = named_in(words.tokens, attribute, tokenizer)[:, whole]
+    note_labels_from_captions(words, named, label, notes)
+    named_tasks = named_in(words.tokens, task, tokenizer)
+    check_tasks_named(named_tasks, task)
+    is_task = np.array([label != BEARER for label in task.labels])
+    given = None if captions.tasks is None else given_tasks(captions.tasks, task, notes)[:, is_task]
+    kept, copies = _comparable(words, captions, notes), copies_of(captions, notes)
+    occurring, value = np.unique(label, return_inverse=True)
+    sees = named[np.arange(len(named)), label[np.concatenate((words.model_image, words.human_image))]]
+    single = named.sum(axis=1) == 1
+    said = Said(np.column_stack((single, single & sees)), named_tasks[:, is_task])
+    human = np.flatnonzero(kept[words.human_image])
+    of_human = words.model_rows + human
+    pictures = np.arange(images) if copies is None else copies
+    picture = np.unique(pictures[kept], return_inverse=True)[1]
+    return NamedImages(
+        tuple(labels[number] for number in occurring),
+        tuple(itertools.compress(task.labels, is_task)),
+        np.flatnonzero(kept),
+        value[kept],
+        np.ones(int(kept.sum())) if captions.weights is None else np.array(captions.weights)[kept],
+        picture,
+        random_groups(len(picture), seed, copies=picture),
+        None if given is None else given[kept],
+        Said(*(share_naming(words.model_image, images, flags[: words.model_rows])[kept] for flags in said)),
+        Said(*(flags[of_human] for flags in said)),
+        sees[of_human],
+        (np.cumsum(kept) - 1)[words.human_image[human]],
+    )
+
+
+def _comparable(words: Words, captions: Captions, notes: list[str]) -> Flags:
+    """Images with another human caption than the one drawn, or with tasks that are given."""
+    counts = np.bincount(words.human_image, minlength=len(captions))
+    kept = (counts > 1) | (captions.tasks is not None)
+    if not kept.any():
+        raise InputError(
+            "references",
+            ": no image has two human captions (one is compared with the captioner's, the others say what the image "
+            "shows)",
+            "give more human captions",
+            naming("give {tasks}: all objects that each image shows"),
+        )
+    if not kept.all():
+        note(
+            notes,
+            f"sway: {int((~kept).sum()):,} of {len(captions):,} images have a single human caption and no tasks: "
+            "left out",
+            naming("give {tasks}"),
+        )
+    return kept
+
+
+# Leans
+
+
+class Counts(NamedTuple):
+    """The images that leans are counted on."""
+
+    source: str  # for the signature
+    both: Floats  # those that show each task and have each value, `(tasks, values)`
+    shares: Floats  # of those with each value
+    own: Floats  # how much each image that is compared is among them, for each value, `(n, values)`
+
+
+def count_leans(named: NamedImages, lean: str | None, names: tuple[str, str], notes: list[str]) -> Counts:
+    """The counts that ship for these lexicons and values, else those of these images."""
+    if lean not in (None, "shipped", OWN):
+        raise unknown("lean", lean, ("shipped", OWN))
+    table = json.loads((resources.files("captionbias.metrics.sway") / f"{SHIPPED}.json").read_text("utf-8"))
+    fits = [*map(english_name, names)] == table["lexicons"] and list(named.values) == table["values"]
+    own = _own_counts(named)
+    if lean == OWN or (lean is None and not fits):
+        text = "what goes with what was counted on these images: scores on others do not compare"
+        note(notes, text, about="lean")
+        if not leans_of(own.both, own.shares).goes_with.any():
+            text = "no task goes with any value more than by chance, so nothing can sway"
+            note(notes, text, "give more images", about="lean")
+        return own
+    if not fits:
+        raise InputError(
+            "lean",
+            f"'shipped': there is a table of {' and '.join(table['lexicons'])}, with images of "
+            f"{' and '.join(table['values'])}; here are {' and '.join(names)}, with {' and '.join(named.values)}; "
+            "choose own",
+        )
+    kind = "named" if named.given is None else "given"
+    both = np.array([table[kind]["tasks"][task] for task in named.tasks], np.float64)
+    images = np.array(table[kind]["images"], np.float64)
+    shipped = Counts(f"{SHIPPED},{kind}", both, images / images.sum(), np.zeros_like(own.own))
+    _note_other_leans(own, shipped, notes)
+    return shipped
+
+
+def _own_counts(named: NamedImages) -> Counts:
+    """Those of these images; an image is with its picture's copies among them."""
+    has_value = np.where(named.value[:, None] == np.arange(len(named.values)), named.weight[:, None], 0.0)
+    both = named.shown(np.ones(len(named.image), bool)).T.astype(np.float64) @ has_value
+    of_picture = sparse(np.ones(len(has_value)), (named.picture, np.arange(len(has_value))), (len(has_value),) * 2)
+    return Counts(OWN, both, has_value.sum(axis=0) / named.weight.sum(), (of_picture @ has_value)[named.picture])
+
+
+def _note_other_leans(own: Counts, shipped: Counts, notes: list[str]) -> None:
+    """Note it where tasks lean otherwise on these images."""
+    often = own.both.sum(axis=1)
+    leans, others = (leans_of(counts.both, counts.shares) for counts in (own, shipped))
+    known = (often >= FEW) & others.goes_with.any(axis=1)
+    if known.sum() > 2:
+        (own_spread, together), (_, spread) = np.cov(leans.lean[known, 0], others.lean[known, 0], aweights=often[known])
+        if together < LEAST_AGREEMENT * np.sqrt(own_spread * spread):
+            text = "here other tasks go with other values than in the shipped table"
+            note(notes, text, naming("take {lean}", lean=OWN), about="lean")
+
+
+def lean_rows(named: NamedImages, leans: Leans) -> list[dict[str, Any]]:
+    """A row of the details for each task that goes with a value."""
+    return [
+        {"task": named.tasks[task], "goes_with": named.values[int(leans.goes_with[task].argmax())]}
+        | {f"lean_{value}": float(leans.lean[task, number]) for number, value in enumerate(named.values)}
+        for task in np.flatnonzero(leans.goes_with.any(axis=1))
+    ]

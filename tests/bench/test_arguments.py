@@ -1,0 +1,45 @@
+"""What an argument is stands in one place, from which docstrings, modules and help are made."""
+
+from __future__ import annotations
+
+import re
+from inspect import signature
+
+import pytest
+
+from captionbias.bench.arguments import ARGUMENTS, USUAL, sentence
+from captionbias.bench.catalogue import METRICS
+from captionbias.bench.measurement import metric
+from captionbias.metrics import find_metric
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_docstring_says_what_each_argument_is_in_the_order_of_the_signature(name):
+    """A section of its own in the source would be there twice."""
+    document = find_metric(name).__doc__
+    assert re.findall(r"^(\w+):$", document, re.MULTILINE).count("Args") == 1
+    args = document.partition("Args:\n")[2].partition("\n\n")[0]
+    assert re.findall(r"^    (\w+): \S", args, re.MULTILINE) == [*signature(find_metric(name)).parameters]
+    assert max(map(len, document.splitlines())) <= 120
+    returned = document.partition("Returns:\n")[2].partition("\n\n")[0]
+    assert " ".join(returned.split()) == METRICS[name].returns != ""
+
+
+def test_every_argument_is_one_of_a_metric():
+    taken = {name for metric in METRICS for name in find_metric(metric).arguments}
+    assert USUAL.keys() <= ARGUMENTS.keys() <= taken
+
+
+def test_a_default_that_stands_for_something_is_told_where_it_is_none():
+    usual = "`bert-base-uncased` when None."
+    assert sentence("model", "the model", None) == f"the model; {usual}"
+    assert sentence("model", "the model", "roberta-base") == "the model."
+
+
+def test_an_argument_that_is_described_nowhere_is_refused():
+    def length(captions, /, *, shortest=1): ...
+
+    with pytest.raises(TypeError, match="length: shortest is no argument of other metrics: say in `about` what it is"):
+        metric("Length", "how long?", [])(length)
+    described = metric("Length", "how long?", [], about={"shortest": "words that count"})(length)
+    assert "    shortest: words that count.\n" in described.__doc__

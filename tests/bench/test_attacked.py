@@ -1,0 +1,140 @@
+"""What attackers read and how their answers count: samples, weights, one more person, and pictures without the wing of
+images."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias.attackers.base import Trial, TrialScores, balanced_split
+from captionbias.bench.attacked import PICTURE_READERS, Bench
+from captionbias.bench.attacks import AttackScores
+from captionbias.bench.person import captioner_and_person
+from captionbias.captions import check_captions
+from captionbias.metrics import dpa, label_leakage, lic
+from captionbias.metrics.lic import LIC_2022
+from captionbias.scores.captions import confidence
+from captionbias.synthetic import plant
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
+
+FAST = {"preset": "fast", "trials": 2, "bootstrap": 40, "cache": False}
+LABELS = {"trials": 2, "bootstrap": 40, "cache": False}
+each = pytest.mark.parametrize(("metric", "options"), [(lic, FAST), (dpa, LABELS), (label_leakage, LABELS)])
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return vars(plant(images=120, captions=2, a_to_t=0.5, t_to_a=0.3))
+
+
+def scores_of(result):
+    return {key: value for key, value in result.items() if key != "signature"}
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 5), min_size=4, max_size=12), st.integers(0, 999))
+def test_an_answer_about_an_image_of_weight_w_counts_as_w_answers(weights, seed):
+    random = np.random.default_rng(seed)
+    images, times = len(weights), np.array(weights)
+    repeated = np.repeat(np.arange(images), times)
+    once, copied = [], []
+    answers = {}
+    for trial in range(2):
+        said, tested = np.log(random.random(images)), np.flatnonzero(random.random(images) < 0.7)
+        tested = tested if len(tested) else np.array([0])
+        rows = np.flatnonzero(np.isin(repeated, tested))
+        for trials, test, image in ((once, tested, tested), (copied, rows, repeated[rows])):
+            trials.append(Trial(None, tested, test, trial))
+            answers[trials[-1]] = TrialScores(said[image], said[image] > -1)
+    quality = {"confidence": confidence}
+    weighted = AttackScores.of([once], answers, quality, np.arange(images), times.astype(float))
+    counted = AttackScores.of([copied], answers, quality, repeated)
+    assert weighted.scored().tolist() == counted.scored().tolist()
+    drawn = random.integers(0, 3, (weighted.counts.shape[1], 20)).astype(float)
+    np.testing.assert_allclose(weighted.means("confidence", drawn), counted.means("confidence", drawn), rtol=1e-12)
+
+
+def test_lic_weighs_answers_by_their_images():
+    """A clue that is wrong in one caption of five: the attacker goes by it, so its mistakes are known one by one."""
+    labels, random = ["female", "male"] * 200, np.random.default_rng(1)
+    wrong, weights = random.random(400) < 0.2, random.random(400) + 0.1
+    clues = [(label == "female") != flip for label, flip in zip(labels, wrong, strict=True)]
+    people = {"female": "a woman", "male": "a man"}
+    texts = [f"{people[label]} {'in' if clue else 'out'}doors" for label, clue in zip(labels, clues, strict=True)]
+    result = lic(predictions=texts, attributes=labels, weights=weights, **FAST)
+    tests = [balanced_split(np.array([0, 1] * 200), 0.1, seed)[1] for seed in (0, 1)]
+    right = [100 * np.average(~wrong[test], weights=weights[test]) for test in tests]
+    assert result["leakage_m"] == pytest.approx(np.mean(right))
+    assert result["test_captions_m"] == pytest.approx(np.mean([weights[test].sum() for test in tests]))
+
+
+@each
+def test_equal_weights_change_nothing_but_the_signature_and_others_do(metric, options, planted):
+    usual, equal = metric(**planted, **options), metric(**planted, **options, weights=[1] * 120)
+    assert scores_of(usual) == scores_of(equal)
+    assert usual["signature"] != equal["signature"]
+    other = metric(**planted, **options, weights=[1 + row % 7 for row in range(120)])
+    assert scores_of(other) != scores_of(usual)
+    assert all(f"{key}_human" not in usual or other[f"{key}_human"] != usual[f"{key}_human"] for key in usual)
+
+
+@each
+def test_an_image_s_captions_that_are_all_alike_are_as_one(metric, options, planted):
+    """Each image has another number of them, so that rows are not images."""
+    several = [[text] * (1 + row % 3) for row, text in enumerate(planted["predictions"])]
+    with pytest.warns(UserWarning, match="predictions: each image has 1 to 3 captions, which together count as one"):
+        found = metric.measure(**planted | {"predictions": several}, **options)
+    assert scores_of(found.flat()) == scores_of(metric(**planted, **options))
+    assert sum("together count as one" in text for text in found.notes) == 1
+
+
+def test_each_trial_draws_one_caption_of_each_image(planted):
+    several = [[f"{text} first{row}", f"{text} second{row}"] for row, text in enumerate(planted["predictions"])]
+    measured = lic.measure(**planted | {"predictions": several, "references": None}, **FAST, keep_attackers=2)
+    drawn = []
+    for trial in measured.artefacts.plans["lic"].trials["m"][0]:
+        tokens = trial.examples.tokens
+        assert len(tokens) == 120
+        words = {tokens.words[number] for number in tokens.ids}
+        assert all((f"first{row}" in words) != (f"second{row}" in words) for row in range(120))
+        drawn.append({word for word in words if word.startswith("first")})
+    assert drawn[0] != drawn[1]
+    assert all(30 < len(first) < 90 for first in drawn)
+
+
+def test_pictures_without_the_wing_that_reads_them_are_an_error_with_the_way_out(planted):
+    readers = PICTURE_READERS.copy()
+    PICTURE_READERS.clear()
+    try:
+        with pytest.raises(
+            ValueError, match=r"images: nothing here reads pictures; pip install 'captionbias\[images\]'"
+        ):
+            lic(**planted, **FAST, images=["a.png"] * 120)
+    finally:
+        PICTURE_READERS.extend(readers)
+
+
+@pytest.mark.parametrize("draw", range(3))
+def test_one_more_person_is_as_though_read_anew(draw, planted):
+    """Images with a single human caption are left out; what an attacker learns depends on the order of words."""
+    captions = check_captions(
+        **planted | {"references": [row[: 1 + (number % 5 > 0)] for number, row in enumerate(planted["references"])]}
+    )
+    bench = Bench.of(captions, LIC_2022, 7, allow_unmasked=False)
+    person = bench.with_person(LIC_2022, draw)
+    anew = Bench.of(captioner_and_person(captions, 7 + draw)[1], LIC_2022, 7, allow_unmasked=False)
+    assert len(anew.classes) == 96
+    for name in ("values", "seeds"):
+        assert getattr(person, name) == getattr(anew, name)
+    assert person.words.tokens.words == anew.words.tokens.words
+    for found, expected in (
+        (person.classes, anew.classes),
+        (person.words.model_image, anew.words.model_image),
+        (person.words.human_image, anew.words.human_image),
+        (person.words.tokens.ids, anew.words.tokens.ids),
+        (person.words.tokens.offsets, anew.words.tokens.offsets),
+    ):
+        assert np.array_equal(found, expected)
