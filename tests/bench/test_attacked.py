@@ -62,6 +62,7 @@ def test_lic_weighs_answers_by_their_images():
     tests = [balanced_split(np.array([0, 1] * 200), 0.1, seed)[1] for seed in (0, 1)]
     right = [100 * np.average(~wrong[test], weights=weights[test]) for test in tests]
     assert result["leakage_m"] == pytest.approx(np.mean(right))
+    assert result["lic_m"] < min(result["leakage_m"], result["confidence_m"])
     assert result["test_captions_m"] == pytest.approx(np.mean([weights[test].sum() for test in tests]))
 
 

@@ -11,9 +11,7 @@ from captionbias.bench.catalogue import WORDS, Score
 from captionbias.bench.counted import Counted, count, sums_by_value
 from captionbias.bench.labels import labels_of_captions
 from captionbias.bench.measurement import metric
-from captionbias.bench.person import captioner_and_person
 from captionbias.bench.verdicts import LIKE, MORE, verdict
-from captionbias.captions import check_captions
 from captionbias.metrics import ba_mals, directional_ba, gender_error, multi_directional_ba
 from captionbias.synthetic import plant
 from tests.metrics.by_definition import label_tables, scores
@@ -133,26 +131,3 @@ def test_two_captions_of_an_image_are_two_images_of_half_its_weight(metric, seed
     alone = repeated(given, [2] * IMAGES) | {"predictions": [text for pair in samples for text in pair]}
     sampled = metric(**given | {"predictions": samples}, bootstrap=40)
     assert scores(sampled) == scores(metric(**alone, bootstrap=40))
-
-
-# --- one more person ---
-
-
-@each
-@pytest.mark.parametrize("tasks", [False, True])
-def test_one_reading_gives_the_scores_of_sides_that_are_read_alone(metric, tasks):
-    given = columns(4, a_to_t=0.4) | {"weights": [1 + row % 3 / 2 for row in range(IMAGES)]}
-    given["references"] = [texts[: 1 + row % 5] for row, texts in enumerate(given["references"])]
-    given["predictions"] = [
-        [text, *texts[-1:]] for text, texts in zip(given["predictions"], given["references"], strict=True)
-    ]
-    if tasks:
-        given["tasks"] = [["dog", "knife"][: row % 3] for row in range(IMAGES)]
-    captions = check_captions(**given)
-    captioner, person = (metric(side, bootstrap=40, controls=False) for side in captioner_and_person(captions, seed=0))
-    result = metric(captions, bootstrap=40)
-    for score in metric.entry.scores:
-        if score.against_a_person:
-            for end in ("", "_ci_low", "_ci_high"):
-                assert result.get(f"{score.key}_human{end}") == person.get(f"{score.key}{end}")
-            assert result[f"{score.key}_excess"] == pytest.approx(captioner[score.key] - person[score.key], abs=1e-11)

@@ -69,7 +69,7 @@ def noise() -> list[np.ndarray]:
     return list(np.random.default_rng(2).integers(90, 160, size=(IMAGES, 32, 32, 3)).astype(np.uint8))
 
 
-@pytest.mark.parametrize("encoder", ["bow", "bert-frozen", "sentences"])
+@pytest.mark.parametrize("encoder", ["bow", "bert-frozen", pytest.param("sentences", marks=pytest.mark.slow)])
 def test_a_cue_in_the_picture_alone_raises_both_sides(encoder, captions, cued, noise, resnet, tiny_bert):
     attacker = {
         "bow": {"encoder": "bow"},
