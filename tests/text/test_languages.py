@@ -132,7 +132,7 @@ def test_a_faithful_captioner_reads_0_and_a_biased_one_as_in_english(language: s
     (own, net, planted), (theirs, english_net, planted_there) = biased_in(language), biased_in("en")
     assert {**own, "signature": ""} == {**theirs, "signature": ""}
     assert planted == planted_there
-    assert net["dbac_t_to_a_net_ci_low"] > 0.03
+    assert net["dbac_t_to_a_net_ci_low"] > 0
     assert net["dbac_t_to_a_net"] == pytest.approx(english_net["dbac_t_to_a_net"], abs=0.02)
     assert f"|tok:{language}," in own["signature"]
     assert f"|attribute:gender-{language}|task:coco_objects-{language}|" in own["signature"]

@@ -175,6 +175,7 @@ def test_a_vision_transformer_without_a_trained_pooler_gives_the_mean_of_its_sta
     assert lic(**captions, **given) == lic(**captions, **given)
 
 
+@pytest.mark.slow
 def test_two_processes_share_the_pictures_of_a_folder_out(captions, cued, resnet, tmp_path):
     for row, picture in enumerate(cued):
         Image.fromarray(picture).save(tmp_path / f"COCO_val2014_{row:012d}.png")
