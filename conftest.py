@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import settings
@@ -32,3 +34,14 @@ def own_cache(shared_cache, tmp_path_factory, monkeypatch) -> Path:
     folder = tmp_path_factory.mktemp("cache") / "trials"
     monkeypatch.setenv("CAPTIONBIAS_CACHE", str(folder))
     return folder
+
+
+@pytest.fixture
+def own_metrics():
+    """For a test that defines a metric: it is gone again afterwards."""
+    from captionbias.metrics import DEFINED, catalogue
+
+    with ExitStack() as stack:
+        for known in (DEFINED, catalogue.METRICS, catalogue.SCORES, catalogue.TASKS):
+            stack.enter_context(mock.patch.dict(known))
+        yield

@@ -173,9 +173,8 @@ def test_a_metric_is_its_file_and_one_line(copied):
     package, run = copied
     (package / "metrics" / "added.py").write_text(ADDED, encoding="utf-8")
     listing = package / "metrics" / "__init__.py"
-    last = "from captionbias.metrics.gender_error import gender_error as gender_error\n"
-    text = listing.read_text(encoding="utf-8")
-    listing.write_text(text.replace(last, f"{last}from captionbias.metrics.added import added as added\n"))
+    after, text = "from captionbias.wings import wing\n", listing.read_text(encoding="utf-8")
+    listing.write_text(text.replace(after, f"from captionbias.metrics.added import added as added\n{after}"))
     assert (found := run("-c", FOUND)).returncode == 0, found.stderr
     assert "added" in run("-m", "captionbias", "measure", "--help").stdout
 

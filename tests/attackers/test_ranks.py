@@ -139,7 +139,10 @@ def test_a_rank_that_does_not_come_is_named(facts):
 
 @pytest.mark.parametrize(
     ("end", "told"),
-    [('raise MemoryError("trial 4")', "MemoryError: trial 4"), ("os.kill(os.getpid(), 9)", r"exitcode *: -9")],
+    [
+        ('raise MemoryError("trial 4")', "MemoryError: trial 4"),
+        pytest.param("os.kill(os.getpid(), 9)", r"exitcode *: -9", marks=pytest.mark.slow),
+    ],
 )
 def test_the_launcher_ends_all_ranks_when_one_fails_or_is_killed(tmp_path, end, told):
     script = f"""

@@ -36,7 +36,7 @@ def test_a_default_that_stands_for_something_is_told_where_it_is_none():
     assert sentence("model", "the model", "roberta-base") == "the model."
 
 
-def test_an_argument_that_is_described_nowhere_is_refused():
+def test_an_argument_that_is_described_nowhere_is_refused(own_metrics):
     def length(captions, /, *, shortest=1): ...
 
     with pytest.raises(TypeError, match="length: shortest is no argument of other metrics: say in `about` what it is"):

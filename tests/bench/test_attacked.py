@@ -13,7 +13,7 @@ from captionbias.bench.attacked import PICTURE_READERS, Bench
 from captionbias.bench.attacks import AttackScores
 from captionbias.bench.person import captioner_and_person
 from captionbias.captions import check_captions
-from captionbias.metrics import dpa, label_leakage, lic
+from captionbias.metrics import lic
 from captionbias.metrics.lic import LIC_2022
 from captionbias.scores.captions import confidence
 from captionbias.synthetic import plant
@@ -21,17 +21,11 @@ from captionbias.synthetic import plant
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
 
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 40, "cache": False}
-LABELS = {"trials": 2, "bootstrap": 40, "cache": False}
-each = pytest.mark.parametrize(("metric", "options"), [(lic, FAST), (dpa, LABELS), (label_leakage, LABELS)])
 
 
 @pytest.fixture(scope="module")
 def planted():
     return vars(plant(images=120, captions=2, a_to_t=0.5, t_to_a=0.3))
-
-
-def scores_of(result):
-    return {key: value for key, value in result.items() if key != "signature"}
 
 
 @settings(deadline=None)
@@ -68,27 +62,8 @@ def test_lic_weighs_answers_by_their_images():
     tests = [balanced_split(np.array([0, 1] * 200), 0.1, seed)[1] for seed in (0, 1)]
     right = [100 * np.average(~wrong[test], weights=weights[test]) for test in tests]
     assert result["leakage_m"] == pytest.approx(np.mean(right))
+    assert result["lic_m"] < min(result["leakage_m"], result["confidence_m"])
     assert result["test_captions_m"] == pytest.approx(np.mean([weights[test].sum() for test in tests]))
-
-
-@each
-def test_equal_weights_change_nothing_but_the_signature_and_others_do(metric, options, planted):
-    usual, equal = metric(**planted, **options), metric(**planted, **options, weights=[1] * 120)
-    assert scores_of(usual) == scores_of(equal)
-    assert usual["signature"] != equal["signature"]
-    other = metric(**planted, **options, weights=[1 + row % 7 for row in range(120)])
-    assert scores_of(other) != scores_of(usual)
-    assert all(f"{key}_human" not in usual or other[f"{key}_human"] != usual[f"{key}_human"] for key in usual)
-
-
-@each
-def test_an_image_s_captions_that_are_all_alike_are_as_one(metric, options, planted):
-    """Each image has another number of them, so that rows are not images."""
-    several = [[text] * (1 + row % 3) for row, text in enumerate(planted["predictions"])]
-    with pytest.warns(UserWarning, match="predictions: each image has 1 to 3 captions, which together count as one"):
-        found = metric.measure(**planted | {"predictions": several}, **options)
-    assert scores_of(found.flat()) == scores_of(metric(**planted, **options))
-    assert sum("together count as one" in text for text in found.notes) == 1
 
 
 def test_each_trial_draws_one_caption_of_each_image(planted):

@@ -78,6 +78,9 @@ OPTIONS = [
     ("attribute_lexicon", "shoes", "lexicon 'shoes' is neither a built-in one"),
     ("task_lexicon", {"shoe": []}, "lexicon 'custom' has no words"),
     ("trials", 0, "trials must be a whole number of 1 or more, not 0"),
+    ("unseen_only", 1, "unseen_only must be True or False, not 1"),
+    ("details", "no", "details must be True or False, not 'no'"),
+    ("distributed", 1, "distributed must be True or False, not 1"),
     ("seed", None, "seed must be a whole number of 0 or more, not None"),
     ("bootstrap", 2.5, "bootstrap must be a whole number of 0 or more, not 2.5"),
 ]

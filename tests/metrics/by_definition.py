@@ -30,8 +30,10 @@ def label_tables(draw):
 
 @st.composite
 def tables_and_training(draw):
-    """The same, and flags of the attributes and tasks of other images."""
-    table, images = draw(label_tables()), draw(st.integers(1, 12))
+    """The same, and flags of the attributes and tasks of other images, or none."""
+    table, images = draw(label_tables()), draw(st.integers(0, 12))
+    if not images:
+        return table, {}
     training = [draw(arrays(bool, (images, table[name].shape[1]))) for name in ("attributes", "tasks")]
     assume(all(flags.any() for flags in training))
     return table, dict(zip(("training_attributes", "training_tasks"), training, strict=True))

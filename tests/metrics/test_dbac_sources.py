@@ -64,7 +64,7 @@ def strong():
 
 
 @few_images
-@pytest.mark.parametrize("options", [{}, {"quality": "accuracy"}, {"bayes": False}, {"seed": 3}])
+@pytest.mark.parametrize("options", [{}, {"quality": "accuracy", "bayes": False}])
 @pytest.mark.parametrize("direction", ["a_to_t", "t_to_a"])
 def test_parts_sum_to_the_whole(direction, options):
     """Captions that name several people and tasks or none, about images that show several tasks or none."""
@@ -91,14 +91,13 @@ def test_details_go_into_a_file_and_say_why_a_table_is_empty():
     assert json.loads(json.dumps(result["details"]))["sources"]["a_to_t"] == []
 
 
-@pytest.mark.parametrize("dial", [0.3, 0.6])
 @pytest.mark.parametrize("direction", ["a_to_t", "t_to_a"])
-def test_planted_pairs_come_first(direction, dial):
+def test_planted_pairs_come_first(direction):
     """Of the five largest, 0.8 are planted and have the sign they were planted with; by chance 0.25 to 0.33 would."""
     for form in FORMS:
         right = []
         for seed in range(3):
-            rows = measured(seed, **{direction: dial})["details"]["sources"][direction]
+            rows = measured(seed, **{direction: 0.3})["details"]["sources"][direction]
             first = sorted(rows, key=lambda row: -abs(row[f"amplification{form}"]))[:5]
             right += [lean(row) * row[f"amplification{form}"] > 0 for row in first]
         assert np.mean(right) >= 0.8

@@ -51,16 +51,6 @@ def test_an_image_of_weight_3_counts_as_the_image_three_times(pairing, planted):
             assert (values != unweighed[key]).all(), "weights matter here"
 
 
-def test_equal_weights_and_equal_samples_change_nothing(planted):
-    expected = dbac(**planted, **FAST)
-    for changed in ({"weights": [2.0] * IMAGES}, {"predictions": [[text] * 3 for text in planted["predictions"]]}):
-        found = dbac(**planted | changed, **FAST)
-        assert found.pop("signature") != expected["signature"]
-        for key, value in found.items():
-            counted = key.startswith(("test_captions", "effective_sample")) and "weights" in changed
-            assert value == pytest.approx(expected[key] * (2 if counted else 1), abs=1e-12), key
-
-
 def test_a_trial_draws_one_sample_of_each_image(planted):
     samples = [[text, f"{text} quokka"][: 1 + (row > 0)] for row, text in enumerate(planted["predictions"])]
     image = np.repeat(np.arange(IMAGES), list(map(len, samples)))

@@ -68,19 +68,6 @@ def test_captions_that_tell_nothing_of_it_score_as_chance():
     assert result["confidence_m"] == pytest.approx(50, abs=2)
 
 
-def test_leakage_counts_the_captions_that_the_attacker_gets_right():
-    """A clue that is wrong in one caption of five: the attacker goes by it, so its mistakes are known one by one."""
-    wrong = np.random.default_rng(1).random(len(LABELS)) < 0.2
-    clues = [(label == "female") != flip for label, flip in zip(LABELS, wrong, strict=True)]
-    captions = [f"{text} {'indoors' if clue else 'outdoors'}" for text, clue in zip(FAIR, clues, strict=True)]
-    result = lic(predictions=captions, attributes=LABELS, **FAST, details=True)
-    right = [100 * np.mean(~wrong[balanced_split(CLASSES, 0.1, seed)[1]]) for seed in (0, 1)]
-    assert [row["leakage"] for row in result["details"]["trials"]["m"]] == pytest.approx(right)
-    assert result["leakage_m"] == pytest.approx(np.mean(right))
-    assert result["lic_m"] < result["leakage_m"] < 100
-    assert result["lic_m"] < result["confidence_m"]
-
-
 def test_classes_are_balanced_before_they_are_split():
     """Three men to a woman: an attacker that always says man would be right in 75 of 100 captions."""
     labels = ["male" if image % 4 else "female" for image in range(800)]

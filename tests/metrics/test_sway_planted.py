@@ -198,16 +198,6 @@ def test_of_weights_t_to_a_minds_how_they_relate_alone(planted, weights):
         assert whole[key] == pytest.approx(tenths[key], abs=1e-9)
 
 
-@given(any_captions(2, 4), st.integers(1, 4))
-@quick
-def test_captions_that_all_say_the_same_count_as_one(planted, times):
-    once, again = (
-        measured(planted, predictions=[[text] * count for text in planted.predictions], bootstrap=20, details=True)
-        for count in (1, times)
-    )
-    assert once | {"signature": ""} == again | {"signature": ""}
-
-
 @given(any_captions(2), st.integers(0, 2**32))
 @quick
 def test_two_captions_of_an_image_read_the_mean_of_what_each_reads(planted, seed):

@@ -7,6 +7,7 @@ import pickle
 import re
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ LANGUAGES = sorted({*languages()} - {"en"})
 EVERY = pytest.mark.parametrize("language", LANGUAGES)
 EXTEND = Path(__file__).parents[2] / "docs" / "extend.md"
 FAST = {"preset": "fast", "cache": False}
+CONSTANT = {**FAST, "alignment": "constant", "trials": 4, "bootstrap": 200}
 
 # What is said of a woman and of a man, and must be the same word.
 AGREEING = {
@@ -109,25 +111,29 @@ def test_nothing_of_the_person_is_left_when_it_is_masked(language: str) -> None:
     assert said["female"] == said["male"]
 
 
+@cache
+def biased_in(language: str) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
+    """What sway and DBAC read of a biased captioner, and what was planted."""
+    planted = plant(500, captions=2, t_to_a=0.5, language=language)
+    found = sway(**vars(planted), language=language)
+    return found, dbac(**vars(planted), language=language, directions=["t_to_a"], **CONSTANT), swayed(planted, language)
+
+
 @EVERY
 def test_a_faithful_captioner_reads_0_and_a_biased_one_as_in_english(language: str) -> None:
-    faithful, biased = (plant(1000, captions=2, t_to_a=dial, language=language) for dial in (0.0, 0.5))
-    options = {**FAST, "alignment": "constant"}
-    for metric, given in ((sway, {}), (lic, options), (dbac, options)):
+    faithful = plant(500, captions=2, language=language)
+    for metric, given in ((sway, {}), (lic, CONSTANT), (dbac, CONSTANT)):
         measured = metric.measure(**vars(faithful), language=language, **given)
         judged = {key: estimate for key, estimate in measured.estimates.items() if estimate.margin is not None}
         assert judged
         for key, estimate in judged.items():
             assert verdict(measured.estimates, key) in (CANNOT_TELL, LIKE), key
             assert estimate.low <= 0 <= estimate.high, key
-    english = plant(1000, captions=2, t_to_a=0.5)
-    own, theirs = sway(**vars(biased), language=language), sway(**vars(english))
+    (own, net, planted), (theirs, english_net, planted_there) = biased_in(language), biased_in("en")
     assert {**own, "signature": ""} == {**theirs, "signature": ""}
-    assert swayed(biased, language) == swayed(english)
-    net = dbac(**vars(biased), language=language, directions=["t_to_a"], **options)
-    english_net = dbac(**vars(english), directions=["t_to_a"], **options)["dbac_t_to_a_net"]
-    assert net["dbac_t_to_a_net_ci_low"] > 0.03
-    assert net["dbac_t_to_a_net"] == pytest.approx(english_net, abs=0.02)
+    assert planted == planted_there
+    assert net["dbac_t_to_a_net_ci_low"] > 0
+    assert net["dbac_t_to_a_net"] == pytest.approx(english_net["dbac_t_to_a_net"], abs=0.02)
     assert f"|tok:{language}," in own["signature"]
     assert f"|attribute:gender-{language}|task:coco_objects-{language}|" in own["signature"]
 

@@ -134,21 +134,21 @@ def _count(labels: ImageLabels, groups: Integers) -> Counted:
 
 def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: int, at_least: int) -> Lexicon:
     """A lexicon of one word a label: of the `most` most frequent words of the human captions, without the lexicon's and
-    English function words, those that are in `at_least` captions with each of the lexicon's labels. Source: Hirota et
-    al. 2022, supplement: 1,000 and 100."""
+    English function words, those that are in `at_least` captions with each of the lexicon's labels; captions of an
+    image of weight w count as w. Source: Hirota et al. 2022, supplement: 1,000 and 100."""
     if captions.language:
         raise InputError(
             "words",
             ": which words are no function words is known of English only",
             naming("give {task_lexicon} instead"),
         )
-    tokens = captions.words(tokenizer).human
-    frequency = np.bincount(tokens.ids, minlength=len(tokens.words))
+    split = captions.words(tokenizer)
+    tokens = split.human
+    weight = np.ones(len(tokens)) if captions.weights is None else np.array(captions.weights)[split.human_image]
+    frequency = np.bincount(tokens.ids, weight[tokens.rows], len(tokens.words))
     named = named_in(tokens, check_whole(lexicon), tokenizer)
     row, word = np.divmod(np.unique(tokens.rows * len(tokens.words) + tokens.ids), len(tokens.words))
-    together = np.stack(
-        [np.bincount(word[named[row, label]], minlength=len(tokens.words)) for label in range(len(lexicon.labels))]
-    )
+    together = np.stack([np.bincount(word, weight[row] * of[row], len(tokens.words)) for of in named.T])
     excluded = {
         part for words in (*lexicon.groups.values(), lexicon.masked_only) for word in words for part in word.split()
     }

@@ -57,14 +57,14 @@ def passes(monkeypatch) -> list[torch.Size]:
 
 
 def test_it_learns_two_classes(tiny_bert, class_trial):
-    (scores,) = trained([class_trial(n=300)], tiny_bert, precision="bf16")
+    (scores,) = trained([class_trial(n=200, test=60)], tiny_bert, precision="bf16")
     assert scores.correct.mean() > 0.95
     assert quality(scores) > 0.9
 
 
 def test_it_learns_three_classes_and_tasks_beside_each_other(tiny_bert, class_trial, task_trial, capfd):
-    trial = task_trial(n=400)
-    classes, tasks = trained([class_trial(n=400, classes=3), trial], tiny_bert)
+    trial = task_trial(n=300, test=60)
+    classes, tasks = trained([class_trial(n=300, classes=3, test=60), trial], tiny_bert)
     assert capfd.readouterr() == ("", "")
     assert classes.correct.mean() > 0.9, "1/3 is chance"
     shares = np.clip(trial.examples.targets[trial.train].mean(axis=0), 0.01, 0.99)
@@ -87,7 +87,7 @@ def test_a_caption_that_is_too_long_is_cut_off(tiny_bert, class_trial, passes):
 
 
 def test_a_seed_gives_the_same_bits_whatever_else_is_trained_or_drawn(tiny_bert, class_trial):
-    one, other = class_trial(n=100, test=40), class_trial(n=90, test=30, seed=1)
+    one, other = class_trial(n=50, test=20), class_trial(n=45, test=15, seed=1)
     alone = bits(*trained([one], tiny_bert))
     torch.manual_seed(3)
     state = torch.get_rng_state()

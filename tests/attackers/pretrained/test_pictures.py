@@ -69,7 +69,7 @@ def noise() -> list[np.ndarray]:
     return list(np.random.default_rng(2).integers(90, 160, size=(IMAGES, 32, 32, 3)).astype(np.uint8))
 
 
-@pytest.mark.parametrize("encoder", ["bow", "bert-frozen", "sentences"])
+@pytest.mark.parametrize("encoder", ["bow", "bert-frozen", pytest.param("sentences", marks=pytest.mark.slow)])
 def test_a_cue_in_the_picture_alone_raises_both_sides(encoder, captions, cued, noise, resnet, tiny_bert):
     attacker = {
         "bow": {"encoder": "bow"},
@@ -175,6 +175,7 @@ def test_a_vision_transformer_without_a_trained_pooler_gives_the_mean_of_its_sta
     assert lic(**captions, **given) == lic(**captions, **given)
 
 
+@pytest.mark.slow
 def test_two_processes_share_the_pictures_of_a_folder_out(captions, cued, resnet, tmp_path):
     for row, picture in enumerate(cued):
         Image.fromarray(picture).save(tmp_path / f"COCO_val2014_{row:012d}.png")

@@ -16,6 +16,7 @@ from captionbias.bench.inputs import (
     given_tasks,
     named_in,
     note_labels_from_captions,
+    note_samples,
     with_values,
 )
 from captionbias.bench.labels import value_numbers
@@ -81,6 +82,7 @@ def read_images(
     label = value_numbers(captions, labels)
     named = named_in(words.tokens, attribute, tokenizer)[:, whole]
     note_labels_from_captions(words, named, label, notes)
+    note_samples(captions, notes)
     named_tasks = named_in(words.tokens, task, tokenizer)
     check_tasks_named(named_tasks, task)
     is_task = np.array([label != BEARER for label in task.labels])

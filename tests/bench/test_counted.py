@@ -1,0 +1,133 @@
+"""The bench of metrics that count: a metric made on it, weights that repeat images, and several captions of one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias.bench.catalogue import WORDS, Score
+from captionbias.bench.counted import Counted, count, sums_by_value
+from captionbias.bench.labels import labels_of_captions
+from captionbias.bench.measurement import metric
+from captionbias.bench.verdicts import LIKE, MORE, verdict
+from captionbias.metrics import ba_mals, directional_ba, gender_error, multi_directional_ba
+from captionbias.synthetic import plant
+from tests.metrics.by_definition import label_tables, scores
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images
+METRICS = [gender_error, ba_mals, directional_ba, multi_directional_ba]
+each = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+IMAGES = 20
+
+
+@pytest.fixture
+def length_gap(own_metrics):
+    """How many more words captions have on average on images of the second value than on those of the first."""
+    gap = Score("length_gap", "length gap, words", 2, WORDS, margin=1.0, against_a_person=True, claim="they are longer")
+
+    @metric("Length gap", "are captions of one value's images longer?", [gap])
+    def length_gap(captions, /, *, attribute_lexicon="gender", tokenizer="words", controls=True, seed=0, bootstrap=0):
+        def counted(labels, groups):
+            sums = sums_by_value(labels, groups, np.column_stack((labels.words, np.ones(len(labels.words)))))
+
+            def formula(multiplicity):
+                (first, images), (second, others) = sums(multiplicity)
+                return {"length_gap": second / others - first / images}
+
+            return Counted(formula)
+
+        labels = labels_of_captions(captions, attribute_lexicon, None, tokenizer)
+        return count("length_gap", labels, counted, {}, controls=controls, seed=seed, bootstrap=bootstrap)
+
+    return length_gap
+
+
+def columns(seed=0, images=IMAGES, **dials):
+    """With human captions enough, of words enough, for copies of a picture to be told by."""
+    return vars(plant(images, captions=8, seed=seed, **dials))
+
+
+def repeated(rows_by_name, times):
+    return {
+        name: [value for value, count in zip(rows, times, strict=True) for _ in range(count)]
+        for name, rows in rows_by_name.items()
+    }
+
+
+# --- a metric that is written on it ---
+
+
+def test_a_metric_of_a_formula_has_intervals_a_person_a_verdict_weights_and_samples(length_gap):
+    given = columns(images=400)
+    assert verdict(length_gap.measure(**given, bootstrap=100).estimates, "length_gap_excess") == LIKE
+    male = [value == "male" for value in given["attributes"]]
+    longer = [f"{text} in a big room" if of else text for text, of in zip(given["predictions"], male, strict=True)]
+    estimates = length_gap.measure(**given | {"predictions": longer}, bootstrap=100).estimates
+    assert verdict(estimates, "length_gap_excess") == MORE
+    words = np.array([len(text.replace(".", " .").replace(",", " ,").split()) for text in longer])
+    weights = np.random.default_rng(0).random(400) + 0.1
+    for weighed, expected in ((None, np.ones(400)), (weights, weights)):
+        of_value = [np.average(words[of], weights=expected[of]) for of in (np.array(male), ~np.array(male))]
+        result = length_gap(**given | {"predictions": longer}, weights=weighed)
+        assert result["length_gap"] == pytest.approx(of_value[0] - of_value[1])
+    both = length_gap(**given | {"predictions": list(map(list, zip(given["predictions"], longer, strict=True)))})
+    assert both["length_gap"] == pytest.approx((length_gap(**given)["length_gap"] + estimates["length_gap"].value) / 2)
+
+
+# --- weights ---
+
+
+@each
+@settings(deadline=None, max_examples=8)
+@given(st.lists(st.integers(1, 4), min_size=IMAGES - 3, max_size=IMAGES - 3), st.integers(0, 99), st.data())
+def test_whole_weights_are_repeated_images_to_the_last_digit(metric, weights, seed, data):
+    """Values, intervals, one more person and tables; without weights details count images."""
+    weights = [4, 1, 2, *weights]  # some images are repeated
+    given, options = columns(seed, a_to_t=0.3, t_to_a=0.2), {"bootstrap": 40, "seed": seed % 3, "details": True}
+    if metric is ba_mals and data.draw(st.booleans()):
+        options |= {"words": True, "at_least": data.draw(st.integers(0, 4))}
+    weighted, copied = metric(**given, weights=weights, **options), metric(**repeated(given, weights), **options)
+    assert scores(weighted) == scores(copied)
+    assert "weights:" in weighted["signature"]
+    for table in ("pairs", "captions"):
+        assert weighted["details"].get(table) == copied["details"].get(table)
+
+
+@pytest.mark.parametrize("metric", METRICS[1:], ids=lambda metric: metric.name)
+@settings(deadline=None, max_examples=30)
+@given(label_tables(), st.data())
+def test_whole_weights_of_labels_are_repeated_images(metric, table, data):
+    images = len(table["tasks"])
+    times = data.draw(st.lists(st.integers(1, 3), min_size=images, max_size=images))
+    outcomes = []
+    for labels, weights in ((table, times), ({name: rows.repeat(times, axis=0) for name, rows in table.items()}, None)):
+        try:
+            outcomes.append(scores(metric(**labels, weights=weights, bootstrap=0)))
+        except ValueError as error:  # of few images, no task may occur with a value
+            outcomes.append(str(error))
+    assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize(
+    ("weights", "told"),
+    [([1.0, 2.0], "weights has length 2"), ([1.0, 0.0, 2.0], r"weights\[1\] is 0.0: a weight is a number above 0")],
+)
+def test_weights_of_labels_are_checked(weights, told):
+    with pytest.raises(ValueError, match=told):
+        ba_mals(attributes=["f", "m", "f"], tasks=[["a"]] * 3, predicted_tasks=[["a"]] * 3, weights=weights)
+
+
+# --- several captions of an image ---
+
+
+@each
+@settings(deadline=None, max_examples=8)
+@given(st.integers(0, 99))
+def test_two_captions_of_an_image_are_two_images_of_half_its_weight(metric, seed):
+    given, other = columns(seed), columns(seed, a_to_t=0.9, t_to_a=0.5)["predictions"]
+    samples = list(map(list, zip(given["predictions"], other, strict=True)))
+    alone = repeated(given, [2] * IMAGES) | {"predictions": [text for pair in samples for text in pair]}
+    sampled = metric(**given | {"predictions": samples}, bootstrap=40)
+    assert scores(sampled) == scores(metric(**alone, bootstrap=40))
