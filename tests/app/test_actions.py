@@ -39,12 +39,12 @@ def test_errors_are_plain_and_a_cancelled_run_is_told_as_such():
 
 def test_another_column_of_labels_has_other_labels_and_words():
     one = session(WHO)
-    data = columns(one, "id", ["caption"], None, "skin", None, ["m", "f"])
+    data = columns(one, "id", ["caption"], None, "skin", keep=["m", "f"])
     assert (data.columns.attribute_column, data.columns.keep) == ("skin", ("x", "y", "z"))
     assert what_was_read(data)["attribute"] == "race"
-    data = columns(Session(data=data), "id", ["caption"], None, "skin", None, ["x", "y"])
+    data = columns(Session(data=data), "id", ["caption"], None, "skin", keep=["x", "y"])
     assert data.columns.keep == ("x", "y")
-    again = columns(Session(data=data), "id", "caption", "", "skin", "", ["x", "y"])
+    again = columns(Session(data=data), "id", "caption", "", "skin", "", keep=["x", "y"])
     assert again is data, "what changes nothing is not read again"
 
 
@@ -92,7 +92,7 @@ def test_labels_too_few_are_left_out_or_told_of_if_they_are_kept():
     assert found["labels"] == {"female": 28, "male": 56}
     assert "left out by their label: 'unsure' (6 rows, too few to split)" in found["notes"][0]
     assert {label for _, label in found["masked"]["attribute_lexicon"]} == {None, "female", "male"}
-    found = look(columns(one, "id", "caption", None, "sex", None, ["female", "male", "unsure"]), *WORDS)
+    found = look(columns(one, "id", "caption", None, "sex", keep=["female", "male", "unsure"]), *WORDS)
     assert "labels with too few images to split: 'unsure' (6). An attacker needs 10" in found["not_ready"]
     assert any("'unsure' is not a label of attribute" in note for note in found["notes"])
 

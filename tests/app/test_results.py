@@ -71,18 +71,18 @@ def test_the_command_gives_the_same_scores(files, tmp_path, monkeypatch):
     [
         (  # odd names, labels to keep, tasks that are not chosen, and human captions in the captioner's file
             {"beam=5 $(rm -r ~).csv": {"nr": range(120), "said": TEXTS, "a label": VALUES, "tasks": TEXTS, "h": TEXTS}},
-            Columns("nr", ("said",), "h", "a label", "", ("female", "it's")),
+            Columns("nr", ("said",), "h", "a label", keep=("female", "it's")),
         ),
         (  # several captioners in one file, without ids
             {"one.csv": {"a": TEXTS, "'b'": TEXTS[::-1], "gender": VALUES}},
-            Columns("", ("a", "'b'"), "", "gender", "", ("female", "male")),
+            Columns("", ("a", "'b'"), "", "gender", keep=("female", "male")),
         ),
         (  # ids of another name in another file
             {
                 "nic.csv": {"id": range(120), "caption": TEXTS},
                 "people.csv": {"id": range(1, 121), "nr": range(120), "gender": VALUES},
             },
-            Columns("id", ("caption",), "", "gender", "", ("female", "male")),
+            Columns("id", ("caption",), "", "gender", keep=("female", "male")),
         ),
     ],
 )

@@ -21,7 +21,6 @@ import pandas as pd
 import pytest
 import typer
 
-from captionbias.attackers import engine
 from captionbias.cli.main import app
 from captionbias.synthetic import plant
 from tests.attackers.conftest import small_networks, tiny_bert  # noqa: F401
@@ -52,7 +51,7 @@ def commands(page: Path) -> list[list[str]]:
 @pytest.fixture(autouse=True)
 def one_core(monkeypatch) -> None:
     """So little is trained that starting workers would take longer."""
-    monkeypatch.setattr(engine, "cores", lambda: 1)
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
 
 
 @pytest.fixture(scope="session")

@@ -21,10 +21,15 @@ SIZE = 16
 TEXT = "a woman man with dog cake pizza tie surfboard on the street in red describe this picture user assistant"
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def one_thread():
-    """The products are small: threads would fight over them."""
+    """The models are tiny: threads would fight over them, and processes take longer to start than they train."""
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOKY_MAX_CPU_COUNT", "1")
+        yield
+    torch.set_num_threads(threads)
 
 
 @contextmanager

@@ -7,27 +7,17 @@ import json
 import numpy as np
 import pytest
 
-from captionbias.attackers import engine
-from captionbias.attackers.pretrained import encoding
 from captionbias.bench.verdicts import verdict
 from captionbias.captions import check_captions
 from captionbias.images import judges
 from captionbias.metrics import imagecaptioner2, lic
 from captionbias.synthetic import draw, plant
 from tests.cli.conftest import of_ids, ran, refused, write_sides
-from tests.images.conftest import one_thread, tiny_blip  # noqa: F401
 
 ANSWERS = {"female": "woman", "male": "man"}
 IMAGES = 300
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images suffice here
-
-
-@pytest.fixture(autouse=True)
-def one_core(monkeypatch):
-    """The models are tiny: threads would fight over them, and processes take longer to start than they train."""
-    monkeypatch.setattr(encoding, "cores", lambda: 1)
-    monkeypatch.setattr(engine, "cores", lambda: 1)
 
 
 @pytest.fixture
@@ -104,7 +94,7 @@ def test_what_the_image_says_outside_the_person_is_on_both_sides(draws, quick):
     assert abs(masked["imagecaptioner2_m"] - 50) < 8
 
 
-def test_one_more_person_reads_0(draws, tiny_blip):  # noqa: F811
+def test_one_more_person_reads_0(draws, tiny_blip):
     """Its captions and people's come from one draw: of many draws the mean is 0, and few intervals miss it."""
     sex, _, _, cue = draws
     held, values = [], []
@@ -133,7 +123,7 @@ def test_one_more_person_reads_0(draws, tiny_blip):  # noqa: F811
 
 
 @pytest.fixture
-def as_it_is(tiny_blip, tmp_path):  # noqa: F811
+def as_it_is(tiny_blip, tmp_path):
     """Arguments of a measurement that trains nothing."""
     return {
         "judge": str(tiny_blip),

@@ -1,7 +1,5 @@
 """`captionbias caption` and `captionbias audit`: from a model's folder and pictures to captions, and to a report."""
 
-# ruff: noqa: F811
-
 from __future__ import annotations
 
 import json
@@ -12,7 +10,6 @@ import pytest
 from captionbias.captions import read_captions
 from captionbias.images import captioning
 from tests.cli.conftest import invoke, refused
-from tests.images.conftest import all_pictures, pictures, tiny_blip, tiny_chat_model, tiny_encoder_decoder  # noqa: F401
 from tests.launch import launched
 
 SHORT = ["--max-new-tokens", "8", "--batch-size", "2"]
