@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import socket
 import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import STDOUT, Popen
@@ -22,8 +21,9 @@ import pytest
 from PIL import Image
 from pycocotools import mask
 
-import captionbias
 from captionbias.synthetic import plant
+from tests import signals
+from tests.launch import ROOT, environment, free_port
 from tests.patience import PATIENCE
 
 IMAGES = 240
@@ -38,43 +38,42 @@ class Served:
     folder: Path
 
 
+def start(folder: Path, *command: str, **variables: str | Path) -> Served:
+    """Start this command, which takes a port, in this folder; the page answers."""
+    port, log = free_port(), folder / "log"
+    url = f"http://127.0.0.1:{port}/"
+    with log.open("wb") as output:
+        process = Popen(
+            [sys.executable, "-m", *command, str(port)],
+            env=environment(ROOT, TMPDIR=folder, **variables),
+            cwd=folder,
+            stdout=output,
+            stderr=STDOUT,
+            preexec_fn=signals.restore,
+        )
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and process.poll() is None:
+        with suppress(httpx.TransportError):
+            if httpx.get(url).status_code == 200:
+                return Served(url, process, folder)
+        time.sleep(0.1)
+    raise AssertionError(f"the page does not answer:\n{log.read_text(errors='replace')}")
+
+
+def ended(page: Served) -> None:
+    page.process.kill()
+    page.process.wait()
+
+
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("page")
-    folders = {name: folder / name for name in ("CAPTIONBIAS_CACHE", "GRADIO_TEMP_DIR", "TMPDIR")}
+    folders = {name: folder / name for name in ("CAPTIONBIAS_CACHE", "GRADIO_TEMP_DIR")}
     for path in folders.values():
         path.mkdir()
-    source = str(Path(captionbias.__file__).parents[1])
-    environment = {**os.environ, **{name: str(path) for name, path in folders.items()}, "PYTHONPATH": source}
-    port = free_port()
-    command = [sys.executable, "-m", "captionbias", "app", "--no-open", "--port", str(port)]
-    log = folder / "log"
-    with (
-        log.open("wb") as output,
-        Popen(command, env=environment, cwd=folder, stdout=output, stderr=STDOUT) as process,
-    ):
-        try:
-            wait_for(f"http://127.0.0.1:{port}/", process, log)
-            yield Served(f"http://127.0.0.1:{port}/", process, folder)
-        finally:
-            process.kill()
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
-
-
-def wait_for(url: str, process: Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            if httpx.get(url).status_code == 200:
-                return
-        except httpx.TransportError:
-            time.sleep(0.1)
-    raise AssertionError(f"the page does not answer:\n{log.read_text(errors='replace')}")
+    page = start(folder, "captionbias", "app", "--no-open", "--port", **folders)
+    yield page
+    ended(page)
 
 
 @pytest.fixture

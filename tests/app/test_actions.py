@@ -44,7 +44,7 @@ def test_another_column_of_labels_has_other_labels_and_words():
     assert what_was_read(data)["attribute"] == "race"
     data = columns(Session(data=data), "id", ["caption"], None, "skin", keep=["x", "y"])
     assert data.columns.keep == ("x", "y")
-    again = columns(Session(data=data), "id", "caption", "", "skin", keep=["x", "y"])
+    again = columns(Session(data=data), "id", "caption", "", "skin", "", keep=["x", "y"])
     assert again is data, "what changes nothing is not read again"
 
 

@@ -34,21 +34,6 @@ def uploaded(write, columns, *files):
     return replace(as_said(tables, dict.fromkeys(files, CAPTIONER)), columns=columns)
 
 
-@pytest.mark.parametrize(
-    ("files", "columns", "names"),
-    [
-        (["x.csv"], ["a"], ["x"]),
-        (["x.csv"], ["a", "b"], ["a", "b"]),
-        (["x.csv", "y.csv"], ["a", "b"], ["x a", "x b", "y a", "y b"]),
-    ],
-)
-def test_captioners_are_called_after_files_columns_or_both(write, files, columns, names):
-    data = uploaded(write, Columns("id", tuple(columns), attribute_column="who"), *files)
-    found = captions_of(data)
-    assert list(found) == names
-    assert captions_of(data, first_only=True) == {names[0]: found[names[0]]}
-
-
 def test_labels_are_counted_without_blanks_the_most_frequent_first(write):
     data = uploaded(write, Columns(), "x.csv")
     assert count_labels(data, "who") == {"m": 2, "f": 1}

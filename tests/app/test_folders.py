@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 
 from captionbias.app.server import LOCK, NEW, own_folder, sweep
+from tests.launch import python
 
 PREFIX = "captionbias-test-"
 LEAVE = f"""
@@ -15,7 +14,7 @@ import os
 from captionbias.app.server import own_folder
 folder, lock = own_folder({PREFIX!r})
 print(folder, flush=True)
-os._exit(1)
+os._exit(0)
 """
 
 
@@ -23,9 +22,8 @@ def test_what_a_dead_process_left_goes_with_the_next_folder_and_one_in_use_stays
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     used, lock = own_folder(PREFIX)
     assert used.stat().st_mode & 0o777 == 0o700
-    environment = os.environ | {"TMPDIR": str(tmp_path)}
-    died = subprocess.run([sys.executable, "-c", LEAVE], env=environment, capture_output=True, text=True, check=False)
-    assert sorted(map(str, tmp_path.iterdir())) == sorted([str(used), died.stdout.strip()])
+    died = python("-c", LEAVE, folder=tmp_path, TMPDIR=tmp_path)
+    assert sorted(map(str, tmp_path.iterdir())) == sorted([str(used), died.strip()])
     mine, _ = own_folder(PREFIX)
     assert sorted(tmp_path.iterdir()) == sorted([used, mine])
     lock.release()

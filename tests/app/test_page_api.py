@@ -14,12 +14,11 @@ from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 
 from captionbias.app import components
-from captionbias.app.uploads import MAX_BYTES, image_wing
+from captionbias.app.uploads import image_wing
 from captionbias.synthetic import plant
 from tests.patience import PATIENCE
 
 ALONE = {"id": range(80), "caption": plant(80).predictions, "gender": plant(80).attributes}
-LEFT_BEHIND = 30_000_000  # bytes that ten runs may add
 
 
 @pytest.fixture
@@ -142,9 +141,9 @@ def test_each_client_gets_its_own_results_and_notes(connect, write):
         return measure(client)
 
     with ThreadPoolExecutor(4) as pool:
-        at_once = list(pool.map(results, [*files, *files]))
+        at_once = list(pool.map(results, files))
     alone = [results(name) for name in files]
-    assert at_once == [*alone, *alone]
+    assert at_once == alone
     assert alone[0]["scores"] != alone[1]["scores"]
     assert [found["captioners"] for found in alone] == [["even"], ["leaning"]]
     assert ["left out" in str(found["notes"]) for found in alone] == [False, True]
@@ -173,11 +172,3 @@ def test_files_of_the_machine_are_neither_read_nor_served(served):
         for spelled in (str(path), f"{served.folder}/GRADIO_TEMP_DIR/../..{path}", f"..%2f..%2f..{path}"):
             response = httpx.get(f"{served.url}gradio_api/file={spelled}")
             assert response.status_code in (403, 404), spelled
-
-
-def test_a_file_over_the_limit_is_refused(client, tmp_path):
-    path = tmp_path / "huge.csv"
-    with path.open("wb") as file:
-        file.truncate(MAX_BYTES + 1_000_000)
-    with pytest.raises((AppError, ValueError, httpx.HTTPStatusError), match=r"(?i)413|maximum|size"):
-        read(client, path)

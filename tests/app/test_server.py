@@ -6,11 +6,8 @@ import asyncio
 import os
 import signal
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from subprocess import STDOUT, Popen
 from typing import Any
 from uuid import uuid4
 
@@ -19,32 +16,17 @@ import pytest
 from gradio_client import Client
 from gradio_client.utils import Status
 
-import captionbias
 from captionbias.app.server import PREFIX, launch_options, private_folder
 from captionbias.app.sessions import Sessions
-from tests import signals
-from tests.app.conftest import Served, free_port, wait_for
+from tests.app.conftest import Served, ended, start
 from tests.patience import FOREVER, PATIENCE
-
-
-def start(folder: Path) -> Served:
-    paths = [str(Path(captionbias.__file__).parents[1]), str(Path(__file__).parents[2])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "TMPDIR": str(folder)}
-    port = free_port()
-    log = folder / "log"
-    with log.open("wb") as output:
-        command = [sys.executable, "-m", "tests.app.small_page", str(port)]
-        process = Popen(command, env=environment, cwd=folder, stdout=output, stderr=STDOUT, preexec_fn=signals.restore)
-    wait_for(f"http://127.0.0.1:{port}/", process, log)
-    return Served(f"http://127.0.0.1:{port}/", process, folder)
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    page = start(tmp_path_factory.mktemp("small"))
+    page = start(tmp_path_factory.mktemp("small"), "tests.app.small_page")
     yield page
-    page.process.kill()
-    page.process.wait()
+    ended(page)
 
 
 @pytest.fixture
@@ -62,11 +44,6 @@ def join(page: Served, name: str, *values: Any, session: str) -> httpx.Response:
     (number,) = (one["id"] for one in config["dependencies"] if one["api_name"] == name)
     body = {"data": list(values), "fn_index": number, "session_hash": session}
     return httpx.post(f"{page.url}gradio_api/queue/join", json=body, timeout=PATIENCE)
-
-
-def uploads(page: Served) -> list[str]:
-    (folder,) = page.folder.glob(f"{PREFIX}*")
-    return [path.name for path in (folder / "uploads").rglob("*") if path.is_file()]
 
 
 def wait_until(true: Callable[[], Any]) -> None:
@@ -215,24 +192,21 @@ def test_an_address_is_not_a_file_in_any_field(small, scheme):
 # The end
 
 
-def test_no_file_is_left_when_it_ends_and_a_killed_one_is_tidied_up_after(tmp_path):
-    """Whatever goes on: an upload, a run, a stream."""
-    for end in (signal.SIGKILL, signal.SIGTERM):
-        page = start(tmp_path)
-        assert upload(page, 1000).status_code == 200
-        (folder,) = tmp_path.glob(f"{PREFIX}*")  # that of the killed one is gone
-        assert folder.stat().st_mode & 0o777 == 0o700
-        assert uploads(page) == ["x.csv"]
-        session = uuid4().hex
-        join(page, "work", "long", FOREVER, session=session)
-        with (
-            begin_upload(page, 1000),
-            httpx.stream("GET", f"{page.url}gradio_api/queue/data", params={"session_hash": session}) as stream,
-        ):
-            next(stream.iter_lines())
-            page.process.send_signal(end)
-            page.process.wait(PATIENCE)
-        assert folder.exists() == (end == signal.SIGKILL)
+def test_no_file_is_left_when_it_ends(tmp_path):
+    """Whatever goes on: an upload, a run, a stream. `test_folders` has what a killed one leaves."""
+    page = start(tmp_path, "tests.app.small_page")
+    assert upload(page, 1000).status_code == 200
+    (folder,) = tmp_path.glob(f"{PREFIX}*")
+    assert [path.name for path in (folder / "uploads").rglob("*") if path.is_file()] == ["x.csv"]
+    session = uuid4().hex
+    join(page, "work", "long", FOREVER, session=session)
+    with (
+        begin_upload(page, 1000),
+        httpx.stream("GET", f"{page.url}gradio_api/queue/data", params={"session_hash": session}) as stream,
+    ):
+        next(stream.iter_lines())
+        page.process.terminate()
+        page.process.wait(PATIENCE)
     assert [path for path in tmp_path.rglob("*") if path.is_file() or PREFIX in path.name] == [tmp_path / "log"]
 
 

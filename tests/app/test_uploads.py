@@ -77,11 +77,8 @@ HEAD = "id,caption\n"
         ("", ".csv", "is empty: write it again"),
         (HEAD, ".csv", "has no rows"),
         (b"PK\x03\x04", ".xlsx", "has the ending '.xlsx': give a file that ends with one of .csv, .tsv"),
-        (HEAD, ".parquet", "cannot be read ("),
         (b"PAR1" + bytes(99) + b"PAR1", ".parquet", "cannot be read ("),
-        ('[{"caption": "a\\u0000"}]', ".json", "has a NUL character (code 0) or half a character"),
         ('[{"caption": ["a\\ud800"]}]', ".json", "has a NUL character (code 0) or half a character"),
-        ((HEAD + "1,café\n").encode("latin-1"), ".csv", "cannot be read ('utf-8' codec can't decode byte 0xe9"),
         ("<!DOCTYPE html><title>Sign in</title>", ".csv", "has no rows of text or numbers: give a table of image ids"),
         ("caption, caption\na,b\n", ".csv", "has 2 columns named 'caption': rename all but one"),
         (",".join(map(str, range(101))) + "\n", ".csv", "has 101 columns, and no table may have more than 100"),
@@ -138,16 +135,7 @@ def test_a_reader_that_takes_too_long_is_stopped(refused, monkeypatch):
 
 def dictionary_bomb(path):
     """4 GB of text, each value within its limit, stored once; metadata count a few kilobytes."""
-    write_repeated(path, "a" * 10_000, 400_000)
-
-
-def wide_dictionary_bomb(path):
-    """A thousand times a value of 20 MB: one part of the rows is already 20 GB."""
-    write_repeated(path, "a" * 20_000_000, 1000)
-
-
-def write_repeated(path, value, times):
-    column = pa.DictionaryArray.from_arrays(pa.array([0] * times, pa.int32()), [value])
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 400_000, pa.int32()), ["a" * 10_000])
     # Without the schema of Arrow, a reader takes the column for plain strings and unpacks each.
     pq.write_table(pa.table({"caption": column}), path, compression="zstd", store_schema=False)
 
@@ -177,7 +165,6 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
     ("bomb", "ending", "reason", "megabytes"),
     [
         (dictionary_bomb, ".parquet", "unpacks to 53,248 cells and 532 MB", 600),
-        (wide_dictionary_bomb, ".parquet", "(unpacks to|memory)", 2100),
         (small_records, ".json", "memory", 2100),
     ],
 )

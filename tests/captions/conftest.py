@@ -57,8 +57,9 @@ def no_warnings():
 
 
 def _write(path, records):
-    """Write records in the format of the path's extension; lists become JSON in CSV."""
-    path.parent.mkdir(exist_ok=True)
+    """Write records, or columns, in the format of the path's extension; lists become JSON in CSV."""
+    if isinstance(records, dict):
+        records = [dict(zip(records, row, strict=True)) for row in zip(*records.values(), strict=True)]
     if path.suffix in (".csv", ".tsv"):
         with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",")

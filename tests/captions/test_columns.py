@@ -131,8 +131,7 @@ OBJECTS = [[{"raw": text} for text in texts] for texts in HUMAN]
 @pytest.mark.parametrize("model", ["caption", "prediction"])
 def test_human_captions_beside_the_captioner_s_are_read_and_said(human, name, first, model, tmp_path, write):
     table = {"image_id": IDS, model: MODEL, **human, "gender": GENDER}
-    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-    for source in (table, write(tmp_path / "all.jsonl", rows), write(tmp_path / "all.parquet", rows)):
+    for source in (table, write(tmp_path / "all.jsonl", table), write(tmp_path / "all.parquet", table)):
         with pytest.warns(CaptionBiasWarning, match=f"references from '{name}") as noted:
             captions = read_captions(predictions=source, attribute="gender")
         assert len(noted) == 1
@@ -178,8 +177,7 @@ OUTPUT = [{"text": text, "scores": {"top": label}} for text, label in zip(MODEL,
 def test_names_with_dots_reach_into_nested_columns(ending, tmp_path, write, fault):
     table = {"image_id": IDS, "output": OUTPUT}
     if ending:
-        rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-        table = write(tmp_path / f"nested.{ending}", rows)
+        table = write(tmp_path / f"nested.{ending}", table)
     columns = {"prediction_column": "output.text", "attribute_column": "output.scores.top"}
     captions = read_captions(predictions=table, **columns)
     assert (captions.predictions, captions.attributes) == (tuple(MODEL), tuple(GENDER))

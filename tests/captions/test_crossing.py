@@ -72,9 +72,7 @@ TWO = {"attribute": ["gender", "skin"]}
 @pytest.mark.parametrize(
     ("keep", "images"),
     [
-        (["dark"], ("2", "4")),
         (["dark", "light", "female"], ("2", "3")),
-        (["male, light", "female, dark"], ("1", "2")),
         (["male, light", "female, dark", "female, light", "female"], ("2", "3")),
     ],
 )

@@ -174,9 +174,7 @@ def test_what_is_no_weight_names_the_image_and_the_way_out(weight, fault):
     ],
 )
 def test_several_captions_of_an_image_are_samples_and_a_note_says_how_many(tmp_path, write, ending, rows):
-    people = write(
-        tmp_path / "people.json", [dict(zip(PEOPLE, row, strict=True)) for row in zip(*PEOPLE.values(), strict=True)]
-    )
+    people = write(tmp_path / "people.json", PEOPLE)
     said = write(tmp_path / f"sat.{ending}", of("image_id caption", *rows))
 
     def read(sample):

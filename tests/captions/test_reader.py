@@ -63,7 +63,7 @@ class TestTables:
     @pytest.mark.usefixtures("no_warnings")
     def test_a_file_and_its_table_and_both_sides_of_one_file_are_alike(self, tmp_path, write):
         renamed = dict(zip(OTHER_NAMES.values(), COLUMNS.values(), strict=True))
-        path = write(tmp_path / "a.parquet", pd.DataFrame(renamed).to_dict("records"))
+        path = write(tmp_path / "a.parquet", renamed)
         expected = read_captions(COLUMNS)
         for table in (path, str(path), renamed):
             assert read_captions(predictions=table, **OTHER_NAMES) == expected, "a column that is named is read"
@@ -88,14 +88,10 @@ class TestTables:
 
 
 class TestNamedColumns:
-    def test_labels_come_from_references_first_then_predictions(self, tmp_path, write):
-        predictions = write(
-            tmp_path / "p.json", [{"image_id": i, "caption": "x", "attribute": "ab"[i], "tasks": ["t"]} for i in (0, 1)]
-        )
-        bare = write(tmp_path / "bare.json", [{"image_id": i, "references": ["y"]} for i in (0, 1)])
-        labelled = write(
-            tmp_path / "l.json", [{"image_id": i, "references": ["y"], "attribute": "mf"[i]} for i in (0, 1)]
-        )
+    def test_labels_come_from_references_first_then_predictions(self):
+        predictions = {"image_id": [0, 1], "caption": ["x", "x"], "attribute": ["a", "b"], "tasks": [["t"], ["t"]]}
+        bare = {"image_id": [0, 1], "references": [["y"], ["y"]]}
+        labelled = bare | {"attribute": ["m", "f"]}
         assert read_captions(predictions=predictions, references=bare).attributes == ("a", "b")
         captions = read_captions(predictions=predictions, references=labelled)
         assert captions.attributes == ("m", "f")
@@ -197,8 +193,7 @@ class TestCaptioners:
         monkeypatch.setattr(reader, "as_table", lambda path, name: opened.append(path) or table_from_file(path))
         checked_columns = check.checked_columns
         monkeypatch.setattr(check, "checked_columns", lambda **columns: checked.append(1) or checked_columns(**columns))
-        path = write(tmp_path / "p.parquet", pd.DataFrame(TABLE).to_dict("records"))
-        people = write(tmp_path / "people.parquet", pd.DataFrame(PEOPLE).to_dict("records"))
+        path, people = write(tmp_path / "p.parquet", TABLE), write(tmp_path / "people.parquet", PEOPLE)
         read = read_captioners({"x": path}, references=people, prediction_column=["a", "b"])
         together = on_the_same_images(read)
         assert (len(opened), len(checked)) == (2, 1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import datasets
 import fsspec
 import pyarrow as pa
@@ -23,24 +21,16 @@ def own_datasets_cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def memory():
-    """A folder of fsspec's file system in memory."""
-    yield "memory://captions"
-    fsspec.filesystem("memory").rm("/captions", recursive=True)
+def put(tmp_path, write):
+    """Writes columns to a file of fsspec's file system in memory, and gives its address."""
+    memory = fsspec.filesystem("memory")
 
+    def put(name, columns):
+        memory.put_file(write(tmp_path / name, columns), f"/captions/{name}")
+        return f"memory://captions/{name}"
 
-def put(url, name, rows):
-    with fsspec.open(f"{url}/{name}", "wb") as file:
-        if name.endswith(".parquet"):
-            pq.write_table(pa.table(rows), file)
-        elif name.endswith(".csv"):
-            lines = [",".join(rows), *(",".join(map(str, row)) for row in zip(*rows.values(), strict=True))]
-            file.write("\n".join(lines).encode())
-        else:
-            records = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
-            text = json.dumps(records) if name.endswith(".json") else "\n".join(map(json.dumps, records))
-            file.write(text.encode())
-    return f"{url}/{name}"
+    yield put
+    memory.rm("/captions", recursive=True)
 
 
 def seen(captions):
@@ -48,8 +38,8 @@ def seen(captions):
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "json", "jsonl"])
-def test_a_file_of_any_file_system_is_read_as_one_here(ending, memory):
-    predictions, people = put(memory, f"nic.{ending}", IMAGES), put(memory, "people.parquet", PEOPLE)
+def test_a_file_of_any_file_system_is_read_as_one_here(ending, put):
+    predictions, people = put(f"nic.{ending}", IMAGES), put("people.parquet", PEOPLE)
     captions = read_captions(predictions=predictions, references=people, attributes=predictions, attribute="gender")
     assert seen(captions) == EXPECTED
 
@@ -62,8 +52,8 @@ def test_a_file_of_any_file_system_is_read_as_one_here(ending, memory):
         ("nowhere://a/nic.csv", "nowhere://a/nic.csv cannot be opened (Protocol not known: nowhere)"),
     ],
 )
-def test_what_is_not_there_is_named_by_its_url(place, message, memory, fault):
-    put(memory, "nic.txt", IMAGES)
+def test_what_is_not_there_is_named_by_its_url(place, message, put, fault):
+    put("nic.txt", IMAGES)
     assert fault(read_captions, predictions=place).startswith(message)
 
 

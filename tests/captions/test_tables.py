@@ -84,13 +84,11 @@ HEAD = "image_id,caption,attribute\n"
         ("a.csv", HEAD, "has no rows"),
         ("a.csv", HEAD + "1,a,m\n2,a man, sitting,m\n", "has 3 columns, but line 3 has 4: "),
         ("a.csv", HEAD + '1,"a,m\n2,b,f\n', "cannot be read (unexpected end of data): check"),
-        ("a.csv", HEAD + '1,"a" b,m\n', "cannot be read (',' expected after"),
         ("a.csv", (HEAD + "1,café,m\n").encode("latin-1"), "cannot be read ('utf-8' codec can't decode byte 0xe9"),
         ("a.json", '[{"image_id": 1,\n "caption" "a"}]', "cannot be read (Expecting ':' delimiter: line 2"),
         ("a.json", '{"images": []}', "holds neither an array of records nor COCO captions"),
         ("a.json", '[{"image_id": 1}, "a"]', "has str instead of a record at position 1: "),
         ("a.json", "[]", "holds no rows"),
-        ("a.json", b"\xff\xfe", "cannot be read ("),
         ("a.jsonl", '{"image_id": 1}\n\n{"image_id": 2', "is broken JSON at line 3, column "),
         ("a.jsonl", '{"image_id": 1}\n[2]', "has list instead of a record at line 2: "),
         ("a.parquet", b"PAR1 and no more", "cannot be read ("),
@@ -141,9 +139,7 @@ print(found.exit_code, int(status["VmHWM"].split()[0]) // 1024, found.output)  #
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read as Linux tells it")
-@pytest.mark.parametrize(
-    ("rows", "length", "entries"), [(1_000_000, 2000, 0), (6_000_000, 1, 0), (400_000, 2000, 2)], ids=str
-)
+@pytest.mark.parametrize(("rows", "length", "entries"), [(6_000_000, 1, 0), (400_000, 2000, 2)], ids=str)
 def test_a_small_file_that_unpacks_to_more_than_the_limit_is_refused_before_it_does(tmp_path, rows, length, entries):
     """One text in every row or entry of a list, of which the file holds one."""
     text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows * max(entries, 1), np.int32)), ["a" * length])
@@ -190,15 +186,6 @@ def test_parquet_is_read_alike_however_it_is_packed(tmp_path):
         assert {name: read.column(name) for name in read.columns} == table.to_pydict(), packing
     labels = read.column("category")
     assert labels[0] is labels[3], "rows share the texts of the dictionary"
-
-
-def test_damage_deep_in_a_parquet_file_is_named(tmp_path, write, fault):
-    rows = [{"image_id": i, "caption": f"{i} " * 50, "attribute": "mf"[i % 2]} for i in range(500)]
-    path = write(tmp_path / "a.parquet", rows)
-    content = bytearray(path.read_bytes())
-    content[4:200] = bytes(196)
-    path.write_bytes(content)
-    assert fault(read_captions, predictions=path).startswith(f"{path} cannot be read (")
 
 
 class TestWorkbooks:

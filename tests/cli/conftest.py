@@ -42,6 +42,15 @@ def of_ids(text):
     return re.sub(r"\|rows:[0-9a-f,]+", "", text)
 
 
+def write_sides(folder, planted, first=0, **columns):
+    """Files of a captioner and of people, with ids from `first` on; the options that name them."""
+    ids = range(first, first + len(planted.predictions))
+    pq.write_table(pa.table({"image_id": ids, "caption": planted.predictions}), folder / "nic.parquet")
+    people = {"image_id": ids, "references": planted.references, "gender": planted.attributes}
+    pq.write_table(pa.table(people | columns), folder / "people.parquet")
+    return ["--predictions", folder / "nic.parquet", "--references", folder / "people.parquet"]
+
+
 @pytest.fixture(scope="session")
 def planted():
     return {"nic": plant(IMAGES, captions=2), "sat": plant(IMAGES, captions=2, a_to_t=0.9)}
@@ -50,12 +59,9 @@ def planted():
 @pytest.fixture(scope="session")
 def folder(planted, tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
-    ids = list(range(IMAGES))
-    for name, captions in planted.items():
-        pq.write_table(pa.table({"image_id": ids, "caption": captions.predictions}), folder / f"{name}.parquet")
-    nic = planted["nic"]
-    people = {"image_id": ids, "references": nic.references, "gender": nic.attributes, "tasks": nic.tasks}
-    pq.write_table(pa.table(people), folder / "people.parquet")
+    write_sides(folder, planted["nic"], tasks=planted["nic"].tasks)
+    sat = {"image_id": range(IMAGES), "caption": planted["sat"].predictions}
+    pq.write_table(pa.table(sat), folder / "sat.parquet")
     return folder
 
 

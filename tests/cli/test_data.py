@@ -7,10 +7,8 @@ from typing import Any
 
 import datasets
 import pytest
-from click import unstyle
-from typer.testing import CliRunner
 
-from captionbias.cli.main import app
+from tests.cli.conftest import ran, refused
 from tests.datasets.conftest import artemis, coco, write
 
 
@@ -21,16 +19,9 @@ def progress_bars() -> Any:
     datasets.enable_progress_bars()
 
 
-def invoke(*arguments: Any, status: int = 0) -> tuple[str, str]:
-    """What the command prints on standard output and on standard error."""
-    result = CliRunner().invoke(app, ["data", "build", *map(str, arguments)], env={"COLUMNS": "200"})
-    assert result.exit_code == status, result.output
-    return unstyle(result.stdout), unstyle(result.stderr)
-
-
 def test_it_prints_rows_and_what_was_left_out(tmp_path: Path) -> None:
     source, to = write(tmp_path / "coco", coco()), tmp_path / "to"
-    printed, _ = invoke("coco_caption_bias", "--from", source, "--to", to)
+    printed, _ = ran("data", "build", "coco_caption_bias", "--from", source, "--to", to)
     assert printed.splitlines() == [
         "gender: 3 rows; left out: 1 without a label of gender, 1 without a human caption, 1 labelled both, "
         "1 empty human captions",
@@ -39,13 +30,11 @@ def test_it_prints_rows_and_what_was_left_out(tmp_path: Path) -> None:
         f"load_dataset({str(to)!r}, 'gender') reads it",
     ]
     chosen = ["--config", "race", "--config", "age"]
-    printed, _ = invoke("coco_caption_bias", "--from", source, "--to", tmp_path / "two", *chosen)
+    printed, _ = ran("data", "build", "coco_caption_bias", "--from", source, "--to", tmp_path / "two", *chosen)
     assert [line.split(":")[0] for line in printed.splitlines()[:2]] == ["race", "age"]
 
 
 def test_an_error_is_one_line_and_status_2(tmp_path: Path) -> None:
     source = write(tmp_path / "original", artemis())
-    printed, error = invoke("coco_caption_bias", "--from", source, "--to", tmp_path / "to", status=2)
-    assert printed == ""
-    assert error.startswith(f"error: {source} has no captions_val2014.json: put it there; it comes from http")
-    assert error.count("\n") == 1
+    error = refused("data", "build", "coco_caption_bias", "--from", source, "--to", tmp_path / "to")
+    assert error.startswith(f"{source} has no captions_val2014.json: put it there; it comes from http")

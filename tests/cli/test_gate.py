@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from captionbias.metrics import sway
 from captionbias.synthetic import plant
-from tests.cli.conftest import ran, refused
+from tests.cli.conftest import ran, refused, write_sides
 
 IMAGES = 300
 
@@ -22,11 +20,7 @@ def planted():
 
 @pytest.fixture(scope="module")
 def sides(planted, tmp_path_factory):
-    folder, ids = tmp_path_factory.mktemp("gate"), list(range(IMAGES))
-    pq.write_table(pa.table({"image_id": ids, "caption": planted.predictions}), folder / "nic.parquet")
-    people = {"image_id": ids, "references": planted.references, "gender": planted.attributes}
-    pq.write_table(pa.table(people), folder / "people.parquet")
-    return ["--predictions", folder / "nic.parquet", "--references", folder / "people.parquet"]
+    return write_sides(tmp_path_factory.mktemp("gate"), planted)
 
 
 @pytest.fixture(scope="module")

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from captionbias import check_captions, cross, dbac, intersections, lic
 from captionbias.captions import count_cells
 from captionbias.synthetic import plant
-from tests.cli.conftest import IMAGES, invoke, refused
+from tests.cli.conftest import IMAGES, invoke, refused, write_sides
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
 
@@ -24,36 +22,29 @@ BOTH = ["--attribute", "gender", "--attribute", "skin"]
 @pytest.fixture(scope="module")
 def given():
     """Planted captions of women and men with light, dark and a few unsure skins."""
-    planted = vars(plant(images=IMAGES, captions=2, a_to_t=0.5))
+    planted = plant(images=IMAGES, captions=2, a_to_t=0.5)
     skin = np.random.default_rng(0).permutation(["light", "dark", "dark"] * (IMAGES // 3)).tolist()
     skin[:4] = ["unsure"] * 4
     for row, word in enumerate({"light": "white", "dark": "black"}.get(label, "tall") for label in skin):
         if row % 3 == 0:
-            planted["predictions"][row] = f"{word} {planted['predictions'][row]}"
-            planted["references"][row][0] = f"{word} {planted['references'][row][0]}"
-    return {**planted, "skin": skin}
+            planted.predictions[row] = f"{word} {planted.predictions[row]}"
+            planted.references[row][0] = f"{word} {planted.references[row][0]}"
+    return planted, skin
 
 
 @pytest.fixture(scope="module")
 def files(given, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("files")
-    ids = list(range(IMAGES))
-    pq.write_table(pa.table({"image_id": ids, "caption": given["predictions"]}), folder / "nic.parquet")
-    people = {"image_id": ids, "references": given["references"], "gender": given["attributes"], "skin": given["skin"]}
-    pq.write_table(pa.table({**people, "tasks": given["tasks"]}), folder / "people.parquet")
-    return ["--predictions", folder / "nic.parquet", "--references", folder / "people.parquet"]
+    planted, skin = given
+    return write_sides(tmp_path_factory.mktemp("files"), planted, skin=skin, tasks=planted.tasks)
 
 
 def crossed(given):
     """The same in Python: captions without the unsure, and each attribute's words."""
-    rows = [row for row, skin in enumerate(given["skin"]) if skin != "unsure"]
-
-    def kept(column):
-        return [given[column][row] for row in rows]
-
-    labels = {"gender": kept("attributes"), "skin": kept("skin")}
-    sides = {name: kept(name) for name in ("predictions", "references", "tasks")}
-    captions = check_captions(**sides, attributes=cross(labels), image_ids=rows)
+    planted, skin = given
+    rows = [row for row, value in enumerate(skin) if value != "unsure"]
+    kept = {name: [column[row] for row in rows] for name, column in {**vars(planted), "skin": skin}.items()}
+    labels = {"gender": kept.pop("attributes"), "skin": kept.pop("skin")}
+    captions = check_captions(**kept, attributes=cross(labels), image_ids=rows)
     return captions, {"gender": "gender", "skin": "race"}
 
 

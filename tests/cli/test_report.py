@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import html
 import json
 import re
@@ -18,16 +16,11 @@ from captionbias.captions import check_captioners
 from captionbias.io.formats import json_text
 from captionbias.report.markdown import markdown_report
 from tests.cli.conftest import IMAGES, invoke, of_ids, refused
+from tests.report.conftest import data_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
 QUICK = ["--trials", "2", "--bootstrap", "60", "--no-cache"]
-
-
-def data_of(page):
-    """What the page holds of the audit."""
-    packed = page.partition('id="audit-data">')[2].partition("</script>")[0]
-    return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
 def audited(planted, **options):

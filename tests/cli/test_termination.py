@@ -101,6 +101,7 @@ def test_sigterm_leaves_no_temporary_files_and_keeps_finished_trials(started, tm
     assert not list((tmp_path / "cache").glob(".captionbias-*.part"))
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_that_trials_are_kept_and_that_the_same_command_goes_on(started, tmp_path):
     wait_for_a_trial(started, tmp_path)
     os.killpg(started.pid, signal.SIGINT)  # as a terminal sends it: to the workers too

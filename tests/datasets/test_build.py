@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
@@ -17,11 +13,10 @@ import yaml
 
 from captionbias.bench.catalogue import TASKS
 from captionbias.captions import check_captions
-from captionbias.datasets import build
 from captionbias.datasets.build import CONTENTS, DATASETS, build_dataset
 from tests.datasets.conftest import ALL, CARDS, coco, state, write
+from tests.launch import ROOT, python
 
-ROOT = Path(__file__).parents[2]
 ROWS = {
     "artemis_emotions": {"paintings": 3, "utterances": 7},
     "coco_caption_bias": {"gender": 3, "race": 3, "age": 4},
@@ -82,12 +77,7 @@ def test_other_builds_have_the_same_bytes_whatever_the_hash_seed(originals, buil
         "import sys; from captionbias.datasets.build import build_dataset\n"
         "for name in sys.argv[3:]: build_dataset(name, f'{sys.argv[1]}/{name}', f'{sys.argv[2]}/{name}')"
     )
-    subprocess.run(
-        [sys.executable, "-c", code, originals["coco_caption_bias"].parent, tmp_path, *ALL],
-        env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(Path(build.__file__).parents[2])},
-        capture_output=True,
-        check=True,
-    )
+    python("-c", code, originals["coco_caption_bias"].parent, tmp_path, *ALL, folder=tmp_path, PYTHONHASHSEED="1")
     for name in ALL:
         assert state(tmp_path / name) == state(built[name])
 

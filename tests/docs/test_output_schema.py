@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from captionbias.synthetic import plant
-from tests.cli.conftest import ran
+from tests.cli.conftest import ran, write_sides
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "output.schema.json").read_text(encoding="utf-8"))
 TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "null": type(None)}
@@ -34,11 +33,8 @@ def fits(value: Any, schema: dict[str, Any]) -> bool:
 
 @pytest.fixture(scope="module")
 def sides(tmp_path_factory) -> list[str]:
-    folder, planted = tmp_path_factory.mktemp("schema"), plant(60, captions=2, a_to_t=0.5)
-    people = {"image_id": range(60), "references": planted.references, "gender": planted.attributes}
     skin = ["Light" if image % 4 < 2 else "Dark" for image in range(60)]
-    pd.DataFrame(people | {"skin": skin, "caption": planted.predictions}).to_parquet(folder / "nic.parquet")
-    return ["--predictions", f"nic={folder}/nic.parquet", "--references", f"{folder}/nic.parquet"]
+    return write_sides(tmp_path_factory.mktemp("schema"), plant(60, captions=2, a_to_t=0.5), skin=skin)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +49,7 @@ def sides(tmp_path_factory) -> list[str]:
     ],
 )
 def test_a_real_result_is_as_the_schema_says(metric, options, sides, tmp_path):
-    path = sides[1].partition("=")[2]
-    options = [f"{option}{path}" if option.endswith("=") else option for option in options]
+    options = [f"{option}{sides[1]}" if option.endswith("=") else option for option in options]
     ran("measure", metric, *sides, *options, "--output", tmp_path / "result.json")
     result = json.loads((tmp_path / "result.json").read_text())
     assert fits(result, SCHEMA)

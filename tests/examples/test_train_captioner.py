@@ -4,32 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-import captionbias
-from tests.patience import PATIENCE
+from tests.launch import ROOT, python
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "train_captioner.py"
-SOURCE = Path(captionbias.__file__).parents[1]
+EXAMPLE = ROOT / "examples" / "train_captioner.py"
 SMALL = ["--steps", "60", "--every", "30", "--train-images", "800", "--eval-images", "200", "--batch-size", "16"]
 
 
 def test_finite_scores_are_logged_over_the_training(tmp_path):
-    environment = os.environ | {"PYTHONPATH": str(SOURCE), "ACCELERATE_USE_CPU": "1", "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, str(EXAMPLE), *SMALL]
-    ran = subprocess.run(
-        command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
-    assert ran.returncode == 0, ran.stderr
+    table = python(EXAMPLE, *SMALL, folder=tmp_path).splitlines()
     rows = json.loads((tmp_path / "bias_in_training.json").read_text())
     assert [row["step"] for row in rows] == [0, 30, 60]
     assert rows[2]["loss"] < rows[1]["loss"]
-    table = ran.stdout.splitlines()
     assert "dbac_a_to_t_matched" in table[0]
     assert [line.split()[0] for line in table[1:4]] == ["0", "30", "60"]
     assert rows[2]["empty_captions"] < 0.1
@@ -40,21 +28,11 @@ def test_finite_scores_are_logged_over_the_training(tmp_path):
 @pytest.mark.slow
 def test_the_saved_captioner_is_audited_and_its_planted_bias_shows(tmp_path):
     """From attribute to task, and not the other way."""
-    environment = os.environ | {"PYTHONPATH": str(SOURCE), "ACCELERATE_USE_CPU": "1", "HF_HUB_OFFLINE": "1"}
     training = ["--bias", "0.9", "--save", "trained", "--steps", "150", "--every", "150", "--eval-images", "400"]
+    python(EXAMPLE, *training, folder=tmp_path)
     audit = ["audit", "trained/captioner", "--images", "trained/drawings", "--references", "trained/people.parquet"]
     measured = ["--metric", "dbac", "--trials", "3", "--json", "audit.json", "--batch-size", "100"]
-    for command in ([str(EXAMPLE), *training], ["-m", "captionbias", *audit, *measured]):
-        ran = subprocess.run(
-            [sys.executable, *command],
-            env=environment,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=3 * PATIENCE,
-            check=False,
-        )
-        assert ran.returncode == 0, ran.stderr
+    python("-m", "captionbias", *audit, *measured, folder=tmp_path)
     (found,) = json.loads((tmp_path / "audit.json").read_text())["comparisons"]["dbac"]["results"].values()
     assert found["dbac_a_to_t_net_ci_low"] > 0.1
     assert abs(found["dbac_t_to_a_net"]) < 0.05

@@ -21,10 +21,15 @@ SIZE = 16
 TEXT = "a woman man with dog cake pizza tie surfboard on the street in red describe this picture user assistant"
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def one_thread():
-    """The products are small: threads would fight over them."""
+    """The models are tiny: threads would fight over them, and processes take longer to start than they train."""
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOKY_MAX_CPU_COUNT", "1")
+        yield
+    torch.set_num_threads(threads)
 
 
 @contextmanager
@@ -53,25 +58,16 @@ def tiny(folder: Path, family: str) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def tiny_blip(tmp_path_factory) -> Path:
-    return tiny(tmp_path_factory.mktemp("blip"), "BLIP")
+def saved(family: str):
+    @pytest.fixture(scope="session")
+    def folder(tmp_path_factory) -> Path:
+        return tiny(tmp_path_factory.mktemp(family.lower()), family)
+
+    return folder
 
 
-@pytest.fixture(scope="session")
-def tiny_encoder_decoder(tmp_path_factory) -> Path:
-    return tiny(tmp_path_factory.mktemp("vit-gpt2"), "ViT-GPT2")
-
-
-@pytest.fixture(scope="session")
-def tiny_git(tmp_path_factory) -> Path:
-    return tiny(tmp_path_factory.mktemp("git"), "GIT")
-
-
-@pytest.fixture(scope="session")
-def tiny_chat_model(tmp_path_factory) -> Path:
-    """Its chat template says `user <image> PROMPT assistant`."""
-    return tiny(tmp_path_factory.mktemp("llava"), "LLaVA")
+tiny_blip, tiny_encoder_decoder, tiny_git = map(saved, ("BLIP", "ViT-GPT2", "GIT"))
+tiny_chat_model = saved("LLaVA")  # its chat template says `user <image> PROMPT assistant`
 
 
 @pytest.fixture(scope="session")

@@ -107,7 +107,6 @@ def test_bad_answers_are_refused_by_row(change, message):
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        ({"nic": {"lic": 1.0}}, "lic of sat is no number"),
         ({"nic": {"lic": 1.0}, "sat": {"lic": "high"}}, "lic of sat is no number"),
         ({"captioner": ["nic", "nic"], "lic": [1, 2]}, "duplicate"),
     ],

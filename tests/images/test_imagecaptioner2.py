@@ -7,27 +7,17 @@ import json
 import numpy as np
 import pytest
 
-from captionbias.attackers import engine
-from captionbias.attackers.pretrained import encoding
 from captionbias.bench.verdicts import verdict
 from captionbias.captions import check_captions
 from captionbias.images import judges
 from captionbias.metrics import imagecaptioner2, lic
 from captionbias.synthetic import draw, plant
-from tests.cli.conftest import of_ids, ran, refused
-from tests.images.conftest import one_thread, tiny_blip  # noqa: F401
+from tests.cli.conftest import of_ids, ran, refused, write_sides
 
 ANSWERS = {"female": "woman", "male": "man"}
 IMAGES = 300
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images suffice here
-
-
-@pytest.fixture(autouse=True)
-def one_core(monkeypatch):
-    """The models are tiny: threads would fight over them, and processes take longer to start than they train."""
-    monkeypatch.setattr(encoding, "cores", lambda: 1)
-    monkeypatch.setattr(engine, "cores", lambda: 1)
 
 
 @pytest.fixture
@@ -80,7 +70,7 @@ def test_what_image_and_caption_say_together_is_seen_here_and_not_by_lic(draws, 
     """The captioner's word is the picture's brightness or its opposite, as the label says; people's is a coin."""
     sex, coin, _, cue = draws
     captions = both(sex, sex ^ cue, coin)
-    seen = imagecaptioner2(**captions, images=pictures(cue), **quick)
+    seen = imagecaptioner2(**captions, images=pictures(cue), **quick | {"trials": 1})
     assert seen["imagecaptioner2"] > 30
     assert abs(seen["imagecaptioner2_d"] - 50) < 8
     unseen = lic(**captions, preset="fast", trials=3, bootstrap=0, cache=False)
@@ -95,6 +85,7 @@ def test_what_the_image_says_outside_the_person_is_on_both_sides(draws, quick):
     persons[:, :8, :8] = True
     captions = both(sex, coin, other) | {"masks": list(persons)}
     outside = list(np.where(persons, 0, pictures(sex)).astype(np.uint8))
+    quick |= {"trials": 1}
     found = imagecaptioner2(**captions, images=outside, **quick)
     assert min(found["imagecaptioner2_m"], found["imagecaptioner2_d"]) > 85
     assert abs(found["imagecaptioner2"]) < 5
@@ -103,11 +94,11 @@ def test_what_the_image_says_outside_the_person_is_on_both_sides(draws, quick):
     assert abs(masked["imagecaptioner2_m"] - 50) < 8
 
 
-def test_one_more_person_reads_0(draws, tiny_blip):  # noqa: F811
+def test_one_more_person_reads_0(draws, tiny_blip):
     """Its captions and people's come from one draw: of many draws the mean is 0, and few intervals miss it."""
     sex, _, _, cue = draws
     held, values = [], []
-    for seed in range(20):
+    for seed in range(10):
         columns = np.random.default_rng([9, seed]).integers(2, size=(3, 60)) ^ sex[:60]
         captions = [[("dog", "cake")[number] + " on the street" for number in column] for column in columns]
         found = imagecaptioner2(
@@ -127,12 +118,12 @@ def test_one_more_person_reads_0(draws, tiny_blip):  # noqa: F811
         low, high = interval(found)
         held.append(low <= 0 <= high)
         values.append(found["imagecaptioner2"])
-    assert sum(held) >= 16
-    assert abs(np.mean(values)) < 3 * np.std(values) / 20**0.5
+    assert sum(held) >= 8
+    assert abs(np.mean(values)) < 3 * np.std(values) / 10**0.5
 
 
 @pytest.fixture
-def as_it_is(tiny_blip, tmp_path):  # noqa: F811
+def as_it_is(tiny_blip, tmp_path):
     """Arguments of a measurement that trains nothing."""
     return {
         "judge": str(tiny_blip),
@@ -150,6 +141,14 @@ def planted():
     """Captions, drawings and where the person is in each."""
     captions = plant(images=40, captions=2)
     return vars(captions), *draw(captions)
+
+
+def save(images, folder, ids):
+    from PIL import Image
+
+    folder.mkdir(exist_ok=True)
+    for number, image in zip(ids, images, strict=True):
+        Image.fromarray(image).save(folder / f"COCO_val2014_{number:012}.png")
 
 
 def test_the_signature_names_judge_weights_masking_prompt_and_answers(planted, as_it_is):
@@ -170,15 +169,10 @@ def test_the_signature_names_judge_weights_masking_prompt_and_answers(planted, a
 
 
 def test_images_are_found_by_their_ids_whatever_their_order(planted, as_it_is, tmp_path):
-    from PIL import Image
-
     captions, images, persons = planted
-    for number, image in enumerate(images):
-        Image.fromarray(image).save(tmp_path / f"COCO_val2014_{1000 - number:012}.png")
     named = check_captions(**captions, image_ids=[str(1000 - number) for number in range(40)])
-    expected = imagecaptioner2(**captions, images=images, **as_it_is)
-    assert imagecaptioner2(named, images=tmp_path, **as_it_is) == expected
     masked = imagecaptioner2(**captions, images=images, masks=persons, **as_it_is)
+    save(images[::-1], tmp_path, range(961, 1001))
     assert imagecaptioner2(named, images=tmp_path, masks=persons[::-1], **as_it_is) == masked
 
 
@@ -199,23 +193,11 @@ def test_bad_images(planted, as_it_is, change, message):
 
 
 def test_the_command_and_the_module_give_the_score_of_the_library(planted, as_it_is, tmp_path, monkeypatch):
-    from PIL import Image
-
     captions, images, _ = planted
-    folder = tmp_path / "images"
-    folder.mkdir()
-    for number, image in enumerate(images):
-        Image.fromarray(image).save(folder / f"{number}.png")
-    rows = [
-        {"image_id": number, "caption": caption, "references": references, "gender": label}
-        for number, (caption, references, label) in enumerate(
-            zip(captions["predictions"], captions["references"], captions["attributes"], strict=True)
-        )
-    ]
-    (tmp_path / "captions.json").write_text(json.dumps(rows))
+    save(images, tmp_path / "images", range(40))
     monkeypatch.setenv("CAPTIONBIAS_CACHE", str(tmp_path / "cache"))
-    files = ["--predictions", tmp_path / "captions.json", "--references", tmp_path / "captions.json"]
-    command = ["measure", "imagecaptioner2", *files, "--images", folder]
+    files = write_sides(tmp_path, plant(images=40, captions=2))
+    command = ["measure", "imagecaptioner2", *files, "--images", tmp_path / "images"]
     judge = ["--judge", as_it_is["judge"], "--as-is", "--answer", "female=woman", "--answer", "male=man"]
     asked = ["--prompt", "in the picture", "--trials", "2", "--bootstrap", "20"]
     shown, _ = ran(*command, "--masked", *judge, *asked, "--output", tmp_path / "scores.json")

@@ -9,7 +9,6 @@ from PIL import Image
 
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import run_trials
-from captionbias.attackers.pretrained import encoding
 from captionbias.images import judges, judging
 from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
 from captionbias.images.reading import read_images
@@ -19,12 +18,6 @@ PROMPT = "in the picture"
 ANSWERS = ("woman", "man")
 KINDS = ["tiny_blip", "tiny_git", "tiny_encoder_decoder", "tiny_chat_model"]
 every_kind = pytest.mark.parametrize("kind", KINDS)
-
-
-@pytest.fixture(autouse=True)
-def one_core(monkeypatch):
-    """The models are tiny: threads would fight over them."""
-    monkeypatch.setattr(encoding, "cores", lambda: 1)
 
 
 @pytest.fixture
@@ -72,7 +65,7 @@ def plain(folder, kind, image, text, answer):
 
 
 @every_kind
-@pytest.mark.parametrize("answers", [ANSWERS, ("woman", "man with dog"), ("man in red", "man in the street")])
+@pytest.mark.parametrize("answers", [("woman", "man with dog"), ("man in red", "man in the street")])
 def test_a_model_says_what_a_plain_loop_says(kind, folder, answers):
     """With captions of many lengths in one batch, and answers of one token and of several, that begin alike or not."""
     asked = question(answers=answers)
@@ -97,7 +90,7 @@ def test_fine_tuning_teaches_what_the_caption_says(kind, folder, monkeypatch):
     monkeypatch.setattr(judges, "AT_ONCE", 8)
     one = trial(40, captions=("dog on the street", "pizza on the street"), train=32)
     asked = Question(read_images([np.full((16, 16), 99, np.uint8)] * 40), PROMPT, ("woman", "man with dog"))
-    fitted = find_judge(folder, asked, epochs=40).fit(one)
+    fitted = find_judge(folder, asked, epochs=30).fit(one)
     assert fitted.test_scores.correct.all()
     assert np.exp(fitted.test_scores.raw).mean() > 0.5
 

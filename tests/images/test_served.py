@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +15,7 @@ import pytest
 
 from captionbias import CaptionBiasWarning
 from captionbias.images.captioning import caption
+from tests.launch import environment, free_port
 
 FEW = {"max_new_tokens": 8, "prompt": "describe this picture"}
 NO_TEXT = {"message": {"role": "assistant", "content": None, "refusal": "I can't describe people."}}
@@ -25,16 +24,11 @@ NO_TEXT = {"message": {"role": "assistant", "content": None, "refusal": "I can't
 @pytest.fixture(scope="module")
 def endpoint(tiny_chat_model, tmp_path_factory):
     """`transformers serve`, as its users start it."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = tmp_path_factory.mktemp("server") / "log"
+    port, log = free_port(), tmp_path_factory.mktemp("server") / "log"
     program = Path(sys.executable).with_name("transformers")
     command = [program, "serve", tiny_chat_model, "--port", str(port), "--device", "cpu"]
     with log.open("w") as written:
-        server = subprocess.Popen(
-            command, stdout=written, stderr=written, env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-        )
+        server = subprocess.Popen(command, stdout=written, stderr=written, env=environment())
     for _ in range(600):
         try:
             urllib.request.urlopen(f"http://127.0.0.1:{port}/health").close()

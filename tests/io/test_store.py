@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import pickle
-import subprocess
-import sys
 import time
 import warnings
 from hashlib import sha256
@@ -18,11 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays, scalar_dtypes
 
-import captionbias
 from captionbias.io.store import GIGABYTE, Store, open_store
 from captionbias.warnings import CaptionBiasWarning
+from tests.launch import python
 
-SOURCE = str(Path(captionbias.__file__).parents[1])
 posix = pytest.mark.skipif(os.name != "posix", reason="how this system refuses is not known here")
 
 
@@ -74,46 +71,6 @@ def a_warning_must_be_expected():
     with warnings.catch_warnings():
         warnings.simplefilter("error", CaptionBiasWarning)
         yield
-
-
-# --- processes of their own ---
-
-PROLOGUE = """
-import os, signal, sys, time, warnings
-import numpy as np
-from pathlib import Path
-from captionbias.io.store import Store
-warnings.simplefilter("error")
-folder, keys = Path(sys.argv[1]), sys.argv[2:]
-store = Store(folder, 10**9)
-arrays = {"score": np.log([0.25, 0.75, 1.0]), "correct": np.array([False, True, True])}
-large = {"score": np.full(200_000, -1.0), "correct": np.ones(200_000, bool)}
-print("ready", flush=True)
-"""
-
-
-@pytest.fixture
-def start():
-    """Starts Python code in a process, which prints that it is ready once everything is imported."""
-    started = []
-
-    def begin(code, folder, *keys):
-        command = [sys.executable, "-c", PROLOGUE + code, str(folder), *keys]
-        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        environment = {**os.environ, "PYTHONPATH": SOURCE}
-        started.append(subprocess.Popen(command, **pipes, env=environment, text=True))
-        return started[-1]
-
-    yield begin
-    for process in started:
-        process.kill()
-        process.communicate(timeout=60)
-
-
-def output(process):
-    out, errors = process.communicate(timeout=60)
-    assert process.returncode == 0, errors
-    return out.removeprefix("ready\n").splitlines()
 
 
 # --- entries ---
@@ -234,6 +191,14 @@ def test_a_file_system_without_locks_still_keeps_entries(store, monkeypatch):
 # --- killed at any moment ---
 
 SAVE = """
+import os, signal, sys, time, warnings
+import numpy as np
+from pathlib import Path
+from captionbias.io.store import Store
+warnings.simplefilter("error")  # of a broken entry it would warn
+folder, keys = Path(sys.argv[1]), sys.argv[2:]
+store = Store(folder, 10**9)
+large = {"score": np.full(200_000, -1.0), "correct": np.ones(200_000, bool)}
 for key in keys:
     store.save("trial", key, large)
 killed, seconds = 0, np.random.default_rng(0)
@@ -247,13 +212,13 @@ while killed < 100 and len(list(folder.glob(".*.part"))) < 5:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     killed += 1
-    assert all(store.load("trial", key, dict) for key in keys)  # of a broken one it would warn: an error here
+    assert all(store.load("trial", key, dict) for key in keys)
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="only where processes fork")
-def test_a_process_killed_while_it_saves_leaves_whole_entries_only(start, store):
-    output(start(SAVE, store.folder, *map(key_of, range(3))))
+def test_a_process_killed_while_it_saves_leaves_whole_entries_only(store, tmp_path):
+    python("-c", SAVE, store.folder, *map(key_of, range(3)), folder=tmp_path)
     assert len(store.contents()) == 3
     parts = [path for path in store.folder.iterdir() if path.suffix == ".part"]
     assert len(parts) >= 5, "no kill came in the middle of a write"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +18,12 @@ from captionbias.synthetic import plant
 
 IMAGES = 240
 QUICK = {"trials": 2, "bootstrap": 60, "cache": False, "quality_images": 10}
+
+
+def data_of(page):
+    """What a page holds of its audit."""
+    packed = page.partition('id="audit-data">')[2].partition("</script>")[0]
+    return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
 def measured(key, low, high, **others):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import csv
-import gzip
 import io
 import json
 import re
@@ -21,7 +19,7 @@ from captionbias.report.wording import grouped_notes
 from captionbias.studies.resampling import pair_name
 from captionbias.synthetic import plant
 from tests.browser import NEEDS_BROWSER, axe_violations, browser, new_page, settled, too_wide, watched
-from tests.report.conftest import IMAGES, QUICK, audited
+from tests.report.conftest import IMAGES, QUICK, audited, data_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
@@ -68,12 +66,6 @@ def opened(chromium, tmp_path):
     yield open_page
     for page in pages:
         page.context.close()
-
-
-def data_of(page):
-    """What a page holds of its audit."""
-    packed = page.partition('id="audit-data">')[2].partition("</script>")[0]
-    return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
 def downloaded(page, name):

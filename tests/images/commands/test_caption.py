@@ -1,26 +1,16 @@
 """`captionbias caption` and `captionbias audit`: from a model's folder and pictures to captions, and to a report."""
 
-# ruff: noqa: F811
-
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
-import captionbias
-from captionbias.attackers.ranks import LAUNCHED
 from captionbias.captions import read_captions
 from captionbias.images import captioning
 from tests.cli.conftest import invoke, refused
-from tests.images.conftest import all_pictures, pictures, tiny_blip, tiny_chat_model, tiny_encoder_decoder  # noqa: F401
-from tests.patience import PATIENCE
+from tests.launch import launched
 
 SHORT = ["--max-new-tokens", "8", "--batch-size", "2"]
 
@@ -77,53 +67,24 @@ def test_arguments_of_the_template_reach_the_captions(tiny_chat_model, pictures,
     assert "must be name=value" in refused(*command, "--template-argument", "thinking")
 
 
-SLOWLY = """
-import sys, time
-from captionbias.cli.main import run
-from captionbias.training import captioning
-
-plain = captioning.caption_images
-
-def slow(*given, **options):
-    time.sleep(0.5)
-    return plain(*given, **options)
-
-captioning.caption_images = slow
-sys.argv[0] = "captionbias"
-run()
-"""
-
-
-def test_a_killed_run_goes_on_and_a_finished_one_is_not_made_again(
-    tiny_blip, pictures, tmp_path, own_cache, monkeypatch
-):
+def test_a_run_that_was_ended_goes_on_and_a_finished_one_is_not_made_again(tiny_blip, pictures, tmp_path, monkeypatch):
     from captionbias.training import captioning as training
 
     output = tmp_path / "blip.parquet"
     command = ["caption", tiny_blip, "--images", pictures, "--output", output, *SHORT]
     plain, made = training.caption_images, []
 
-    def counted(*given, **options):
+    def ending(*given, **options):
         made.extend(given[2])
+        if len(made) == 6:
+            raise KeyboardInterrupt
         return plain(*given, **options)
 
-    source = str(Path(captionbias.__file__).parents[1])
-    with subprocess.Popen(
-        [sys.executable, "-c", SLOWLY, *map(str, command)],
-        env=os.environ | {"PYTHONPATH": source, "CAPTIONBIAS_CACHE": str(own_cache)},
-    ) as child:
-        waited = time.monotonic() + PATIENCE
-        while len(list(own_cache.glob("captions-*.npz"))) < 2 and time.monotonic() < waited:
-            time.sleep(0.02)
-        child.kill()
-    assert not output.exists()
-    assert list(tmp_path.iterdir()) == [pictures]
-    batches = len(list(own_cache.glob("captions-*.npz")))
-    assert 2 <= batches < 6
-
-    monkeypatch.setattr(training, "caption_images", counted)
+    monkeypatch.setattr(training, "caption_images", ending)
+    with pytest.raises(KeyboardInterrupt):
+        captioning.caption(tiny_blip, pictures, max_new_tokens=8, batch_size=2)
     invoke(*command)
-    assert len(made) == 12 - 2 * batches
+    assert len(made) == 12 + 2, "of the batch that was not finished"
     assert captions_in(output) == captioning.caption(tiny_blip, pictures, max_new_tokens=8, cache=False)
 
     before = output.read_bytes()
@@ -147,20 +108,14 @@ def test_an_audit_is_captions_and_then_their_report(tiny_blip, pictures, people,
     assert "--captions and --output name the same file" in refused(*usual, "--captions", page)
 
 
+@pytest.mark.slow
 def test_two_processes_make_the_captions_of_one(tiny_blip, pictures, tmp_path):
-    environment = {name: value for name, value in os.environ.items() if name not in LAUNCHED}
-    places = [Path(captionbias.__file__).parents[1]]
-    environment |= {"PYTHONPATH": os.pathsep.join(map(str, places)), "ACCELERATE_USE_CPU": "1", "OMP_NUM_THREADS": "1"}
-    options = ["--multi_gpu", "--num_processes", "2", "--main_process_port", "0", "--mixed_precision", "no"]
-    launch = [sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch", *options, "--dynamo_backend", "no"]
     output = tmp_path / "two.parquet"
     (pictures / "broken.jpg").write_bytes(b"no picture")
-    command = [*launch, "-m", "captionbias", "caption", tiny_blip, "--images", pictures, "--output", output, *SHORT]
-    done = subprocess.run(
-        list(map(str, command)), env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("captions are in") == 1
-    assert done.stderr.count("1 of 13 images cannot be read") == 1
+    command = ["-m", "captionbias", "caption", tiny_blip, "--images", pictures, "--output", output, *SHORT]
+    status, printed = launched(command, tmp_path)
+    assert status == 0, printed
+    assert printed.count("captions are in") == 1
+    assert printed.count("1 of 13 images cannot be read") == 1
     with pytest.warns(UserWarning, match="cannot be read"):
         assert captions_in(output) == captioning.caption(tiny_blip, pictures, max_new_tokens=8, cache=False)

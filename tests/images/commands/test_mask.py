@@ -9,7 +9,6 @@ import pytest
 from captionbias.images.reading import read_images
 from tests.cli.conftest import ran, refused
 from tests.images.coco_pictures import annotation, write_annotations, write_pictures
-from tests.images.conftest import tiny_detector  # noqa: F401
 
 IDS = (7, 9, 42)
 # pycocotools' own, which users do not see; pytest shows all.
@@ -41,7 +40,7 @@ def test_it_writes_copies_and_says_what_is_left_out(files, tmp_path):
     assert shown == f"0 masked copies are new in {tmp_path / 'to'}, 2 were there; left out: 1\n"
 
 
-def test_a_model_may_find_the_people(files, tiny_detector, tmp_path):  # noqa: F811
+def test_a_model_may_find_the_people(files, tiny_detector, tmp_path):
     detector = [*files[:2], "--detector", tiny_detector, "--threshold", "0"]
     assert "finds boxes, not segments" in refused("mask", *detector, "--output", tmp_path / "to")
     shown, notes = ran("mask", *detector, "--form", "box", "--output", tmp_path / "to")

@@ -1,7 +1,5 @@
 """`captionbias masking`: a model's folder, pictures, annotations and people in, tables and a file out."""
 
-# ruff: noqa: F811
-
 from __future__ import annotations
 
 import json
@@ -11,7 +9,6 @@ from PIL import Image
 
 from tests.cli.conftest import invoke
 from tests.images.coco_pictures import annotation, write_annotations
-from tests.images.conftest import tiny_blip  # noqa: F401
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 
