@@ -114,7 +114,7 @@ def test_nothing_of_the_person_is_left_when_it_is_masked(language: str) -> None:
 @cache
 def biased_in(language: str) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
     """What sway and DBAC read of a biased captioner, and what was planted."""
-    planted = plant(500, captions=2, t_to_a=0.5, language=language)
+    planted = plant(1000, captions=2, t_to_a=0.5, language=language)
     found = sway(**vars(planted), language=language)
     return found, dbac(**vars(planted), language=language, directions=["t_to_a"], **CONSTANT), swayed(planted, language)
 
