@@ -22,17 +22,6 @@ def test_each_configuration_has_its_labelled_images_by_id(folder):
         "race": [(5, "dark"), (9, "light"), (11, "light")],
         "age": [(5, "old"), (9, "old"), (11, "young"), (13, "young")],
     }
-    left_out = {name: {reason: n for reason, n in why.items() if n} for name, why in source.left_out.items()}
-    assert left_out == {
-        "gender": {
-            "labelled both": 1,
-            "without a label of gender": 1,
-            "without a human caption": 1,
-            "empty human captions": 1,
-        },
-        "race": {"labelled unsure": 1, "without a label of race": 2, "empty human captions": 1},
-        "age": {"without a label of age": 2, "empty human captions": 1},
-    }
 
 
 def test_a_row_has_all_that_the_files_say(folder):

@@ -45,11 +45,6 @@ def changed(audit, metric, captioner, **changes):
     return replace(audit, comparisons={**audit.comparisons, metric: comparison})
 
 
-def audited(captions, name="nic", **options):
-    """The audit of one captioner."""
-    return audit({name: captions}, **{**QUICK, **options})
-
-
 @pytest.fixture(scope="session")
 def planted():
     """Captioners `nic`, faithful, and `sat`, biased, with a human word to align."""

@@ -19,7 +19,7 @@ from captionbias.report.wording import grouped_notes
 from captionbias.studies.resampling import pair_name
 from captionbias.synthetic import plant
 from tests.browser import NEEDS_BROWSER, axe_violations, browser, new_page, settled, too_wide, watched
-from tests.report.conftest import IMAGES, QUICK, audited, data_of
+from tests.report.conftest import IMAGES, QUICK, data_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
@@ -209,12 +209,8 @@ def printed(page, tmp_path, name):
 
 
 @NEEDS_BROWSER
-@pytest.mark.parametrize("which", ["two", "one"])
-def test_paper_has_the_matrix_the_cells_and_the_notes_on_two_pages_and_everything_by_choice(
-    which, request, planted, opened, tmp_path
-):
-    report = request.getfixturevalue("two") if which == "two" else audited(planted["sat"], "sat")
-    page, *_ = opened(report)
+def test_paper_has_the_matrix_the_cells_and_the_notes_on_two_pages_and_everything_by_choice(two, opened, tmp_path):
+    page, *_ = opened(two)
     assert printed(page, tmp_path, "first") <= 2
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")

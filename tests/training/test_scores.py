@@ -69,7 +69,7 @@ def test_too_few_captions_of_a_group_give_no_score_of_attackers_and_one_warning(
     assert ("lic is left out: attributes: 'female' has 9 images" if women else "attributes has only one value") in note
 
 
-@pytest.mark.parametrize("caption", ["", "a man with a tie.", "the the the", "\u200b", "<unk>"])
+@pytest.mark.parametrize("caption", ["", "a man with a tie.", "the the the"])
 @pytest.mark.parametrize("given", [True, False], ids=["tasks given", "tasks named"])
 def test_the_same_caption_for_every_image_gives_numbers_or_nothing(planted, caption, given):
     tasks = planted.tasks if given else None
@@ -96,14 +96,9 @@ def test_scores_that_captions_leave_undefined_are_missing_and_named(planted):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"predictions": ["a man"] * 299}, "predictions has length 299"),
         ({"predictions": [None] * 300}, r"predictions\[0\] is missing"),
-        ({"references": [[]] * 300}, r"references\[0\] is empty"),
-        ({"attributes": ["male"] * 300}, "only one value 'male'"),
         ({"attributes": ["male"] * 295 + ["female"] * 5}, "'female' has 5 images"),
         ({"metrics": "lic"}, "metrics must list one or more of sway, dbac, lic, .* not 'lic'"),
-        ({"metrics": ["lic", "bleu"]}, "metric 'bleu' is unknown"),
-        ({"preset": "quick"}, "preset 'quick' is unknown"),
         ({"trials": 0}, "trials must be a whole number of 1 or more"),
         ({"tasks": [["flying"]] * 300}, "none of its names"),
     ],

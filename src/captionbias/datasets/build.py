@@ -138,7 +138,7 @@ def _benchmark(template: str, configuration: str, split: str) -> str:
     import yaml
     from huggingface_hub import DatasetCard
 
-    from captionbias.bench.catalogue import TASKS
+    from captionbias.metrics import catalogue
 
     card = DatasetCard(template)
     about = next(part for part in card.text.strip().split("\n\n") if not part.startswith("#"))
@@ -146,7 +146,7 @@ def _benchmark(template: str, configuration: str, split: str) -> str:
         "name": card.data["pretty_name"],
         "description": one_line(about),
         "evaluation_framework": "captionbias",
-        "tasks": [{"id": task, "config": configuration, "split": split} for task in TASKS],
+        "tasks": [{"id": task, "config": configuration, "split": split} for task in catalogue.TASKS],
     }
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))
 
