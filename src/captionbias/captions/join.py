@@ -112,11 +112,11 @@ def _sampled(samples: list[list[Any]], column: Source, sample: str | None, notes
     """The caption of each image, or all of them where the captioner said several things of some."""
     if all(texts.count(texts[0]) == len(texts) for texts in samples if texts):  # such as a row for each human caption
         return [texts[0] if texts else None for texts in samples]
-    counts = [len(texts) for texts in samples if len(texts) > 1]
-    each = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
-    count_as = "the first of each counts" if sample == "first" else "they count as shares of one"
-    notes.append(f"{len(counts):,} images have {each} captions each in {column}: {count_as}")
-    return [texts[0] for texts in samples] if sample == "first" else samples
+    if sample != "first":
+        return samples  # which every metric notes
+    several = sum(len(texts) > 1 for texts in samples)
+    notes.append(f"{several:,} images have several captions in {column}: the first of each counts")
+    return [texts[0] for texts in samples]
 
 
 def _in_both(
