@@ -90,7 +90,7 @@ def test_fine_tuning_teaches_what_the_caption_says(kind, folder, monkeypatch):
     monkeypatch.setattr(judges, "AT_ONCE", 8)
     one = trial(40, captions=("dog on the street", "pizza on the street"), train=32)
     asked = Question(read_images([np.full((16, 16), 99, np.uint8)] * 40), PROMPT, ("woman", "man with dog"))
-    fitted = find_judge(folder, asked, epochs=30).fit(one)
+    fitted = find_judge(folder, asked, epochs=40).fit(one)
     assert fitted.test_scores.correct.all()
     assert np.exp(fitted.test_scores.raw).mean() > 0.5
 
