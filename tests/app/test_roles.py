@@ -7,7 +7,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.app.data import CAPTIONER, LABELS, PEOPLE, TASKS, UNUSED, roles_of
@@ -69,6 +69,7 @@ def test_of_several_that_can_be_people_s_the_surest_is_and_no_captioner_is_left_
     assert roles_of(same) == {"a.csv": LABELS, "b.csv": UNUSED}
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, len(SHAPES) - 1), max_size=5))
 def test_the_order_of_the_files_does_not_count(shapes):
     tables = [table(f"{number}-{SHAPES[shape][1]}", shape) for number, shape in enumerate(shapes)]

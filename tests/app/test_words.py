@@ -32,7 +32,7 @@ CAPTIONS = st.lists(st.sampled_from(PIECES), max_size=20).map("".join)
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
 
 
-@settings(max_examples=300)
+@settings(deadline=None, max_examples=300)
 @given(caption=st.one_of(CAPTIONS, ANY_TEXT, st.tuples(ANY_TEXT, CAPTIONS).map("".join)))
 def test_spans_join_to_the_caption_and_mark_what_metrics_mask(caption):
     spans = mark_masked(caption, CUSTOM)
@@ -94,6 +94,7 @@ def test_what_is_wrong_is_said_with_its_line(text, message):
     assert str(raised.value).startswith(message)
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_is_a_lexicon_or_a_value_error(text):
     with suppress(ValueError):
