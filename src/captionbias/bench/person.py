@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ParamSpec
 
 import numpy as np
 
@@ -11,8 +10,6 @@ from captionbias.bench.catalogue import EXCESS, HUMAN, scores_of
 from captionbias.bench.pairing import drawn_captions
 from captionbias.captions import Captions
 from captionbias.statistics.samples import Sample
-
-P = ParamSpec("P")
 
 
 def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Captions] | None:
