@@ -23,9 +23,10 @@ def inputs(metric: str) -> str:
 
 
 def outputs(metric: str) -> str:
-    rows = ((f"`{score.key}`", interval(*score.scale.ends), score.meaning) for score in scores_of(metric))
+    scores = ((score, score.scale) for score in scores_of(metric))
+    rows = ((f"`{score.key}`", interval(*scale.ends), scale.unit, score.meaning) for score, scale in scores)
     about = fill(METRICS[metric].returns, 120, break_on_hyphens=False)
-    return f"{about}\n\n{table(('key', 'range', 'meaning'), *rows)}"
+    return f"{about}\n\n{table(('key', 'range', 'unit', 'meaning'), *rows)}"
 
 
 def interval(low: float, high: float) -> str:
