@@ -30,7 +30,8 @@ class Scale(NamedTuple):
 
 SHARE, PERCENT = Scale(0.0, 1.0, "share", 1.0), Scale(0.0, 100.0, "of 100", 100.0)
 SIGNED, SIGNED_PERCENT = Scale(-1.0, 1.0, "share", 1.0), PERCENT.difference()
-NET, DOUBLE_SHARE = SIGNED.difference(), Scale(0.0, 2.0, "share", 1.0)
+NORMALIZED, DOUBLE_SHARE = Scale(-1.0, 1.0, "difference over sum", 1.0), Scale(0.0, 2.0, "share", 1.0)
+NET = NORMALIZED.difference()
 CAPTIONS = Scale(-200.0, 200.0, "captions of 100", 100.0)
 MENTIONS = Scale(-INFINITY, INFINITY, "mentions in 100 captions", 100.0)
 ANY, RATIO, WORDS = Scale(-INFINITY, INFINITY, ""), Scale(0.0, INFINITY, "ratio"), Scale(-INFINITY, INFINITY, "words")

@@ -13,7 +13,7 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.bench import inputs
 from captionbias.bench.attacked import Bench, spread_of_people
 from captionbias.bench.attacks import Attacks, answers_to
-from captionbias.bench.catalogue import DIRECTIONS, NET, RATIO, SIDES, SIGNED, Scale, Score
+from captionbias.bench.catalogue import DIRECTIONS, NET, NORMALIZED, RATIO, SIDES, Scale, Score
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.pairing import PAIRINGS
 from captionbias.bench.protocol import alignment_name, preset_settings
@@ -62,7 +62,7 @@ PRESETS = {
 
 
 def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Score]:
-    def score(form: str, ending: str, meaning: str, scale: Scale = SIGNED, **also: Any) -> Score:
+    def score(form: str, ending: str, meaning: str, scale: Scale = NORMALIZED, **also: Any) -> Score:
         key, label = f"dbac_{direction}{form}", f"DBAC {DIRECTIONS[direction]}, {ending}"
         also = {"row": f"  {ending}", "task": key} | also
         return Score(key, label, 3, scale, meaning, direction=direction, sense="amplification", **also)

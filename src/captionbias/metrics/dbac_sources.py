@@ -80,7 +80,7 @@ class Sources:
         rows = [{f"{key}{form}": float(of[row]) for (key, form), of in self.estimate.items()} for row in numbered]
         for key, form in self.drawn[0] if self.drawn else ():
             replicates = np.concatenate([block[key, form] for block in self.drawn], axis=-1)
-            signed = catalogue.NET if form == NET else catalogue.SIGNED
+            signed = catalogue.NET if form == NET else catalogue.NORMALIZED
             ends = (catalogue.RATIO if key != "amplification" else signed).ends
             for row, of_pair in zip(rows, replicates, strict=False):
                 interval = bootstrap_interval(row[f"{key}{form}"], of_pair, ends)

@@ -12,7 +12,7 @@ import numpy as np
 from captionbias.arrays import Flags, Floats
 from captionbias.attackers.base import Examples
 from captionbias.attackers.registry import find_attacker
-from captionbias.bench.catalogue import DIRECTIONS, RATIO, SIGNED, Score
+from captionbias.bench.catalogue import DIRECTIONS, NORMALIZED, RATIO, Score
 from captionbias.bench.label_attacks import LabelAttack, Question, Sides, as_tokens, attack_labels
 from captionbias.bench.labels import TRAINING, ImageLabels, takes
 from captionbias.bench.measurement import Scores, metric
@@ -32,7 +32,7 @@ def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
         f"dpa_{direction}",
         f"DPA {name}",
         3,
-        SIGNED,
+        NORMALIZED,
         f"Above 0 {more}, below 0 harder.",
         direction=direction,
         sense="amplification",
