@@ -54,7 +54,7 @@ def test_an_answer_about_an_image_of_weight_w_counts_as_w_answers(weights, seed)
 def test_lic_weighs_answers_by_their_images():
     """A clue that is wrong in one caption of five: the attacker goes by it, so its mistakes are known one by one."""
     labels, random = ["female", "male"] * 200, np.random.default_rng(1)
-    wrong, weights = random.random(400) < 0.2, random.random(400) + 0.1
+    wrong, weights = random.random(400) < 0.2, random.random(400) + 1
     clues = [(label == "female") != flip for label, flip in zip(labels, wrong, strict=True)]
     people = {"female": "a woman", "male": "a man"}
     texts = [f"{people[label]} {'in' if clue else 'out'}doors" for label, clue in zip(labels, clues, strict=True)]

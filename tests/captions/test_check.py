@@ -232,3 +232,9 @@ def test_captions_that_are_not_split_into_words_are_refused_with_the_cure(text):
 @pytest.mark.parametrize("text", ["一个 女人 在 骑 自行车 。", "女 の 人 と 犬", "ผู้หญิง กำลัง ขี่ จักรยาน"])
 def test_captions_that_are_split_into_words_are_taken(text):
     assert check_captions(predictions=[text, text], attributes=["female", "male"])
+
+
+def test_weights_that_are_probabilities_count_as_images():
+    weighted = check_captions(**GOOD, weights=[0.1, 0.2, 0.3])
+    assert weighted.weights == pytest.approx((0.5, 1.0, 1.5))
+    assert check_captions(**GOOD, weights=[1, 2, 3]).weights == (1.0, 2.0, 3.0)

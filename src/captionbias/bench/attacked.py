@@ -47,12 +47,13 @@ class Column:
         tokens = self.tokens if len(rows) == len(self.image) else self.tokens.select(rows)
         return replace(self, tokens=tokens, image=self.image[rows], **changed)
 
-    def drawn(self) -> list[Column]:
-        """One caption of each image, drawn anew in each trial; the column itself where images have no more than one."""
+    def drawn(self, pictures: Integers | None) -> list[Column]:
+        """One caption of each image, drawn anew in each trial, of images of one of the `pictures` the same; the column
+        itself where images have no more than one."""
         images = len(self.truth)
         if len(self.image) == images:
             return [self]
-        return [self.select(drawn_captions(self.image, images, seed), seeds=[seed]) for seed in self.seeds]
+        return [self.select(drawn_captions(self.image, images, seed, pictures), seeds=[seed]) for seed in self.seeds]
 
     def split_up(self, notes: list[str]) -> list[Column]:
         """The k-th caption of every image, for each k that all images have."""
@@ -76,8 +77,8 @@ class Masked:
 class Bench:
     """The captions of a measurement, split into words, with the classes of their images and the seeds of its trials.
 
-    Attackers learn from each image once, whatever its weight; weights are of their answers. Of several captions of the
-    captioner's of an image each trial draws one."""
+    Attackers learn from each image once, whatever its weight; weights apply to their answers only. Of several captions
+    of an image by the captioner each trial draws one."""
 
     captions: Captions
     settings: Settings
@@ -126,7 +127,7 @@ class Bench:
         if pair is None:
             return None
         several = np.bincount(image) > 1
-        person = drawn_captions(image, len(several), seed + draw)
+        person = drawn_captions(image, len(several), seed + draw, self.copies)
         person = person[several[image[person]]]
         others = np.setdiff1d(np.flatnonzero(several[image]), person)
         tokens = words.tokens.between(words.model_rows, len(words.tokens))

@@ -128,7 +128,7 @@ def person_scores(score: Score) -> Iterable[Score]:
         sense="amplification",
         judged=bool(score.claim),
         control=True,
-        task=f"{score.task}{EXCESS}",
+        task=score.task and f"{score.task}{EXCESS}",
     )
     yield replace(
         score,

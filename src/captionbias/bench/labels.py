@@ -56,7 +56,7 @@ def takes(*, without: Collection[str] = ()) -> Callable[[Callable[P, Scores]], C
 
 @dataclass(frozen=True, eq=False)
 class Named:
-    """Labels of some rows, each about the image `image`, `(rows,)`, and as many images as its `weight`: flags of shape
+    """Labels of some rows, each about the image `image`, `(rows,)`, that counts as `weight` images: flags of shape
     `(rows, values)` and `(rows, tasks)`."""
 
     image: Integers

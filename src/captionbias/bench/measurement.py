@@ -290,8 +290,8 @@ def metric(
     title: str, question: str, scores: Iterable[Score], *, about: Mapping[str, str] | None = None, **entry: Any
 ) -> Callable[[Callable[P, Scores]], Metric[P]]:
     """Make a function a metric, which commands, reports and modules find by its name, with what the catalogue says of
-    it. `about`: what those of its arguments are that mean something else in other metrics, or are not theirs; `entry`:
-    the rest of its `MetricEntry`."""
+    it. `about`: descriptions of arguments that mean something else here than in other metrics, or are its alone;
+    `entry`: the rest of its `MetricEntry`."""
 
     def defined(function: Callable[P, Scores]) -> Metric[P]:
         made = Metric(function, MetricEntry(function.__name__, title, question, tuple(scores), **entry), about or {})

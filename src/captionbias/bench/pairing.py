@@ -23,14 +23,16 @@ class Pairing:
     held_out: bool
 
 
-def pairings(words: Words, images: int, kind: str, seeds: Sequence[int]) -> list[Pairing]:
+def pairings(
+    words: Words, images: int, kind: str, seeds: Sequence[int], pictures: Integers | None = None
+) -> list[Pairing]:
     """The pairing of each trial, or one for all. `held-out`: a trial draws one human caption of each image, and one of
     the captioner's, so that people describe it as often, and the caption scored does not say what it shows.
-    `every-caption`: as published, each caption is a row of its own in every trial."""
+    `every-caption`: as published, each caption is a row of its own in every trial. `pictures`: see `drawn_captions`."""
     image = {side: of for side, of in (("m", words.model_image), ("h", words.human_image)) if len(of)}
     if kind == "every-caption":
         return [Pairing(seeds, {side: np.arange(len(of)) for side, of in image.items()}, held_out=False)]
-    drawn = ({side: drawn_captions(of, images, seed) for side, of in image.items()} for seed in seeds)
+    drawn = ({side: drawn_captions(of, images, seed, pictures) for side, of in image.items()} for seed in seeds)
     return [Pairing([seed], rows, held_out=True) for seed, rows in zip(seeds, drawn, strict=True)]
 
 

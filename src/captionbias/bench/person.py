@@ -20,7 +20,8 @@ def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Capti
     rows = np.flatnonzero(counts > 1)
     if not len(rows):
         return None
-    drawn = drawn_captions(np.repeat(np.arange(len(counts)), counts), len(counts), seed) - (np.cumsum(counts) - counts)
+    image = np.repeat(np.arange(len(counts)), counts)
+    drawn = drawn_captions(image, len(counts), seed, captions.copies) - (np.cumsum(counts) - counts)
     others = tuple(
         (*captions.references[row][: drawn[row]], *captions.references[row][drawn[row] + 1 :]) for row in rows
     )

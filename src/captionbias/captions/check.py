@@ -282,7 +282,8 @@ def check_captions(
         attributes: `n` strings, the label of the protected attribute in each image.
         tasks: `n` lists of strings, the tasks (objects, activities) in each image. A list may be empty.
         image_ids: `n` strings or numbers that name the images in error messages.
-        weights: `n` numbers above 0, how much each image counts; all alike when None.
+        weights: `n` numbers above 0: an image of weight 2 counts as two images. Those that are less than 1 on average,
+            such as probabilities, are scaled to 1. All alike when None.
         labels: what labels are called that are not values of the attribute, as in `{"0": "female", "1": "male"}`; they
             may be numbers.
         language: what captions are written in: `en` (None is the same), or `de`, `es`, `fr`, `ja`, `zh`, whose words
@@ -470,7 +471,8 @@ def _checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:
         number = not isinstance(weight, (bool, np.bool_)) and isinstance(weight, (Real, np.number))
         if not (number and 0 < weight < np.inf):
             raise InputError(place, f"is {weight!r}: a weight is a number above 0; give one, or leave the image out")
-    return tuple(map(float, column))
+    weights = np.array(column, np.float64)
+    return tuple((weights / min(weights.mean(), 1.0)).tolist())  # probabilities, too, are numbers of images
 
 
 def _checked_references(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:

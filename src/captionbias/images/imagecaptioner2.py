@@ -162,7 +162,7 @@ def imagecaptioner2(
     )
     attacker = find_judge(settings.judge, question, as_is=as_is, epochs=settings.epochs)
     [masked] = bench.hidden(("attribute",))
-    drawn = {side: [column.drawn()] for side, column in masked.sides.items()}
+    drawn = {side: [column.drawn(bench.copies)] for side, column in masked.sides.items()}
     plan = bench.plan("imagecaptioner2", drawn, balanced_split)
     answered = answers_to([plan], attacker, cache=cache, distributed=distributed, progress=progress)
 

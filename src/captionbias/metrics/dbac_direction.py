@@ -255,7 +255,7 @@ def ask(
     named = {kind: named_values(words.tokens, bench.mentions[kind], of, tokenizer) for kind, of in lexicons.items()}
     images = len(bench.classes)
     weights = np.ones(images) if bench.weights is None else bench.weights
-    paired = pairings(words, images, settings.pairing, bench.seeds)
+    paired = pairings(words, images, settings.pairing, bench.seeds, bench.copies)
     # What labels and outputs are called; of each pairing the truth by image, what images show, whether that is known.
     asked: dict[str, tuple[tuple[str, ...], tuple[str, ...], list[tuple[Array, Flags, Flags]]]] = {}
     counts = drawn = None

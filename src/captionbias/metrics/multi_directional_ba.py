@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
-from captionbias.bench.catalogue import DOUBLE_SHARE, SHARE, Scale, Score
+from captionbias.bench.catalogue import DIRECTIONS, DOUBLE_SHARE, SHARE, Scale, Score
 from captionbias.bench.counted import Counted, count
 from captionbias.bench.inputs import no_tasks
 from captionbias.bench.labels import ImageLabels, read_labels, takes
@@ -27,14 +27,14 @@ EXCHANGES = 40
 CELLS_AT_ONCE = 2**24
 
 
-def _multi_directional_ba(key: str, name: str, meaning: str, scale: Scale = SHARE) -> Iterable[Score]:
+def _entries(key: str, name: str, meaning: str, direction: str | None = None, scale: Scale = SHARE) -> Iterable[Score]:
     yield Score(
         key,
         f"multi-attribute BA {name}",
         4,
         scale,
         f"0 is best: how far captions move {meaning}. It has no sign.",
-        direction=key.partition("ba_")[2] or None,
+        direction=direction,
         sense="size",
         headline=True,
         against_a_person=True,
@@ -47,20 +47,24 @@ def _multi_directional_ba(key: str, name: str, meaning: str, scale: Scale = SHAR
         SHARE,
         "How unequally they do.",
         row="  variance",
-        direction=key.partition("ba_")[2] or None,
+        direction=direction,
         sense="size",
         on_cards=False,
     )
+
+
+def _directed(direction: str, meaning: str) -> Iterable[Score]:
+    return _entries(f"multi_directional_ba_{direction}", DIRECTIONS[direction], meaning, direction)
 
 
 @metric(
     "Multi-attribute BA",
     "directional BA over combinations of tasks, in either sense.",
     [
-        *_multi_directional_ba("multi_directional_ba_a_to_t", "A to T", "combinations of tasks for an attribute value"),
-        *_multi_directional_ba("multi_directional_ba_t_to_a", "T to A", "attribute values for a combination of tasks"),
-        *_multi_directional_ba(
-            "multi_mals", "undirected", "the share of a combination's likelier attribute value", DOUBLE_SHARE
+        *_directed("a_to_t", "combinations of tasks for an attribute value"),
+        *_directed("t_to_a", "attribute values for a combination of tasks"),
+        *_entries(
+            "multi_mals", "undirected", "the share of a combination's likelier attribute value", scale=DOUBLE_SHARE
         ),
     ],
     about={
@@ -122,7 +126,7 @@ def multi_directional_ba(
     signed = {**data_source(labels), "at_least": at_least}
 
     def counted(side: ImageLabels, groups: Integers) -> Counted:
-        return _count(side, groups, at_least, seed if controls and bootstrap and side.human is None else None)
+        return _count(side, groups, at_least, seed if controls and bootstrap and not side.from_captions else None)
 
     return count("multi_directional_ba", labels, counted, signed, controls=controls, seed=seed, bootstrap=bootstrap)
 
@@ -191,7 +195,7 @@ def _combinations(labels: ImageLabels, at_least: int) -> Flags:
     numbers, combinations = number_sets(rows.tasks[some])
     if not len(combinations):
         raise no_tasks()
-    chosen = combinations[np.bincount(numbers, rows.weight[some]) >= at_least]
+    chosen = combinations if at_least == 1 else combinations[np.bincount(numbers, rows.weight[some]) >= at_least]
     if not len(chosen):
         raise InputError(
             "at_least", f": no set of tasks is shared by {at_least} images or captions; give a smaller number"

@@ -302,8 +302,8 @@ def find_ties(captioner: Table, references: References, words: Integers) -> Ties
 
 def found_words(captioner: Table, references: References, words: Integers) -> Amount | None:
     """How far words that one half of the images chooses follow the values beyond people's in the other half, at least:
-    half the sum over words, in captions of 100; of `k` values the sum over words and values over `2k`. It has no upper
-    end, as words that no half is sure of are missing. None with too few pictures."""
+    half the sum over words, in captions of 100; of `k` values the sum over words and values over `2k`. There is
+    no upper end, because words that neither half is sure of are left out. None with too few pictures."""
     amounts = []
     for both in _by_halves(captioner, references, words):
         for chooser, (fit, said, people) in (both, both[::-1]):
