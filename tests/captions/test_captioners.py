@@ -49,7 +49,6 @@ def test_captioners_without_a_common_image_and_no_captioner_are_refused():
         ("attributes", ["male", "female"]),
         ("references", [["people of 7"], ["others of 9"]]),
         ("tasks", [[], ["task 9"]]),
-        ("tasks", None),
     ],
 )
 def test_different_things_known_of_an_image_are_refused_by_name(argument, other):
@@ -67,3 +66,14 @@ def test_lists_are_checked_once_and_the_captioner_of_a_bad_caption_is_named():
         check_captioners({"nic": ["a man", "a girl"], "sat": ["a guy", ""]}, **people)
     with pytest.raises(ValueError, match=r"^references\[1\] is empty"):
         check_captioners({"nic": ["a man", "a girl"]}, references=[["he"], []], attributes=["m", "f"])
+
+
+@pytest.mark.parametrize("argument", ["tasks", "weights"])
+def test_what_one_captioner_alone_has_is_refused_and_whose_it_is(argument):
+    given = {"tasks": [["dog"], []], "weights": [1, 2]}[argument]
+    read = {
+        "nic": captions("nic", ["7", "9"], **{argument: None}),
+        "sat": captions("sat", ["7", "9"], **{argument: given}),
+    }
+    with pytest.raises(ValueError, match=f"{argument} are given for sat alone: give one file of them for all"):
+        on_the_same_images(read)

@@ -154,6 +154,7 @@ ONE_ROW = [
         (argument, value, f"[1] (image 7) {message}")
         for argument in ("predictions", "attributes")
         for value, message in TEXT
+        if not (argument == "predictions" and isinstance(value, list))  # several captions of an image
     ),
     ("attributes", 1, "[1] (image 7) is of type int: a label is a string"),
     ("references", [], "[1] (image 7) is empty: every image needs at least one human caption; drop the image or add"),

@@ -150,7 +150,7 @@ def test_weights_are_joined_like_labels_and_a_guess_is_told(tmp_path, write, end
 
 
 @pytest.mark.usefixtures("no_warnings")
-@pytest.mark.parametrize(("weights", "options"), [([70, 55, 0], {}), ([2, 1, 3], {"weight_column": ""})])
+@pytest.mark.parametrize(("weights", "options"), [(["heavy", "light", "1"], {}), ([2, 1, 3], {"weight_column": ""})])
 def test_a_column_so_named_that_holds_no_weights_or_is_not_to_be_read_is_left_alone(weights, options):
     table = {**PEOPLE, "caption": ["a", "b", "c"], "weight": weights}
     assert read_captions(table, attribute="sex", **options).weights is None
@@ -169,7 +169,7 @@ def test_what_is_no_weight_names_the_image_and_the_way_out(weight, fault):
 @pytest.mark.parametrize(
     "rows",
     [
-        [(1, "a man"), (2, "a cat"), (1, "a guy"), (3, "a cow"), (1, ""), (2, "a dog")],
+        [(1, "a man"), (2, "a cat"), (1, "a guy"), (3, "a cow"), (2, "a dog")],
         [(1, ["a man", "a guy"]), (3, ["a cow"]), (2, ["a cat", "a dog"])],
     ],
 )
@@ -263,3 +263,32 @@ class TestWithoutIds:
             captions = read_captions(predictions=path, references=elsewhere)
         assert captions.predictions == ("a", "c")
         assert captions.image_ids == ("row 0", "row 2")
+
+
+def test_references_repeated_beside_each_sample_are_read_once(tmp_path):
+    """A row a sample, each with the image's list of human captions."""
+    people = {"a": ["a man", "a guy"], "b": ["a woman", "a lady"]}
+    rows = [
+        {"image_id": image, "caption": f"{said} {image}", "references": texts, "sex": "m" if image == "a" else "f"}
+        for image, texts in people.items()
+        for said in ("first", "second")
+    ]
+    (tmp_path / "all.json").write_text(json.dumps(rows))
+    captions = read_captions(predictions=tmp_path / "all.json", attribute="sex")
+    assert captions.references == tuple(map(tuple, people.values()))
+    assert captions.samples == (("first a", "second a"), ("first b", "second b"))
+
+
+def test_one_bad_weight_is_named_and_none_is_ignored(tmp_path):
+    rows = [{"image_id": n, "caption": "a dog", "sex": "mf"[n % 2], "weight": n} for n in range(6)]
+    (tmp_path / "said.json").write_text(json.dumps(rows))
+    with pytest.raises(ValueError, match=r"weights: that of image 0 is 0 in 'weight'"):
+        read_captions(predictions=tmp_path / "said.json", attribute="sex")
+
+
+def test_an_empty_caption_beside_others_is_noted(tmp_path):
+    rows = [{"image_id": n, "caption": ["a dog", "" if n == 1 else "a cat"], "sex": "mf"[n % 2]} for n in range(4)]
+    (tmp_path / "said.json").write_text(json.dumps(rows))
+    with pytest.warns(CaptionBiasWarning, match="1 images have an empty caption beside others"):
+        captions = read_captions(predictions=tmp_path / "said.json", attribute="sex")
+    assert captions.samples[1] == ("a dog",)

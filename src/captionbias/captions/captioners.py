@@ -57,6 +57,11 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
     for name in others:
         for argument in PEOPLE:
             if columns[name][argument] != columns[first][argument]:
+                if None in (columns[name][argument], columns[first][argument]):
+                    only = name if columns[name][argument] else first
+                    raise InputError(
+                        argument, f"are given for {only} alone: give one file of them for all, or for none"
+                    )
                 raise InputError(
                     argument, f"of {first} and {name} differ on the same images: give one file of them for all"
                 )

@@ -24,6 +24,7 @@ from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
 
 FEW_COPIES = 0.05  # of the images
 SIGN_OF_A_COPY = 30  # words in common
+MOST_WEIGHT = 1e9  # sums of more, or of less than one in so many, lose digits
 MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
 SENTENCE_ENDS = (".", "!", "?", "\u3002")
 
@@ -449,9 +450,10 @@ def _checked_predictions(column: list[Any], ids: Ids) -> tuple[str, ...]:
 
 def _checked_samples(column: list[Any], ids: Ids) -> dict[str, Any]:
     """The predictions and, where rows are lists of more than one, the samples."""
-    if not all(map(is_column, column)):
+    if not any(map(is_column, column)):
         return {"predictions": _checked_predictions(column, ids), "samples": None}
-    rows = checked_lists("predictions", column, ids, "caption")
+    rows = [row if is_column(row) else [row] for row in column]
+    rows = checked_lists("predictions", rows, ids, "caption")
     for row, place in zip(rows, _places("predictions", ids), strict=False):
         if not row:
             raise InputError(place, "is empty: drop the image or add a caption")
@@ -469,8 +471,9 @@ def checked_weights(weights: Collection[Any], images: int) -> tuple[float, ...]:
 def _checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:
     for weight, place in zip(column, _places("weights", ids), strict=False):
         number = not isinstance(weight, (bool, np.bool_)) and isinstance(weight, (Real, np.number))
-        if not (number and 0 < weight < np.inf):
-            raise InputError(place, f"is {weight!r}: a weight is a number above 0; give one, or leave the image out")
+        if not (number and 1 / MOST_WEIGHT <= weight <= MOST_WEIGHT):
+            limits = f"a number above 0, from {1 / MOST_WEIGHT:g} to {MOST_WEIGHT:g}"
+            raise InputError(place, f"is {weight!r}: a weight is {limits}; give one, or leave the image out")
     weights = np.array(column, np.float64)
     return tuple((weights / min(weights.mean(), 1.0)).tolist())  # probabilities, too, are numbers of images
 

@@ -247,7 +247,8 @@ def plain_name(name: str) -> str:
 def _kinds(column: Column) -> set[str]:
     """The kinds of columns that it may be, by what it holds."""
     present = [value for value in column.values() if not is_missing(value)]
-    types, weights = set(map(type, present)), {"weights"} if all(map(as_weight, present[:SAMPLE])) else set()
+    numbers = sum(as_weight(value) is not None for value in present[:SAMPLE])
+    types, weights = set(map(type, present)), {"weights"} if numbers > len(present[:SAMPLE]) / 2 else set()
     lists = [_list(value) for value in present[:SAMPLE]]
     if lists and None not in lists:
         sentences = _mostly_sentences(list(chain.from_iterable(filter(None, lists))))

@@ -72,10 +72,13 @@ def joined(
     if labels:
         names = rename_labels(values["attributes"].values(), labels, str(attributes))
         values["attributes"] = dict(zip(values["attributes"], names, strict=True))
+    silent: dict[str, None] = {}
     if said := {image: texts for image, texts in values.get("predictions", {}).items() if any(map(_is_said, texts))}:
-        silent = [image for image in values["predictions"] if image not in said]
-        _note_silent(silent, values["predictions"], values["attributes"], notes)
+        silent = dict.fromkeys(image for image in values["predictions"] if image not in said)
+        _note_silent([*silent], values["predictions"], values["attributes"], notes)
         values["predictions"] = {image: list(filter(_is_said, texts)) for image, texts in said.items()}
+        if lost := sum(len(texts) > len(values["predictions"][image]) for image, texts in said.items()):
+            notes.append(f"{lost:,} images have an empty caption beside others in {predictions}: it is left out")
     base = predictions or references or attributes
     every_image = next(values[name] for name in (*SIDES, "attributes") if name in values)
     if references:
@@ -93,7 +96,8 @@ def joined(
             images = _in_both(images, base, values[argument], column, lack, notes)
     if predictions and references:
         lack = "with human captions have no prediction"
-        _in_both(values["references"], references, values["predictions"], predictions, lack, notes)
+        described = dict.fromkeys(image for image in values["references"] if image not in silent)
+        _in_both(described, references, values["predictions"], predictions, lack, notes)
     if attributes.table not in {column.table for column in (predictions, references) if column}:
         _in_both(values["attributes"], attributes, every_image, base, "with a label have no caption", notes)
     # In one order, whatever that of the rows: it decides which images a seed puts to test.
@@ -205,11 +209,15 @@ def _weights(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
 
 def _lists(rows: Iterable[tuple[str, Any]], column: Column, when_missing: list[None]) -> ByImage:
     lists: ByImage = {}
+    known: dict[str, list[Any]] = {}
     for image, cell in rows:
         try:
-            lists.setdefault(image, []).extend(when_missing if is_missing(cell) else entries(cell))
+            of_row = when_missing if is_missing(cell) else entries(cell)
         except ValueError as error:
             raise ValueError(f"{column}, image {image}: {error}") from None
+        if len(of_row) < 2 or of_row not in known.setdefault(image, []):  # such as a row for each sample of a captioner
+            lists.setdefault(image, []).extend(of_row)
+            known.setdefault(image, []).append(of_row)
     return lists
 
 

@@ -90,6 +90,8 @@ class CaptionMetric(evaluate.Metric):
             del options[name]
             message = f"{self.metric.name} has no {name}, which other metrics have: left out"
             warnings.warn(message, CaptionBiasWarning, stacklevel=2)
+        if unknown := [name for name in options if name not in self.metric.options()]:  # the rows are kept
+            raise TypeError(f"{self.metric.name}.compute() got an unexpected keyword argument {unknown[0]!r}")
         try:
             if self.num_process > 1:
                 raise ValueError("num_process: accelerate launch shares the work out; give each process all captions")

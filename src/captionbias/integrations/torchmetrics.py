@@ -82,6 +82,8 @@ class CaptionBias(TorchMetric):
         batch = {name: as_list(name, column) for name, column in columns.items() if column is not None}
         if len(set(map(len, batch.values()))) > 1:
             raise ValueError(f"lengths differ: {', '.join(f'{len(rows)} {name}' for name, rows in batch.items())}")
+        if "weights" in batch:
+            batch["weights"] = [float(weight) for weight in batch["weights"]]  # of numpy and torch, too
         lines = [json.dumps(dict(zip(batch, row, strict=True))) for row in zip(*batch.values(), strict=True)]
         text = "".join(f"{line}\n" for line in lines).encode()
         self.rows.append(torch.frombuffer(bytearray(text), dtype=torch.uint8).to(self.device) if text else _nothing())

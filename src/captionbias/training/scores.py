@@ -13,7 +13,7 @@ from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.bench.protocol import whole_number
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
 from captionbias.captions.check import checked_columns
-from captionbias.captions.values import as_list
+from captionbias.captions.values import as_list, is_column
 from captionbias.metrics import catalogue, find_metric
 from captionbias.text import LexiconSource, tokenize
 
@@ -130,10 +130,7 @@ class TrainingBias:
 
     def measure(self, predictions: Collection[Any]) -> dict[str, float]:
         """`bias_scores` of these captions."""
-        texts = [
-            PLACEHOLDER if isinstance(text, str) and not text.strip() else text
-            for text in as_list("predictions", predictions)
-        ]
+        texts = list(map(_or_placeholder, as_list("predictions", predictions)))
         captions = self.people.with_predictions(texts)
         said = [row for row, text in enumerate(texts) if text != PLACEHOLDER]
         empty = len(texts) - len(said)
@@ -172,6 +169,13 @@ class TrainingBias:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", CaptionBiasWarning)
                 find_metric(name).measure(_usable(name, self.people), **{**self.options[name], "trials": 1})
+
+
+def _or_placeholder(said: Any) -> Any:
+    """A caption, or several of an image without the empty ones; the placeholder if nothing is left."""
+    if is_column(said):
+        return [text for text in said if not (isinstance(text, str) and not text.strip())] or PLACEHOLDER
+    return PLACEHOLDER if isinstance(said, str) and not said.strip() else said
 
 
 def _options(
