@@ -236,3 +236,11 @@ def test_a_cache_that_cannot_be_written_and_an_unknown_metric_are_named(tmp_path
     for names, cache, named in ((None, tmp_path / "file", "file"), (["lic", "bleu"], tmp_path, "bleu")):
         with pytest.raises(ValueError, match=named):
             modules.install_metrics(names, cache=cache)
+
+
+def test_rows_are_kept_when_an_option_is_misspelt(tmp_path):
+    module = load("gender_error", tmp_path)
+    module.add_batch(predictions=["a man", "a woman"], attributes=["male", "female"])
+    with pytest.raises(TypeError, match="boostrap"):
+        module.compute(boostrap=0)
+    assert module.compute(bootstrap=0)["ratio"] == 1.0
