@@ -54,7 +54,10 @@ class Score:
     sense: str | None = None  # `amplification` (above 0 is worse than people, below 0 better), `size` (0 is best), None
     judged: bool = False  # whether its interval gives a verdict; other amplifications also move with naming anything
     above: tuple[str, ...] = ()  # the scores that must all be above 0 for a verdict; itself when empty
+    or_above: tuple[str, ...] = ()  # those of which one above 0 is as good
     below: tuple[str, ...] = ()
+    two_sided: bool = False  # a gap between values: on either side of 0 it is more than people's
+    like_if: tuple[str, float] | None = None  # the score that must be this much for it to be like people
     confirmed_by: tuple[str, ...] = ()  # the scores that must have its sign for a verdict, where they are measured
     margin: float | None = None  # nearer to 0 it is as good as 0, unless the result says otherwise; one of 100 if None
     noisy: bool = False  # people's own captions read something by chance: more and less are beyond that, or the margin
@@ -174,7 +177,8 @@ def headlines_alone(metric: str) -> list[str]:
 
 def decides(key: str) -> bool:
     """Whether a verdict hangs on the score's interval, its own or another's."""
-    return any(key in (score.key, *score.above, *score.below) for score in SCORES.values() if score.judged)
+    judged = (score for score in SCORES.values() if score.judged)
+    return any(key in (score.key, *score.above, *score.or_above, *score.below) for score in judged)
 
 
 def label(key: str) -> str:

@@ -1,4 +1,4 @@
-"""What a score with its interval says of a captioner beside people, in four words."""
+"""What a score with its interval says of a captioner beside people, in a word or two."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from captionbias.statistics.samples import Estimate
 
 NOTHING = "-"
 MORE, LESS, LIKE, CANNOT_TELL = "more than people", "less than people", "like people", "cannot tell"
+NOTHING_FOUND = "nothing found"  # of a score that says what was found, at least, and never that there is no more
 
 
 def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
-    """One of the four words for a score; "-" without an interval, and for a score whose excess over a person was
-    measured, as the verdict is that one's.
+    """What is said of a score; "-" without an interval, and for a score whose excess over a person was measured, as the
+    verdict is that one's.
 
     `like people`: the score, and all that decide its verdict, are within the margin with their whole intervals (a test
     of equivalence: Schuirmann 1987). `more` and `less`: the intervals of all that decide are on one side of 0, and
-    beyond what people read by chance. Else `cannot tell`.
+    beyond what people read by chance. Else `cannot tell`; `nothing found` of a score without an upper end.
 
     >>> verdict({"ba_mals": Estimate(0.03, 0.02, 0.04)}, "ba_mals")
     'more than people'
@@ -27,22 +28,29 @@ def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
     'cannot tell'
     """
     estimate = estimates.get(key)
-    if estimate is None or estimate.low is None or estimate.high is None or catalogue.superseded(key, estimates):
+    if estimate is None or estimate.low is None or catalogue.superseded(key, estimates):
         return NOTHING
-    score = catalogue.SCORES[key]
+    if estimate.high is None:
+        quiet = CANNOT_TELL if estimate.detectable is None else NOTHING_FOUND
+        return MORE if estimate.low > noise(estimates, key) else quiet
+    score, margin = catalogue.SCORES[key], margin_of(estimates, key)
     deciding = {key, *score.above, *score.below}
-    margin = margin_of(estimates, key)
-    if deciding <= estimates.keys() and all(
-        -margin <= end <= margin for name in deciding for end in _ends(estimates[name])
-    ):
+    within = all(-margin <= end <= margin for name in deciding & estimates.keys() for end in _ends(estimates[name]))
+    if deciding <= estimates.keys() and within and not is_mute(estimates, key):
         return LIKE
     for word, sign in ((MORE, 1), (LESS, -1)):
         if all(
             name in estimates and sign * _ends(estimates[name])[sign < 0] > noise(estimates, key)
             for name in score.deciding(sign)
         ) and all(sign * estimates[name].value > 0 for name in score.confirmed_by if name in estimates):
-            return word
-    return CANNOT_TELL
+            return MORE if score.two_sided else word
+    return MORE if any(_ends(estimates[name])[0] > 0 for name in score.or_above if name in estimates) else CANNOT_TELL
+
+
+def is_mute(estimates: Mapping[str, Estimate], key: str) -> bool:
+    """Whether the captioner says too little for a score to be like people's, whatever it reads."""
+    needed = catalogue.SCORES[key].like_if
+    return needed is not None and needed[0] in estimates and estimates[needed[0]].value < needed[1]
 
 
 def margin_of(estimates: Mapping[str, Estimate], key: str) -> float:

@@ -10,7 +10,14 @@ import numpy as np
 
 from captionbias.arrays import Floats, Integers
 from captionbias.progress import told_if_long
-from captionbias.statistics.intervals import bootstrap_interval, resamples, rounded, standard_deviation, trial_interval
+from captionbias.statistics.intervals import (
+    LEVEL,
+    bootstrap_interval,
+    resamples,
+    rounded,
+    standard_deviation,
+    trial_interval,
+)
 
 LEAST_IMAGES = 20  # for intervals
 RULE_OF_THREE = 3  # images that can all be otherwise with a chance of 5%
@@ -55,6 +62,7 @@ class Sample:
     per_trial: Floats  # in each trial with the images of each bootstrap replicate, `(..., trials, replicates)`
     replicates: Floats  # the mean over each replicate's trials, `(..., replicates)`
     images: int = 0  # how many a replicate draws, 0 where that is not known
+    chosen_of: int = 1  # among how many it was chosen as the largest: its interval holds for all of them (Bonferroni)
 
     def __getitem__(self, place: int | tuple[int, ...]) -> Sample:
         """The quantity at this place of an array of them."""
@@ -79,7 +87,8 @@ class Sample:
             std = standard_deviation(known)
             trial_low, trial_high = np.clip(trial_interval(known), *bounds).tolist()
         if len(drawn) > 1:
-            least, most = map(rounded, bootstrap_interval(value, drawn, bounds))
+            level = 1 - (1 - LEVEL) / self.chosen_of
+            least, most = map(rounded, bootstrap_interval(value, drawn, bounds, level))
             ends = least, most
             detectable = POWERED * standard_deviation(drawn)
             if self.images and whole and rounded(float(np.ptp(drawn))) == 0:
@@ -104,7 +113,8 @@ class Extreme(Sample):
         values, per_trial, replicates = (
             np.asarray(best.reduce([getattr(sample, name) for sample in among])) for name in ARRAYS
         )
-        return cls(values, per_trial, replicates, min(sample.images for sample in among), pick, among)
+        images = min(sample.images for sample in among)
+        return cls(values, per_trial, replicates, images, pick=pick, among=among)
 
     def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
         known = [estimate for sample in self.among if (estimate := sample.estimate(low, high, whole))]
@@ -114,6 +124,17 @@ class Extreme(Sample):
         value, least, most = (None if None in ends else self.pick(ends) for ends in numbers)
         detectable = [estimate.detectable for estimate in known if estimate.detectable is not None]
         return Estimate(value, least, most, detectable=max(detectable, default=None))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Found(Sample):
+    """What was found of a quantity, at least: it has a lower end alone, and `seen` is how much would have been."""
+
+    seen: float | None = None
+
+    def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
+        estimate = super().estimate(low, high, whole)
+        return estimate and estimate._replace(high=None, detectable=self.seen)
 
 
 def random_groups(images: int, seed: int, most: int = GROUPS, copies: Integers | None = None) -> Integers:
