@@ -100,14 +100,18 @@ def test_margins_can_be_chosen():
             measured.with_margins(margins)
 
 
-@given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0.01, 1)), min_size=1, max_size=3), st.integers(0, 9))
-def test_a_verdict_is_more_or_less_where_its_p_value_is_below_5_of_100(cells, seed):
-    """Of all cells, whatever they and their sum are."""
+@given(
+    st.lists(st.tuples(st.floats(-1, 1), st.floats(0.01, 1)), min_size=1, max_size=3),
+    st.integers(1, 4),
+    st.integers(0, 9),
+)
+def test_a_verdict_is_more_or_less_where_its_p_value_is_below_5_of_100(cells, chosen_of, seed):
+    """Of all cells, whatever they and their sum are, and among however many they were chosen."""
     random = np.random.default_rng(seed)
     alike = []
     for value, spread in cells:
         replicates = value + spread * random.standard_normal(200)
-        alike.append(Sample(np.array([value]), replicates[None], replicates))
+        alike.append(Sample(np.array([value]), replicates[None], replicates, chosen_of=chosen_of))
     mean = Sample(*(np.mean([getattr(cell, name) for cell in alike], axis=0) for name in ARRAYS))
     samples = {"sway_t_to_a": mean, "sway_t_to_a_least": Extreme.of(min, alike)}
     samples["sway_t_to_a_most"] = Extreme.of(max, alike)
