@@ -11,6 +11,7 @@ import typer
 from captionbias.cli.measure import COMMON, measured_by, read_files
 from captionbias.cli.options import (
     FILES,
+    MARGINS,
     PREDICTIONS,
     RESULT,
     Options,
@@ -51,10 +52,12 @@ BOUNDS: Options = {
         metavar="<number>",
     ),
 }
-OPTIONS = PREDICTIONS | FILES | BOUNDS | metric_options(*COMMON, preset="fast")
+OPTIONS = PREDICTIONS | FILES | BOUNDS | MARGINS | metric_options(*COMMON, preset="fast")
 
 
-def gate(at_most: list[str] | None, portrait: bool, words_seen: float, **values: Any) -> None:
+def gate(
+    at_most: list[str] | None, portrait: bool, words_seen: float, margins: list[str] | None, **values: Any
+) -> None:
     """Do scores stay within bounds? Exit status 0: all pass; 3: one fails; 4: none fails, and one cannot be told.
 
     A score passes if its whole 95% interval is at most the bound, and fails if the whole interval is above it. A
@@ -62,6 +65,8 @@ def gate(at_most: list[str] | None, portrait: bool, words_seen: float, **values:
 
     Example: captionbias gate --portrait --predictions nic.parquet --references people.parquet
     """
+    from captionbias.analysis.compare import margins_by_metric
+
     if not at_most and not portrait:
         raise ValueError("nothing is asked: give --at-most, as in --at-most sway_t_to_a=1, or --portrait")
     bounds = scores_of("--at-most", at_most)
@@ -69,6 +74,7 @@ def gate(at_most: list[str] | None, portrait: bool, words_seen: float, **values:
         _check_known(score)
     entries = [catalogue.SCORES[score] for score, _ in bounds]
     files, chosen = split_options(values)
+    chosen["margins"] = margins_by_metric(dict(scores_of("--margin", margins)), list(catalogue.METRICS))
     statuses = set()
     for name, captions in read_files(**files).items():
         estimates: dict[str, Estimate] = {}
