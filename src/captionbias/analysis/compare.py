@@ -143,9 +143,9 @@ def _p_value(measured: Measurement, key: str) -> float:
     estimates, score = measured.estimates, catalogue.SCORES[key]
     sign = 1 if estimates[key].value > 0 else -1
     shift = sign * noise(estimates, key)
-    return max(
+    largest = max(
         (
-            p_value(value - shift, sample.replicates - shift) if sign * (value - shift) > 0 else 1.0
+            sample.chosen_of * p_value(value - shift, sample.replicates - shift) if sign * (value - shift) > 0 else 1.0
             for name in score.deciding(sign)
             for sample in _compared_samples(measured.samples[name])
             if not np.isnan(sample.values).all()
@@ -153,6 +153,7 @@ def _p_value(measured: Measurement, key: str) -> float:
         ),
         default=1.0,
     )
+    return min(1.0, largest)
 
 
 def _compared_samples(sample: Sample) -> tuple[Sample, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -54,6 +54,9 @@ INFINITY = float("inf")
 ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high", "_detectable", "_margin", "_noise")
 
 
+S = TypeVar("S", bound="Sample")
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
     """One quantity, or an array of them on leading axes: what means and intervals are made of."""
@@ -73,10 +76,19 @@ class Sample:
         values, per_trial, replicates = (getattr(self, name) - getattr(other, name) for name in ARRAYS)
         return Sample(values, per_trial, replicates, min(self.images, other.images))
 
+    def recentred(self: S) -> S:
+        """The same with replicates whose mean is the estimate: of what resampling moves by itself. It adds to sizes, to
+        variances and to the largest of several; a replicate lacks some rare sets and has others more often."""
+        value, drawn = (array[~np.isnan(array)] for array in (self.values, self.replicates))
+        if not (len(value) and len(drawn)):
+            return self
+        return replace(self, replicates=self.replicates - drawn.mean() + value.mean())
+
     def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
         """The mean over trials with its intervals, which end at `low` and `high`; None where it is undefined in every
-        trial. Where every replicate is alike and all images together are a `whole`, what is one image in so many has
-        not been seen to be 0: the interval is then of three images of all (Hanley and Lippman-Hand 1983)."""
+        trial. Where all images together are a `whole`, one that was not drawn may be otherwise. Where every replicate
+        is alike the interval is of three images of all (Hanley and Lippman-Hand 1983); where it reaches an end, as that
+        of one to three errors does, it goes one image further on the other side."""
         known, drawn = self.values[~np.isnan(self.values)], self.replicates[~np.isnan(self.replicates)]
         if not len(known):
             return None
@@ -91,9 +103,14 @@ class Sample:
             least, most = map(rounded, bootstrap_interval(value, drawn, bounds, level))
             ends = least, most
             detectable = POWERED * standard_deviation(drawn)
-            if self.images and whole and rounded(float(np.ptp(drawn))) == 0:
-                detectable = RULE_OF_THREE * whole / self.images
-                ends = max(value - detectable, low), min(value + detectable, high)
+            if self.images and whole:
+                image = whole / self.images
+                if rounded(float(np.ptp(drawn))) == 0:
+                    least, most = value - RULE_OF_THREE * image, value + RULE_OF_THREE * image
+                    detectable = RULE_OF_THREE * image
+                else:
+                    least, most = least - image * (most == high), most + image * (least == low)
+                ends = max(least, low), min(most, high)
         return Estimate(value, *ends, std, trial_low, trial_high, detectable)
 
 
@@ -114,7 +131,7 @@ class Extreme(Sample):
             np.asarray(best.reduce([getattr(sample, name) for sample in among])) for name in ARRAYS
         )
         images = min(sample.images for sample in among)
-        return cls(values, per_trial, replicates, images, pick=pick, among=among)
+        return cls(values, per_trial, replicates, images, pick=pick, among=among).recentred()
 
     def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
         known = [estimate for sample in self.among if (estimate := sample.estimate(low, high, whole))]
