@@ -109,7 +109,8 @@ class Sample:
                     least, most = value - RULE_OF_THREE * image, value + RULE_OF_THREE * image
                     detectable = RULE_OF_THREE * image
                 else:
-                    least, most = least - image * (most == high), most + image * (least == low)
+                    all_of_it, none_of_it = drawn.max() <= high == most, drawn.min() >= low == least
+                    least, most = least - image * all_of_it, most + image * none_of_it
                 ends = max(least, low), min(most, high)
         return Estimate(value, *ends, std, trial_low, trial_high, detectable)
 
