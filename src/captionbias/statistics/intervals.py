@@ -77,6 +77,14 @@ def bootstrap_interval(
     return low, high
 
 
+def recentred(estimate: float, replicates: Floats) -> Floats:
+    """The replicates with the estimate as their mean: of what resampling moves by itself. It adds to sizes, to
+    variances and to the largest of several, and takes from correlations; a replicate lacks some rare sets and has
+    others more often."""
+    known = ~np.isnan(replicates)
+    return replicates - replicates[known].mean() + estimate if known.any() else replicates
+
+
 def rounded(value: float) -> float:
     """A score without its rounding error, of sums that were added in another order: -7e-18 is 0."""
     return round(value, RESOLUTION) + 0.0

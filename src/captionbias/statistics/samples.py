@@ -13,6 +13,7 @@ from captionbias.progress import told_if_long
 from captionbias.statistics.intervals import (
     LEVEL,
     bootstrap_interval,
+    recentred,
     resamples,
     rounded,
     standard_deviation,
@@ -77,12 +78,9 @@ class Sample:
         return Sample(values, per_trial, replicates, min(self.images, other.images))
 
     def recentred(self: S) -> S:
-        """The same with replicates whose mean is the estimate: of what resampling moves by itself. It adds to sizes, to
-        variances and to the largest of several; a replicate lacks some rare sets and has others more often."""
-        value, drawn = (array[~np.isnan(array)] for array in (self.values, self.replicates))
-        if not (len(value) and len(drawn)):
-            return self
-        return replace(self, replicates=self.replicates - drawn.mean() + value.mean())
+        """The same with replicates whose mean is the estimate: of what resampling moves by itself."""
+        known = self.values[~np.isnan(self.values)]
+        return replace(self, replicates=recentred(known.mean(), self.replicates)) if len(known) else self
 
     def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
         """The mean over trials with its intervals, which end at `low` and `high`; None where it is undefined in every
