@@ -144,6 +144,27 @@ class Extreme(Sample):
 
 
 @dataclass(frozen=True, eq=False)
+class Beyond(Sample):
+    """What a quantity is more than a bound that is the same beside whatever is compared: a difference is more as well.
+
+    >>> step, other, bound = (Sample(np.array([value]), np.zeros((1, 0)), np.zeros(0)) for value in (9.0, 2.0, 3.0))
+    >>> (Beyond.of(step, bound) - Beyond.of(other, bound)).values
+    array([4.])
+    """
+
+    bound: Sample | None = None
+
+    @classmethod
+    def of(cls, sample: Sample, bound: Sample) -> Beyond:
+        """What the sample is more than the bound."""
+        return cls(**vars(sample - bound), bound=bound)
+
+    def __sub__(self, other: Sample) -> Sample:
+        difference = super().__sub__(other)
+        return difference - self.bound if self.bound else difference
+
+
+@dataclass(frozen=True, eq=False)
 class Found(Sample):
     """What was found of a quantity, at least: it has a lower end alone, and `seen` is how much would have been."""
 
