@@ -34,24 +34,11 @@ from captionbias.captions import Captions, check_captions
 from captionbias.metrics import catalogue, find_metric
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
-from captionbias.studies.injections import (
-    BIASES,
-    HARMLESS,
-    ONE_SIDED,
-    Described,
-    Injection,
-    describe,
-    inject,
-    put_in,
-    usual_where_shown,
-)
+from captionbias.studies import injections
 from captionbias.synthetic import plant
 
 SCORES = {
-    "sway": (
-        *("sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_t_to_a_one", "sway_t_to_a_lost", "sway_words"),
-        "sway_a_to_t",
-    ),
+    "sway": ("sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_t_to_a_lost", "sway_words", "sway_a_to_t"),
     "dbac": [f"dbac_{direction}{form}" for direction in ("t_to_a", "a_to_t") for form in ("_net", "_matched", "")],
     "lic": ("lic", "leakage", "confidence"),
     "dpa": ("dpa_t_to_a_excess", "dpa_a_to_t_excess"),
@@ -64,7 +51,8 @@ SCORES = {
     "gender_error": ("error_excess", "unnamed_excess"),
 }
 LISTED = "sway's list of words"
-OPTIONS = {"preset": "fast", "cache": False, "trials": 3}  # of metrics that have them
+OPTIONS = {"preset": "fast", "cache": False}  # of metrics that have them
+FEW = {"dbac": {"trials": 3}}  # which is slow
 RUNS = ((1000, 5, (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)), (7038, 3, (0.01, 0.02, 0.05, 0.1, 0.2)))
 QUICK = ((1000, 1, (0.05, 0.2)),)
 PAPERS = 1, (0.1,)  # people, shares
@@ -73,10 +61,10 @@ SPORTS = {
     *("surfboard", "tennis racket"),
 }
 WOMEN = "women: "
-CHANGED: dict[str, Injection] = {
-    **BIASES,
-    "usual value in sports": partial(usual_where_shown, tasks=SPORTS),
-    **{f"{WOMEN}{name}": injection for name, injection in ONE_SIDED.items()},
+CHANGED: dict[str, injections.Injection] = {
+    **injections.BIASES,
+    "usual value in sports": partial(injections.usual_where_shown, tasks=SPORTS),
+    **{f"{WOMEN}{name}": injection for name, injection in injections.ONE_SIDED.items()},
 }
 # Of the captions that a harmless change can be in, how many have it; others are in all.
 PARTS = {
@@ -84,12 +72,11 @@ PARTS = {
     "no value": (0.5,),
     "any task added": (0.2,),
     "task of the scene added": (0.3,),
-    "tasks dropped": (0.5,),
-    "tasks confused": (0.2,),
+    **{"tasks dropped": (0.5,), "tasks confused": (0.2,)},
 }
 # What takes words away reads "less" where a score is of how much there is.
-EITHER = {"tasks of the rarest value dropped", *(f"{WOMEN}{name}" for name in ("no value", "tasks dropped"))}
-EITHER |= {f"{WOMEN}{name}" for name in ("refused", "shortened")}
+EITHER = {"tasks of the rarest value dropped"}
+EITHER |= {f"{WOMEN}{name}" for name in ("no value", "tasks dropped", "refused", "shortened")}
 
 
 class Found(NamedTuple):
@@ -116,7 +103,7 @@ def measure(captions: Captions, metric: str) -> dict[str, Found]:
     """Every score that is defined."""
     warnings.simplefilter("ignore")
     function = find_metric(metric)
-    options = {name: value for name, value in OPTIONS.items() if name in function.options()}
+    options = {name: value for name, value in OPTIONS.items() if name in function.options()} | FEW.get(metric, {})
     measured = function.measure(captions, **options, details=metric == "sway")
     found = {
         key: Found(interval(estimate, catalogue.SCORES[key].digits), said(measured.estimates, key))
@@ -138,14 +125,14 @@ def said(estimates: Mapping[str, Estimate], key: str) -> str:
 
 
 @cache
-def unchanged(shared: Path, images: int, planted: bool, person: int) -> tuple[Captions, Described]:
+def unchanged(shared: Path, images: int, planted: bool, person: int) -> tuple[Captions, injections.Described]:
     """One of five people in the captioner's place, or a planted captioner without bias."""
     warnings.simplefilter("ignore")
     if planted:
         given = vars(plant(images, seed=person))
         given.pop("tasks")
         captions = check_captions(**given)
-        return captions, describe(captions)
+        return captions, injections.describe(captions)
     people = pd.read_parquet(shared / "data/gender/people.parquet")
     people = people[people.references.map(len) > 1]
     people = people.sample(images, random_state=person) if images < len(people) else people
@@ -153,7 +140,7 @@ def unchanged(shared: Path, images: int, planted: bool, person: int) -> tuple[Ca
     captions = check_captions(predictions=first, references=people.references, attributes=people.gender)
     pair = captioner_and_person(captions, seed=person)
     assert pair is not None
-    return pair[1], describe(pair[1])
+    return pair[1], injections.describe(pair[1])
 
 
 def joined(captions: Captions) -> Captions:
@@ -174,16 +161,16 @@ def run(job: Job, metric: str, shared: Path) -> Result:
     with threadpool_limits(1):
         if job.change == "joined":
             return 1.0, measure(joined(captions), metric)
-        injection = CHANGED.get(job.change) or HARMLESS.get(job.change) or (lambda people, _: list(people.texts))
-        possible = described.changed(inject(described, injection, value=value)) / whole
+        injection = (CHANGED | injections.HARMLESS | {"nothing": lambda people, _: list(people.texts)})[job.change]
+        possible = described.changed(injections.inject(described, injection, value=value)) / whole
         share = min(job.share, possible) if job.change in CHANGED else job.share * possible
-        texts = inject(described, injection, share, job.person, value)
-        return described.changed(texts) / whole, measure(put_in(captions, texts), metric)
+        texts = injections.inject(described, injection, share, job.person, value)
+        return described.changed(texts) / whole, measure(injections.put_in(captions, texts), metric)
 
 
 def table(title: str, metric: str, results: Mapping[Job, Result]) -> Table:
     """A row for each change: from which share on each score sees it, and what it reads there of one person; of harmless
-    changes what it reads. The last column is of all scores."""
+    changes what it reads. The last column is of all scores, the list of words aside."""
     defined = {key for _, found in results.values() for key in found}
     scores = [[key] for key in (*SCORES[metric], LISTED) if key in defined]
     shown = Table("put in", *(LISTED if key == LISTED else catalogue.label(key) for (key,) in scores), "any")
@@ -194,7 +181,7 @@ def table(title: str, metric: str, results: Mapping[Job, Result]) -> Table:
         rows.setdefault(name, {}).setdefault(job.share, []).append(result)
     for name, shares in rows.items():
         cell = partial(seen, name, shares) if name in CHANGED else partial(fooled, *shares.values())
-        shown.add_row(name, *map(cell, [*scores, list(defined)]))
+        shown.add_row(name, *map(cell, [*scores, sorted(defined - {LISTED})]))
     return shown
 
 
@@ -243,7 +230,7 @@ def main(
             for metric in metrics or SCORES:
                 runs = QUICK if quick else RUNS if metric == "sway" else ((RUNS[-1][0], *PAPERS),)
                 for images, people, shares in runs:
-                    harmless = [(name, share) for name in HARMLESS for share in PARTS.get(name, (1.0,))]
+                    harmless = [(name, share) for name in injections.HARMLESS for share in PARTS.get(name, (1.0,))]
                     changes = [(name, share) for name in CHANGED for share in shares]
                     changes += [("nothing", 0.0), *harmless, ("joined", 1.0)]
                     jobs = [Job(images, part == "planted", person, *one) for person in range(people) for one in changes]
