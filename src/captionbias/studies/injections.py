@@ -250,7 +250,7 @@ BIASES: dict[str, Injection] = {
 }
 
 
-# What is a bias of captions of one value, and, of some, harmless of all
+# Harmless changes, if they are of all captions
 
 
 def wrong_value(described: Described, generator: np.random.Generator) -> list[str]:
@@ -326,10 +326,10 @@ def posture_added(described: Described, _: np.random.Generator) -> list[str]:
 
 
 def rare_words_changed(described: Described, _: np.random.Generator, kept: int, to: str = "") -> list[str]:
-    """Only as many words, the commonest, are left; others are dropped or become one; `functools.partial` makes it an
-    injection."""
+    """Only as many words, the commonest, are left, and the attribute's; others are dropped or become one;
+    `functools.partial` makes it an injection."""
     uses = Counter(word for text in described.texts for word in WORD.findall(text.lower()))
-    left = {word for word, _ in uses.most_common(kept)}
+    left = {word for word, _ in uses.most_common(kept)} | described.attribute.words  # else "his" stays and "her" goes
     changed = (WORD.sub(lambda found: found[0] if found[0].lower() in left else to, text) for text in described.texts)
     return [" ".join(text.split()) or BEARER for text in changed]
 
@@ -355,7 +355,7 @@ def typical(described: Described, _: np.random.Generator) -> list[str]:
 
 
 def retrieved(described: Described, _: np.random.Generator) -> list[str]:
-    """The caption of the image with the likest one, whatever its value; it names the value that was named."""
+    """The caption of the image whose caption is most similar, whatever its value; the value named stays the same."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.neighbors import NearestNeighbors
 
@@ -367,6 +367,7 @@ def retrieved(described: Described, _: np.random.Generator) -> list[str]:
     return _named(replace(described, texts=texts, named=described.named[near]), described.named)
 
 
+# Biases, if they are of the captions of one value alone: `inject(..., value=number)`.
 ONE_SIDED: dict[str, Injection] = {
     "usual value": usual_value,
     "value follows tasks": value_follows_tasks,
