@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from captionbias.analysis.compare import corrected
 from captionbias.bench.measurement import Measurement
-from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, a_little, verdict
+from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, a_little, p_of_verdict, verdict
 from captionbias.metrics import dbac, lic, sway
-from captionbias.statistics.samples import Estimate, Sample
+from captionbias.statistics.samples import ARRAYS, Estimate, Extreme, Sample
 from captionbias.synthetic import plant
 
 FAST = {"preset": "fast", "trials": 3, "cache": False, "bootstrap": 200}
@@ -96,6 +98,26 @@ def test_margins_can_be_chosen():
     for margins, message in (({"lic": 1.0}, "names 'lic', which has no verdict"), ({"sway_t_to_a": -1}, "0 or more")):
         with pytest.raises(ValueError, match=message):
             measured.with_margins(margins)
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1, 1), st.floats(0.01, 1)), min_size=1, max_size=3),
+    st.integers(1, 4),
+    st.integers(0, 9),
+)
+def test_a_verdict_is_more_or_less_where_its_p_value_is_below_5_of_100(cells, chosen_of, seed):
+    """Of all cells, whatever they and their sum are, and among however many they were chosen."""
+    random = np.random.default_rng(seed)
+    alike = []
+    for value, spread in cells:
+        replicates = value + spread * random.standard_normal(200)
+        alike.append(Sample(np.array([value]), replicates[None], replicates, chosen_of=chosen_of))
+    mean = Sample(*(np.mean([getattr(cell, name) for cell in alike], axis=0) for name in ARRAYS))
+    samples = {"sway_t_to_a": mean, "sway_t_to_a_least": Extreme.of(min, alike)}
+    samples["sway_t_to_a_most"] = Extreme.of(max, alike)
+    estimates = Measurement("sway", samples, {}, "", margins={"sway_t_to_a": 0.0}).estimates
+    for word, side in ((MORE, 1), (LESS, -1)):
+        assert (verdict(estimates, "sway_t_to_a") == word) == (p_of_verdict(samples, "sway_t_to_a", side) < 0.05)
 
 
 def drawn(value: float, spread: float) -> Measurement:

@@ -77,3 +77,33 @@ def test_scores_of_several_metrics_and_captioners(sides):
 )
 def test_what_cannot_be_judged_is_an_error(bound, options, message, sides):
     assert refused("gate", "--at-most", bound, *sides, *options).startswith(message)
+
+
+def test_a_gate_that_asks_nothing_or_has_no_interval_is_an_error(sides):
+    assert refused("gate", *sides) == "nothing is asked: give --at-most, as in --at-most sway_t_to_a=1, or --portrait"
+    assert "no interval to judge by" in refused("gate", "--portrait", *sides, "--bootstrap", "0")
+
+
+# The portrait
+
+
+def asked(planted, folder, *options, status, **columns):
+    """What is said of each question, by its first words."""
+    sides = write_sides(folder, planted, **columns)
+    lines = ran("gate", "--portrait", *sides, *options, status=status)[0].splitlines()
+    return dict(line.split("? ", 1) for line in lines)
+
+
+def test_a_question_that_is_more_than_people_fails_with_its_numbers(planted, scores, tmp_path):
+    said = asked(planted, tmp_path, status=3)
+    value, low, high = (scores[f"sway_t_to_a{ending}"] for ending in ("", "_ci_low", "_ci_high"))
+    numbers = f"{value:.1f} [{low:.1f}, {high:.1f}] captions of 100 beyond people"
+    assert said["do wrong names follow the surroundings"] == f"{numbers}: fail"
+
+
+def test_objects_are_asked_about_where_complete_tasks_are_given(planted, tmp_path):
+    without = asked(planted, tmp_path, status=3)["do the objects named follow the attribute"]
+    assert without == "Not asked: without --tasks the score is a range that hardly ever tells"
+    tasks = {"tasks": planted.tasks}
+    said = asked(planted, tmp_path, "--tasks", tmp_path / "people.parquet", status=3, **tasks)
+    assert "mentions in 100 captions beyond people" in said["do the objects named follow the attribute"]

@@ -206,7 +206,7 @@ def test_it_is_its_definition(given, own):
     measured = sway.measure(**captions, **options, draws=3, bootstrap=20, seed=5)
     expected = by_definition(captions, table, seed=5)
     scores = {key: float(np.mean(sample.values)) for key, sample in measured.samples.items()}
-    assert scores == pytest.approx(expected, abs=1e-9)
+    assert {key: scores[key] for key in expected} == pytest.approx(expected, abs=1e-9)
     images = int(measured.facts["sway_images"])
     assert images == (240 if given else sum(len(texts) > 1 for texts in captions["references"]))
     drawn = next(iter(multiplicities(images, 20, 5)))
@@ -241,13 +241,39 @@ def swayed(women=0.0, men=0.0, images=1200):
     return planted
 
 
-@pytest.mark.parametrize(("women", "men", "said"), [(0.3, 0.2, MORE), (0.5, 0, CANNOT_TELL), (0, 0, LIKE)])
-def test_the_verdict_from_task_to_attribute_needs_every_value(women, men, said):
-    """A captioner that takes women alone for men may just not see them; a person in its place is not swayed."""
-    found = sway.measure(**swayed(women, men), bootstrap=200).estimates
+@pytest.mark.parametrize(("women", "men", "said"), [(0.3, 0.2, MORE), (0.5, 0, MORE), (0, 0, LIKE)])
+def test_the_verdict_from_task_to_attribute_needs_every_value_or_one_beyond_what_is_hard_to_see(women, men, said):
+    """More than a default for the hard to see explains; a person is not swayed."""
+    measured = sway.measure(**swayed(women, men), bootstrap=200, details=True)
+    found, steps = measured.estimates, measured.details["t_to_a"]
     assert verdict(found, "sway_t_to_a") == said
     assert (found["sway_t_to_a"].low > 0) == (women > 0)
-    assert (found["sway_t_to_a_least"].low > 0) == (said == MORE)
+    assert (found["sway_t_to_a_least"].low > 0) == (men > 0)
+    assert [row["step"] for row in steps] == pytest.approx([100 * women, 100 * men], abs=8)
+    assert [row["bound"] for row in steps] == pytest.approx([15, 15], abs=4)  # of 100 a person leaves out as many
+    assert [row["verdict"] == MORE for row in steps] == [women > 0.2, men > 0.2]
+
+
+def test_a_default_for_women_who_are_hard_to_see_is_no_verdict():
+    """Beside men's objects a third of the women is hard to see: people name no gender, the captioner says man."""
+    planted, generator = vars(plant(2000, captions=5)), np.random.default_rng(2)
+    rows = zip(planted["attributes"], planted["tasks"], strict=True)
+    hard = [
+        value == "female" and task in ("surfboard", "skateboard", "tie") and generator.random() < 1 / 3
+        for value, (task,) in rows
+    ]
+    unseen = (generator.random((2000, 6)) < 0.5) & np.array(hard)[:, None]
+    planted["references"] = [
+        [text.replace("woman", "person") if none else text for text, none in zip(texts, row, strict=False)]
+        for texts, row in zip(planted["references"], unseen.tolist(), strict=True)
+    ]
+    planted["predictions"] = [
+        text.replace("woman", "man") if none else text
+        for text, none in zip(planted["predictions"], unseen[:, 5].tolist(), strict=True)
+    ]
+    found = sway.measure(**planted, bootstrap=200).estimates
+    assert found["sway_t_to_a"].low > 0
+    assert verdict(found, "sway_t_to_a") == CANNOT_TELL
 
 
 def test_the_verdict_from_attribute_to_task_needs_both_ends_and_every_task():
@@ -269,7 +295,7 @@ def test_the_verdict_from_attribute_to_task_needs_both_ends_and_every_task():
 
 
 def test_a_value_of_which_nothing_is_known_leaves_no_verdict():
-    """No woman beside men's objects: of women nothing can be said, of men it can."""
+    """No woman beside men's objects: of women nothing can be said, so of both together nothing can."""
     planted = swayed(men=0.5)
     rows = [
         row
@@ -279,7 +305,8 @@ def test_a_value_of_which_nothing_is_known_leaves_no_verdict():
     found = sway.measure(**{key: [column[row] for row in rows] for key, column in planted.items()}, bootstrap=100)
     assert found.estimates["sway_t_to_a"].low > 0
     assert "sway_t_to_a_least" not in found.estimates
-    assert verdict(found.estimates, "sway_t_to_a") == CANNOT_TELL
+    assert verdict(found.estimates, "sway_t_to_a") == MORE  # of men by themselves
+    assert verdict(found.estimates, "sway_t_to_a_lost") == CANNOT_TELL
     assert any("0 tasks that go with another value: too few to tell how female is named" in one for one in found.notes)
 
 
@@ -293,7 +320,7 @@ def warnings_of(**captions):
 def test_notes_say_what_is_left_out_and_what_cannot_be_compared():
     captions = world(captions=(1, 2))
     single = sum(len(texts) == 1 for texts in captions["references"])
-    assert warnings_of(**world(600)) == []
+    assert warnings_of(**world(600, captions=(2, 3))) == []
     del captions["tasks"]
     left_out, *rest = warnings_of(**captions, lean="own", task_lexicon=LEXICON)
     assert left_out == f"sway: {single} of 200 images have a single human caption and no tasks: left out; give tasks"
@@ -349,7 +376,12 @@ def test_a_label_may_be_called_none():
         labels = [names[value == "male"] for value in captions["attributes"]]
         lexicon = dict(zip(names, (["woman"], ["man"]), strict=True))
         results.append(sway(**captions | {"attributes": labels}, attribute_lexicon=lexicon, details=True, bootstrap=20))
-    assert all(results[0][key] == results[1][key] for key in results[0] if key not in ("signature", "details"))
+    scores = [
+        {key: one for key, one in result.items() if key.startswith("sway_") and "level" not in key}
+        for result in results
+    ]
+    assert scores[0] == scores[1]
+    assert results[0]["wrong_female"] == results[1]["wrong_None"]
     for table in ("cells", "t_to_a"):
         rows, others = ([[*row.values()] for row in result["details"][table]] for result in results)
         numbers, same = ([[one for one in row if isinstance(one, float)] for row in of] for of in (rows, others))

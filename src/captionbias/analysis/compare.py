@@ -10,15 +10,13 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from captionbias.bench.catalogue import EXCESS
-from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, noise, verdict
+from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, noise, p_of_verdict, verdict
 from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
 from captionbias.errors import InputError, within
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.progress import Watch
-from captionbias.statistics.samples import Estimate, Extreme, Sample
+from captionbias.statistics.samples import Estimate, Extreme, Found, Sample
 from captionbias.statistics.significance import VarianceParts, holm, least_p_value, p_value, variance_parts
 
 REPLICATES, PER_TEST = 1000, 40  # of the bootstrap, and for each difference that is tested
@@ -27,7 +25,8 @@ LEVEL = 0.05  # of false verdicts among those that are more or less
 
 @dataclass(frozen=True)
 class Difference:
-    """One score of `first` less that of `second`, its 95% interval, and its p-value before and after correction."""
+    """One score of `first` less that of `second`, its 95% interval, and its p-value before and after correction: the
+    largest of all that decide the score's verdict, so an interval may leave 0 that alone does not tell two apart."""
 
     first: str
     second: str
@@ -139,25 +138,9 @@ def corrected(measurements: Iterable[tuple[str, Measurement]]) -> dict[tuple[str
 
 
 def _p_value(measured: Measurement, key: str) -> float:
-    """The p-value of the score being no further from 0 than by chance, on its side: the largest of all that decide."""
-    estimates, score = measured.estimates, catalogue.SCORES[key]
-    sign = 1 if estimates[key].value > 0 else -1
-    shift = sign * noise(estimates, key)
-    return max(
-        (
-            p_value(value - shift, sample.replicates - shift) if sign * (value - shift) > 0 else 1.0
-            for name in score.deciding(sign)
-            for sample in _compared_samples(measured.samples[name])
-            if not np.isnan(sample.values).all()
-            for value in [float(np.nanmean(sample.values))]
-        ),
-        default=1.0,
-    )
-
-
-def _compared_samples(sample: Sample) -> tuple[Sample, ...]:
-    """The samples with replicates among which an extreme was chosen; any other sample itself."""
-    return tuple(part for part in sample.among if len(part.replicates)) if isinstance(sample, Extreme) else (sample,)
+    """The p-value of the score being no further from 0 than by chance, on its side."""
+    side = 1 if measured.estimates[key].value > 0 else -1
+    return p_of_verdict(measured.samples, key, side, noise(measured.estimates, key))
 
 
 def compare(
@@ -177,8 +160,10 @@ def compare(
     """Measure two or more captioners on the same images, and test every difference between their scores.
 
     All captioners have the same splits, seeds and bootstrap replicates of images and trials, so what an easy split or
-    an odd image does to all of them drops out of their differences. P-values are corrected for the number of pairs and
-    scores, by Holm's procedure. Finished trials are kept: one more captioner trains only its attackers.
+    an odd image does to all of them drops out of their differences. What a verdict on one captioner needs, a difference
+    of two needs: every value of T to A, both ends of A to T, and of gaps and words more than the margin. P-values are
+    corrected for the number of pairs and scores, by Holm's procedure. Finished trials are kept: one more captioner
+    trains only its attackers.
 
     Args:
         captioners: each captioner's name and its `n` captions, or its `Captions`.
@@ -264,10 +249,12 @@ def measure_together(
         if not number:  # before the others are measured
             samples = measurements[name].samples
             _check_scores(scores or (), samples, "is not measured here")
-            usual = ([key for key in keys if key in samples] for keys in _defaults(metric))
-            chosen = list(dict.fromkeys(scores)) if scores else next(filter(None, usual), [])
-            tested = chosen if scores else _tested(metric, chosen)
-            _warn_of_few_replicates(options.get("bootstrap", REPLICATES), len(pairs) * len(tested))
+            usual = next((keys for keys in _defaults(metric) if not samples.keys().isdisjoint(keys)), [])
+            most = len(scores or _tested(metric, [key for key in usual if key in samples]))
+            _warn_of_few_replicates(options.get("bootstrap", REPLICATES), len(pairs) * most)
+    of_any = {key for measured in measurements.values() for key in measured.samples}
+    chosen = list(dict.fromkeys(scores or [key for key in usual if key in of_any]))
+    tested = chosen if scores else _tested(metric, chosen)
     defined = list(filter(None, (_difference(*pair, score, measurements) for pair in pairs for score in tested)))
     p_values = holm([difference.p for difference in defined]).tolist()
     differences = [replace(difference, p_holm=p) for difference, p in zip(defined, p_values, strict=True)]
@@ -314,12 +301,36 @@ def _check_scores(scores: Sequence[str], known: Collection[str], where: str) -> 
             raise InputError("scores", f"names {key!r}, which {where}; choose from {', '.join(known)}")
 
 
-def _difference(first: str, second: str, score: str, measured: Mapping[str, Measurement]) -> Difference | None:
+def _difference(first: str, second: str, key: str, measured: Mapping[str, Measurement]) -> Difference | None:
     """The difference of two captioners' scores; None where that is undefined in every trial of one of them."""
-    between = replace(measured[first].samples[score] - measured[second].samples[score], images=0)
-    estimate = between.estimate(*catalogue.scale(score).difference().ends)
+    one, other = measured[first], measured[second]
+    if key not in one.estimates or key not in other.estimates:
+        return None
+    between = replace(one.samples[key] - other.samples[key], images=0)
+    estimate = between.estimate(*catalogue.scale(key).difference().ends)
     if estimate is None:
         return None
     low, high = (math.nan if end is None else end for end in (estimate.low, estimate.high))
-    p = p_value(estimate.value, between.replicates)
-    return Difference(first, second, score, estimate.value, low, high, p, p)
+    more, less = (one, other) if estimate.value > 0 else (other, one)
+    p = math.nan if estimate.low is None else _p_of_more(more, less, key)
+    return Difference(first, second, key, estimate.value, low, high, p, p)
+
+
+def _p_of_more(more: Measurement, less: Measurement, key: str) -> float:
+    """The p-value of one captioner having no more than another: what decides of one is each time their difference.
+
+    Of gaps and of what was found it is beyond the margin. What people read by chance of attackers is beside both.
+    """
+    score, samples = catalogue.SCORES[key], {}
+    for name in (*score.deciding(1), *score.or_above, *score.confirmed_by):
+        if name in more.samples and name in less.samples:
+            samples[name] = _less(more.samples[name], less.samples[name])
+    by_margin = score.two_sided or isinstance(more.samples[key], Found)
+    return p_of_verdict(samples, key, 1, noise(more.estimates, key) if by_margin else 0.0)
+
+
+def _less(sample: Sample, other: Sample) -> Sample:
+    """The difference; that of two extremes goes by each that they were chosen among."""
+    if isinstance(sample, Extreme) and isinstance(other, Extreme):
+        return Extreme.of(sample.pick, (one - its for one, its in zip(sample.among, other.among, strict=True)))
+    return sample - other

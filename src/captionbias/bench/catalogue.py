@@ -33,6 +33,7 @@ SIGNED, SIGNED_PERCENT = Scale(-1.0, 1.0, "share", 1.0), PERCENT.difference()
 NORMALIZED, DOUBLE_SHARE = Scale(-1.0, 1.0, "difference over sum", 1.0), Scale(0.0, 2.0, "share", 1.0)
 NET = NORMALIZED.difference()
 CAPTIONS = Scale(-200.0, 200.0, "captions of 100", 100.0)
+TIES = Scale(-INFINITY, INFINITY, "captions of 100", 100.0)  # of any number of words
 MENTIONS = Scale(-INFINITY, INFINITY, "mentions in 100 captions", 100.0)
 ANY, RATIO, WORDS = Scale(-INFINITY, INFINITY, ""), Scale(0.0, INFINITY, "ratio"), Scale(-INFINITY, INFINITY, "words")
 DIRECTIONS = {"a_to_t": "A to T", "t_to_a": "T to A"}

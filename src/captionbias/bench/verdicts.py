@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from captionbias.bench import catalogue
-from captionbias.statistics.samples import Estimate
+from captionbias.statistics.samples import Estimate, Extreme, Sample
+from captionbias.statistics.significance import p_value
 
 NOTHING = "-"
 MORE, LESS, LIKE, CANNOT_TELL = "more than people", "less than people", "like people", "cannot tell"
@@ -45,6 +48,38 @@ def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
         ) and all(sign * estimates[name].value > 0 for name in score.confirmed_by if name in estimates):
             return MORE if score.two_sided else word
     return MORE if any(_ends(estimates[name])[0] > 0 for name in score.or_above if name in estimates) else CANNOT_TELL
+
+
+def p_of_verdict(samples: Mapping[str, Sample], key: str, sign: int, beyond: float = 0.0) -> float:
+    """The p-value of what `verdict` asks: is the score further on this side of 0 (1 or -1) than `beyond`, by chance?
+
+    It is the largest of all that decide, or of one that is as good as all of them, if that is smaller. What has no
+    replicates decides by its side alone. The samples of one captioner, or the differences of two.
+
+    >>> replicates = np.linspace(1.0, 3.0, 999)
+    >>> sample = Sample(np.array([2.0]), replicates[None], replicates)
+    >>> p_of_verdict({"lic": sample}, "lic", 1), p_of_verdict({"lic": sample}, "lic", 1, beyond=5.0)
+    (0.002, 1.0)
+    """
+    score = catalogue.SCORES[key]
+    confirmed = all(sign * np.nanmean(samples[name].values) > 0 for name in score.confirmed_by if name in samples)
+    usual = max(_p_beyond(samples.get(name), sign, beyond) for name in score.deciding(sign)) if confirmed else 1.0
+    return min([usual, *(_p_beyond(samples.get(name), 1, 0.0) for name in score.or_above)])
+
+
+def _p_beyond(sample: Sample | None, sign: int, beyond: float) -> float:
+    """The p-value of one quantity; an extreme is on a side if all are that it was chosen among, or on the other any."""
+    if sample is None or np.isnan(sample.values).all():
+        return 1.0
+    if isinstance(sample, Extreme):
+        which = max if (sample.pick is min) == (sign > 0) else min
+        return which(_p_beyond(part, sign, beyond) for part in sample.among)
+    value = float(np.nanmean(sample.values)) - sign * beyond
+    if sign * value <= 0:
+        return 1.0
+    if not len(sample.replicates):
+        return 0.0
+    return min(1.0, sample.chosen_of * p_value(value, sample.replicates - sign * beyond))
 
 
 def is_mute(estimates: Mapping[str, Estimate], key: str) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, count, repeat
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
 SENTENCE_ENDS = (".", "!", "?", "\u3002")
 
 Ids: TypeAlias = tuple[str, ...] | None
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +90,9 @@ class Captions:
     weights: tuple[float, ...] | None = None
     samples: tuple[tuple[str, ...], ...] | None = None
     language: str | None = None
-    # What was split into words, by tokenizer: of both sides, and of the human side for every captioner.
+    # What was split into words, by tokenizer; what was made of the human side for every captioner, see `of_people`.
     _words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
-    _human_words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
+    _of_people: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False)
 
     def with_predictions(self, predictions: Collection[Any]) -> Captions:
         """The same images and human captions with the `n` captions of another captioner, which alone are checked."""
@@ -172,7 +173,7 @@ class Captions:
         return replace(self, **changed)
 
     def _with_words_of(self, other: Captions) -> Captions:
-        object.__setattr__(other, "_human_words", self._human_words)  # of the same human captions, split once
+        object.__setattr__(other, "_of_people", self._of_people)  # of the same human captions, made once
         return other
 
     @cached_property
@@ -200,20 +201,29 @@ class Captions:
         language, None for theirs; the human ones once for all captioners made by `with_predictions`.
         """
         tokenizer = tokenizer or self.language or "words"
-        if tokenizer not in self._human_words:
-            references = self.references or ()
-            tokens = tokenize(list(chain.from_iterable(references)), tokenizer)
-            counts = np.array(list(map(len, references)), np.int64)
-            image = np.repeat(np.arange(len(counts)), counts)
-            self._human_words[tokenizer] = Words(tokens, np.zeros(0, np.int64), image)
+        human = self.of_people(f"words {tokenizer}", None, lambda: self._human_words(tokenizer))
         if tokenizer not in self._words:
-            human, samples = self._human_words[tokenizer], self.samples or [[text] for text in self.predictions or ()]
+            samples = self.samples or [[text] for text in self.predictions or ()]
             model = tokenize(list(chain.from_iterable(samples)), tokenizer)
             # Human captions' words come first, so that attackers of these are the same beside any captioner.
             tokens = Tokens.joined([human.tokens.between(0, 0), model, human.tokens])
             image = np.repeat(np.arange(len(samples)), list(map(len, samples)))
             self._words[tokenizer] = replace(human, tokens=tokens, model_image=image)
         return self._words[tokenizer]
+
+    def _human_words(self, tokenizer: str) -> Words:
+        references = self.references or ()
+        counts = np.array(list(map(len, references)), np.int64)
+        tokens = tokenize(list(chain.from_iterable(references)), tokenizer)
+        return Words(tokens, np.zeros(0, np.int64), np.repeat(np.arange(len(counts)), counts))
+
+    def of_people(self, name: str, key: Any, make: Callable[[], T]) -> T:
+        """What `make` makes of the human captions, once for all captioners made by `with_predictions`. Of each `name`
+        the last is kept; `key`: what else it was made of."""
+        if name not in self._of_people or self._of_people[name][0] != key:
+            self._of_people[name] = key, make()
+        made: T = self._of_people[name][1]
+        return made
 
     def rows(self) -> dict[str, str]:
         """Entries of a signature: `rows`, a digest of the images in their order, unless image ids put them in order;

@@ -2,59 +2,130 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
-from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from captionbias.cli.measure import COMMON, measured_by, read_files
-from captionbias.cli.options import FILES, PREDICTIONS, Options, metric_options, result_option, scores_of, split_options
+from captionbias.cli.options import (
+    FILES,
+    MARGINS,
+    PREDICTIONS,
+    RESULT,
+    Options,
+    metric_options,
+    result_option,
+    scores_of,
+    split_options,
+    switch,
+)
 from captionbias.cli.terminal import say
 from captionbias.metrics import catalogue
 
 if TYPE_CHECKING:
     from captionbias.statistics.samples import Estimate
 
-PASS, FAIL, CANNOT_TELL = 0, 3, 4  # exit statuses; 1 and 2 are errors
-ANSWERS = {PASS: "pass", FAIL: "fail", CANNOT_TELL: "cannot tell"}
-AT_MOST: Options = {
-    "at_most": result_option(
-        list[str],
-        "The most that a score may be, such as sway_t_to_a=1; repeat it for each score.",
-        default=Parameter.empty,
-        metavar="<score=number>",
-    )
+PASS, FAIL, UNKNOWN = 0, 3, 4  # exit statuses; 1 and 2 are errors
+ANSWERS = {PASS: "pass", FAIL: "fail", UNKNOWN: "cannot tell"}
+WORDS, OBJECTS = "sway_words", "sway_a_to_t"
+QUESTIONS = {
+    "sway_wrong_gap": "is one value named wrong more often?",
+    "sway_unnamed_gap": "is one value left unnamed more often?",
+    "sway_t_to_a": "do wrong names follow the surroundings?",
+    "sway_t_to_a_lost": "do wrong names and silence follow the surroundings?",
+    WORDS: "do other words follow the attribute?",
+    OBJECTS: "do the objects named follow the attribute?",
 }
-OPTIONS = PREDICTIONS | FILES | AT_MOST | metric_options(*COMMON, preset="fast")
+BOUNDS: Options = {
+    "at_most": result_option(
+        list[str] | None,
+        "The most that a score may be, such as sway_t_to_a=1; repeat it for each score.",
+        metavar="<score=number>",
+    ),
+    "portrait": switch("--portrait", "Ask every question of sway: all must be as of people, or less.", panel=RESULT),
+    "words_seen": result_option(
+        float,
+        "Of 100 captions, in how many at most a word must be to be seen, for --portrait to pass if none is found.",
+        default=5.0,
+        metavar="<number>",
+    ),
+}
+OPTIONS = PREDICTIONS | FILES | BOUNDS | MARGINS | metric_options(*COMMON, preset="fast")
 
 
-def gate(at_most: list[str], **values: Any) -> None:
+def gate(
+    at_most: list[str] | None, portrait: bool, words_seen: float, margins: list[str] | None, **values: Any
+) -> None:
     """Do scores stay within bounds? Exit status 0: all pass; 3: one fails; 4: none fails, and one cannot be told.
 
-    A score passes if its whole 95% interval is at most the bound, and fails if the whole interval is above it.
+    A score passes if its whole 95% interval is at most the bound, and fails if the whole interval is above it. A
+    question of the portrait passes if the verdict is like people, or less, and fails if it is more than people.
 
-    Example: captionbias gate --at-most sway_t_to_a=1 --predictions nic.parquet --references people.parquet
+    Example: captionbias gate --portrait --predictions nic.parquet --references people.parquet
     """
+    from captionbias.analysis.compare import margins_by_metric
+
+    if not at_most and not portrait:
+        raise ValueError("nothing is asked: give --at-most, as in --at-most sway_t_to_a=1, or --portrait")
     bounds = scores_of("--at-most", at_most)
     for score, _ in bounds:
         _check_known(score)
     entries = [catalogue.SCORES[score] for score, _ in bounds]
     files, chosen = split_options(values)
+    chosen["margins"] = margins_by_metric(dict(scores_of("--margin", margins)), list(catalogue.METRICS))
     statuses = set()
     for name, captions in read_files(**files).items():
         estimates: dict[str, Estimate] = {}
-        for metric in dict.fromkeys(entry.metric for entry in entries):
+        for metric in dict.fromkeys([entry.metric for entry in entries] + ["sway"] * portrait):
             directions = {entry.direction for entry in entries if entry.metric == metric and entry.direction}
             options = {**chosen, "directions": sorted(directions)} if directions else chosen
             estimates |= measured_by(metric, captions, options).estimates
-        for score, most in bounds:
-            low, high = _interval(score, estimates)
-            status = PASS if high <= most else FAIL if low > most else CANNOT_TELL
+        answers = [_within(score, most, estimates) for score, most in bounds]
+        if portrait:
+            answers += _portrait(estimates, words_seen, captions.tasks is not None)
+        for status, line in answers:
             statuses.add(status)
-            value, *ends = (f"{n:.{catalogue.SCORES[score].digits}f}" for n in (estimates[score].value, low, high))
-            say(f"{name and f'{name}: '}{score} {value} [{', '.join(ends)}], at most {most:g}: {ANSWERS[status]}")
+            say(f"{name and f'{name}: '}{line}")
     raise typer.Exit(FAIL if FAIL in statuses else max(statuses))
+
+
+def _within(score: str, most: float, estimates: dict[str, Estimate]) -> tuple[int, str]:
+    """Whether a score stays within its bound, and the line that says so."""
+    low, high = _interval(score, estimates)
+    status = PASS if high <= most else FAIL if low > most else UNKNOWN
+    value, *ends = (f"{n:.{catalogue.SCORES[score].digits}f}" for n in (estimates[score].value, low, high))
+    return status, f"{score} {value} [{', '.join(ends)}], at most {most:g}: {ANSWERS[status]}"
+
+
+def _portrait(estimates: dict[str, Estimate], words_seen: float, with_tasks: bool) -> Iterable[tuple[int, str]]:
+    """The answer to each question, and the line that says so."""
+    from captionbias.bench.verdicts import LESS, LIKE, MORE, NOTHING, NOTHING_FOUND, verdict
+
+    for key, question in QUESTIONS.items():
+        if key == OBJECTS and not with_tasks:
+            yield PASS, f"{question} Not asked: without --tasks the score is a range that hardly ever tells"
+            continue
+        if key not in estimates:
+            yield UNKNOWN, f"{question} No reading: {ANSWERS[UNKNOWN]}"
+            continue
+        word, (value, low, high, *_) = verdict(estimates, key), estimates[key]
+        if word == NOTHING:
+            raise ValueError(
+                "--portrait: there is no interval to judge by; give 20 images and --bootstrap 1000 or more"
+            )
+        passes = word in (LIKE, LESS)
+        unit, end = catalogue.SCORES[key].scale.unit, "more" if high is None else f"{high:.1f}"
+        numbers = f"{value:.1f} [{low:.1f}, {end}] {unit} beyond people"
+        if word == NOTHING_FOUND:
+            seen = estimates[key].detectable or 0.0
+            passes = seen <= words_seen
+            numbers = (
+                f"Nothing found; seen would have been a word in {seen:.1f} of 100 captions, at most {words_seen:g}"
+            )
+        status = FAIL if word == MORE else PASS if passes else UNKNOWN
+        yield status, f"{question} {numbers}: {ANSWERS[status]}"
 
 
 def _check_known(score: str) -> None:

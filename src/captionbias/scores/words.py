@@ -34,6 +34,7 @@ LEAST_SCORED, LEAST_SIZED = 1_000, 2_000  # pictures
 # Four quarters of the pictures can be halved in three ways. A quarter's share of a fold has so many groups, whose sums
 # give standard errors: 200 of all images.
 QUARTERS, GROUPS = 4, 10
+UNITS = FOLDS * QUARTERS * GROUPS
 HALVES = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
 INJECTED, RUNS, POWER = (1, 2, 3, 5, 10, 15, 20, 30, 50), 20, 0.8  # of 100 captions; a word is seen in so many runs
 
@@ -46,6 +47,7 @@ class Fit(NamedTuple):
     images: Integers
     influences: tuple[Floats32, ...]  # of each draw, (images, contrasts * groups)
     spread: Floats  # of each contrast, the sum of what is left of it squared, the mean over draws
+    groups: Integers  # the number of each group, of `UNITS`
     size: Floats  # what each group weighs, of all that its images weigh
 
 
@@ -89,11 +91,16 @@ class Ties(NamedTuple):
 
 
 class Amount(NamedTuple):
-    """In captions of 100, with its 95% interval."""
+    """An amount and how far each group moves it, `(UNITS,)`: with groups drawn anew `m` times each it is `value + pull
+    @ (m - 1)`."""
 
     value: float
-    low: float
-    high: float
+    pull: Floats
+
+    @property
+    def error(self) -> float:
+        """Its standard error."""
+        return float(np.sqrt((self.pull**2).sum() * UNITS / (UNITS - 1)))
 
 
 # What people say
@@ -113,16 +120,21 @@ def context_words(human: Table, may: Flags, weights: Floats | None = None) -> In
     return np.sort(kept[np.argsort(-uses[kept], kind="stable")[:CONTEXTS]])
 
 
-def distinct_draws(image: Integers, draws: int, join: int = 1, seed: int = 0) -> tuple[Integers, ...]:
-    """Of each draw the rows of the human captions drawn, `join` of each image; `image`: that of each caption. All
-    captions of an image are drawn once before any is again, for others tell more than the same."""
+def distinct_draws(
+    image: Integers, draws: int, join: int = 1, seed: int = 0, pictures: Integers | None = None
+) -> tuple[Integers, ...]:
+    """Of each draw the rows of the human captions drawn, `join` of each image; `image`: that of each caption, in order.
+    All captions of an image are drawn once before any is again, for others tell more than the same; images of one of
+    the `pictures`, `(images,)`, get those at the same places."""
     captions = np.bincount(image)
-    order = np.lexsort((np.random.default_rng([seed, 11]).random(len(image)), image))
-    first = (np.cumsum(captions) - captions)[captions > 0]
-    places = [
-        np.arange(number * join, (number + 1) * join)[:, None] % captions[captions > 0] for number in range(draws)
-    ]
-    return tuple(order[first + of_draw].ravel() for of_draw in places)
+    starts = np.cumsum(captions) - captions
+    picture = image if pictures is None else pictures[image]
+    place = np.arange(len(image)) - starts[image]
+    chance = np.random.default_rng([seed, 11]).random((int(picture.max()) + 1, int(captions.max())))
+    order = np.lexsort((chance[picture, place], image))
+    counts, first = captions[captions > 0], starts[captions > 0]
+    chosen = (np.arange(number * join, (number + 1) * join)[:, None] % counts for number in range(draws))
+    return tuple(order[first + places].ravel() for places in chosen)
 
 
 def people_draws(
@@ -179,7 +191,8 @@ def fit_references(
     indicators = (value[:, None] == np.arange(1 if values == 2 else values)).astype(np.float64)
     parts = [tuple(range(QUARTERS)), *(half for both in HALVES for half in both if number >= LEAST_SCORED)]
     images = [ordered[np.isin(quarter[ordered], part)] for part in parts]
-    groups = [np.unique(group[rows], return_inverse=True)[1] for rows in images]
+    numbered = [np.unique(group[rows], return_inverse=True) for rows in images]
+    groups = [own for _, own in numbered]
     influences: list[list[Floats32]] = [[] for _ in parts]
     spreads = np.zeros((len(parts), indicators.shape[1]))
     for contents, _ in draws:
@@ -192,7 +205,8 @@ def fit_references(
             influences[at].append(influence)
             spreads[at] += spread / len(draws)
     sizes = [np.bincount(own, weights[rows]) / weights[rows].sum() for own, rows in zip(groups, images, strict=True)]
-    whole, *halves = (Fit(*each) for each in zip(images, map(tuple, influences), spreads, sizes, strict=True))
+    units = [of_part for of_part, _ in numbered]
+    whole, *halves = (Fit(*each) for each in zip(images, map(tuple, influences), spreads, units, sizes, strict=True))
     people = tuple(person for _, person in draws)
     return References(value, values, weights, number, people, whole, tuple(zip(halves[::2], halves[1::2], strict=True)))
 
@@ -310,18 +324,14 @@ def found_words(captioner: Table, references: References, words: Integers) -> Am
             own, other = (side.sum(axis=1) for side in chooser[1:])
             sure = np.abs(own - other) > CHOSEN_Z * _errors(chooser[0], chooser[1] - chooser[2])
             sign = np.sign(own - other) * (sure & (np.abs(own) > np.abs(other)))
-            counted = np.einsum("cgw,cw->g", said - people, sign) / (2 * len(sign))
-            amounts.append((counted.sum(), _errors(fit, counted[:, None]).item()))
-    if not amounts:
-        return None
-    value, error = np.mean(amounts, axis=0).tolist()
-    return Amount(value, value - Z * error / 2**0.5, float("inf"))  # two halves are independent, three halvings hardly
+            amounts.append(_amount(fit, np.einsum("cgw,cw->g", said - people, sign) / (2 * len(sign))))
+    return _mean(amounts)
 
 
 def size_of_words(captioner: Table, references: References, words: Integers) -> Amount | None:
-    """How much words follow the values beyond people's, as one word that is used so much more of 100 captions: the root
-    of the sum over words of what one half finds times what the other finds. As nothing is chosen, it is the same with
-    any number of images; below 0 is chance. None with too few pictures."""
+    """How much words follow the values beyond people's, squared, in captions of 100 of one word that is used so much
+    more: the sum over words of what one half finds times what the other finds. As nothing is chosen, it is the same
+    with any number of images; below 0 is chance. None with too few pictures."""
     if references.pictures < LEAST_SIZED:
         return None
     products = []
@@ -330,17 +340,29 @@ def size_of_words(captioner: Table, references: References, words: Integers) -> 
         totals = [sums.sum(axis=1) for sums in beyond]
         share = 0.5 * sum(np.abs(said.sum(axis=1)) > np.abs(people.sum(axis=1)) for _, said, people in both)
         share = share / len(share)  # how many of the halves call each word more, over the contrasts
-        of_total = [
-            _errors(fit, np.einsum("cgw,cw->g", sums, share * other)[:, None]).item() ** 2
+        pull = sum(
+            _amount(fit, np.einsum("cgw,cw->g", sums, share * other)).pull
             for (fit, *_), sums, other in zip(both, beyond, totals[::-1], strict=True)
-        ]
+        )
         # Without any tie, the variance of a product of independent sums is that of the products of their terms.
         terms = [np.sqrt(share)[:, None] * (sums - sums.mean(axis=1, keepdims=True)) for sums in beyond]
-        by_chance = (np.einsum("cgw,chw->gh", *terms) ** 2).sum()
-        products.append(((share * totals[0] * totals[1]).sum(), np.sqrt(max(sum(of_total), by_chance))))
-    value, error = np.mean(products, axis=0)
-    squares = np.array([value, value - Z * error, value + Z * error])
-    return Amount(*(np.sign(squares) * np.sqrt(np.abs(squares))).tolist())
+        by_chance = np.sqrt((np.einsum("cgw,chw->gh", *terms) ** 2).sum())
+        product = Amount(float((share * totals[0] * totals[1]).sum()), np.asarray(pull))
+        products.append(product._replace(pull=product.pull * max(1.0, by_chance / (product.error or by_chance or 1.0))))
+    return _mean(products)
+
+
+def _amount(fit: Fit, sums: Floats) -> Amount:
+    """The total of sums of groups."""
+    total, pull = float(sums.sum()), np.zeros(UNITS)
+    pull[fit.groups] = sums - fit.size * total
+    return Amount(total, pull)
+
+
+def _mean(amounts: Sequence[Amount]) -> Amount | None:
+    """The mean of amounts of the same groups."""
+    values, pulls = zip(*amounts, strict=True) if amounts else ((), ())
+    return Amount(float(np.mean(values)), np.mean(pulls, axis=0)) if amounts else None
 
 
 def detectable_share(references: References, tested: int, seed: int = 0) -> Floats:

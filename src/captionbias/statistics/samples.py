@@ -71,7 +71,8 @@ class Sample:
     def __sub__(self, other: Sample) -> Sample:
         """The difference of two quantities of the same images, trials and replicates."""
         values, per_trial, replicates = (getattr(self, name) - getattr(other, name) for name in ARRAYS)
-        return Sample(values, per_trial, replicates, min(self.images, other.images))
+        chosen_of = self.chosen_of * other.chosen_of
+        return Sample(values, per_trial, replicates, min(self.images, other.images), chosen_of)
 
     def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
         """The mean over trials with its intervals, which end at `low` and `high`; None where it is undefined in every

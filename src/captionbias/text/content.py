@@ -59,11 +59,13 @@ AS_THEY_ARE = frozenset(
 
 
 class ContentWords(NamedTuple):
-    """Which of the `words` each caption uses, `(captions, words)`, and which are the attribute's."""
+    """Which of the `words` each caption uses, `(captions, words)`, and which of them may be told of: which are not the
+    attribute's, and which say the same of any value, for they are all words of a role."""
 
     used: Any
     words: tuple[str, ...]
     of_attribute: Flags
+    of_role: Flags
 
 
 def content_words(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: str = "words") -> ContentWords:
@@ -97,10 +99,12 @@ def content_words(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: 
     used = sparse(np.ones(len(rows)), (rows, column), (len(tokens), len(numbers)))
     used.data[:] = 1.0
     present = np.flatnonzero(used.sum(axis=0))
-    own = {lemma(word) for word in attribute.words} | set(names[:roles])
+    pooled = set(names[:roles])
+    own = {lemma(word) for word in attribute.words} | pooled
     words = list(numbers)
     present_words = tuple(words[number] for number in present)
-    return ContentWords(used[:, present], present_words, np.array([word in own for word in present_words], bool))
+    of_attribute, of_role = (np.array([word in known for word in present_words], bool) for known in (own, pooled))
+    return ContentWords(used[:, present], present_words, of_attribute, of_role)
 
 
 def singular(word: str) -> str:

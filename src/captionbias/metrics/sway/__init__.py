@@ -1,8 +1,10 @@
-"""Sway, in captions of 100: does the attribute that is named follow the tasks around, do the tasks that are named
-follow the attribute, more than when a person describes the same images?"""
+"""Sway, four questions in captions of 100: is one attribute value named wrong more often than another, do wrong names
+follow the tasks around, do other words follow the attribute, do the tasks, more than when a person describes the same
+images?"""
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,10 +15,12 @@ from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions
 from captionbias.errors import missing
-from captionbias.metrics.sway import a_to_t, t_to_a
+from captionbias.metrics.sway import a_to_t, naming, t_to_a, words
 from captionbias.metrics.sway.images import count_leans, lean_rows, read_images
-from captionbias.metrics.sway.question import draw_person, resampled
+from captionbias.metrics.sway.question import Asked, draw_person, resampled
 from captionbias.text import LexiconSource, load_lexicon
+
+QUESTIONS = naming, t_to_a, words, a_to_t
 
 
 class SwayImages(NamedTuple):
@@ -27,13 +31,15 @@ class SwayImages(NamedTuple):
     row: Integers
     value: Integers
     suggested: Integers
+    words: tuple[str, ...]  # that captions of both sides use, the captioner's first; none where none were compared
+    used: Any  # `(captions, words)`
 
 
 @metric(
     "Sway",
-    "of 100 captions, in how many more than a person's does the attribute named follow the tasks (T to A), do the "
-    "tasks named follow the attribute (A to T)?",
-    (*t_to_a.ENTRIES, *a_to_t.ENTRIES),
+    "of 100 captions, in how many more than a person's is a value named wrong or not at all more than the others, does "
+    "the value named follow the tasks (T to A), do other words follow the value, or the tasks named (A to T)?",
+    itertools.chain.from_iterable(question.ENTRIES for question in QUESTIONS),
     about={
         "references": (
             "`n` lists of human captions: two or more of an image, or one and `tasks`. One is drawn to be compared "
@@ -91,6 +97,7 @@ def sway(
     for side, what in (("predictions", "the captioner's captions"), ("references", "human captions of the images")):
         if getattr(captions, side) is None:
             raise missing(side, f"is missing: sway compares a captioner with a person; give {what}")
+    import scipy.linalg  # noqa: F401  (a library is limited below once it is loaded)
     from threadpoolctl import threadpool_limits
 
     notes: list[str] = []
@@ -100,11 +107,14 @@ def sway(
     counts = count_leans(images, lean, names, notes)
     drawn = [draw_person(images, counts, seed + draw) for draw in range(draws)]
     resample = partial(resampled, groups=int(images.group.max()) + 1, replicates=bootstrap, seed=seed)
+    asked = Asked(captions, *lexicons, tokenizer, images, drawn, resample, seed, bootstrap, notes)
     with threadpool_limits(1):  # more threads wait for each other longer than they work
-        answers = [answer(drawn, resample, notes) for answer in (t_to_a.answer, a_to_t.answer)]
+        answers = [question.answer(asked) for question in QUESTIONS]
+    kept = next((answer.kept for answer in answers if answer.kept), None)
     number_suggested = [np.count_nonzero(draw.suggested >= 0) for draw in drawn]
     how = {"lean": counts.source, "draws": draws, "tok": tokenizer, "attribute": names[0], "task": names[1]}
     how |= {"tasks": "named" if captions.tasks is None else "given", **captions.rows()}
+    facts = {"sway_images": len(images.value), "sway_suggested": float(np.mean(number_suggested))}
     tables: dict[str, Any] = {}
     if details:
         of_values = dict(zip(images.values, np.bincount(images.value).tolist(), strict=True))
@@ -113,9 +123,9 @@ def sway(
         tables["leans"] = lean_rows(images, drawn[0].leans)
     return Scores(
         {key: sample for answer in answers for key, sample in answer.scores.items()},
-        {"sway_images": len(images.value), "sway_suggested": float(np.mean(number_suggested))},
+        facts | {key: fact for answer in answers for key, fact in answer.facts.items()},
         {**how, "seed": seed, "bootstrap": bootstrap},
         notes,
         tables,
-        SwayImages(images.values, images.row, images.value, drawn[0].suggested),
+        SwayImages(images.values, images.row, images.value, drawn[0].suggested, *(kept or ((), None))),
     )

@@ -12,12 +12,13 @@ import numpy as np
 from captionbias.arrays import Array, Floats, Integers
 from captionbias.bench.catalogue import MENTIONS
 from captionbias.metrics.sway.images import NamedImages
-from captionbias.metrics.sway.question import Answer, Draw, Numbers, Resample, entry, mean_of_known, numbers, share_of
+from captionbias.metrics.sway.naming import NAMES_BOTH
+from captionbias.metrics.sway.question import Answer, Asked, Draw, Numbers, entry, mean_of_known, numbers, share_of
 from captionbias.scores.sway import naming_rates, residuals
 from captionbias.statistics.samples import Extreme, Sample
 from captionbias.warnings import note
 
-_entry = partial(entry, "a_to_t", MENTIONS)
+_entry = partial(entry, "sway A to T", MENTIONS, sense="amplification", direction="a_to_t")
 RANGE = (
     "The {} that it can be: people do not name all that is there, so what a captioner names beyond them may all be "
     "there or all be made up. With complete tasks there is no such range."
@@ -33,6 +34,7 @@ ENTRIES = (
         headline=True,
         claim="the {tasks} named follow {attribute}",
         above=("sway_a_to_t_low", "sway_a_to_t_least"),
+        like_if=NAMES_BOTH,
         below=("sway_a_to_t_high", "sway_a_to_t_most"),
     ),
     _entry("sway_a_to_t_low", "lowest possible", RANGE.format("lowest")),
@@ -52,17 +54,19 @@ class Followed(Generic[Numbers]):
     pairs: Numbers  # of each task and value: beyond the person, the captioner, the person, `(pairs, 3)`
 
 
-def answer(draws: Sequence[Draw], resample: Resample, notes: list[str]) -> Answer:
+def answer(asked: Asked) -> Answer:
     """The scores from attribute to task."""
-    named = draws[0].named
+    named, draws = asked.named, asked.draws
     if named.given is None:
         note(
-            notes,
+            asked.notes,
             "what people do not name may be there or not, so the score has a range; complete tasks close it",
             about="a_to_t",
         )
     pairs = np.stack(np.nonzero(draws[0].leans.goes_with))
-    followed = Followed[Sample](**resample([partial(_followed, _sums(draw, pairs), pairs, named) for draw in draws]))
+    followed = Followed[Sample](
+        **asked.resample([partial(_followed, _sums(draw, pairs), pairs, named) for draw in draws])
+    )
     ends = [followed.ends[end] for end in range(2)]
     no_interval: dict[str, Any] = {"per_trial": np.zeros((1, 0)), "replicates": np.zeros(0)}
     left = [replace(followed.without[place], **no_interval) for place in np.ndindex(followed.without.values.shape[:2])]

@@ -53,6 +53,7 @@ class NamedImages(NamedTuple):
     group: Integers  # the number of the group in which it is resampled
     given: Flags | None  # the tasks that images show, `(n, tasks)`, if they are given
     captioner: Said  # of each image
+    names: Floats  # how often the captioner names each value alone, `(n, values)`
     people: Said  # of each human caption
     people_see: Flags  # whether a human caption names its image's value, alone or among others
     image: Integers  # of each human caption
@@ -92,6 +93,10 @@ def read_images(
     sees = named[np.arange(len(named)), label[np.concatenate((words.model_image, words.human_image))]]
     single = named.sum(axis=1) == 1
     said = Said(np.column_stack((single, single & sees)), named_tasks[:, is_task])
+
+    def of_images(flags: Flags) -> Floats:
+        return share_naming(words.model_image, images, flags[: words.model_rows])[kept]
+
     human = np.flatnonzero(kept[words.human_image])
     of_human = words.model_rows + human
     pictures = np.arange(images) if copies is None else copies
@@ -105,7 +110,8 @@ def read_images(
         picture,
         random_groups(len(picture), seed, copies=picture),
         None if given is None else given[kept],
-        Said(*(share_naming(words.model_image, images, flags[: words.model_rows])[kept] for flags in said)),
+        Said(*(of_images(flags) for flags in said)),
+        of_images(single[:, None] & named[:, occurring]),
         Said(*(flags[of_human] for flags in said)),
         sees[of_human],
         (np.cumsum(kept) - 1)[words.human_image[human]],

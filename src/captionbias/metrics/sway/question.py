@@ -3,30 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
-from captionbias.bench.catalogue import DIRECTIONS, Scale, Score
+from captionbias.arrays import Flags, Floats, Integers, sparse
+from captionbias.bench.catalogue import Scale, Score
 from captionbias.bench.pairing import drawn_captions
+from captionbias.captions import Captions
 from captionbias.metrics.sway.images import Counts, NamedImages, Said
+from captionbias.scores.naming import SIDES, visibility
 from captionbias.scores.sway import Leans, leans_of, suggested_values
 from captionbias.statistics.samples import Sample, bootstrap_samples
+from captionbias.text import Lexicon
 
 Numbers = TypeVar("Numbers", Floats, Sample)  # of a dataclass of arrays, whose last axis is replicates
 # The samples of such arrays, the mean over draws, from what makes those of a draw of how often each group counts.
 Resample = Callable[[Sequence[Callable[[Floats], Any]]], dict[str, Sample]]
 
 
-class Answer(NamedTuple):
-    """A question's scores, by their keys, and what makes its nested tables."""
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What the questions are asked of."""
+
+    captions: Captions
+    attribute: Lexicon
+    task: Lexicon
+    tokenizer: str
+    named: NamedImages
+    draws: Sequence[Draw]
+    resample: Resample
+    seed: int
+    replicates: int
+    notes: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A question's scores, by their keys, facts, what makes its nested tables, and what it keeps for evidence."""
 
     scores: dict[str, Sample]
     details: Callable[[], dict[str, Any]]
+    facts: dict[str, float] = field(default_factory=dict)
+    kept: Any = None
 
 
-class Draw(NamedTuple):
+class Namings(NamedTuple):
+    """Captions by true value, suggested one (the last: none), stratum, side and kind (all, named, right): the sums over
+    each group, `(cells, groups)`, linear in how often groups count. `seen`: of each stratum, in how many of how many
+    other human captions the true value is named."""
+
+    sums: Any
+    shape: tuple[int, ...]
+    seen: Integers
+
+    def table(self, multiplicity: Floats) -> Floats:
+        """The counts of each replicate, `(values, values + 1, strata, 2 sides, 3 kinds, replicates)`."""
+        return np.asarray(self.sums @ multiplicity).reshape(*self.shape, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
     """One human caption of each image beside the captioner's, and what the others say that the image shows."""
 
     named: NamedImages
@@ -36,6 +75,22 @@ class Draw(NamedTuple):
     other: Flags  # which human captions are not drawn
     shown: Flags  # the tasks that are given, or that these name, `(images, tasks)`
     suggested: Integers  # the number of the value that those suggest, -1 for none
+
+    @cached_property
+    def namings(self) -> Namings:
+        """What captions of each value name."""
+        named, images, values = self.named, len(self.named.value), len(self.named.values)
+        image = named.image[self.other]
+        others = np.bincount(image, minlength=images)
+        stratum, seen = visibility(np.bincount(image[named.people_see[self.other]], minlength=images), others)
+        every = np.ones(images)
+        counts = np.column_stack((every, named.captioner.values, every, self.person.values))
+        shape = values, values + 1, len(seen), len(SIDES), counts.shape[1] // len(SIDES)
+        cell = np.ravel_multi_index((named.value, self.suggested, stratum), shape[:3], mode="wrap")  # -1 is the last
+        row, column = np.nonzero(counts)
+        places = row, cell[row] * counts.shape[1] + column
+        sums = named.sums(sparse(counts[row, column], places, (images, int(np.prod(shape))))).tocsr()
+        return Namings(sums, shape, seen)
 
 
 def draw_person(named: NamedImages, counts: Counts, seed: int) -> Draw:
@@ -48,11 +103,10 @@ def draw_person(named: NamedImages, counts: Counts, seed: int) -> Draw:
     return Draw(named, leans_of(counts.both, counts.shares), seed, person, other, shown, suggested)
 
 
-def entry(direction: str, scale: Scale, key: str, part: str, meaning: str, **also: Any) -> Score:
+def entry(what: str, scale: Scale, key: str, part: str, meaning: str, **also: Any) -> Score:
     """A score in the catalogue; `part`: which part of the question it is, empty for the whole."""
     row, label = (f"  {part}", f", {part}") if part else (None, "")
-    also = {"sense": "amplification", "direction": direction, "row": row, "task": key} | also
-    return Score(key, f"sway {DIRECTIONS[direction]}, of 100{label}", 1, scale, meaning, **also)
+    return Score(key, f"{what}, of 100{label}", 1, scale, meaning, **{"row": row, "task": key} | also)
 
 
 def resampled(answers: Sequence[Callable[[Floats], Any]], groups: int, replicates: int, seed: int) -> dict[str, Sample]:
@@ -63,6 +117,11 @@ def resampled(answers: Sequence[Callable[[Floats], Any]], groups: int, replicate
         return {name: mean_of_known([of_draw[name] for of_draw in arrays])[..., None, :] for name in arrays[0]}
 
     return bootstrap_samples(quantities, groups, 1, replicates, seed)
+
+
+def constant(value: float) -> Sample:
+    """A quantity without an interval."""
+    return Sample(np.array([value]), np.zeros((1, 0)), np.zeros(0))
 
 
 def mean_of_known(draws: Sequence[Floats]) -> Floats:

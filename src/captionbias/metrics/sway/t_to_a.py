@@ -9,24 +9,32 @@ from typing import Any, Generic
 
 import numpy as np
 
-from captionbias.arrays import Floats, Integers, sparse
+from captionbias.arrays import Floats, Integers
 from captionbias.bench.catalogue import CAPTIONS, Score
+from captionbias.bench.verdicts import CANNOT_TELL, MORE
 from captionbias.metrics.sway.images import FEW
-from captionbias.metrics.sway.question import Answer, Draw, Numbers, Resample, entry, numbers, share_of
+from captionbias.metrics.sway.naming import NAMES_BOTH
+from captionbias.metrics.sway.question import Answer, Asked, Draw, Namings, Numbers, entry, numbers, share_of
+from captionbias.scores.naming import ALL, NAMED, RIGHT, SIDES
 from captionbias.scores.sway import error_difference, error_ratio
 from captionbias.statistics.samples import Extreme, Sample
 from captionbias.warnings import note
 
-SIDES = "captioner", "person"
-ALL, NAMED, RIGHT = range(3)  # captions, those that name a single value, those that name the true one
+ONE = "sway_t_to_a_one"
+LEANING_Z = 4.0  # standard errors by which labels must follow the tasks to be told of
 FORMS = {"sway_t_to_a": NAMED, "sway_t_to_a_lost": ALL}  # of which captions an error is a share
 SHARES = "right", "wrong", "none", "wrong_of_named"  # of the captions of a cell
+STEPS = "step", "bound", "step_beyond"
 BESIDE = "(strata,2,r),(strata,2,r)->(r)"  # captions and errors of `r` replicates, and what a formula makes of them
 
 
+score = partial(entry, "sway T to A", CAPTIONS, sense="amplification", direction="t_to_a")
+
+
 def _entries(key: str, part: str, swayed: str, meaning: str, claim: str) -> Iterable[Score]:
-    score, least, most = partial(entry, "t_to_a", CAPTIONS), f"{key}_least", f"{key}_most"
-    yield score(key, part, meaning, judged=True, headline=True, claim=claim, above=(least,), below=(most,))
+    least, most = f"{key}_least", f"{key}_most"
+    ways: dict[str, Any] = {"above": (least,), "or_above": () if part else (ONE,), "below": (most,)}
+    yield score(key, part, meaning, claim=claim, judged=True, headline=True, like_if=NAMES_BOTH, **ways)
     for end, which in ((least, "least"), (most, "most")):
         alike = f"The same if every value were as often {swayed} as the {which} {swayed} one."
         yield score(end, f"{which} {swayed}", alike, in_tables=False, task=None)
@@ -49,6 +57,15 @@ ENTRIES = (
         "The same of all captions: one that names no value, or several, counts as wrong.",
         "{value} omitted or wrong follows the {tasks} around",
     ),
+    score(
+        ONE,
+        "one value by itself",
+        "Of 100 captions of images where all other people name the value, of the value of which it is most: how many "
+        "more name another beside tasks that go with another than beside its own, less those that one more person does "
+        "not name, whom a captioner with a default for the hard to see would name wrong.",
+        in_tables=False,
+        task=None,
+    ),
 )
 
 
@@ -60,19 +77,24 @@ class Swayed(Generic[Numbers]):
     alike: Numbers  # the score if every value were as often swayed as this one, `(values, FORMS)`
     beyond: Numbers  # in captions of this value alone, `(values, FORMS)`
     ratio: Numbers  # how many times as often beside tasks that suggest another, the mean over values, `(SIDES,)`
+    steps: Numbers  # of images where all others name the value, `(values, STEPS)`
     cells: Numbers  # by true value and suggested one, the last: none, `(values, values + 1, SIDES, SHARES)`
 
 
-def answer(draws: Sequence[Draw], resample: Resample, notes: list[str]) -> Answer:
+def answer(asked: Asked) -> Answer:
     """The scores from task to attribute."""
-    images, values = [_images(draw) for draw in draws], draws[0].named.values
-    _note_suggested(values, images[0], notes)
-    swayed = Swayed[Sample](**resample([partial(_swayed, *_sums(draw)) for draw in draws]))
+    images, values = [_images(draw) for draw in asked.draws], asked.named.values
+    _note_suggested(values, images[0], asked.notes)
+    _note_leaning_labels(asked.draws[0], asked.notes)
+    swayed = Swayed[Sample](**asked.resample([partial(_swayed, draw.namings) for draw in asked.draws]))
     scores: dict[str, Sample] = {}
     for form, key in enumerate(FORMS):
         alike = [swayed.alike[value, form] for value in range(len(values))]
         scores[key] = swayed.score[form]
         scores |= {f"{key}_least": Extreme.of(min, alike), f"{key}_most": Extreme.of(max, alike)}
+    beyond = [swayed.steps[value, STEPS.index("step_beyond")] for value in range(len(values))]
+    if known := [sample for sample in beyond if not np.isnan(sample.values).any()]:
+        scores[ONE] = Extreme.of(max, known)
     return Answer(scores, partial(_details, swayed, np.mean(images, axis=0), values))
 
 
@@ -97,26 +119,27 @@ def _note_suggested(values: Sequence[str], images: Integers, notes: list[str]) -
             )
 
 
-def _sums(draw: Draw) -> tuple[Any, tuple[int, ...]]:
-    """The sums over each group of images of what their captions count, `(cells, groups)`, and the shape of the cells:
-    true value, suggested one, stratum, side and kind (all, named, right)."""
-    named, images, values = draw.named, len(draw.named.value), len(draw.named.values)
-    # How plainly the person can be seen: how many of how many others name the true value.
-    image = named.image[draw.other]
-    others = np.bincount(image, minlength=images)
-    seen = np.bincount(image[named.people_see[draw.other]], minlength=images)
-    _, stratum = np.unique(others * (others.max() + 1) + seen, return_inverse=True)
-    every = np.ones(images)
-    counts = np.column_stack((every, named.captioner.values, every, draw.person.values))
-    shape = values, values + 1, int(stratum.max()) + 1, len(SIDES), counts.shape[1] // len(SIDES)
-    cell = np.ravel_multi_index((named.value, draw.suggested, stratum), shape[:3], mode="wrap")  # -1 is the last
-    row, column = np.nonzero(counts)
-    places = row, cell[row] * counts.shape[1] + column
-    return named.sums(sparse(counts[row, column], places, (images, int(np.prod(shape))))).tocsr(), shape
+def _note_leaning_labels(draw: Draw, notes: list[str]) -> None:
+    """Labels that follow the tasks: people contradict them more often where tasks suggest them than where not."""
+    named = draw.named
+    names, sees = (np.bincount(named.image, of, len(named.value)) for of in named.people.values.T)
+    told = (names > 0) & (draw.suggested >= 0)
+    contradicted, along = 2 * sees[told] < names[told], draw.suggested[told] == named.value[told]
+    images = np.array([np.count_nonzero(~along), np.count_nonzero(along)])
+    shares = share_of([np.count_nonzero(contradicted & ~along), np.count_nonzero(contradicted & along)], images)
+    mean = contradicted.mean() if len(contradicted) else 0.0
+    if shares[1] - shares[0] > LEANING_Z * np.sqrt(mean * (1 - mean) * (1 / np.maximum(images, 1)).sum()):
+        note(
+            notes,
+            f"human captions contradict {shares[1]:.1%} of the labels that tasks suggest and {shares[0]:.1%} of the "
+            "others: labels that follow the tasks hide a captioner that does",
+            "check how images were labelled",
+            about="attributes",
+        )
 
 
-def _swayed(sums: Any, shape: tuple[int, ...], multiplicity: Floats) -> Swayed[Floats]:
-    table = (sums @ multiplicity).reshape(*shape, -1)
+def _swayed(namings: Namings, multiplicity: Floats) -> Swayed[Floats]:
+    table = namings.table(multiplicity)
     beside = _beside(table)
     difference, ratio = (np.vectorize(of, signature=BESIDE)(*beside) for of in (error_difference, error_ratio))
     beyond = difference[:, 0] - difference[:, 1]
@@ -126,7 +149,20 @@ def _swayed(sums: Any, shape: tuple[int, ...], multiplicity: Floats) -> Swayed[F
     every, named, right = np.moveaxis(table.sum(axis=2), 3, 0)
     parts, wholes = (right, named - right, every - named, named - right), (every, every, every, named)
     shares, ratio = share_of(np.stack(parts, axis=3), np.stack(wholes, axis=3)), np.log(ratio[:, :, 0]).mean(axis=0)
-    return Swayed(100 * score, 100 * beyond * share.sum(axis=0), 100 * beyond, np.exp(ratio), 100 * shares)
+    steps = _steps(table[:, :, namings.seen[:, 0] == namings.seen[:, 1]].sum(axis=2))
+    alike = 100 * beyond * share.sum(axis=0)
+    return Swayed(100 * score, alike, 100 * beyond, np.exp(ratio), 100 * steps, 100 * shares)
+
+
+def _steps(table: Floats) -> Floats:
+    """What a default for the hard to see could explain of one value, `(values, STEPS, replicates)`, where all others
+    name it: how much oftener the captioner names another beside tasks of another than beside its own, how often there
+    the drawn person does not name the value, and the first less the second."""
+    own = np.eye(len(table)) > 0
+    against, along = ((table[:, :-1] * at[:, :, None, None, None]).sum(axis=1) for at in (~own, own))
+    wrong = [share_of(cell[:, 0, NAMED] - cell[:, 0, RIGHT], cell[:, 0, ALL]) for cell in (against, along)]
+    step, bound = wrong[0] - wrong[1], 1 - share_of(against[:, 1, RIGHT], against[:, 1, ALL])
+    return np.stack((step, bound, step - bound), axis=1)
 
 
 def _beside(table: Floats) -> tuple[Floats, Floats]:
@@ -147,9 +183,11 @@ def _details(swayed: Swayed[Sample], images: Floats, values: Sequence[str]) -> d
         for row, value in enumerate(values)
         for column, beside in enumerate((*values, None))
     ]
-    beyond: list[dict[str, Any]] = [
-        {"attribute": value} | numbers({name: swayed.beyond[row, form] for form, name in enumerate(("extra", "lost"))})
-        for row, value in enumerate(values)
-    ]
+    beyond: list[dict[str, Any]] = []
+    for row, value in enumerate(values):
+        told = numbers({name: swayed.beyond[row, form] for form, name in enumerate(("extra", "lost"))})
+        told |= numbers({name: swayed.steps[row, step] for step, name in enumerate(STEPS)})
+        surely = told.get("step_beyond_ci_low", 0.0) > 0
+        beyond.append({"attribute": value, **told, "verdict": MORE if surely else CANNOT_TELL})
     ratio = dict(zip(SIDES, swayed.ratio.values[:, 0].tolist(), strict=True))
     return {"cells": cells, "t_to_a": beyond, "error_ratio": ratio}

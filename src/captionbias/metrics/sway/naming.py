@@ -1,0 +1,109 @@
+"""The first question: is one value named wrong, or not at all, more often than the others?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic
+
+import numpy as np
+
+from captionbias.arrays import Floats, Integers
+from captionbias.bench.catalogue import CAPTIONS, PERCENT, Score
+from captionbias.metrics.sway.question import Answer, Asked, Draw, Numbers, constant, entry, numbers, share_of
+from captionbias.scores.naming import KINDS, SIDES, largest_gap, naming_gaps, naming_levels
+from captionbias.statistics.samples import Sample
+
+LEAST_NAMED = 5.0  # of 100 captions of some value: who names a value more rarely is not told from who never does
+NAMES_BOTH = "sway_least_named", LEAST_NAMED
+KEYS = {kind: f"sway_{kind}_gap" for kind in KINDS}
+
+
+def _entries() -> Iterable[Score]:
+    said = {
+        "wrong": ("named wrong", "names another value alone", "{value} is named wrong more often for some than others"),
+        "unnamed": ("not named", "names no value, or several", "{value} is left out more often for some than others"),
+    }
+    for kind, (what, does, claim) in said.items():
+        yield entry(
+            f"gap of {what}",
+            CAPTIONS,
+            KEYS[kind],
+            "",
+            f"In how many more of 100 captions the captioner {does} where the image has one value than where it has "
+            "another, of images as hard to see, beyond a person. Of two values above 0: the first fares worse; of more "
+            "the largest gap of one value to the mean of the others. 0 is a person.",
+            sense="amplification",
+            judged=True,
+            two_sided=True,
+            noisy=True,
+            headline=True,
+            like_if=NAMES_BOTH,
+            claim=claim,
+        )
+    yield entry(
+        "rarest value named",
+        PERCENT,
+        NAMES_BOTH[0],
+        "",
+        "Of 100 captions of the images where it is named most, how many name the value that the captioner names least. "
+        f"Below {LEAST_NAMED:g} nothing is said to be like people.",
+        in_tables=False,
+        task=None,
+    )
+
+
+ENTRIES = tuple(_entries())
+
+
+@dataclass(frozen=True, eq=False)
+class Named(Generic[Numbers]):
+    """Captions that name a value wrong, and that do not name it, by `KINDS`, of 100 of each value."""
+
+    levels: Numbers  # `(KINDS, SIDES, values)`
+    gaps: Numbers  # beyond those of the other values and beyond the person, `(KINDS, values)`
+
+
+def answer(asked: Asked) -> Answer:
+    """The gaps, and what they are gaps of."""
+    values = asked.named.values
+    named = Named[Sample](**asked.resample([partial(_named, draw) for draw in asked.draws]))
+    scores = {NAMES_BOTH[0]: constant(_least_named(asked.named.names, asked.named.value, asked.named.weight))}
+    for kind, key in enumerate(KEYS.values()):
+        number = largest_gap(named.gaps.values[kind, :, 0])
+        scores[key] = replace(named.gaps[kind, number], chosen_of=1 if len(values) == 2 else len(values))
+    facts = {
+        f"{what}_{value}": float(named.levels.values[kind, 0, number, 0])
+        for kind, what in enumerate(KINDS)
+        for number, value in enumerate(values)
+    }
+    return Answer(scores, partial(_details, named, values), facts)
+
+
+def _named(draw: Draw, multiplicity: Floats) -> Named[Floats]:
+    table = draw.namings.table(multiplicity).sum(axis=1)
+    return Named(naming_levels(table), naming_gaps(table))
+
+
+def _least_named(names: Floats, value: Integers, weight: Floats) -> float:
+    """Of 100 captions of the value whose captions name it most, in how many the value is named that is named least."""
+    of_value = weight * (value == np.arange(names.shape[1])[:, None])
+    return float(100 * share_of(of_value @ names, of_value.sum(axis=1)[:, None]).max(axis=0).min())
+
+
+def _details(named: Named[Sample], values: tuple[str, ...]) -> dict[str, Any]:
+    columns = [
+        (what + ("_person" if side else ""), kind, side)
+        for kind, what in enumerate(KINDS)
+        for side in range(len(SIDES))
+    ]
+    level: list[dict[str, Any]] = [
+        {"attribute": value} | numbers({name: named.levels[kind, side, number] for name, kind, side in columns})
+        for number, value in enumerate(values)
+    ]
+    gaps: list[dict[str, Any]] = [
+        {"attribute": value} | numbers({f"{what}_gap": named.gaps[kind, number] for kind, what in enumerate(KINDS)})
+        for number, value in enumerate(values)
+    ]
+    return {"level": level, "gaps": gaps}

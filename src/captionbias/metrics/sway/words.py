@@ -1,0 +1,199 @@
+"""The third question: which words follow the attribute, more than in people's captions?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from captionbias.arrays import Flags, Floats, Integers, sparse
+from captionbias.bench.catalogue import TIES
+from captionbias.errors import naming
+from captionbias.metrics.sway.question import Answer, Asked, entry, share_of
+from captionbias.scores import words as scoring
+from captionbias.statistics.samples import Found, Sample, bootstrap_samples
+from captionbias.text.content import ContentWords, content_words
+from captionbias.warnings import note
+
+DRAWS = 3
+LEAST_IMAGES = 10  # of each value
+WHAT = "words that follow the attribute"
+ENTRIES = (
+    entry(
+        WHAT,
+        TIES,
+        "sway_words",
+        "",
+        "In how many more of 100 captions than people's the captioner uses words where the image has the value that "
+        "they go with, what it shows being the same: half the sum over words that one half of the images chooses, "
+        "counted on the other. It is what was found, at least, so it has no upper end.",
+        sense="amplification",
+        judged=True,
+        noisy=True,
+        headline=True,
+        claim="the other words follow {attribute}",
+    ),
+    entry(
+        WHAT,
+        TIES,
+        "sway_words_size",
+        "size",
+        "The same as though it were one word, and none chosen: what compares sets of images of different sizes.",
+    ),
+)
+
+
+class Tied(NamedTuple):
+    """The captioner's words beside people's, of the images that have captions enough."""
+
+    words: tuple[str, ...]
+    said: Any  # by the captioner of each image, `(images, words)`; of several captions the share that does
+    may: Flags  # which words may be told of
+    references: scoring.References
+    length: float  # how many content words the captioner uses for each of people's
+    used: Any  # by each caption of both sides, the captioner's first, `(captions, words)`
+
+
+def answer(asked: Asked) -> Answer:
+    """What was found of words that follow the attribute, and how much would have been."""
+    tied = _tied(asked)
+    if tied is None:
+        return Answer({}, dict)
+    said, references, values = tied.said, tied.references, asked.named.values
+    tested = scoring.frequent_words(said, references, tied.may)
+    seen = scoring.detectable_share(references, len(tested), asked.seed)
+    scores: dict[str, Sample] = {}
+    if found := scoring.found_words(said, references, tested):
+        least = None if np.isnan(seen).any() else float(seen.max())
+        scores["sway_words"] = Found(**vars(_sample(found, asked)), seen=least)
+    if squared := scoring.size_of_words(said, references, tested):
+        scores["sway_words_size"] = _sample(squared, asked, lambda squares: np.sign(squares) * np.sqrt(np.abs(squares)))
+    levels = zip(values, scoring.level(said, references).tolist(), strict=True)
+    facts = {f"sway_words_level_{value}": level for value, level in levels} | {"sway_words_length": tied.length}
+    return Answer(scores, partial(_details, tied, tested, seen, values), facts, (tied.words, tied.used))
+
+
+def _sample(amount: scoring.Amount, asked: Asked, form: Callable[[Floats], Floats] = np.asarray) -> Sample:
+    """The bootstrap of an amount, in this form."""
+
+    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
+        return {"amount": form(amount.value + amount.pull @ (multiplicity - 1))[None]}
+
+    return replace(bootstrap_samples(quantities, scoring.UNITS, 1, asked.replicates, asked.seed)["amount"], images=0)
+
+
+def _tied(asked: Asked) -> Tied | None:
+    """The words of both sides; None, with a note, where too few images have captions enough."""
+    from scipy.sparse import vstack
+
+    named, captions = asked.named, asked.captions
+    words, spoken = captions.words(asked.tokenizer), (asked.attribute, asked.task, asked.tokenizer)
+    human = captions.of_people("content words", spoken, lambda: content_words(words.human, *spoken))
+    own = content_words(words.model, *spoken)
+    known = tuple(dict.fromkeys((*human.words, *own.words)))
+    used = [_over(known, side) for side in (own, human)]
+    by_side = zip((words.model_image, words.human_image), used, strict=True)
+    said, people = (_of_images(image, len(captions), table)[named.row] for image, table in by_side)
+    lengths = [float(named.weight @ table.sum(axis=1)) for table in (said, people)]
+    join = scoring.joined_captions(*lengths) if lengths[1] else 1
+    places = np.flatnonzero(np.bincount(named.image, minlength=len(named.value)) > join)
+    few = np.bincount(named.value[places], minlength=len(named.values)).min() < LEAST_IMAGES
+    if few or len(places) < len(named.value):
+        left_out = "not compared" if few else f"compared without {len(named.value) - len(places):,} images"
+        longer = f", for the captioner's are as long as {join} joined" if join > 1 else ""
+        text = f"words are {left_out}: it takes more than {join} human caption{'s' * (join > 1)} of an image{longer}"
+        note(asked.notes, text, about="references")
+    if few:
+        return None
+    for part in asked.attribute.parts or (asked.attribute,):
+        if not part.roles:
+            unsaid = "{attribute_lexicon} {!r} has no roles, which tell which words say the same of another value: its "
+            note(asked.notes, naming(unsaid + "words are left out of those that follow the attribute", part.name))
+    made_of = *spoken, captions.attributes, captions.weights, captions.tasks, join, asked.seed
+    fitted = captions.of_people("ties", made_of, lambda: _fitted(asked, human, places, join))
+    references = replace(fitted, drawn=tuple(_widened(table, len(known)) for table in fitted.drawn))
+    may = {word: role or not of for one in (own, human) for word, of, role in zip(*one[1:], strict=True)}
+    return Tied(
+        known,
+        said[places],
+        np.array([may[word] for word in known], bool),
+        references,
+        float(share_of(*lengths)),
+        vstack(used, format="csr"),
+    )
+
+
+def _fitted(asked: Asked, human: ContentWords, places: Integers, join: int) -> scoring.References:
+    """What is the same beside any captioner, of the images at these places."""
+    from scipy.sparse import csr_array
+
+    named = asked.named
+    rows = np.flatnonzero(np.isin(asked.captions.words(asked.tokenizer).human_image, named.row[places]))
+    image = np.searchsorted(places, named.image[np.isin(named.image, places)])
+    used, weight, picture = (
+        human.used[rows],
+        named.weight[places],
+        np.unique(named.picture[places], return_inverse=True)[1],
+    )
+    columns = scoring.context_words(used, ~human.of_attribute, weight[image])
+    drawn = scoring.distinct_draws(image, DRAWS, join, asked.seed, picture)
+    tasks = None if named.given is None else csr_array(named.given[places].astype(np.float64))
+    draws = scoring.people_draws(used, image, drawn, columns, tasks)
+    return scoring.fit_references(named.value[places], draws, weight, picture, asked.seed, len(named.values))
+
+
+def _over(known: Sequence[str], content: ContentWords) -> Any:
+    """The table of the words that captions use over all that are known."""
+    numbers = {word: number for number, word in enumerate(known)}
+    table = content.used.tocoo()
+    column = np.array([numbers[word] for word in content.words], np.int64)[table.col]
+    return sparse(table.data, (table.row, column), (table.shape[0], len(known)))
+
+
+def _widened(table: Any, words: int) -> Any:
+    """The table with empty columns for further words."""
+    return type(table)((table.data, table.indices, table.indptr), shape=(table.shape[0], words))
+
+
+def _of_images(image: Integers, images: int, table: Any) -> Any:
+    """The share of each image's captions that use each word, `(images, words)`."""
+    share = 1 / np.bincount(image, minlength=images)[image]
+    return sparse(share, (image, np.arange(len(image))), (images, len(image))) @ table
+
+
+def _details(tied: Tied, tested: Integers, seen: Floats, values: Sequence[str]) -> dict[str, Any]:
+    references = tied.references
+    ties = scoring.find_ties(tied.said, references, tested)
+    listed, q = scoring.list_words(ties)
+    contrast, column = np.nonzero(listed)
+    larger = np.where(ties.more, ties.captioner, ties.person)[contrast, column]
+    sign = np.where((larger < 0) & (len(values) == 2), -1, 1)  # of two values a tie is with the one or with the other
+    of_value = references.weights * (references.value == np.arange(len(values))[:, None])
+    of_value = 100 * of_value / of_value.sum(axis=1, keepdims=True)
+    told = tested[column]
+    captioner, person = (
+        np.mean([of_value @ side[:, told].toarray() for side in sides], axis=0)
+        for sides in ([tied.said], references.drawn)
+    )
+    rows = [
+        {
+            "word": tied.words[told[number]],
+            "attribute": values[at[0] + (sign[number] < 0)],
+            **{name: float(sign[number] * getattr(ties, name)[at]) for name in ("captioner", "person", "beyond")},
+            "beyond_ci_low": float(sign[number] * ties.beyond[at] - scoring.Z * ties.error[at]),
+            "beyond_ci_high": float(sign[number] * ties.beyond[at] + scoring.Z * ties.error[at]),
+            "q": float(q[at]),
+            "kind": "more" if ties.more[at] else "less",
+            "scaled": bool(ties.also_scaled[at]),
+            "uses_captioner": dict(zip(values, captioner[:, number].tolist(), strict=True)),
+            "uses_person": dict(zip(values, person[:, number].tolist(), strict=True)),
+        }
+        for number, at in enumerate(zip(contrast.tolist(), column.tolist(), strict=True))
+    ]
+    return {
+        "words": sorted(rows, key=lambda row: -abs(row["beyond"])),
+        "words_seen": {value: None if np.isnan(of) else of for value, of in zip(values, seen.tolist(), strict=True)},
+    }

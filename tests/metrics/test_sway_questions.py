@@ -1,0 +1,153 @@
+"""The portrait of planted captioners: each question sees its own bias, and none passes that nobody would pass."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+
+from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING_FOUND, verdict
+from captionbias.metrics import sway
+from captionbias.synthetic import plant
+
+IMAGES = 1200
+measure = partial(sway.measure, bootstrap=200, details=True)
+
+
+def world(images=IMAGES, **changed):
+    """A faithful captioner beside people who say, at times, that somebody smiles or works."""
+    planted, generator = vars(plant(images, captions=4, seed=1)), np.random.default_rng(4)
+
+    def said(text):
+        return text + generator.choice(["", "", " smiling", " working"])
+
+    people = [list(map(said, texts)) for texts in planted["references"]]
+    return planted | {"predictions": list(map(said, planted["predictions"])), "references": people} | changed
+
+
+def woman_is(word):
+    """A change of a caption, which calls a woman otherwise."""
+    return partial(re.sub, "(a )?(woman|lady|girl)", word)
+
+
+def of_women(planted, change, share=1.0):
+    """The captioner with other captions of this share of the women."""
+    generator = np.random.default_rng(5)
+    planted["predictions"] = [
+        change(text) if value == "female" and generator.random() < share else text
+        for text, value in zip(planted["predictions"], planted["attributes"], strict=True)
+    ]
+    return planted
+
+
+def said(measured, *keys):
+    return {key: verdict(measured.estimates, f"sway_{key}") for key in keys}
+
+
+def test_of_a_person_nothing_is_found():
+    measured = measure(**world())
+    assert said(measured, "wrong_gap", "t_to_a", "words") == {"wrong_gap": LIKE, "t_to_a": LIKE, "words": NOTHING_FOUND}
+    assert said(measured, "unnamed_gap")["unnamed_gap"] != MORE
+    assert not [row for row in measured.details["words"] if row["kind"] == "more"]
+    assert "sway_words_ci_high" not in measured.flat()
+    assert measured.flat()["sway_words_detectable"] == max(measured.details["words_seen"].values()) < 20
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "share"),
+    [
+        ("wrong_gap", woman_is("a man"), 0.1),
+        ("unnamed_gap", woman_is("someone"), 0.3),
+        ("words", lambda text: f"{text} happy", 0.2),
+        ("words", woman_is("a girl"), 0.5),
+    ],
+)
+def test_each_question_sees_its_own_bias(key, change, share):
+    measured = measure(**of_women(world(), change, share))
+    assert said(measured, key) == {key: MORE}
+    others = {"wrong_gap": {"words"}, "words": {"wrong_gap"}, "unnamed_gap": {"wrong_gap"}}[key]
+    assert MORE not in said(measured, *others).values()
+
+
+def test_the_words_are_told_with_the_value_that_they_go_with():
+    measured = measure(**of_women(world(), lambda text: f"{text} happy", 0.2))
+    [row] = measured.details["words"]
+    assert (row["word"], row["attribute"], row["kind"]) == ("happy", "female", "more")
+    assert row["beyond"] == pytest.approx(row["captioner"] - row["person"])
+    assert row["beyond_ci_low"] < 20 < row["beyond_ci_high"]
+    assert row["uses_captioner"]["female"] == pytest.approx(20, abs=4)
+    assert row["uses_person"] == {"female": 0, "male": 0}
+    swapped = measure(**of_women(world(), lambda text: f"{text} happy", 0.2) | {"seed": 1}).details["words"]
+    assert [one["word"] for one in swapped] == ["happy"]
+
+
+def test_who_calls_every_woman_a_man_is_not_like_people():
+    measured = measure(**of_women(world(), woman_is("a man")))
+    assert measured.flat()["sway_wrong_gap"] == pytest.approx(measured.facts["wrong_female"], abs=3)
+    assert measured.facts["wrong_female"] > 80
+    assert said(measured, "wrong_gap", "t_to_a") == {"wrong_gap": MORE, "t_to_a": CANNOT_TELL}
+    assert LIKE not in said(measured, "unnamed_gap", "t_to_a_lost", "a_to_t").values()
+
+
+def test_who_names_nothing_is_not_like_people():
+    measured = measure(**world(predictions=["someone waits outside with a tie"] * IMAGES))
+    verdicts = said(measured, "wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost", "a_to_t")
+    assert measured.flat()["sway_least_named"] == 0
+    assert LIKE not in verdicts.values()
+
+
+def test_levels_are_of_all_captions_and_gaps_are_between_them():
+    measured = measure(**of_women(world(), woman_is("a man"), 0.1))
+    women, men = measured.details["level"]
+    assert (women["attribute"], men["attribute"]) == ("female", "male")
+    assert women["wrong"] == pytest.approx(measured.facts["wrong_female"])
+    assert women["wrong"] == pytest.approx(8.5, abs=3)
+    assert women["wrong_person"] == men["wrong"] == 0
+    first, second = measured.details["gaps"]
+    assert first["wrong_gap"] == -second["wrong_gap"] == measured.flat()["sway_wrong_gap"]
+
+
+def test_of_three_values_the_largest_gap_counts_with_an_interval_for_all_three():
+    words = {"red": ["red"], "green": ["green"], "blue": ["blue"]}
+    values = np.random.default_rng(0).choice(list(words), 1500)
+    wrong = np.random.default_rng(1).random(1500) < np.where(values == "blue", 0.2, 0.0)
+    captions = {
+        "predictions": [f"a {'red' if off else value} ball" for value, off in zip(values, wrong, strict=True)],
+        "references": [[f"a {value} ball", f"one {value} ball"] for value in values],
+        "attributes": values.tolist(),
+        "tasks": [["ball"]] * 1500,
+    }
+    measured = measure(**captions, attribute_lexicon=words, task_lexicon={"ball": ["ball"], "bat": ["bat"]})
+    gaps = {row["attribute"]: row["wrong_gap"] for row in measured.details["gaps"]}
+    assert measured.flat()["sway_wrong_gap"] == gaps["blue"] == pytest.approx(20, abs=3)
+    assert measured.samples["sway_wrong_gap"].chosen_of == 3
+    assert verdict(measured.estimates, "sway_wrong_gap") == MORE
+    assert any("has no roles" in note for note in measured.notes)
+    assert not measured.details["words"]  # the colours themselves are no words that follow
+
+
+def test_longer_captions_are_compared_with_joined_ones_and_too_few_of_these_with_none():
+    planted = world(1200)
+    planted["predictions"] = [
+        f"{text} . {others[0]}" for text, others in zip(*map(planted.get, ("predictions", "references")), strict=True)
+    ]
+    planted["references"] = [others[1:] for others in planted["references"]]
+    assert said(measure(**planted), "words") == {"words": NOTHING_FOUND}
+    planted["references"] = [others[:2] for others in planted["references"]]
+    measured = measure(**planted)
+    assert "sway_words" not in measured.estimates
+    assert any("words are not compared: it takes more than 2 human captions" in note for note in measured.notes)
+
+
+def test_labels_that_follow_the_objects_are_told_of():
+    planted, generator = world(), np.random.default_rng(6)
+    theirs = {"surfboard": "male", "skateboard": "male", "tie": "male", "handbag": "female", "cake": "female"}
+    other = {"male": "female", "female": "male"}
+    labels = [*zip(planted["attributes"], planted["tasks"], strict=True)]
+    leaning = [theirs.get(task, value) if generator.random() < 0.3 else value for value, (task,) in labels]
+    at_random = [other[value] if generator.random() < 0.1 else value for value, _ in labels]
+    for changed, told in ((leaning, True), (at_random, False), (planted["attributes"], False)):
+        notes = sway.measure(**planted | {"attributes": changed}, bootstrap=0).notes
+        assert any("labels that follow the tasks hide" in note for note in notes) == told
