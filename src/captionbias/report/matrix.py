@@ -53,11 +53,17 @@ ASKED = {
         "Do the {tasks} that are named follow the {value}?",
         "more mentions of {tasks} that go with the {value}, of 100 captions",
     ),
+    "lic": (
+        "Can {attribute} be guessed from the wording?",
+        "how much surer a small program guesses it, the words for it hidden (LIC, in points of 100)",
+    ),
     "imagecaptioner2": (
         "Can {attribute} be guessed from images with their captions?",
         "the people being masked; ImageCaptioner2 x 100",
     ),
 }
+# The scores of papers that stand beside these questions, and what each is as it was published, where that differs.
+PAPERS = {"dbac_a_to_t_net": "dbac_a_to_t", "dbac_t_to_a_net": "dbac_t_to_a", "lic": None}
 WIDTH, HEIGHT, AXIS = 220.0, 26.0, 18.0
 
 
@@ -173,7 +179,7 @@ def main_scores_by_metric(estimates: Mapping[str, Estimate], metrics: Iterable[s
 
 def questions_first(scores: list[Score], estimates: Mapping[str, Estimate]) -> list[Score]:
     """The questions that sway and ImageCaptioner2 answer, if sway is measured; else all. A range is no answer."""
-    asked = [score for score in scores if score.key in ASKED and is_closed(estimates, score.key)]
+    asked = [score for score in scores if score.key in ASKED.keys() - PAPERS and is_closed(estimates, score.key)]
     return asked if any(score.metric == "sway" for score in asked) else scores
 
 

@@ -15,7 +15,7 @@ from captionbias.bench.verdicts import NOTHING, detectable, verdict
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.report.grid import Cell, Column, Grid, Scored, Strong, columns
-from captionbias.report.matrix import estimates_of, matrix_of
+from captionbias.report.matrix import PAPERS, estimates_of, matrix_of
 from captionbias.report.wording import FORMS, pair_name
 from captionbias.statistics.samples import Estimate
 
@@ -30,8 +30,6 @@ ALONE = (
     "fair by each attribute alone and not at an intersection. LIC of one side is lower by chance the more values "
     "there are; its difference from people is not."
 )
-# The scores of papers that stand beside the four questions, and what each is as it was published, where that differs.
-PAPERS = {"dbac_a_to_t_net": "dbac_a_to_t", "dbac_t_to_a_net": "dbac_t_to_a", "lic": None}
 QUALITY_NAMES = {
     "bleu_4": "BLEU-4",
     "rouge_l": "ROUGE-L",

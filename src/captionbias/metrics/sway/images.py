@@ -60,10 +60,9 @@ class NamedImages(NamedTuple):
 
     def said(self, rows: Integers) -> Said:
         """What a person says of each image with the human captions in these rows, `(join, n)`, as one caption."""
-        names: Flags = self.people_names[rows].any(axis=0)
+        names, tasks = (np.asarray(flags[rows].any(axis=0)) for flags in (self.people_names, self.people.tasks))
         single = names.sum(axis=1) == 1
         right = single & names[np.arange(len(names)), self.value]
-        tasks: Flags = self.people.tasks[rows].any(axis=0)
         return Said(np.column_stack((single, right)), tasks)
 
     def sees(self, human: Flags) -> Integers:
