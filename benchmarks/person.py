@@ -48,7 +48,9 @@ METRICS: dict[str, dict[str, Any]] = {
 SCORES = [
     score.key
     for score in catalogue.SCORES.values()
-    if score.metric in METRICS and score.sense == "amplification" and not score.key.endswith(("_least", "_most", "_one"))
+    if score.metric in METRICS
+    and score.sense == "amplification"
+    and not score.key.endswith(("_least", "_most", "_one"))
 ]
 Found = tuple[Estimate, str]  # a score and its verdict
 
