@@ -103,6 +103,6 @@ def test_an_answer_has_its_word_and_what_it_rests_on(low, high, word, others, te
 def test_without_people_there_is_no_verdict_and_without_sway_each_score_is_a_question(alone, every_metric):
     assert not any(matrix_of(alone).person)
     asked = [one.score.key for one in matrix_of(every_metric).questions]
-    assert asked == ["sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a"]  # objects are a range
+    assert asked == ["sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_a_to_t"]
     assert {"lic", "dbac_a_to_t_net"} <= {one.score.key for one in matrix_of(alone).questions}
     assert len(doubts(every_metric)) <= 3

@@ -60,12 +60,12 @@ def test_the_headline_of_several_counts_them_and_names_who_does_most():
         for name, share in (("some", 0.2), ("most", 0.5), ("none", 0.0))
     }
     people.pop("predictions")
-    found = audit(captioners, **people, metrics=["sway"], **QUICK | {"bootstrap": 200})
+    found = audit(captioners, **people, metrics=["sway"], **QUICK | {"bootstrap": 1000})
     text = headline(found, matrix_of(found))
     assert text.startswith("some and most name one gender wrong more often than the other (most most)")
     assert len(sentences(found)) == 3
     assert sentences(found)[0].startswith("most calls women men more often than men women")
-    one = audit({"most": captioners["most"]}, **people, metrics=["sway"], **QUICK)
+    one = audit({"most": captioners["most"]}, **people, metrics=["sway"], **QUICK | {"bootstrap": 200})
     assert headline(one, matrix_of(one)).startswith("most calls women men more often")
     assert sentences(one) == []
 

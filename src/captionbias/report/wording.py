@@ -95,7 +95,7 @@ def images_of(value: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Names as a list in a sentence."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def plain(message: str) -> str:
