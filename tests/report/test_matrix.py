@@ -104,5 +104,5 @@ def test_without_people_there_is_no_verdict_and_without_sway_each_score_is_a_que
     assert not any(matrix_of(alone).person)
     asked = [one.score.key for one in matrix_of(every_metric).questions]
     assert asked == ["sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_a_to_t"]
-    assert {"lic", "dbac_a_to_t_net"} <= {one.score.key for one in matrix_of(alone).questions}
+    assert {"lic_m", "omega_m_a_to_t"} <= {one.score.key for one in matrix_of(alone).questions}
     assert len(doubts(every_metric)) <= 3

@@ -73,10 +73,12 @@ def answer(asked: Asked) -> Answer:
     """The gaps, and what they are gaps of."""
     values = asked.named.values
     named = Named[Sample](**asked.resample([partial(_named, draw) for draw in asked.as_long]))
+    images = np.bincount(asked.named.value)
     scores = {NAMES_BOTH[0]: constant(_least_named(asked.named.names, asked.named.value, asked.named.weight))}
     for kind, key in enumerate(KEYS.values()):
         number = largest_gap(named.gaps.values[kind, :, 0])
-        scores[key] = replace(named.gaps[kind, number], chosen_of=1 if len(values) == 2 else len(values))
+        chosen_of = 1 if len(values) == 2 else len(values)
+        scores[key] = replace(named.gaps[kind, number], chosen_of=chosen_of, images=int(images.min()))
     facts = {
         f"{what}_{value}": float(named.levels.values[kind, 0, number, 0])
         for kind, what in enumerate(KINDS)
