@@ -39,7 +39,7 @@ def test_who_is_named_wrong_is_told_with_both_levels():
 
 def test_words_are_told_with_whom_they_follow():
     text = told(**of_women(world(), lambda text: f"{text} happy", 0.2))
-    assert text.startswith("nic of its other words happy (women) follows the gender more than people's do")
+    assert text.startswith("Of nic's other words happy (women) follows the gender more than people's do")
     girls = told(**of_women(world(), woman_is("a girl"), 0.5))
     assert "girl (women)" in girls or "girl and" in girls
     assert "girl|boy" not in girls

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from captionbias.analysis.audit import PERSON
 from captionbias.bench.catalogue import Score
@@ -22,10 +22,9 @@ from captionbias.bench.verdicts import (
     verdict,
 )
 from captionbias.metrics import catalogue
-from captionbias.metrics.sway.naming import KEYS
 from captionbias.report.grid import Cell, Grid, columns
 from captionbias.report.svg import Place, line, mark, reach, scale, text, ticks, tone, whisker, zero_band
-from captionbias.report.wording import fixed, group, images_of, listed, named_things
+from captionbias.report.wording import fixed, images_of, listed, named_things, told_of
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def matrix_of(audit: Audit) -> Matrix:
     said = audit.verdicts
 
     def row(name: str) -> list[Answer | None]:
-        own = words | (whose_gaps(audit.details("sway", name)) if "sway" in audit.comparisons else {})
+        own = words | (told_of(audit.details("sway", name)) if "sway" in audit.comparisons else {})
         return [answer(estimates[name], score, said.get((name, score.key), NOTHING), own) for score in scores]
 
     rows = {name: row(name) for name in order}
@@ -139,22 +138,6 @@ def matrix_of(audit: Audit) -> Matrix:
 def estimates_of(audit: Audit, captioner: str) -> ChainMap[str, Estimate]:
     """Everything that was measured of a captioner, by all metrics."""
     return ChainMap(*(comparison.measurements[captioner].estimates for comparison in audit.comparisons.values()))
-
-
-def whose_gap(details: Mapping[str, Any], kind: str) -> tuple[str, bool] | None:
-    """The value whose gap ("wrong" or "unnamed") is told of, and whether it is named so more often than others: of two
-    values the one that fares worse, of more the one of the largest gap. None where no gap is known."""
-    gaps = {row["attribute"]: row[f"{kind}_gap"] for row in details.get("gaps", ()) if f"{kind}_gap" in row}
-    if not gaps:
-        return None
-    value = max(gaps, key=lambda one: gaps[one] if len(gaps) == 2 else abs(gaps[one]))
-    return value, gaps[value] > 0
-
-
-def whose_gaps(details: Mapping[str, Any]) -> dict[str, str]:
-    """The people of whom each gap is told, by its key."""
-    told = {KEYS[kind]: whose_gap(details, kind) for kind in KEYS}
-    return {key: group(whose[0]) for key, whose in told.items() if whose}
 
 
 def main_scores(estimates: Mapping[str, Estimate]) -> list[Score]:
@@ -212,14 +195,14 @@ def answer(estimates: Mapping[str, Estimate], score: Score, word: str, words: Ma
     if word == CANNOT_TELL:
         return Answer(word, _open(estimates, score, low, high, words), value, low, high)
     if word == NOTHING_FOUND:
-        seen = fixed(estimate.detectable or 0.0, 0)
-        return Answer(word, f"would have seen a word in {seen} of 100 captions", value, low, high)
+        return Answer(word, f"would have seen a word in {estimate.detectable:.0f} of 100 captions", value, low, high)
     little = word in (MORE, LESS) and a_little(estimates, score.key)
     return Answer(word, _amount(score, value, low, high, words.get(score.key)), value, low, high, little)
 
 
 def _amount(score: Score, value: float | None, low: float | None, high: float | None, whose: str | None = None) -> str:
-    """A value and its interval, with its side of 0 in words where 0 is like people; of a gap also `whose` it is."""
+    """A value and its interval, with its side of 0 in words where 0 is like people; of a gap and of words also `whose`
+    they are."""
     if whose and value is not None and low is not None and high is not None:
         near, far = sorted((low, high), key=lambda end: end * (value or 1.0))
         size, *ends = (fixed(number if value > 0 else -number, score.digits) for number in (value, near, far))
@@ -232,7 +215,8 @@ def _amount(score: Score, value: float | None, low: float | None, high: float | 
         return f"{size} {'more' if number > 0 else 'less'}"
 
     if high is None and low is not None and value is not None:
-        return f"{fixed(value, score.digits)}, at least {fixed(low, score.digits)}"
+        least = f"{fixed(value, score.digits)}, at least {fixed(low, score.digits)}"
+        return f"{whose}; {least}" if whose else least
     if low is None or high is None:
         return NOTHING if value is None else side(value)
     start, end = side(low), side(high)
@@ -248,6 +232,8 @@ def _open(
     estimates: Mapping[str, Estimate], score: Score, low: float | None, high: float | None, words: Mapping[str, str]
 ) -> str:
     """The range of a score that has no verdict, or what its sign does not survive."""
+    if high is None and low is not None:
+        return f"{words[score.key]}, too little to be sure" if words.get(score.key) else "too few images"
     if is_mute(estimates, score.key):
         return f"it hardly names more than one {words['value']}"
     if score.two_sided and low is not None and high is not None:

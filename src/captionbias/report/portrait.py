@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any
 from captionbias.bench.measurement import Result
 from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING_FOUND, is_mute
 from captionbias.metrics.sway.naming import LEAST_NAMED
-from captionbias.report.matrix import Matrix, is_closed, matrix_of, whose_gap
-from captionbias.report.wording import fixed, group, listed, named_things
+from captionbias.report.matrix import Matrix, is_closed, matrix_of
+from captionbias.report.wording import fixed, group, listed, named_things, telling_words, whose_gap
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
 
-MOST_WORDS = 3  # of each value, in a sentence
 # What each question is about, and what captioners do that are more than people.
 ABOUT = {
     "sway_wrong_gap": ("who is named wrong", "name one {value} wrong more often than {other}"),
     "sway_unnamed_gap": ("who is left unnamed", "leave one {value} out more often than {other}"),
     "sway_t_to_a": (
         "whether wrong names follow the {tasks}",
-        "let this follow the {tasks} around",
+        "name it wrong more often where the {tasks} suggest {other}",
     ),
     "sway_words": ("its other words", "use other words that follow the {value}"),
     "sway_a_to_t": ("whether the {tasks} named follow the {value}", "name {tasks} that follow the {value}"),
@@ -42,8 +41,10 @@ def headline(audit: Audit, matrix: Matrix) -> str:
         if names := [name for name, answer in answers.items() if answer == MORE]:
             sizes = {name: abs(cell.value or 0.0) for name in names if (cell := matrix.rows[name][column])}
             most = f" ({max(sizes, key=lambda name: sizes[name])} most)" if len(names) > 1 else ""
-            does = ABOUT.get(asked.score.key, ("", f"say that {asked.score.claim}"))[1].format(**words)
-            parts.append(f"{_how_many(names, len(answers))} {does}{most}")
+            verb, rest = (
+                ABOUT.get(asked.score.key, ("", f"show that {asked.score.claim}"))[1].format(**words).split(" ", 1)
+            )
+            parts.append(f"{_how_many(names, len(answers))} {verb}{'s' * (len(names) == 1)} {rest}{most}")
     if not parts:
         return "Nothing was found that is more than people's; what is like people's, and what cannot be told, is below."
     return f"{'; '.join(parts)}, more than in people's captions."
@@ -76,12 +77,18 @@ def sentence(captioner: str, sway: Result, said: Mapping[str, str], words: Mappi
     """
     estimates, details = sway.estimates, sway["details"]
     more = {key for key, word in said.items() if word == MORE}
+    said_words = _uses_words(sway, words)
     does = [_names_little(estimates, details, words), _names_wrong(details, more, words)]
-    does += [_leaves_out(details, words) if "sway_unnamed_gap" in more else "", _uses_words(sway, words)]
+    does += [_leaves_out(details, words) if "sway_unnamed_gap" in more else ""]
     told = "; ".join(filter(None, does))
-    first = f"{captioner} {told}." if told else f"Of {captioner} nothing was found that is more than people's."
+    if told:
+        first = f"{captioner} {told}; of its other words {said_words}." if said_words else f"{captioner} {told}."
+    elif said_words:
+        first = f"Of {captioner}'s other words {said_words}."
+    else:
+        first = f"Of {captioner} nothing was found that is more than people's."
     seen = estimates["sway_words"].detectable if said.get("sway_words") == NOTHING_FOUND else None
-    if seen is not None and not _telling(details):
+    if seen is not None and not said_words:
         value = words["value"]
         first += f" No word was found to follow the {value}; one in {fixed(seen, 0)} of 100 captions would have been."
     asked = {key: about.format(**words) for key, (about, _) in ABOUT.items() if key != "sway_words"}
@@ -149,25 +156,10 @@ def _beside(details: Mapping[str, Any], words: Mapping[str, str]) -> str:
     return f"beside {words['tasks']} that go with {words['other']} {words['value']}"
 
 
-def telling_words(details: Mapping[str, Any]) -> str:
-    """The words that follow each value most; of the attribute's own the one for the value."""
-    rows, values = _telling(details), list(details["attribute_counts"])
-    told = []
-    for number, value in enumerate(values):
-        forms = [row["word"].split("|") for row in rows if row["attribute"] == value][:MOST_WORDS]
-        if words := [form[number] if len(form) == len(values) else "|".join(form) for form in forms]:
-            told.append(f"{listed(words)} ({group(value)})")
-    return listed(told)
-
-
-def _telling(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [row for row in details.get("words", ()) if row["kind"] == "more"]
-
-
 def _uses_words(sway: Result, words: Mapping[str, str]) -> str:
     """The words that follow each value most."""
     if not (told := telling_words(sway["details"])):
         return ""
-    follow = "follow" if len(_telling(sway["details"])) > 1 else "follows"
+    follow = "follow" if sum(row["kind"] == "more" for row in sway["details"]["words"]) > 1 else "follows"
     there = ", though some of these may be there" if sway["sway_words_length"] > 1 else ""
-    return f"of its other words {told} {follow} the {words['value']} more than people's do{there}"
+    return f"{told} {follow} the {words['value']} more than people's do{there}"
