@@ -126,7 +126,7 @@ def test_ten_captioners_can_differ_after_correction(captioners, people, folder):
     [
         ({"captioners": {"one": ["a"]}}, "captioners has 1: a comparison needs two"),
         ({"metric": "cider"}, "metric 'cider' is unknown; choose one of sway, dbac, lic"),
-        ({"scores": ["cider"]}, "scores names 'cider'.*choose from sway_t_to_a"),
+        ({"scores": ["cider"]}, "scores names 'cider'.*choose from sway_wrong_gap"),
         ({"preset": "fast"}, r"sway\(\) got an unexpected keyword argument 'preset'"),
         ({"captioners": {"one": ["a dog"] * IMAGES, "two": ["a dog"]}}, "two: predictions has length 1"),
     ],
@@ -142,7 +142,8 @@ def test_what_cannot_be_compared_is_refused(changes, message, captioners, people
 
 def beside_people(images=1500, seed=0):
     """People who cannot make out 4 of 10 women beside tasks that lean to men, and captioners beside them: a person,
-    another, three at once, one that calls everyone a man whom it cannot make out, and one that is swayed in a fifth."""
+    another, three at once, one that calls everyone a man whom it cannot make out, one that is swayed in a fifth, and
+    one that calls all women beside such tasks men."""
     planted, random = plant(images, captions=6, seed=seed), np.random.default_rng(seed)
     lean = [LEAN[TASKS.index(task)] for (task,) in planted.tasks]
 
@@ -164,6 +165,10 @@ def beside_people(images=1500, seed=0):
             renamed(text, int(lean < 0.5)) if lean != 0.5 and random.random() < 0.2 else text
             for text, lean in zip(person, lean, strict=True)
         ],
+        "women only": [
+            renamed(text, 1) if label == "female" and lean < 0.5 else text
+            for text, label, lean in zip(person, planted.attributes, lean, strict=True)
+        ],
     }
     return captioners, {"references": list(zip(*references, strict=True)), "attributes": planted.attributes}
 
@@ -178,9 +183,21 @@ def test_what_does_not_follow_the_tasks_is_no_difference_and_what_does_is_one():
         first, second = (found.measurements[name].samples[one.score] for name in (one.first, one.second))
         plain[one.first, one.score] = p_value(one.difference, first.replicates - second.replicates)
         p[one.first, one.score] = one.p_holm
-    assert {name for (name, _), corrected in p.items() if corrected < 0.05} == {"swayed"}
+    assert {name for (name, _), corrected in p.items() if corrected < 0.05} == {"swayed", "women only"}
     assert plain["joined", "sway_t_to_a_lost"] < 0.05
     assert plain["default", "sway_t_to_a"] < 0.05
+
+
+def test_gaps_differ_beyond_the_margin_and_words_where_both_have_them():
+    """Who calls the unseen men has a gap that another has not; three captions at once need more than there are."""
+    captioners, people = beside_people()
+    people["references"] = [texts[:2] for texts in people["references"]]
+    chosen = {name: captioners[name] for name in ("joined", "another", "person", "default")}
+    found = compare(chosen, **people, draws=2)
+    p = {(one.first, one.second, one.score): one.p for one in found.differences}
+    assert p["person", "default", "sway_wrong_gap"] < 0.01 < 0.9 < p["another", "person", "sway_wrong_gap"]
+    assert p["another", "person", "sway_words"] > 0.9
+    assert ("joined", "person", "sway_words") not in p
 
 
 def test_the_order_of_two_captioners_changes_the_sign_alone():

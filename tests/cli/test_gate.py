@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from captionbias.metrics import sway
-from captionbias.synthetic import plant
+from captionbias.synthetic import PEOPLE, plant
 from tests.cli.conftest import ran, refused, write_sides
 
 IMAGES = 300
@@ -92,6 +93,55 @@ def asked(planted, folder, *options, status, **columns):
     sides = write_sides(folder, planted, **columns)
     lines = ran("gate", "--portrait", *sides, *options, status=status)[0].splitlines()
     return dict(line.split("? ", 1) for line in lines)
+
+
+def with_words(planted, *pairs):
+    """The captioner with other words for those whom it names."""
+    pattern = re.compile("|".join(f"^{word}" for word, _ in pairs))
+    said = [pattern.sub(lambda found: dict(pairs)[found[0]], text) for text in planted.predictions]
+    return replace(planted, predictions=said)
+
+
+@pytest.fixture(scope="module")
+def faithful():
+    return plant(1500, captions=4)
+
+
+WIDE = [
+    part for key in ("wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost") for part in ("--margin", f"sway_{key}=10")
+]
+
+
+def test_a_faithful_captioner_does_not_fail_and_passes_where_margins_are_wide(faithful, tmp_path):
+    said = asked(faithful, tmp_path, status=4)
+    assert not any(line.endswith(": fail") for line in said.values())
+    assert said["is one value named wrong more often"].endswith(": pass")
+    said = asked(faithful, tmp_path, *WIDE, status=0)
+    assert "Nothing found" in said["do other words follow the attribute"]
+
+
+def test_nothing_found_passes_only_where_it_would_have_been_seen(faithful, tmp_path):
+    said = asked(faithful, tmp_path, *WIDE, "--words-seen", "0.1", status=4)
+    assert {question for question, line in said.items() if line.endswith(": cannot tell")} == {
+        "do other words follow the attribute"
+    }
+
+
+def test_below_a_thousand_images_words_have_no_reading(planted, tmp_path):
+    assert asked(planted, tmp_path, status=3)["do other words follow the attribute"] == "No reading: cannot tell"
+
+
+def test_who_names_every_woman_a_man_fails(faithful, tmp_path):
+    everyone = [(word, "a man") for word in PEOPLE[0]]
+    said = asked(with_words(faithful, *everyone), tmp_path, *WIDE, status=3)
+    assert said["is one value named wrong more often"].endswith(": fail")
+
+
+def test_who_names_one_value_only_never_passes(faithful, tmp_path):
+    nobody = [(word, "someone") for word in PEOPLE[0]]
+    said = asked(with_words(faithful, *nobody), tmp_path, *WIDE, status=3)
+    assert said["is one value left unnamed more often"].endswith(": fail")
+    assert not said["is one value named wrong more often"].endswith(": pass")
 
 
 def test_a_question_that_is_more_than_people_fails_with_its_numbers(planted, scores, tmp_path):

@@ -70,14 +70,10 @@ def test_the_bootstrap_interval_covers_the_truth():
 REPLICATES = np.random.default_rng(3).normal(0.2, 0.05, size=1000)
 
 
-def test_the_bootstrap_interval_is_the_middle_95_percent_around_the_estimate():
-    low, high = bootstrap_interval(0.1, REPLICATES, UNBOUNDED)
-    assert (
-        np.mean((low <= REPLICATES - REPLICATES.mean() + 0.1) & (REPLICATES - REPLICATES.mean() + 0.1 <= high)) == 0.95
-    )
-    # A shift that all replicates share has no meaning.
-    assert bootstrap_interval(0.1, REPLICATES + 5, UNBOUNDED) == pytest.approx((low, high))
-    assert bootstrap_interval(0.3, REPLICATES, UNBOUNDED) == pytest.approx((low + 0.2, high + 0.2))
+def test_the_bootstrap_interval_is_the_middle_95_percent_of_the_replicates():
+    low, high = bootstrap_interval(0.2, REPLICATES, UNBOUNDED)
+    assert np.mean((low <= REPLICATES) & (high >= REPLICATES)) == 0.95
+    assert np.mean(low > REPLICATES) == np.mean(high < REPLICATES)
 
 
 # How far attackers agree
@@ -106,4 +102,4 @@ def test_equal_attackers_agree_wholly_and_opposite_ones_not_at_all():
 def test_an_interval_holds_its_estimate(replicates, estimate):
     low, high = bootstrap_interval(estimate, replicates, (-1.0, 1.0))
     assert low <= estimate <= high
-    assert bootstrap_interval(0.1, np.array([0.0] * 99 + [100.0]), UNBOUNDED)[1] >= 0.1  # the mean is outside
+    assert bootstrap_interval(0.1, np.array([0.0] * 99 + [100.0]), UNBOUNDED)[1] == 0.1  # the mean is outside

@@ -221,7 +221,11 @@ class Metric(Generic[P]):
         tok = scores.signature.get("tok")
         text = signature(metric=self.name, **scores.signature | ({"tok": signed(tok)} if tok else {}))
         details = scores.details if options.get("details") else None
-        return Measurement(self.name, **vars(scores) | {"signature": text, "details": details})
+        samples = {
+            key: sample.recentred() if (score := catalogue.SCORES.get(key)) and score.recentred else sample
+            for key, sample in scores.samples.items()
+        }
+        return Measurement(self.name, **vars(scores) | {"samples": samples, "signature": text, "details": details})
 
     def _read(
         self, captions: Captions | None = None, /, *, language: str | None = None, **options: Any

@@ -14,7 +14,7 @@ from captionbias.arrays import Floats
 from captionbias.captions import CaptionBiasWarning
 from captionbias.captions.tables import Table, as_table
 from captionbias.captions.values import image_keys, is_missing
-from captionbias.statistics.intervals import bootstrap_interval, resamples
+from captionbias.statistics.intervals import bootstrap_interval, recentred, resamples
 from captionbias.statistics.samples import Estimate
 
 ANSWERS = {"yes": True, "y": True, "true": True, "1": True, "no": False, "n": False, "false": False, "0": False}
@@ -204,7 +204,7 @@ def _correlation(scores: Floats, human: Floats, replicates: Floats) -> Correlati
     with np.errstate(invalid="ignore"):
         resampled = centred @ drawn / (np.linalg.norm(centred) * np.linalg.norm(drawn, axis=0))
     over_captioners = tuple(map(float, correlation.confidence_interval())) if len(scores) > LEAST else (None, None)
-    return Correlation(value, *_interval(value, resampled, (-1.0, 1.0)), *over_captioners)
+    return Correlation(value, *_interval(value, recentred(value, resampled), (-1.0, 1.0)), *over_captioners)
 
 
 def _interval(value: float, replicates: Floats, bounds: tuple[float, float]) -> tuple[float | None, float | None]:

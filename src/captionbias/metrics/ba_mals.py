@@ -33,6 +33,7 @@ from captionbias.text.function_words import FUNCTION_WORDS
             "Above 0 captions strengthen each task's lean to its likelier attribute value, below 0 they weaken it.",
             sense="amplification",
             judged=True,
+            recentred=True,  # which pairs count goes by how frequent they are
             headline=True,
             against_a_person=True,
             claim="{tasks} lean to their likelier {value}",

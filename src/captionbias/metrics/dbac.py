@@ -88,6 +88,8 @@ def _omega(direction: str, attacked: str) -> Iterable[Score]:
         published, label = form == PUBLISHED, f"omega {DIRECTIONS[direction]}, {who}"
         shown: dict[str, Any] = {"alone": side == "m" and published, "in_tables": published, "on_cards": published}
         key, label = f"omega_{side}_{direction}{form}", label if published else f"{label}, matched"
+        # A replicate lacks some of the rare sets of tasks, by which matched weights go, and has others more often.
+        shown["recentred"] = direction == "t_to_a" and not published
         yield Score(key, label, 3, RATIO, meaning, direction=direction, human=side == "h", **shown)
 
 

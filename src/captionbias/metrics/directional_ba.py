@@ -28,6 +28,7 @@ def _directional_ba(direction: str, given: str, named: str, anything: str) -> It
         f"below 0 less. It also moves with how often captions name {anything} at all.",
         direction=direction,
         sense="amplification",
+        recentred=True,  # whether a pair counts as going together goes by how frequent it is
         headline=True,
         against_a_person=True,
         task=f"directional_ba_{direction}",

@@ -36,6 +36,7 @@ def _entries(key: str, name: str, meaning: str, direction: str | None = None, sc
         f"0 is best: how far captions move {meaning}. It has no sign.",
         direction=direction,
         sense="size",
+        recentred=True,  # resampling adds to sizes and to variances
         headline=True,
         against_a_person=True,
         task=key,
@@ -49,6 +50,7 @@ def _entries(key: str, name: str, meaning: str, direction: str | None = None, sc
         row="  variance",
         direction=direction,
         sense="size",
+        recentred=True,
         on_cards=False,
     )
 

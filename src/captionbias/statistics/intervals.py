@@ -68,15 +68,21 @@ def resamples(
 def bootstrap_interval(
     estimate: float, replicates: Floats, bounds: tuple[float, float], level: float = LEVEL
 ) -> tuple[float, float]:
-    """The middle 95% of the replicates, or another share, moved so that their mean is the estimate, which it always
-    holds, and kept inside `bounds`. Resampling repeats images, so rare sets look more frequent in a replicate: a shift
-    with no meaning."""
+    """The middle 95% of the replicates, or another share, widened to hold the estimate and kept inside `bounds`."""
     drawn = replicates[~np.isnan(replicates)]
     if not len(drawn):
         return float("nan"), float("nan")
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]) - drawn.mean() + estimate
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     low, high = np.clip([min(low, estimate), max(high, estimate)], *bounds).tolist()
     return low, high
+
+
+def recentred(estimate: float, replicates: Floats) -> Floats:
+    """The replicates with the estimate as their mean: of what resampling moves by itself. It adds to sizes, to
+    variances and to the largest of several, and takes from correlations; a replicate lacks some rare sets and has
+    others more often."""
+    known = ~np.isnan(replicates)
+    return replicates - replicates[known].mean() + estimate if known.any() else replicates
 
 
 def rounded(value: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from captionbias.progress import told_if_long
 from captionbias.statistics.intervals import (
     LEVEL,
     bootstrap_interval,
+    recentred,
     resamples,
     rounded,
     standard_deviation,
@@ -54,6 +55,9 @@ INFINITY = float("inf")
 ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high", "_detectable", "_margin", "_noise")
 
 
+S = TypeVar("S", bound="Sample")
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
     """One quantity, or an array of them on leading axes: what means and intervals are made of."""
@@ -74,10 +78,16 @@ class Sample:
         chosen_of = self.chosen_of * other.chosen_of
         return Sample(values, per_trial, replicates, min(self.images, other.images), chosen_of)
 
+    def recentred(self: S) -> S:
+        """The same with replicates whose mean is the estimate: of what resampling moves by itself."""
+        known = self.values[~np.isnan(self.values)]
+        return replace(self, replicates=recentred(known.mean(), self.replicates)) if len(known) else self
+
     def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
         """The mean over trials with its intervals, which end at `low` and `high`; None where it is undefined in every
-        trial. Where every replicate is alike and all images together are a `whole`, what is one image in so many has
-        not been seen to be 0: the interval is then of three images of all (Hanley and Lippman-Hand 1983)."""
+        trial. Where all images together are a `whole`, one that was not drawn may be otherwise. Where every replicate
+        is alike the interval is of three images of all (Hanley and Lippman-Hand 1983); where it reaches an end, as that
+        of one to three errors does, it goes one image further on the other side."""
         known, drawn = self.values[~np.isnan(self.values)], self.replicates[~np.isnan(self.replicates)]
         if not len(known):
             return None
@@ -92,9 +102,15 @@ class Sample:
             least, most = map(rounded, bootstrap_interval(value, drawn, bounds, level))
             ends = least, most
             detectable = POWERED * standard_deviation(drawn)
-            if self.images and whole and rounded(float(np.ptp(drawn))) == 0:
-                detectable = RULE_OF_THREE * whole / self.images
-                ends = max(value - detectable, low), min(value + detectable, high)
+            if self.images and whole:
+                image = whole / self.images
+                if rounded(float(np.ptp(drawn))) == 0:
+                    least, most = value - RULE_OF_THREE * image, value + RULE_OF_THREE * image
+                    detectable = RULE_OF_THREE * image
+                else:
+                    all_of_it, none_of_it = drawn.max() <= high == most, drawn.min() >= low == least
+                    least, most = least - image * all_of_it, most + image * none_of_it
+                ends = max(least, low), min(most, high)
         return Estimate(value, *ends, std, trial_low, trial_high, detectable)
 
 
@@ -115,7 +131,7 @@ class Extreme(Sample):
             np.asarray(best.reduce([getattr(sample, name) for sample in among])) for name in ARRAYS
         )
         images = min(sample.images for sample in among)
-        return cls(values, per_trial, replicates, images, pick=pick, among=among)
+        return cls(values, per_trial, replicates, images, pick=pick, among=among).recentred()
 
     def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
         known = [estimate for sample in self.among if (estimate := sample.estimate(low, high, whole))]
@@ -125,6 +141,27 @@ class Extreme(Sample):
         value, least, most = (None if None in ends else self.pick(ends) for ends in numbers)
         detectable = [estimate.detectable for estimate in known if estimate.detectable is not None]
         return Estimate(value, least, most, detectable=max(detectable, default=None))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Beyond(Sample):
+    """What a quantity is more than a bound that is the same beside whatever is compared: a difference is more as well.
+
+    >>> step, other, bound = (Sample(np.array([value]), np.zeros((1, 0)), np.zeros(0)) for value in (9.0, 2.0, 3.0))
+    >>> (Beyond.of(step, bound) - Beyond.of(other, bound)).values
+    array([4.])
+    """
+
+    bound: Sample | None = None
+
+    @classmethod
+    def of(cls, sample: Sample, bound: Sample) -> Beyond:
+        """What the sample is more than the bound."""
+        return cls(**vars(sample - bound), bound=bound)
+
+    def __sub__(self, other: Sample) -> Sample:
+        difference = super().__sub__(other)
+        return difference - self.bound if self.bound else difference
 
 
 @dataclass(frozen=True, eq=False)

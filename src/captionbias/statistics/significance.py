@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from captionbias.arrays import Floats
-from captionbias.statistics.intervals import rounded
+from captionbias.statistics.intervals import RESOLUTION, rounded
 
 Z = 1.959963984540054  # the 0.975 quantile of the normal distribution: intervals are of 95%
 
@@ -73,25 +73,24 @@ def variance_parts(values: Floats, per_trial: Floats, replicates: Floats) -> Var
 def p_value(estimate: float, replicates: Floats) -> float:
     """The two-sided p-value against 0: the smallest share that can be left out of `bootstrap_interval`, half on each
     side, so that it excludes 0; 1 for an estimate of 0, nan with fewer than two replicates."""
-    drawn = np.sort(replicates[~np.isnan(replicates)])
+    drawn = np.sort(replicates[~np.isnan(replicates)].round(RESOLUTION))
     if len(drawn) < 2 or math.isnan(estimate):
         return float("nan")
-    zero = drawn.mean() - estimate  # where 0 is among the replicates before they are moved onto the estimate
     if rounded(estimate) == 0:
         return 1.0
     if estimate > 0:
-        beyond = _level(drawn, int(np.searchsorted(drawn, zero, side="right")), zero)
+        beyond = _level_of_0(drawn, int(np.searchsorted(drawn, 0.0, side="right")))
     else:
-        beyond = 1 - _level(drawn, int(np.searchsorted(drawn, zero, side="left")), zero)
+        beyond = 1 - _level_of_0(drawn, int(np.searchsorted(drawn, 0.0, side="left")))
     return float(min(1.0, max(2 * beyond, least_p_value(len(drawn)))))
 
 
-def _level(drawn: Floats, before: int, value: float) -> float:
-    """At which level the quantile, linear between replicates, has this value; `before` of them are before it."""
+def _level_of_0(drawn: Floats, before: int) -> float:
+    """At which level the quantile, linear between replicates, is 0; `before` of them are before it."""
     if before in (0, len(drawn)):
         return float(before > 0)
     left, right = drawn[before - 1], drawn[before]
-    return float((before - 1 + (value - left) / (right - left)) / (len(drawn) - 1))
+    return float((before - 1 - left / (right - left)) / (len(drawn) - 1))
 
 
 def least_p_value(replicates: int) -> float:

@@ -17,7 +17,7 @@ from captionbias.metrics.sway.naming import NAMES_BOTH
 from captionbias.metrics.sway.question import Answer, Asked, Draw, Namings, Numbers, entry, numbers, share_of
 from captionbias.scores.naming import ALL, NAMED, RIGHT, SIDES
 from captionbias.scores.sway import error_difference, error_ratio
-from captionbias.statistics.samples import Extreme, Sample
+from captionbias.statistics.samples import Beyond, Extreme, Sample
 from captionbias.warnings import note
 
 ONE = "sway_t_to_a_one"
@@ -92,7 +92,7 @@ def answer(asked: Asked) -> Answer:
         alike = [swayed.alike[value, form] for value in range(len(values))]
         scores[key] = swayed.score[form]
         scores |= {f"{key}_least": Extreme.of(min, alike), f"{key}_most": Extreme.of(max, alike)}
-    beyond = [swayed.steps[value, STEPS.index("step_beyond")] for value in range(len(values))]
+    beyond = [Beyond.of(*(swayed.steps[value, place] for place in range(2))) for value in range(len(values))]
     if known := [sample for sample in beyond if not np.isnan(sample.values).any()]:
         scores[ONE] = Extreme.of(max, known)
     return Answer(scores, partial(_details, swayed, np.mean(images, axis=0), values))
