@@ -37,8 +37,8 @@ class SwayImages(NamedTuple):
 
 @metric(
     "Sway",
-    "of 100 captions, in how many more than a person's is a value named wrong or not at all more than the others, does "
-    "the value named follow the tasks (T to A), do other words follow the value, or the tasks named (A to T)?",
+    "is one value named wrong, or not at all, more often than another, do wrong names follow the tasks (T to A), do "
+    "other words follow the value, or the tasks named (A to T), more than in a person's captions?",
     itertools.chain.from_iterable(question.ENTRIES for question in QUESTIONS),
     about={
         "references": (
@@ -53,17 +53,21 @@ class SwayImages(NamedTuple):
         ),
         "seed": "seed of the draws, the regression's folds and the bootstrap",
         "details": (
-            "add the nested entry `details`: `cells`, true value by suggested one, captioner beside person; `t_to_a` "
-            "of each value, `error_ratio`, `tasks`, `naming_level` and `leans`"
+            "add the nested entry `details`: `level` and `gaps` of each value; `cells`, true value by suggested one, "
+            "captioner beside person; `t_to_a` of each value, `error_ratio`; `words`, and `words_seen`, in how many of "
+            "100 captions of each value a word would have been seen; `tasks`, `naming_level` and `leans`"
         ),
     },
     returns=(
-        "In captions of 100: `sway_t_to_a`, `sway_t_to_a_lost`, in which a caption that names no value counts as "
-        "wrong, and of each `..._least` and `..._most`. In mentions of 100 captions: `sway_a_to_t`, its range "
-        "`..._low` and `..._high`, and `..._least` and `..._most`. All with `..._ci_low/high` (95%, over images) "
-        "save the last two, verdicts' scores with `..._detectable` (what would be seen in four of five samples). "
-        "`sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value. And "
-        "`signature`."
+        "In captions of 100, beyond a person: `sway_wrong_gap` and `sway_unnamed_gap`; `sway_t_to_a` and "
+        "`sway_t_to_a_lost`, with `..._least` and `..._most` of each, and `sway_t_to_a_one`; `sway_words` from 1,000 "
+        "images on, and `sway_words_size` from 2,000 on. In mentions of 100 captions: `sway_a_to_t`, its range "
+        "`..._low` and `..._high`, and `..._least` and `..._most`. With `..._ci_low/high` (95%, over images; of "
+        "`sway_words` the lower end, of the last two none); verdicts' scores with `..._detectable` (what would be "
+        "seen in four of five samples). Of each value, in captions of 100: `wrong_VALUE` and `unnamed_VALUE`. "
+        "`sway_words_level_VALUE`: how much is said of it, 1 if as much as people say; `sway_words_length`: how much "
+        "is said for each of people's words. `sway_images`: images that are compared; `sway_suggested`: those whose "
+        "tasks suggest a value. And `signature`."
     ),
 )
 def sway(
@@ -79,15 +83,16 @@ def sway(
     bootstrap: int = 1000,
     details: bool = False,
 ) -> Scores:
-    """Bias counted in captions: what a captioner names wrong beside tasks that suggest it, beyond what a person does.
+    """Bias counted in captions of 100, beyond what a person does: four questions.
 
-    T to A: the person's true value being the same, is a wrong one named more often where the tasks around suggest it?
-    A to T: the picture's contents being the same, do the tasks named differ by the person's value? From both is taken
-    what one more person who describes the same images reads: 0 is a person. It trains nothing. It is an association
-    given the truth, not a cause: the scene suggests as much as the tasks do.
+    Who is named wrong, or not at all: is it one value more than another, of people who are as hard to see? T to A: the
+    true value being the same, is a wrong one named more often where the tasks around suggest it? Words: the picture's
+    contents being the same, which other words follow the value? A to T: do the tasks named? From each is taken what
+    one more person who describes the same images reads: 0 is a person. It trains nothing. It is an association given
+    the truth, not a cause: the scene suggests as much as the tasks do.
 
-    Source: this project. T to A: separation as in Hardt et al. 2016, strata as in Mantel and Haenszel 1959. A to T:
-    Robinson 1988, Chernozhukov et al. 2018.
+    Source: this project. Gaps and T to A: separation as in Hardt et al. 2016, strata as in Mantel and Haenszel 1959.
+    Words and A to T: Robinson 1988, Chernozhukov et al. 2018; words listed as in Benjamini and Hochberg 1995.
 
     >>> from captionbias.synthetic import plant
     >>> result = sway(**vars(plant(1000, t_to_a=0.3)))
