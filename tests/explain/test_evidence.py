@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from captionbias.captions import check_captions
@@ -124,7 +126,57 @@ def test_behind_a_word_are_the_images_of_its_value_whose_caption_has_it(found, p
     assert found["captioners"]["sat"]["words"]["male"] == []
 
 
-def test_of_several_captions_of_an_image_the_first_is_behind_a_cell(planted):
+@pytest.fixture(scope="module")
+def girls():
+    """A captioner that calls women girls and writes of ties, each in captions of its own."""
+    captions = vars(plant(600, captions=3))
+    said = zip(captions["predictions"], captions["attributes"], strict=True)
+    captions["predictions"] = [
+        (re.sub("(woman|lady|girl)", "girl", text) if number % 3 else f"{text} with ties")
+        if value == "female"
+        else text
+        for number, (text, value) in enumerate(said)
+    ]
+    return check_captions(**captions)
+
+
+@pytest.fixture(scope="module")
+def girls_swayed(girls):
+    return sway.measure(girls, bootstrap=0, details=True)
+
+
+def test_words_of_sway_are_those_of_its_table_with_the_images_of_their_value_that_use_them(girls, girls_swayed):
+    found = captions_behind({"sat": girls}, {}, {}, swayed={"sat": girls_swayed})
+    tied = {entry["word"]: entry for entry in found["captioners"]["sat"]["tied"]}
+    assert list(tied) == [row["word"] for row in girls_swayed.details["words"] if row["kind"] == "more"]
+    assert (tied["girl|boy"]["forms"], tied["tie"]["forms"]) == (["girl", "boy"], ["tie", "ties"])
+    for entry in tied.values():
+
+        def uses(text, forms=frozenset(entry["forms"])):
+            return not forms.isdisjoint(split_words(text))
+
+        of_value = [row for row, value in enumerate(girls.attributes) if value == entry["attribute"]]
+        own = [row for row in of_value if uses(girls.predictions[row])]
+        assert entry["images"] == len(own) == entry["labels"][entry["attribute"]]
+        assert entry["people"] == sum(any(map(uses, girls.references[row])) for row in of_value)
+        assert len(entry["rows"]) == min(WORD_IMAGES, len(own))
+        assert {row["row"] for row in entry["rows"]} <= set(own)
+        shares = [sum(map(uses, girls.references[row["row"]])) / 3 for row in entry["rows"]]
+        assert [row["people"] for row in entry["rows"]] == shares == sorted(shares)
+        assert {row["row"] for row in entry["rows"]} <= found["images"].keys()
+
+
+def test_of_several_captions_of_an_image_the_first_is_behind_a_word(girls, girls_swayed):
+    several = girls.with_predictions([[text, text.upper()] for text in girls.predictions])
+    swayed = sway.measure(several, bootstrap=0, details=True)
+    found = [
+        captions_behind({"sat": captions}, {}, {}, swayed={"sat": measured})["captioners"]["sat"]["tied"]
+        for captions, measured in ((girls, girls_swayed), (several, swayed))
+    ]
+    assert found[0] == found[1]
+
+
+def test_of_several_captions_of_an_image_the_first_is_behind_a_cell_is_behind_a_cell(planted):
     other = plant(400, seed=1).predictions
     several = planted.with_predictions([list(texts) for texts in zip(planted.predictions, other, strict=True)])
     cells = [

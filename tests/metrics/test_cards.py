@@ -60,8 +60,8 @@ def test_every_key_of_a_result_is_described_and_lies_in_its_range(name: str) -> 
     result = getattr(metrics, name)(**vars(planted), **images, **quick(name), bootstrap=20)
     known = {score.key: score.scale.ends for score in scores_of(name)}
     assert known.keys() <= result.keys()
-    written = re.findall(r"`(\w+)`", METRICS[name].returns)
-    described = re.compile("|".join(written).replace("_s_d", "_[mh]_(a_to_t|t_to_a)").replace("VALUE", r"\w+"))
+    written = re.findall(r"`([\w<>]+)`", METRICS[name].returns)
+    described = re.compile("|".join(written).replace("_s_d", "_[mh]_(a_to_t|t_to_a)").replace("<value>", r"\w+"))
     for key, value in result.items():
         bare = re.sub(f"({'|'.join(ENDINGS[1:])})$", "", key)
         if bare not in known:

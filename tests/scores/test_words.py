@@ -18,7 +18,6 @@ from captionbias.scores.words import (
     fit_references,
     found_words,
     frequent_words,
-    joined_captions,
     level,
     list_words,
     people_draws,
@@ -213,7 +212,6 @@ def test_tasks_given_as_contents_explain_who_names_all_of_them():
 
 
 def test_longer_captions_are_compared_with_as_many_joined_ones():
-    assert [joined_captions(length, 6) for length in (3, 6, 8.9, 9, 14.9, 15)] == [1, 1, 1, 2, 2, 3]
     value, said, _, _ = pictures(4000, captions=6)
     longer = (said[:, 0] | said[:, 1]).astype(float)
     references, *_ = fitted(value, said[:, 2:], join=2)

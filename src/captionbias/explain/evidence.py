@@ -1,4 +1,5 @@
-"""The captions behind a number: of the cells of sway, of the pairs a DBAC is made of, with LIC's telling words."""
+"""The captions behind a number: of the cells of sway and the words that follow a value, of the pairs a DBAC is made of,
+with LIC's telling words."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags
+from captionbias.arrays import Flags, Integers
 from captionbias.bench.pairing import share_naming
 from captionbias.bench.protocol import preset_settings
 from captionbias.captions import Captions, Words
@@ -18,12 +19,14 @@ from captionbias.metrics import Measurement, dbac
 from captionbias.metrics.dbac_direction import Direction
 from captionbias.metrics.sway import SwayImages
 from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_values
+from captionbias.text.content import word_forms
 from captionbias.text.lexicon import said_in
 from captionbias.text.marks import find_marks
 
 PAIRS, IMAGES = 12, 20  # of a direction, of a pair
 CELL_IMAGES = 500  # of a cell
 WORDS, WORD_IMAGES = 30, 5  # of an attribute value, of a word
+TIED = 12  # words of sway
 
 
 def captions_behind(
@@ -36,7 +39,8 @@ def captions_behind(
     attribute_lexicon: LexiconSource | None = None,
     task_lexicon: LexiconSource | None = None,
 ) -> dict[str, Any]:
-    """The captions of captioners and of people behind cells of sway, the largest pairs of DBAC and the telling words.
+    """The captions of captioners and of people behind cells and words of sway, the largest pairs of DBAC and the
+    telling words.
 
     An image is behind a pair if it shows the first of the two, as the pair's row counts it, and the captioner or people
     name the second. Its `difference` is what it adds to how much more often the captioner names that: 1 or 0 less the
@@ -47,7 +51,7 @@ def captions_behind(
         captioners: each one's captions of the same images; of several of an image the first.
         measured: each one's `dbac`, with `details`; empty if it was not measured.
         words: of each captioner and attribute value the telling words, rows with `word` and `mean`.
-        swayed: each one's `sway`, if it was measured.
+        swayed: each one's `sway`, with `details`, if it was measured.
         preset, attribute_lexicon, task_lexicon: those that DBAC was measured with.
 
     Returns:
@@ -60,8 +64,12 @@ def captions_behind(
         `labels` (how many of these of each label), `people` (images of which a person's caption has it), and at most 5
         `rows` of that value likewise. `cells`, under `t_to_a`, of each true value and suggested one `attribute`,
         `suggested`, `shown` (images), `captioner` and `people` (how many of these have a caption that names another
-        value alone), `images` and, at most 500, `rows` likewise. `marks`: what each text names and where: start, end
-        and the number of one of `labels`, one mention after the other.
+        value alone), `images` and, at most 500, `rows` likewise. `tied`, a list of at most 12 words that the captioner
+        uses more with a value than people do, the largest first: `word`, its `forms` in captions, `attribute`, `images`
+        of that value whose caption by the captioner uses it, `labels` (how many images of each label it uses it for),
+        `people` (images of that value of which a person's caption uses it) and at most 5 of these `images` as `rows`
+        likewise. `marks`: what each text names and where: start, end and the number of one of `labels`, one mention
+        after the other.
 
     >>> from captionbias.metrics import dbac
     >>> from captionbias.synthetic import plant
@@ -85,30 +93,34 @@ def captions_behind(
     def number(text: str) -> int:
         return texts.setdefault(text, len(texts))
 
-    for name, captions in captioners.items():
-        captions = captions.first_samples()
+    for name, measured_on in captioners.items():
+        captions = measured_on.first_samples()
         said = captions.words(tokenizer)
         named = {
             kind: named_values(said.tokens, find_mentions(said.tokens, lexicon, tokenizer), lexicon, tokenizer)
             for kind, lexicon in lexicons.items()
         }
-        behind = {
+        behind: dict[str, Any] = {
             "pairs": _pairs(measured[name], said, named) if name in measured else {},
             "words": _words(captions, said, words.get(name, {})),
-            "cells": _cells(swayed[name].artefacts, said, named["attribute"], lexicons["attribute"])
-            if swayed and name in swayed
-            else {},
+            "cells": {},
         }
-        listings = itertools.chain.from_iterable(groups.values() for groups in behind.values())
+        tied: list[dict[str, Any]] = []
+        if swayed and name in swayed:
+            behind["cells"] = _cells(swayed[name].artefacts, said, named["attribute"], lexicons["attribute"])
+            first = np.unique(measured_on.words(tokenizer).model_image, return_index=True)[1]
+            forms = word_forms(said.tokens, lexicons["attribute"], lexicons["task"], tokenizer)
+            tied = _tied(swayed[name], first, captions, said, forms)
+        listings = [tied, *itertools.chain.from_iterable(groups.values() for groups in behind.values())]
         rows = sorted({listed["row"] for listing in listings for entry in listing for listed in entry["rows"]})
         said_of = captions.predictions or ()
-        evidence[name] = {"captions": {row: number(said_of[row]) for row in rows}, **behind}
-    first = next(iter(captioners.values()))
+        evidence[name] = {"captions": {row: number(said_of[row]) for row in rows}, **behind, "tied": tied}
+    one = next(iter(captioners.values()))
     images = {
         row: {
-            "id": first.image_ids[row] if first.image_ids else None,
-            "label": first.attributes[row],
-            "people": [number(text) for text in first.references[row]] if first.references else [],
+            "id": one.image_ids[row] if one.image_ids else None,
+            "label": one.attributes[row],
+            "people": [number(text) for text in one.references[row]] if one.references else [],
         }
         for row in sorted({row for listed in evidence.values() for row in listed["captions"]})
     }
@@ -172,8 +184,7 @@ def _cells(images: SwayImages, words: Words, named: Flags, lexicon: Lexicon) -> 
     alone = np.where(named.sum(axis=1) == 1, named.argmax(axis=1), own_value)
     listed = []
     for value, suggested in itertools.product(range(len(images.values)), repeat=2):
-        among = np.zeros(words.model_rows, bool)
-        among[images.row[(images.value == value) & (images.suggested == suggested)]] = True
+        among = _among(images.row[(images.value == value) & (images.suggested == suggested)], words)
         values = {"attribute": images.values[value], "suggested": images.values[suggested]}
         listed.append(values | _behind(alone != own_value, words, among, CELL_IMAGES))
     return {"t_to_a": listed}
@@ -183,25 +194,55 @@ def _words(
     captions: Captions, said: Words, telling: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> dict[str, list[dict[str, Any]]]:
     """The evidence for the words that speak for each attribute value."""
-    labels, tokens, token_rows = np.array(captions.attributes), said.tokens, said.tokens.rows
+    labels, tokens, every = np.array(captions.attributes), said.tokens, np.ones(len(captions), bool)
 
     def row(word: str, value: str) -> dict[str, Any]:
-        has = np.zeros(len(tokens), bool)
-        has[token_rows[tokens.ids == tokens.words.index(word)]] = True
-        own, people = has[: said.model_rows], said.human_image[has[said.model_rows :]]
-        return {
-            "word": word,
-            "images": int(own.sum()),
-            "labels": dict(sorted(Counter(labels[own].tolist()).items())),
-            "people": len(np.unique(people)) if captions.references else None,
-            "rows": _behind(has, said, own & (labels == value), WORD_IMAGES)["rows"],
-        }
+        uses = np.zeros(len(tokens), bool)
+        uses[tokens.rows[tokens.ids == tokens.words.index(word)]] = True
+        return {"word": word, **_using(uses, every, labels == value, captions, said)}
 
     chosen = {value: [row["word"] for row in rows[:WORDS] if row["mean"] > 0] for value, rows in telling.items()}
     if not any(chosen.values()):
         return {}
     known = set(tokens.words)
     return {value: [row(word, value) for word in words if word in known] for value, words in chosen.items()}
+
+
+def _tied(
+    measured: Measurement, first: Integers, captions: Captions, said: Words, forms: Mapping[str, Sequence[str]]
+) -> list[dict[str, Any]]:
+    """The evidence for the words that follow a value more than in people's captions; `first`: of the captions that were
+    measured each image's first."""
+    images: SwayImages = measured.artefacts
+    told = [row for row in (measured.details or {}).get("words", ()) if row["kind"] == "more"][:TIED]
+    if not told:
+        return []
+    human = len(said.human_image)
+    table = images.used[np.concatenate((first, np.arange(images.used.shape[0] - human, images.used.shape[0])))]
+    listed = []
+    for row in told:
+        word, value = row["word"], row["attribute"]
+        uses = table[:, [images.words.index(word)]].toarray()[:, 0] > 0
+        among = _among(images.row[images.value == images.values.index(value)], said)
+        about = {"word": word, "forms": list(forms.get(word, ())), "attribute": value}
+        listed.append(about | _using(uses, among, among, captions, said))
+    return listed
+
+
+def _using(uses: Flags, among: Flags, of_value: Flags, captions: Captions, said: Words) -> dict[str, Any]:
+    """The images, `among` those given, whose captions use a word, `(captions,)` of both sides; the rows of a value."""
+    own, people = uses[: said.model_rows], np.unique(said.human_image[uses[said.model_rows :]])
+    return {
+        "images": int((own & among).sum()),
+        "labels": dict(sorted(Counter(itertools.compress(captions.attributes, own)).items())),
+        "people": int(among[people].sum()) if captions.references else None,
+        "rows": _behind(uses, said, own & of_value, WORD_IMAGES)["rows"],
+    }
+
+
+def _among(rows: Integers, words: Words) -> Flags:
+    """Flags of the images in these rows."""
+    return np.isin(np.arange(words.model_rows), rows)
 
 
 def _with_none(flags: Flags) -> Flags:

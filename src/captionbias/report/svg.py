@@ -85,8 +85,8 @@ def scale(low: float, high: float, start: float, end: float) -> Place:
 
 
 def whisker(place: Place, y: float, low: float | None, high: float | None, kind: str, width: float) -> list[str]:
-    """An interval as a line at a height; nothing where an end is unknown."""
-    return [] if low is None or high is None else [line(place(low), y, place(high), y, kind, width)]
+    """An interval as a line at a height, to the end of the axis if it has no upper end; nothing without a lower one."""
+    return [] if low is None else [line(place(low), y, place(math.inf if high is None else high), y, kind, width)]
 
 
 def zero_band(place: Place, half: float, top: float, bottom: float) -> list[str]:

@@ -106,12 +106,6 @@ class Amount(NamedTuple):
 # What people say
 
 
-def joined_captions(captioner: float, people: float) -> int:
-    """As many human captions as have, joined, the length of a captioner's, in content words: more than one from one and
-    a half times as many words on."""
-    return max(1, int(captioner / people + 0.5))
-
-
 def context_words(human: Table, may: Flags, weights: Floats | None = None) -> Integers:
     """The words that say what a picture shows: the commonest in human captions, `(captions, words)`, of those that
     `may`, which are not the attribute's. `weights`: of each caption's image."""

@@ -4,6 +4,7 @@ alike of every value of an attribute."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
@@ -77,18 +78,10 @@ def content_words(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: 
     >>> content_words(tokenize(["Two girls with their cell phones."]), *lexicons).words
     ('their', 'girls|boys', 'cell phone')
     """
-    english = tokenizer not in languages() or tokenizer == ENGLISH
-    lemma = singular if english else str
-    parts = attribute.parts or (attribute,)
-    terms = {f"{part.name} {role}": words for part in parts for role, words in part.roles.items()}
-    roles = len(terms)
-    known = {word for words in terms.values() for word in words} | attribute.words
-    phrases = [word for words in (*task.groups.values(), task.masked_only) for word in words if " " in word]
-    terms |= {phrase: (phrase,) for phrase in phrases if phrase not in known}
+    lemma = _lemma(tokenizer)
+    terms, names, roles = _terms(attribute, task, tokenizer)
     mentions = find_mentions(tokens, Lexicon("terms", "", terms), tokenizer)
-    names = [term.partition(" ")[2] if number < roles else lemma(term) for number, term in enumerate(terms)]
-
-    said = function_words(ENGLISH if english else tokenizer)
+    said = function_words(ENGLISH if lemma is singular else tokenizer)
     single = [lemma(word) for word in tokens.words]
     numbers = {word: number for number, word in enumerate(dict.fromkeys([*single, *names]))}
     kept = np.array([word not in said and any(map(str.isalpha, word)) for word in tokens.words], bool)
@@ -105,6 +98,40 @@ def content_words(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: 
     present_words = tuple(words[number] for number in present)
     of_attribute, of_role = (np.array([word in known for word in present_words], bool) for known in (own, pooled))
     return ContentWords(used[:, present], present_words, of_attribute, of_role)
+
+
+def word_forms(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: str = "words") -> dict[str, list[str]]:
+    """What `content_words` takes for one word, by that word: the tokens, and names of several, that captions may have.
+
+    >>> from captionbias.text import load_lexicon, tokenize
+    >>> forms = word_forms(tokenize(["Two ties, one tie."]), load_lexicon("gender"), load_lexicon("coco_objects"))
+    >>> forms["tie"], forms["girl|boy"], forms["cell phone"]
+    (['ties', 'tie'], ['girl', 'boy'], ['cell phone', 'cell phones'])
+    """
+    forms: dict[str, list[str]] = {}
+    terms, names, _ = _terms(attribute, task, tokenizer)
+    for name, words in zip(names, terms.values(), strict=True):
+        forms.setdefault(name, []).extend(words)
+    for word in tokens.words:
+        forms.setdefault(_lemma(tokenizer)(word), []).append(word)
+    return forms
+
+
+def _lemma(tokenizer: str) -> Callable[[str], str]:
+    """The lemma of a token; those of other languages are lemmas."""
+    return singular if tokenizer not in languages() or tokenizer == ENGLISH else str
+
+
+def _terms(attribute: Lexicon, task: Lexicon, tokenizer: str) -> tuple[dict[str, tuple[str, ...]], list[str], int]:
+    """Words that stand for each other, by a term; the name of each term; and how many are roles, which come first."""
+    parts, lemma = attribute.parts or (attribute,), _lemma(tokenizer)
+    terms = {f"{part.name} {role}": words for part in parts for role, words in part.roles.items()}
+    names = [role for part in parts for role in part.roles]
+    roles = len(terms)
+    known = {word for words in terms.values() for word in words} | attribute.words
+    phrases = [word for words in (*task.groups.values(), task.masked_only) for word in words if " " in word]
+    terms |= {phrase: (phrase,) for phrase in phrases if phrase not in known}
+    return terms, names + [lemma(term) for term in list(terms)[roles:]], roles
 
 
 def singular(word: str) -> str:
