@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from captionbias.cli import gate
 from captionbias.metrics import sway
+from captionbias.statistics.samples import Estimate
 from captionbias.synthetic import PEOPLE, plant
 from tests.cli.conftest import ran, refused, write_sides
 
@@ -54,6 +56,18 @@ def test_a_range_counts_whole(sides, scores):
     assert scores["sway_a_to_t_ci_high"] < (high := scores["sway_a_to_t_high_ci_high"])
     (line,) = gated(sides, f"sway_a_to_t={scores['sway_a_to_t_ci_high']}", status=4)
     assert f"[{low:.1f}, {high:.1f}]" in line
+
+
+@pytest.mark.parametrize(("ends", "most", "status"), [((-9.0, -5.0), 1, 3), ((-9.0, -5.0), 9, 0), ((-3.0, 2.0), 1, 4)])
+def test_a_gap_counts_on_either_side_of_0(ends, most, status):
+    estimates = {"sway_wrong_gap": Estimate(sum(ends) / 2, *ends)}
+    assert gate._within("sway_wrong_gap", most, estimates)[0] == status
+
+
+def test_what_has_no_upper_end_is_never_within_a_bound():
+    estimates = {"sway_words": Estimate(5.7, 4.2)}
+    assert gate._within("sway_words", 9, estimates) == (4, "sway_words 5.7, at least 4.2, at most 9: cannot tell")
+    assert gate._within("sway_words", 4, estimates)[0] == 3
 
 
 def test_scores_of_several_metrics_and_captioners(sides):

@@ -16,6 +16,7 @@ def test_a_score_is_written_with_its_interval_and_never_as_minus_zero():
     assert interval(Estimate(1.25, -1.25, 3.75), 2) == "1.25 [-1.25, 3.75]"
     assert interval(Estimate(-0.0004, -0.0001, 0.0), 3) == "0.000 [0.000, 0.000]"
     assert (interval(Estimate(1.26), 1), interval(None, 1)) == ("1.3", "-")
+    assert interval(Estimate(5.7, 4.21), 1) == "5.7, at least 4.2"
 
 
 def test_notes_are_told_once_in_words_that_name_no_argument(two):

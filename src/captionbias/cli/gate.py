@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -60,8 +61,9 @@ def gate(
 ) -> None:
     """Do scores stay within bounds? Exit status 0: all pass; 3: one fails; 4: none fails, and one cannot be told.
 
-    A score passes if its whole 95% interval is at most the bound, and fails if the whole interval is above it. A
-    question of the portrait passes if the verdict is like people, or less, and fails if it is more than people.
+    A score passes if its whole 95% interval is at most the bound, and fails if the whole interval is above it; a gap
+    between values counts on either side of 0. A question of the portrait passes if the verdict is like people, or less,
+    and fails if it is more than people.
 
     Example: captionbias gate --portrait --predictions nic.parquet --references people.parquet
     """
@@ -93,15 +95,20 @@ def gate(
 
 def _within(score: str, most: float, estimates: dict[str, Estimate]) -> tuple[int, str]:
     """Whether a score stays within its bound, and the line that says so."""
-    low, high = _interval(score, estimates)
+    from captionbias.report.wording import interval
+
+    whole, entry = _interval(score, estimates), catalogue.SCORES[score]
+    low, high = whole.low or 0.0, math.inf if whole.high is None else whole.high
+    if entry.two_sided:  # how far from 0
+        low, high = max(low, -high, 0.0), max(-low, high)
     status = PASS if high <= most else FAIL if low > most else UNKNOWN
-    value, *ends = (f"{n:.{catalogue.SCORES[score].digits}f}" for n in (estimates[score].value, low, high))
-    return status, f"{score} {value} [{', '.join(ends)}], at most {most:g}: {ANSWERS[status]}"
+    return status, f"{score} {interval(whole, entry.digits)}, at most {most:g}: {ANSWERS[status]}"
 
 
 def _portrait(estimates: dict[str, Estimate], words_seen: float, with_tasks: bool) -> Iterable[tuple[int, str]]:
     """The answer to each question, and the line that says so."""
     from captionbias.bench.verdicts import LESS, LIKE, MORE, NOTHING, NOTHING_FOUND, verdict
+    from captionbias.report.wording import interval
 
     for key, question in QUESTIONS.items():
         if key == OBJECTS and not with_tasks:
@@ -110,14 +117,13 @@ def _portrait(estimates: dict[str, Estimate], words_seen: float, with_tasks: boo
         if key not in estimates:
             yield UNKNOWN, f"{question} No reading: {ANSWERS[UNKNOWN]}"
             continue
-        word, (value, low, high, *_) = verdict(estimates, key), estimates[key]
+        word = verdict(estimates, key)
         if word == NOTHING:
             raise ValueError(
                 "--portrait: there is no interval to judge by; give 20 images and --bootstrap 1000 or more"
             )
         passes = word in (LIKE, LESS)
-        unit, end = catalogue.SCORES[key].scale.unit, "more" if high is None else f"{high:.1f}"
-        numbers = f"{value:.1f} [{low:.1f}, {end}] {unit} beyond people"
+        numbers = f"{interval(estimates[key], 1)} {catalogue.SCORES[key].scale.unit} beyond people"
         if word == NOTHING_FOUND:
             seen = estimates[key].detectable or 0.0
             passes = seen <= words_seen
@@ -135,10 +141,11 @@ def _check_known(score: str) -> None:
         raise ValueError(f"--at-most {score}: no metric of captions has that score; there are {', '.join(alike)}")
 
 
-def _interval(score: str, estimates: dict[str, Estimate]) -> tuple[float, float]:
-    """A score's 95% interval; where the score is a range (sway_a_to_t), from the low end's to the high end's."""
+def _interval(score: str, estimates: dict[str, Estimate]) -> Estimate:
+    """A score with its 95% interval; where it is a range (sway_a_to_t), from the low end's to the high end's."""
     ends = [estimates[key] for key in (score, f"{score}_low", f"{score}_high") if key in estimates]
-    numbers = [number for end in ends for number in (end.low, end.high) if number is not None]
-    if not numbers:
+    lows = [end.low for end in ends if end.low is not None]
+    highs = [end.high for end in ends if end.high is not None]
+    if not lows:
         raise ValueError(f"--at-most {score}: there is no interval to judge by; give both sides and --bootstrap 1000")
-    return min(numbers), max(numbers)
+    return estimates[score]._replace(low=min(lows), high=max(highs, default=None))

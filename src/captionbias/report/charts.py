@@ -5,7 +5,6 @@ Colour is never the only sign.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +13,7 @@ from captionbias.bench.verdicts import LESS, MORE, NOTHING
 from captionbias.metrics import catalogue
 from captionbias.report import svg
 from captionbias.report.picture import Picture
-from captionbias.report.rows import headlines
+from captionbias.report.rows import bias, headlines
 from captionbias.report.views import main_part
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 WIDTH, LEFT, ROW, SMALL = 480.0, 8.0, 42.0, 12.0
 BAR = 220.0
 BELOW, ABOVE = "◂ less than people", "more than people ▸"
+FARES_WORSE = "◂ of two values the second fares worse", "the first ▸"
 
 
 class Entry(NamedTuple):
@@ -68,7 +68,7 @@ def leaderboard_chart(rows: Sequence[Row]) -> Picture:
             for row in rows
             if row.score == score.key
         ]
-        panels.append(Panel(score.label, _descending(entries), score))
+        panels.append(Panel(score.label, _descending(entries, score), score))
     return intervals(panels, "Leaderboard")
 
 
@@ -85,7 +85,8 @@ def specification_chart(found: Sensitivity) -> Picture:
                 Entry(each.label, each.estimates.get(key), each.verdicts.get(key, NOTHING))
                 for each in found.of(captioner)
             ]
-            panels.append(Panel(f"{captioner}: {catalogue.label(key)}", _descending(entries), catalogue.SCORES[key]))
+            score = catalogue.SCORES[key]
+            panels.append(Panel(f"{captioner}: {score.label}", _descending(entries, score), score))
     return intervals(panels, "Scores by choices")
 
 
@@ -107,8 +108,9 @@ def intervals(panels: Sequence[Panel], title: str) -> Picture:
             parts += _entry(entry, panel, place, top + number * ROW)
         top = bottom + 20
         if panel.score.judged or panel.score.sense == "amplification":
-            parts.append(svg.text(LEFT, top + 9, BELOW, "soft", size=SMALL))
-            parts.append(svg.text(WIDTH - LEFT, top + 9, ABOVE, "soft", "end", SMALL))
+            below, above = FARES_WORSE if panel.score.two_sided else (BELOW, ABOVE)
+            parts.append(svg.text(LEFT, top + 9, below, "soft", size=SMALL))
+            parts.append(svg.text(WIDTH - LEFT, top + 9, above, "soft", "end", SMALL))
             top += 16
         top += 18
     numbers = [
@@ -141,9 +143,8 @@ def bar(estimate: Estimate, reach: float, positive: bool = False) -> str:
     )
 
 
-def _descending(entries: Iterable[Entry]) -> list[Entry]:
-    lowest = Estimate(-math.inf)
-    return sorted(entries, key=lambda entry: (entry.estimate or lowest).value, reverse=True)
+def _descending(entries: Iterable[Entry], score: Score) -> list[Entry]:
+    return sorted(entries, key=lambda entry: bias(entry.estimate and entry.estimate.value, score), reverse=True)
 
 
 def _ground(panel: Panel, place: svg.Place, at: Sequence[float], top: float, bottom: float) -> Iterator[str]:

@@ -17,6 +17,7 @@ from captionbias.io.formats import csv_text
 from captionbias.metrics import catalogue
 from captionbias.report.grid import Cell, Column, Grid, Scored, columns
 from captionbias.report.matrix import main_scores_by_metric
+from captionbias.report.views import TWO_SIDED
 from captionbias.statistics.samples import Estimate
 from captionbias.text.markdown import code
 
@@ -100,19 +101,26 @@ def headlines(rows: Sequence[Row]) -> list[Score]:
 
 
 def leaderboard(rows: Sequence[Row]) -> Grid:
-    """The main scores of many captioners, a row for each, the most biased by the first score on top."""
+    """The main scores of many captioners, a row for each, the most biased by the first score on top: a gap's furthest
+    from 0, on either side."""
     by_captioner: dict[str, dict[str, float]] = {}
     for row in rows:
         by_captioner.setdefault(row.captioner, {})[row.score] = row.value
     main = headlines(rows)
     keys = [score.key for score in main]
     lines: list[list[Cell]] = [[name, *map(values.get, keys)] for name, values in by_captioner.items()]
+    meaning = "By the first score, the most biased on top. captionbias compare tests differences."
     return Grid(
         "Main scores",
         (Column("captioner"), *(Column(score.label, f".{score.digits}f") for score in main)),
-        sorted(lines, key=lambda row: -math.inf if row[1] is None else row[1], reverse=True),
-        "By the first score, the most biased on top. captionbias compare tests differences.",
+        sorted(lines, key=lambda row: bias(row[1], main[0]), reverse=True),  # type: ignore[arg-type]
+        f"{meaning} {TWO_SIDED}" if any(score.two_sided for score in main) else meaning,
     )
+
+
+def bias(value: float | None, score: Score) -> float:
+    """A score's value for an order by bias, the largest the worst; what is undefined comes last."""
+    return -math.inf if value is None else abs(value) if score.two_sided else value
 
 
 def write_table(rows: Iterable[Row], path: Path) -> None:

@@ -7,25 +7,42 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from captionbias.bench.catalogue import Score
-from captionbias.bench.verdicts import CANNOT_TELL, detectable, verdict
+from captionbias.bench.verdicts import CANNOT_TELL, MORE, NOTHING_FOUND, detectable, verdict
 from captionbias.metrics import catalogue
 from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
 from captionbias.report.matrix import main_scores
-from captionbias.report.views import ALONE, differences, scored, sway_cells, sway_tasks
-from captionbias.report.wording import fixed, interval
+from captionbias.report.views import (
+    ALONE,
+    LESS_TIED,
+    differences,
+    scored,
+    sway_cells,
+    sway_level,
+    sway_tasks,
+    sway_words,
+)
+from captionbias.report.wording import fixed, group, interval
 
 if TYPE_CHECKING:
     from captionbias.analysis.compare import Comparison
     from captionbias.metrics import Measurement
 
-TASKS = 5  # of sway
+WORDS, OTHERS = 10, 5  # rows of sway's tables
 
 
 def measurement_tables(measured: Measurement) -> Iterator[Grid]:
-    """The scores of one metric; of sway also who is named wrong beside what, and the tasks named most unequally."""
+    """The scores of one metric; of sway also, question by question, who is named wrong or not at all, beside what, and
+    the words and the tasks that follow a value most."""
     yield score_table([measured])
-    details = measured.details if measured.metric == "sway" else None
-    yield from (grid for grid in (sway_cells(details or {}), sway_tasks(details or {}, top=TASKS)) if grid.rows)
+    if measured.metric == "sway" and (details := measured.details):
+        grids = (
+            sway_level(details),
+            sway_cells(details),
+            sway_words(details, top=WORDS),
+            sway_words(details, top=OTHERS, kind=LESS_TIED),
+            sway_tasks(details, top=OTHERS),
+        )
+        yield from (grid for grid in grids if grid.rows)
 
 
 def score_table(measurements: Iterable[Measurement]) -> Grid:
@@ -57,9 +74,23 @@ def _score(measured: Measurement, score: Score, label: str, said: str) -> list[C
 
 
 def said_of(measured: Measurement, key: str) -> str:
-    """A score's verdict; where we cannot tell also what would have been seen."""
+    """A score's verdict; of a gap also whose it is, and where nothing is told what would have been seen."""
     said, size = verdict(measured.estimates, key), detectable(measured.estimates, key)
-    return f"{said} (would see {fixed(size, catalogue.SCORES[key].digits)})" if said == CANNOT_TELL and size else said
+    if said == NOTHING_FOUND and size:
+        return f"{said} (would have seen a word in {size:g} of 100 captions)"
+    if said == CANNOT_TELL and size:
+        return f"{said} (would see {fixed(size, catalogue.SCORES[key].digits)})"
+    return f"{said}, {whose}" if said == MORE and (whose := _whose_gap(measured, key)) else said
+
+
+def _whose_gap(measured: Measurement, key: str) -> str:
+    """Which value fares worse than the others, or better, by a gap; nothing without details."""
+    column = key.removeprefix("sway_")
+    gaps = {row["attribute"]: row[column] for row in (measured.details or {}).get("gaps", ()) if column in row}
+    if not gaps:
+        return ""
+    largest = max(gaps, key=lambda value: (abs(gaps[value]), gaps[value]))
+    return f"{'worse' if gaps[largest] > 0 else 'better'} for {group(largest)}"
 
 
 def comparison_tables(comparison: Comparison) -> Iterator[Grid]:

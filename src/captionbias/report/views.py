@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from captionbias.metrics import Measurement
 
 SURE = 0.05  # of corrected p-values
+MORE_TIED, LESS_TIED = "more", "less"  # kinds of words: with a value more than in people's captions, or less
+TWO_SIDED = "A gap is as bad below 0 as above it: of two values the first fares worse above 0, the second below."
 ALONE = (
     "On the same images. Each attribute alone hides its own words, the crossing those of all. A captioner can be "
     "fair by each attribute alone and not at an intersection. LIC of one side is lower by chance the more values "
@@ -83,6 +85,10 @@ def _scores_meaning(scores: Sequence[Score]) -> str:
             "p: how often chance alone would bring a score this far from 0. Above 0 is more than in other people's "
             "captions, below 0 less. Verdicts are corrected for their number (Benjamini-Hochberg); p is not."
         )
+    if any(score.two_sided for score in scores):
+        parts.append(TWO_SIDED)
+    if "sway_words" in keys:
+        parts.append("Words that follow the attribute are what was found, at least: there is no upper end.")
     if any(key.endswith("_net") for key in keys):
         parts.append(
             "Blind: matched DBAC with the words for attribute and tasks both hidden; net: matched less blind, what "
@@ -205,15 +211,71 @@ def main_part(*rows: Mapping[str, Any]) -> str:
     return next((key for key in keys if any(row.get(key) is not None for row in rows)), "amplification")
 
 
+def sway_level(details: Mapping[str, Any], captioner: str = "captioner") -> Grid:
+    """How often each value is named wrong, and not named, captioner beside people."""
+    kinds = [kind + who for kind in ("wrong", "unnamed") for who in ("", "_person")]
+    rows: list[list[Cell]] = [
+        [row["attribute"], *(_with_ends(row, kind) for kind in kinds)] for row in details.get("level", ())
+    ]
+    names = [f"{kind}, {who}" for kind in ("wrong", "unnamed") for who in (captioner, "people")]
+    return Grid(
+        "Each value named wrong, and not named [95% interval]",
+        columns("images of") + columns(*names, form=".1f"),
+        rows,
+        "Of 100 captions. Wrong: another value alone is named. Unnamed: no value is, or several are.",
+    )
+
+
+def sway_words(
+    details: Mapping[str, Any], captioner: str = "captioner", top: int | None = None, kind: str = MORE_TIED
+) -> Grid:
+    """The words that follow a value more than in people's captions, or those that people's captions have so instead."""
+    told = [row for row in details.get("words", ()) if row["kind"] == kind][:top]
+    values = list(told[0]["uses_captioner"]) if told else []
+    more = kind == MORE_TIED
+    rows: list[list[Cell]] = []
+    for row in told:
+        other = row["captioner" if more else "person"] < 0  # of more than two values: with the others
+        shares = [row[f"uses_{side}"][value] for value in values for side in ("captioner", "person")]
+        beyond = Scored(Estimate(*(row[f"beyond{end}"] for end in ("", "_ci_low", "_ci_high"))), 1)
+        goes_with = f"not {row['attribute']}" if other else row["attribute"]
+        rows.append(
+            [row["word"].replace("|", " or "), goes_with, beyond, *shares, *["yes" if row["scaled"] else "no"] * more]
+        )
+    uses = [f"of {value}: {who}" for value in values for who in (captioner, "people")]
+    heads = columns("word", "goes with") + columns("beyond people", *uses, form=".1f")
+    beyond_people = (
+        "Beyond people: in how many more of 100 captions than people's the word goes with the value, what the image "
+        "shows being the same. Then, of 100 captions of each value's images, those that use it"
+    )
+    if more:
+        return Grid(
+            "Words that follow a value more than in people's captions [95% interval]",
+            heads + columns("not only said more"),
+            rows,
+            f"{beyond_people}; and whether it is more than saying the word more often explains.",
+        )
+    return Grid(
+        "Words that follow a value less than in people's captions [95% interval]",
+        heads,
+        rows,
+        f"{beyond_people}. Mostly words that the captioner seldom says: a fact, not a verdict.",
+    )
+
+
+def _with_ends(row: Mapping[str, Any], key: str) -> Scored | None:
+    """A number of a row of details, of 100, with its interval; None where it is undefined."""
+    return Scored(Estimate(row[key], row.get(f"{key}_ci_low"), row.get(f"{key}_ci_high")), 1) if key in row else None
+
+
 def sway_tasks(details: Mapping[str, Any], captioner: str = "captioner", top: int | None = None) -> Grid:
     """The tasks whose naming differs most by value, the contents of the picture being the same."""
     tasks = details.get("tasks", ())[:top]
     values = list(tasks[0]["named_captioner"]) if tasks else []
     rows: list[list[Cell]] = []
     for row in tasks:
-        estimate = Estimate(row["beta"], row.get("beta_ci_low"), row.get("beta_ci_high")) if "beta" in row else None
         shares = [row[f"named_{side}"].get(value) for value in values for side in ("captioner", "person")]
-        rows.append([row["task"], row["attribute"], estimate and Scored(estimate, 1), *shares])
+        rows.append([row["task"], row["attribute"], _with_ends(row, "beta"), *shares])
     shown = [f"of {value}: {who}" for value in values for who in (captioner, "people")]
     return Grid(
         "Tasks that are named more for one value [95% interval]",

@@ -43,7 +43,7 @@ def fixed(number: float, digits: int) -> str:
 
 
 def interval(estimate: Estimate | None, digits: int) -> str:
-    """A score with its 95% interval over images and trials."""
+    """A score with its 95% interval over images and trials; what was found, at least, has no upper end."""
     return _with_interval(estimate, lambda number: fixed(number, digits))
 
 
@@ -56,7 +56,13 @@ def _with_interval(estimate: Estimate | None, written: Callable[[float], str]) -
     if estimate is None:
         return NOTHING
     value, low, high = estimate[:3]
-    return written(value) if low is None or high is None else f"{written(value)} [{written(low)}, {written(high)}]"
+    if low is None:
+        return written(value)
+    return (
+        f"{written(value)}, at least {written(low)}"
+        if high is None
+        else f"{written(value)} [{written(low)}, {written(high)}]"
+    )
 
 
 def p_text(p: float) -> str:
