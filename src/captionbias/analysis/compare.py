@@ -319,14 +319,14 @@ def _difference(first: str, second: str, key: str, measured: Mapping[str, Measur
 def _p_of_more(more: Measurement, less: Measurement, key: str) -> float:
     """The p-value of one captioner having no more than another: what decides of one is each time their difference.
 
-    Of gaps and of what was found it is beyond the margin. What people read by chance of attackers is beside both.
+    Where people read by chance is measured, it is beside both and is not asked of their difference; the margin is.
     """
     score, samples = catalogue.SCORES[key], {}
-    by_margin = score.two_sided or isinstance(more.samples[key], Found)
-    for name in (*score.deciding(1), *score.or_above, *(() if by_margin else score.confirmed_by)):
+    confirmed_by = () if isinstance(more.samples[key], Found) else score.confirmed_by
+    for name in (*score.deciding(1), *score.or_above, *confirmed_by):
         if name in more.samples and name in less.samples:
             samples[name] = _less(more.samples[name], less.samples[name])
-    return p_of_verdict(samples, key, 1, noise(more.estimates, key) if by_margin else 0.0)
+    return p_of_verdict(samples, key, 1, 0.0 if key in more.noise else noise(more.estimates, key))
 
 
 def _less(sample: Sample, other: Sample) -> Sample:
