@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from captionbias.bench.verdicts import NOTHING
+from captionbias.bench.catalogue import SCORES
+from captionbias.bench.verdicts import CANNOT_TELL, MORE, NOTHING, NOTHING_FOUND, detectable, verdict
 from captionbias.errors import said
 
 if TYPE_CHECKING:
@@ -61,6 +62,27 @@ def _with_interval(estimate: Estimate | None, written: Callable[[float], str]) -
         if high is None
         else f"{written(value)} [{written(low)}, {written(high)}]"
     )
+
+
+def said_of(estimates: Mapping[str, Estimate], key: str, details: Mapping[str, Any] | None = None) -> str:
+    """A score's verdict; of a gap, with the details, also whose it is, and where nothing is told what would have been
+    seen."""
+    said, size = verdict(estimates, key), detectable(estimates, key)
+    if said == NOTHING_FOUND and size:
+        return f"{said} (would have seen a word in {size:g} of 100 captions)"
+    if said == CANNOT_TELL and size:
+        return f"{said} (would see {fixed(size, SCORES[key].digits)})"
+    return f"{said}, {whose}" if said == MORE and (whose := _whose_gap(key, details or {})) else said
+
+
+def _whose_gap(key: str, details: Mapping[str, Any]) -> str:
+    """For which value it is worse than for the others, or better, by a gap of sway; nothing for other scores."""
+    column = key.removeprefix("sway_")
+    gaps = {row["attribute"]: row[column] for row in details.get("gaps", ()) if column in row}
+    if not gaps:
+        return ""
+    largest = max(gaps, key=lambda value: (abs(gaps[value]), gaps[value]))
+    return f"{'worse' if gaps[largest] > 0 else 'better'} for {group(largest)}"
 
 
 def p_text(p: float) -> str:

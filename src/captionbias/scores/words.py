@@ -143,7 +143,7 @@ def people_draws(
     """Of each draw the contents of each image, which are the shares of its captions that were not drawn which use each
     of the words `columns`, and the `tasks` it shows, where all are given; and the words that the drawn caption uses.
 
-    `human`: captions x words, of the images `image`. `drawn`: of each draw the rows of the captions drawn, of an image
+    Without contents there is a column of nothing. `human`: captions x words, of the images `image`. `drawn`: of each draw the rows of the captions drawn, of an image
     one or, where the captioner's are as long, several, which are joined; another is left of each image.
     """
     from scipy.sparse import csr_array, hstack
@@ -161,7 +161,9 @@ def people_draws(
         contents.eliminate_zeros()
         person = csr_array(of_image @ human)
         np.minimum(person.data, 1.0, out=person.data)
-        draws.append((contents if tasks is None else hstack([contents, tasks], format="csr"), person))
+        known = [contents] if tasks is None else [contents, tasks]
+        nothing = [csr_array((images, 1))] * (not sum(table.shape[1] for table in known))
+        draws.append((hstack(known + nothing, format="csr"), person))
     return tuple(draws)
 
 
