@@ -48,7 +48,9 @@ METRICS: dict[str, dict[str, Any]] = {
 SCORES = [
     score.key
     for score in catalogue.SCORES.values()
-    if score.metric in METRICS and score.sense == "amplification" and not score.key.endswith(("_least", "_most"))
+    if score.metric in METRICS
+    and score.sense == "amplification"
+    and not score.key.endswith(("_least", "_most", "_one"))
 ]
 Found = tuple[Estimate, str]  # a score and its verdict
 
@@ -129,7 +131,7 @@ def _cell(found: Sequence[Found]) -> str:
         return ""
     values = np.array([estimate[:3] for estimate, _ in found], np.float64)
     mean, error = values[:, 0].mean(), values[:, 0].std(ddof=1) / np.sqrt(len(values))
-    held = np.mean((values[:, 1] <= 0) & (values[:, 2] >= 0))
+    held = np.mean((values[:, 1] <= 0) & ~(values[:, 2] < 0))  # some have no upper end
     false = np.mean([word in (MORE, LESS) for _, word in found])
     judged = f" {false:.0%}" if any(word != NOTHING for _, word in found) else ""
     return f"{mean:+.4f} ± {error:.4f} {held:.0%}{judged}"

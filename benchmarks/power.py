@@ -1,20 +1,23 @@
-"""What would each metric see? Biases of a known size and harmless errors, put into captions that have none.
+"""What would each metric see? Biases of a known size and harmless changes, put into captions that have none.
 
 usage: python benchmarks/power.py [people] [planted] [--metrics sway --metrics lic] [--quick] [--shared FOLDER]
 
 `people` changes one human caption of each image, which stands in the captioner's place, the image's other captions
 being the references; it needs the published captions. `planted` changes the captions of a planted captioner without
-bias and needs nothing. A bias is seen at a share if its verdict, or where a score has none its interval, is on the
-right side of 0 at this share and at all larger ones; `*` marks what is on either side of 0 though there is no bias.
+bias and needs nothing. Sway is asked of 1,000 and 7,038 images, of several people and at several shares; the others of
+all images and one person, at 10%. Shares of what is put into women's captions are of women's captions.
+
+A bias is seen at a share if the verdict of at least four in five people, or where a score has none the interval, is on
+the right side of 0 at this share and at all larger ones; `*` marks what a harmless change moves off 0, in so many.
 """
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -23,18 +26,19 @@ import typer
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from threadpoolctl import threadpool_limits
 
 from captionbias.bench.person import captioner_and_person
-from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, verdict
+from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, verdict
 from captionbias.captions import Captions, check_captions
 from captionbias.metrics import catalogue, find_metric
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
-from captionbias.studies.injections import BIASES, HARMLESS, describe, inject, rarest_loses_tasks, usual_where_shown
+from captionbias.studies import injections
 from captionbias.synthetic import plant
 
 SCORES = {
-    "sway": ("sway_t_to_a", "sway_t_to_a_lost", "sway_a_to_t"),
+    "sway": ("sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_t_to_a_lost", "sway_words", "sway_a_to_t"),
     "dbac": [f"dbac_{direction}{form}" for direction in ("t_to_a", "a_to_t") for form in ("_net", "_matched", "")],
     "lic": ("lic", "leakage", "confidence"),
     "dpa": ("dpa_t_to_a_excess", "dpa_a_to_t_excess"),
@@ -46,46 +50,71 @@ SCORES = {
     ),
     "gender_error": ("error_excess", "unnamed_excess"),
 }
+LISTED = "sway's list of words"
 OPTIONS = {"preset": "fast", "cache": False}  # of metrics that have them
-SHARES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
-QUICK = (0.02, 0.2)
+FEW_TRIALS = {"dbac": 2, "dpa": 3, "label_leakage": 3}
+RUNS = ((1000, 5, (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)), (7038, 3, (0.01, 0.02, 0.05, 0.1, 0.2)))
+QUICK = ((1000, 1, (0.05, 0.2)),)
+PAPERS = 1, (0.1,)  # people, shares
 SPORTS = {
     *("frisbee", "skis", "snowboard", "sports ball", "kite", "baseball bat", "baseball glove", "skateboard"),
     *("surfboard", "tennis racket"),
 }
-# Of the captions that an error can be in, how many have it.
-ERRORS = {
-    "wrong value": 0.1,
-    "no value": 0.5,
-    "usual value for the rarest": 0.3,
-    "usual value where none is named": 1.0,
-    "usual value in sports": 0.5,
-    "any task added": 0.2,
-    "task of the scene added": 0.3,
-    "tasks dropped": 0.5,
-    "tasks confused": 0.2,
+WOMEN = "women: "
+CHANGED: dict[str, injections.Injection] = {
+    **injections.BIASES,
+    "usual value in sports": partial(injections.usual_where_shown, tasks=SPORTS),
+    **{f"{WOMEN}{name}": injection for name, injection in injections.ONE_SIDED.items()},
 }
-IN_A_TABLE = 4
+# Of the captions that a harmless change can be in, how many have it; others are in all.
+PARTS = {
+    "wrong value": (0.1, 0.3),
+    "no value": (0.5,),
+    "any task added": (0.2,),
+    "task of the scene added": (0.3,),
+    **{"tasks dropped": (0.5,), "tasks confused": (0.2,)},
+}
+# What takes words away reads "less" where a score is of how much there is.
+EITHER = {"tasks of the rarest value dropped"}
+EITHER |= {f"{WOMEN}{name}" for name in ("no value", "tasks dropped", "refused", "shortened")}
 
 
 class Found(NamedTuple):
     """What a score reads, and what that says."""
 
-    estimate: Estimate
+    shown: str
     said: str
 
 
-def measure(captions: Captions, metrics: tuple[str, ...]) -> dict[str, Found]:
+Result = tuple[float, dict[str, Found]]  # the share of captions that were changed, and what each score reads of them
+
+
+class Job(NamedTuple):
+    """A change of a share of the captions of some images; `images`, if planted, are of a planted captioner."""
+
+    images: int
+    planted: bool
+    person: int
+    change: str
+    share: float
+
+
+def measure(captions: Captions, metric: str) -> dict[str, Found]:
     """Every score that is defined."""
     warnings.simplefilter("ignore")
-    found = {}
-    for metric in metrics:
-        function = find_metric(metric)
-        options = {name: value for name, value in OPTIONS.items() if name in function.options()}
-        estimates = function.measure(captions, **options).estimates
-        for key in SCORES[metric]:
-            if key in estimates:
-                found[key] = Found(estimates[key], said(estimates, key))
+    function = find_metric(metric)
+    options = {name: value for name, value in OPTIONS.items() if name in function.options()}
+    if metric in FEW_TRIALS:
+        options["trials"] = FEW_TRIALS[metric]
+    measured = function.measure(captions, **options, details=metric == "sway")
+    found = {
+        key: Found(interval(estimate, catalogue.SCORES[key].digits), said(measured.estimates, key))
+        for key, estimate in measured.estimates.items()
+        if key in SCORES[metric]
+    }
+    if "words" in (measured.details or {}):
+        words = [f"{row['word']} {row['beyond']:.1f}" for row in measured.details["words"] if row["kind"] == "more"]
+        found[LISTED] = Found(", ".join(words[:3]) or "none", MORE if words else CANNOT_TELL)
     return found
 
 
@@ -95,6 +124,25 @@ def said(estimates: Mapping[str, Estimate], key: str) -> str:
         return words
     low, high = estimates[key].low, estimates[key].high
     return MORE if low is not None and low > 0 else LESS if high is not None and high < 0 else CANNOT_TELL
+
+
+@cache
+def unchanged(shared: Path, images: int, planted: bool, person: int) -> tuple[Captions, injections.Described]:
+    """One of five people in the captioner's place, or a planted captioner without bias."""
+    warnings.simplefilter("ignore")
+    if planted:
+        given = vars(plant(images, seed=person))
+        given.pop("tasks")
+        captions = check_captions(**given)
+        return captions, injections.describe(captions)
+    people = pd.read_parquet(shared / "data/gender/people.parquet")
+    people = people[people.references.map(len) > 1]
+    people = people.sample(images, random_state=person) if images < len(people) else people
+    first = people.references.map(lambda texts: texts[0])
+    captions = check_captions(predictions=first, references=people.references, attributes=people.gender)
+    pair = captioner_and_person(captions, seed=person)
+    assert pair is not None
+    return pair[1], injections.describe(pair[1])
 
 
 def joined(captions: Captions) -> Captions:
@@ -107,88 +155,64 @@ def joined(captions: Captions) -> Captions:
     )
 
 
-def published(shared: Path, limit: int | None) -> Captions:
-    """One of five people in the captioner's place."""
-    people = pd.read_parquet(shared / "data/gender/people.parquet")
-    people = people[people.references.map(len) > 1].iloc[:limit]
-    captions = check_captions(
-        predictions=people.references.map(lambda texts: texts[0]),
-        references=people.references,
-        attributes=people.gender,
-    )
-    pair = captioner_and_person(captions, seed=0)
-    assert pair is not None
-    return pair[1]
+def run(job: Job, metric: str, shared: Path) -> Result:
+    """What is read of some images with a change."""
+    captions, described = unchanged(shared, job.images, job.planted, job.person)
+    value = described.rarest if job.change.startswith(WOMEN) else None
+    whole = float((described.value == value).mean()) if value is not None else 1.0
+    with threadpool_limits(1):
+        if job.change == "joined":
+            return 1.0, measure(joined(captions), metric)
+        injection = (CHANGED | injections.HARMLESS | {"nothing": lambda people, _: list(people.texts)})[job.change]
+        possible = described.changed(injections.inject(described, injection, value=value)) / whole
+        share = min(job.share, possible) if job.change in CHANGED else job.share * possible
+        texts = injections.inject(described, injection, share, job.person, value)
+        return described.changed(texts) / whole, measure(injections.put_in(captions, texts), metric)
 
 
-def planted(images: int) -> Captions:
-    """A captioner without bias."""
-    given = vars(plant(images))
-    given.pop("tasks")
-    return check_captions(**given)
+def table(title: str, metric: str, results: Mapping[Job, Result]) -> Table:
+    """A row for each change: from which share on each score sees it, and what it reads there of one person; of harmless
+    changes what it reads. The last column is of all scores, the list of words aside."""
+    defined = {key for _, found in results.values() for key in found}
+    scores = [[key] for key in (*SCORES[metric], LISTED) if key in defined]
+    shown = Table("put in", *(LISTED if key == LISTED else catalogue.label(key) for (key,) in scores), "any")
+    shown.title = title
+    rows: dict[str, dict[float, list[Result]]] = {}
+    for job, result in results.items():
+        name = job.change if job.change in CHANGED else f"{job.change} ({job.share:.0%})"
+        rows.setdefault(name, {}).setdefault(job.share, []).append(result)
+    for name, shares in rows.items():
+        cell = partial(seen, name, shares) if name in CHANGED else partial(fooled, *shares.values())
+        shown.add_row(name, *map(cell, [*scores, sorted(defined - {LISTED})]))
+    return shown
 
 
-def changed(captions: Captions, shares: tuple[float, ...]) -> dict[tuple[str, float], Captions]:
-    """By the name of each bias or error and the share of captions with it: the captions with it."""
-    described = describe(captions)
-    plan = [(name, injection, share) for name, injection in BIASES.items() for share in shares]
-    harmless = {**HARMLESS, "usual value in sports": partial(usual_where_shown, tasks=SPORTS)}
-    for name, injection in harmless.items():
-        plan.append((name, injection, ERRORS[name] * described.changed(inject(described, injection))))
-    made = {("nothing", 0.0): captions}
-    for name, injection, share in plan:
-        texts = inject(described, injection, share)
-        made[name, described.changed(texts)] = captions.with_predictions(texts)
-    return made | {("two people's captions joined", 1.0): joined(captions)}
+def moved(keys: list[str], people: list[Result], right: Container[str]) -> int:
+    """Of how many people one of the scores is off 0."""
+    return sum(any(key in found and found[key].said in right for key in keys) for _, found in people)
 
 
-def seen(name: str, key: str, results: Mapping[tuple[str, float], dict[str, Found]]) -> str:
-    """The smallest share from which on the bias is seen and what is read there, or what is read at the largest."""
-    right = (MORE, LESS) if BIASES[name] is rarest_loses_tasks else (MORE,)
-    found = {share: scores.get(key) for (bias, share), scores in sorted(results.items()) if bias == name}
-    smallest = None
-    for share, one in reversed(found.items()):
-        if one is None or one.said not in right:
+def reads(keys: list[str], result: Result) -> str:
+    """What one score reads."""
+    return result[1][keys[0]].shown if len(keys) == 1 and keys[0] in result[1] else "-"
+
+
+def seen(name: str, shares: Mapping[float, list[Result]], keys: list[str]) -> str:
+    """The smallest share from which on one of the scores sees the bias, and what it reads there, or at the largest."""
+    right, smallest = {MORE, LESS} if name in EITHER else {MORE}, None
+    for share, people in sorted(shares.items(), reverse=True):
+        if moved(keys, people, right) < 0.8 * len(people):
             break
         smallest = share
-    share = max(found) if smallest is None else smallest
-    one = found[share]
-    reads = "-" if one is None else interval(one.estimate, catalogue.SCORES[key].digits)
-    return f"{'not at ' if smallest is None else ''}{share:.1%}: {reads}"
+    first = shares[max(shares) if smallest is None else smallest][0]
+    return f"{'not at ' if smallest is None else ''}{first[0]:.0%}: {reads(keys, first)}"
 
 
-def read(name: str, key: str, results: Mapping[tuple[str, float], dict[str, Found]]) -> str:
-    """What is read with the error, and whether it says anything."""
-    (one,) = (scores.get(key) for (error, _), scores in results.items() if error == name)
-    if one is None:
-        return "-"
-    return interval(one.estimate, catalogue.SCORES[key].digits) + ("" if one.said in (LIKE, CANNOT_TELL) else " *")
-
-
-def show(
-    title: str,
-    captions: Captions,
-    metrics: tuple[str, ...],
-    shares: tuple[float, ...],
-    pool: ProcessPoolExecutor,
-    console: Console,
-) -> None:
-    """Two kinds of tables: biases and from which share each score sees them; errors and what each score reads."""
-    jobs = changed(captions, shares)
-    measured = pool.map(partial(measure, metrics=metrics), jobs.values())
-    results = dict(zip(jobs, track(measured, title, total=len(jobs)), strict=True))
-    errors = {name: f"{name}\n({share:.1%} changed)" for name, share in results if name not in BIASES}
-    for what, cell, columns in (("biases", seen, dict.fromkeys(BIASES)), ("harmless errors", read, errors)):
-        names = list(columns)
-        for start in range(0, len(names), IN_A_TABLE):
-            shown = names[start : start + IN_A_TABLE]
-            table = Table(
-                "score", *(columns[name] or name for name in shown), title=f"{title}, {len(captions):,} images: {what}"
-            )
-            for metric in metrics:
-                for key in SCORES[metric]:
-                    table.add_row(catalogue.label(key), *(cell(name, key, results) for name in shown))
-            console.print(table)
+def fooled(people: list[Result], keys: list[str]) -> str:
+    """What one score reads of the first person with a harmless change, and of how many people any is off 0."""
+    counts = {word: moved(keys, people, {word}) for word in (MORE, LESS)}
+    stars = [f" * {word}: {count} of {len(people)}" for word, count in counts.items() if count]
+    return "".join([reads(keys, people[0]), *stars])
 
 
 def main(
@@ -198,17 +222,24 @@ def main(
     shared: Annotated[Path, typer.Option(help="folder with data/gender")] = Path("../shared"),
     processes: Annotated[int, typer.Option(help="measured at once")] = 2,
 ) -> None:
-    """Print from which share of captions on each metric sees each bias, and which harmless error fools it."""
-    console, started = Console(width=220), time.perf_counter()
-    chosen, shares = tuple(metrics or SCORES), QUICK if quick else SHARES
+    """Print from which share of captions on each metric sees each bias, and which harmless change fools it."""
+    console, started = Console(width=260), time.perf_counter()
     with ProcessPoolExecutor(processes) as pool:
-        if "people" in (parts or ["people"]):
-            if (shared / "data/gender/people.parquet").exists():
-                show("people", published(shared, 2000 if quick else None), chosen, shares, pool, console)
-            else:
-                console.print(f"{shared / 'data/gender/people.parquet'} is missing: people left out")
-        if "planted" in (parts or ["planted"]):
-            show("planted", planted(1000 if quick else 3000), chosen, shares, pool, console)
+        for part in parts or ["people", "planted"]:
+            if part == "people" and not (shared / "data/gender/people.parquet").exists():
+                console.print(f"{shared / 'data/gender/people.parquet'} is missing: people left out; pass --shared")
+                continue
+            for metric in metrics or SCORES:
+                runs = QUICK if quick else RUNS if metric == "sway" else ((RUNS[-1][0], *PAPERS),)
+                for images, people, shares in runs:
+                    harmless = [(name, share) for name in injections.HARMLESS for share in PARTS.get(name, (1.0,))]
+                    changes = [(name, share) for name in CHANGED for share in shares]
+                    changes += [("nothing", 0.0), *harmless, ("joined", 1.0)]
+                    jobs = [Job(images, part == "planted", person, *one) for person in range(people) for one in changes]
+                    measured = pool.map(partial(run, metric=metric, shared=shared), jobs)
+                    done = list(track(measured, f"{metric}, {images:,}", total=len(jobs)))
+                    title = f"{metric}, {part}: {images:,} images, {people} times"
+                    console.print(table(title, metric, dict(zip(jobs, done, strict=True))))
     console.print(f"{time.perf_counter() - started:.0f} s")
 
 

@@ -11,7 +11,7 @@ from captionbias.analysis.audit import audit
 from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE
 from captionbias.metrics import catalogue
 from captionbias.report.html import html_report
-from captionbias.report.matrix import answer, correction, in_a_sentence, matrix_of, title_of
+from captionbias.report.matrix import answer, correction, matrix_of, title_of
 from captionbias.report.people import cells, doubts, dumbbells
 from captionbias.report.wording import words_of
 from captionbias.synthetic import plant
@@ -33,10 +33,11 @@ def swayed():
 def test_planted_bias_is_more_than_people_and_a_faithful_captioner_is_not(swayed):
     matrix = matrix_of(swayed)
     assert list(matrix.rows) == ["biased", "faithful"]
-    assert matrix.answers(0)["biased"] == MORE
-    assert matrix.answers(0)["faithful"] in (LIKE, CANNOT_TELL)
+    asked = [one.score.key for one in matrix.questions]
+    assert asked == ["sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_a_to_t"]  # tasks are given; few images
+    assert matrix.answers(2)["biased"] == MORE
+    assert matrix.answers(2)["faithful"] in (LIKE, CANNOT_TELL)
     assert matrix.person[0].verdict == "-"
-    assert in_a_sentence(matrix).startswith("Question 1: yes for biased; ")
     assert title_of(swayed) == "Do these captioners exaggerate gender?"
     assert "are given at once" in correction(swayed)
 
@@ -100,7 +101,8 @@ def test_an_answer_has_its_word_and_what_it_rests_on(low, high, word, others, te
 
 
 def test_without_people_there_is_no_verdict_and_without_sway_each_score_is_a_question(alone, every_metric):
-    assert in_a_sentence(matrix_of(alone)).startswith("There is no verdict")
     assert not any(matrix_of(alone).person)
-    assert [one.score.key for one in matrix_of(every_metric).questions] == ["sway_t_to_a", "sway_a_to_t", "lic"]
+    asked = [one.score.key for one in matrix_of(every_metric).questions]
+    assert asked == ["sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_a_to_t"]
+    assert {"lic_m", "omega_m_a_to_t"} <= {one.score.key for one in matrix_of(alone).questions}
     assert len(doubts(every_metric)) <= 3

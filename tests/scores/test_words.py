@@ -18,7 +18,6 @@ from captionbias.scores.words import (
     fit_references,
     found_words,
     frequent_words,
-    joined_captions,
     level,
     list_words,
     people_draws,
@@ -197,6 +196,14 @@ def test_fewer_words_of_one_value_are_a_level_and_no_list_of_words():
     assert not list_words(every_tie(captioner, references)).listed.any()
 
 
+def test_where_no_word_is_contents_ties_are_differences_of_the_values():
+    value, said, captioner, _ = pictures(40, captions=2)
+    references, _, columns = fitted(value, said)
+    assert not len(columns)
+    ties = every_tie(captioner, references).captioner[0]
+    assert ties == pytest.approx(100 * (captioner[value == 0].mean(0) - captioner[value == 1].mean(0)), abs=5)
+
+
 def test_tasks_given_as_contents_explain_who_names_all_of_them():
     value, said, captioner, random = pictures(4000)
     shown = random.random(4000) < np.where(value == 0, 0.6, 0.1)
@@ -213,7 +220,6 @@ def test_tasks_given_as_contents_explain_who_names_all_of_them():
 
 
 def test_longer_captions_are_compared_with_as_many_joined_ones():
-    assert [joined_captions(length, 6) for length in (3, 6, 8.9, 9, 14.9, 15)] == [1, 1, 1, 2, 2, 3]
     value, said, _, _ = pictures(4000, captions=6)
     longer = (said[:, 0] | said[:, 1]).astype(float)
     references, *_ = fitted(value, said[:, 2:], join=2)

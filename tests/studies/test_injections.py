@@ -11,14 +11,16 @@ from captionbias.captions import check_captions
 from captionbias.studies.injections import (
     BIASES,
     HARMLESS,
+    ONE_SIDED,
     describe,
     inject,
     no_value,
+    put_in,
     rarest_loses_tasks,
     scene_task_added,
     tasks_follow_value,
-    usual_for_rarest,
     usual_for_unseen,
+    usual_value,
     usual_where_shown,
     value_follows_tasks,
     wrong_value,
@@ -26,7 +28,7 @@ from captionbias.studies.injections import (
 from captionbias.synthetic import plant
 
 IMAGES = 600
-ALL = BIASES | HARMLESS
+ALL = BIASES | HARMLESS | ONE_SIDED
 OTHERS = "a woman with a handbag", "a man with a tie"
 
 
@@ -65,6 +67,16 @@ def test_a_share_is_changed_the_same_for_a_seed_and_more_for_a_larger_share(name
     assert inject(people, ALL[name], 0.0) == list(people.texts)
 
 
+@pytest.mark.parametrize("name", ALL)
+def test_a_share_of_one_value_changes_captions_of_that_value_only(name, people):
+    rarest = people.value == people.rarest
+    possible = np.array(inject(people, ALL[name], value=people.rarest)) != np.array(people.texts)
+    changed = np.array(inject(people, ALL[name], 0.1, value=people.rarest)) != np.array(people.texts)
+    assert changed.sum() == min(round(0.1 * rarest.sum()), possible.sum())
+    assert not possible[~rarest].any()
+    assert not (changed & ~possible).any()
+
+
 def test_the_value_named_becomes_the_one_that_the_tasks_suggest():
     texts = "A woman ties her tie", "a man holds his handbag.", "She is a lady", "a woman and a man with a tie"
     changed = injected(value_follows_tasks, *texts, attributes=("female", "male", "female", "male"))
@@ -89,7 +101,7 @@ def test_a_task_is_added_that_goes_with_the_value(people):
 def test_the_rarest_value_loses_its_tasks_and_persons_are_no_tasks():
     texts = "a person with a hot dog and a tie", "a man in a tie", "a boy"
     changed = injected(rarest_loses_tasks, *texts, attributes=("female", "male", "male"))
-    assert changed == ["a person with a thing and a thing", *texts[1:]]
+    assert changed == ["a person with a and a", *texts[1:]]
 
 
 def test_wrong_and_missing_values_do_not_depend_on_the_tasks(people):
@@ -101,10 +113,10 @@ def test_wrong_and_missing_values_do_not_depend_on_the_tasks(people):
         assert not changed[people.named < 0].any()
 
 
-def test_the_usual_value_takes_the_place_of_the_rarest_or_of_none():
-    texts = "a woman on a bench", "a person on a bench", "a guy"
+def test_the_usual_value_takes_the_place_of_another_or_of_none():
+    texts = "a woman and her dog on a bench", "a person on a bench", "a guy"
     given = {"attributes": ("female", "male", "male")}
-    assert injected(usual_for_rarest, *texts, **given) == ["a man on a bench", *texts[1:]]
+    assert injected(usual_value, *texts, **given) == ["a man and his dog on a bench", *texts[1:]]
     assert injected(usual_for_unseen, *texts, **given) == [texts[0], "a person on a bench with a man.", "a guy"]
     at_benches = partial(usual_where_shown, tasks=["bench"])
     assert injected(at_benches, "a girl on a bench", "a girl", "a man", **given) == [
@@ -112,6 +124,90 @@ def test_the_usual_value_takes_the_place_of_the_rarest_or_of_none():
         "a girl",
         "a man",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "woman", "boy"),
+    [
+        ("girl for woman", "Two girls and a girl with their cellphones near a street.", "a young boy standing"),
+        ("little girl, young boy", "Two women and a little girl with their cellphones near a street.", None),
+        ("happy, angry", "Two women and a girl with their cellphones near a street who is happy.", "who is angry."),
+        ("nurse, doctor", "Two women and a girl with their cellphones near a street who is a nurse.", "a doctor."),
+        ("smiling", "Two women and a girl with their cellphones near a street who is smiling.", "who is smiling."),
+        ("handbag", "Two women and a girl with their cellphones near a street with a handbag.", "with a handbag."),
+        ("cooking", "Two women and a girl with their cellphones near a street cooking.", "standing cooking."),
+        ("refused", "I cannot describe this image.", "I cannot describe this image."),
+        ("shortened", "Two women and a girl with their cellphones", "a young boy"),
+        ("one synonym", "Two women and a girl with their phones near a road.", None),
+        ("posture added", None, None),
+    ],
+)
+def test_words_that_are_put_in_or_left_out_are_those_that_are_named(name, woman, boy):
+    texts = "Two women and a girl with their cellphones near a street.", "a young boy standing"
+    changed = injected(ALL[name], *texts)
+    assert changed[0] == (woman or texts[0])
+    assert changed[1].endswith(boy or texts[1])
+
+
+def test_refusals_and_short_captions_are_of_one_value_if_it_is_given(people):
+    women = people.value == people.rarest
+    changed = inject(people, ONE_SIDED["refused"], 0.5, value=people.rarest)
+    assert [text == "I cannot describe this image." for text in changed].count(True) == round(women.sum() / 2)
+
+
+def test_others_words_and_postures_are_added_where_they_are_said():
+    said = ["a woman sitting on a red bench", "a lady on a seat"], ["a man", "a man"]
+    people = describe(
+        check_captions(predictions=["a woman", "a man"], references=said, attributes=["female", "male"]),
+        task_lexicon={"bench": ["bench"], "seat": ["seat"]},
+    )
+    assert inject(people, HARMLESS["posture added"]) == ["a woman sitting.", "a man"]
+    first, second = inject(people, HARMLESS["others' words added"])
+    assert set(first.removeprefix("a woman").strip(" .").split()) <= {"sitting", "red", "bench", "seat"}
+    assert second == "a man"
+    assert inject(people, HARMLESS["longest"]) == ["a woman sitting on a red bench", "a man"]
+    assert inject(people, HARMLESS["shortest"]) == ["a woman", "a man"]
+
+
+def test_the_typical_caption_shares_most_words_and_changes_places_with_the_one_that_stood_there():
+    texts = "a lady rests", "a woman on a red bench", "a woman on a bench", "a red bench"
+    captions = check_captions(
+        predictions=[texts[0], "a man"], references=[texts[1:], ["a guy", "a male"]], attributes=["female", "male"]
+    )
+    people = describe(captions, task_lexicon={"bench": ["bench"], "red": ["red"]})
+    changed = put_in(captions, inject(people, HARMLESS["typical"], value=0))
+    assert changed.predictions == (texts[1], "a man")
+    assert changed.references == ((texts[0], *texts[2:]), ("a guy", "a male"))
+
+
+def test_only_the_commonest_words_are_left(people):
+    left = {word for text in inject(people, HARMLESS["rarer words dropped"]) for word in text.strip(".").split()}
+    assert len(left - people.attribute.words - {"person"}) <= 150
+    few = partial(HARMLESS["rare words replaced"], kept=2)
+    assert injected(few, "a lady with a glittering saxophone", attributes=["female"])[0] == "a lady with a thing thing"
+
+
+def test_retrieved_captions_are_others_and_name_the_value_that_was_named(people):
+    changed = inject(people, HARMLESS["retrieved"])
+    assert np.mean([new != old for new, old in zip(changed, people.texts, strict=True)]) > 0.5
+    texts = "a man holds his big dog", "a woman holds her big dog", "a lady on a bench"
+    first, second, _ = injected(HARMLESS["retrieved"], *texts, attributes=("male", "female", "female"))
+    assert (first, second) == ("a man holds his big dog", "a woman holds her big dog")
+
+
+def test_words_are_dropped_and_added_at_random_whatever_the_value(people):
+    def lengths(texts):
+        return np.array([len(text.split()) for text in texts])
+
+    before, value = lengths(people.texts), people.value
+    dropped = lengths(inject(people, HARMLESS["words dropped"])) / before
+    assert dropped.mean() == pytest.approx(0.7, abs=0.05)
+    assert dropped[value == 0].mean() == pytest.approx(dropped[value == 1].mean(), abs=0.05)
+    added = inject(people, HARMLESS["random words added"])
+    assert set(lengths(added) - before) == {2}
+    assert [np.isin(text.strip(".").split()[-2:], list(people.attribute.words)).any() for text in added].count(
+        True
+    ) == 0
 
 
 def test_a_task_of_the_scene_is_one_that_others_show_with_it():

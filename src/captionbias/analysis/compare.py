@@ -322,10 +322,10 @@ def _p_of_more(more: Measurement, less: Measurement, key: str) -> float:
     Of gaps and of what was found it is beyond the margin. What people read by chance of attackers is beside both.
     """
     score, samples = catalogue.SCORES[key], {}
-    for name in (*score.deciding(1), *score.or_above, *score.confirmed_by):
+    by_margin = score.two_sided or isinstance(more.samples[key], Found)
+    for name in (*score.deciding(1), *score.or_above, *(() if by_margin else score.confirmed_by)):
         if name in more.samples and name in less.samples:
             samples[name] = _less(more.samples[name], less.samples[name])
-    by_margin = score.two_sided or isinstance(more.samples[key], Found)
     return p_of_verdict(samples, key, 1, noise(more.estimates, key) if by_margin else 0.0)
 
 

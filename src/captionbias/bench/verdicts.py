@@ -33,10 +33,12 @@ def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
     estimate = estimates.get(key)
     if estimate is None or estimate.low is None or catalogue.superseded(key, estimates):
         return NOTHING
-    if estimate.high is None:
-        quiet = CANNOT_TELL if estimate.detectable is None else NOTHING_FOUND
-        return MORE if estimate.low > noise(estimates, key) else quiet
     score, margin = catalogue.SCORES[key], margin_of(estimates, key)
+    if estimate.high is None:
+        sure = estimate.low > noise(estimates, key)
+        named = [estimates[name].value > 0 for name in score.confirmed_by if name in estimates]
+        nothing = not sure and not any(named) and estimate.detectable is not None
+        return MORE if sure and all(named) else NOTHING_FOUND if nothing else CANNOT_TELL
     deciding = {key, *score.above, *score.below}
     within = all(-margin <= end <= margin for name in deciding & estimates.keys() for end in _ends(estimates[name]))
     if deciding <= estimates.keys() and within and not is_mute(estimates, key):

@@ -18,7 +18,7 @@ from captionbias.bench.verdicts import CANNOT_TELL
 from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
-from captionbias.report import charts, matrix, people, views, wording
+from captionbias.report import charts, matrix, people, portrait, views, wording
 from captionbias.report.grid import cell_text
 from captionbias.report.svg import STYLE, tone
 from captionbias.report.wording import FORMS
@@ -65,6 +65,7 @@ def html_report(
         cannot_tell=CANNOT_TELL,
         opened=next(iter(answers.rows)),
         people=people,
+        portrait=portrait,
         wording=wording,
         views=views,
         charts=charts,

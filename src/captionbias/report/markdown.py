@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from captionbias.bench.catalogue import DIRECTIONS
 from captionbias.report import views
-from captionbias.report.matrix import about, in_a_sentence, matrix_grid, matrix_of, title_of
+from captionbias.report.matrix import about, matrix_grid, matrix_of, title_of
 from captionbias.report.people import doubts
+from captionbias.report.portrait import headline, sentences
 from captionbias.report.wording import grouped_notes, plain
 from captionbias.text.markdown import code, escaped, one_line
 
@@ -26,10 +27,13 @@ def markdown_report(audit: Audit, *, command: str | None = None) -> str:
 
 def _lines(audit: Audit, command: str | None) -> Iterator[str]:
     yield from (f"## {escaped(title_of(audit))}", "", escaped(about(audit)), "")
-    yield from (f"**{escaped(in_a_sentence(matrix_of(audit)))}**", "")
+    yield from (f"**{escaped(headline(audit, matrix_of(audit)))}**", "")
     yield from matrix_grid(audit).markdown()
-    yield from (f"- {escaped(line)}" for line in doubts(audit))
+    yield from (f"- {escaped(line)}" for line in (*sentences(audit), *doubts(audit)))
     yield ""
+    papers = views.papers(audit)
+    if papers.rows:
+        yield from (f"### {papers.title}", "", *papers.markdown())
     sources = [
         grid._replace(title=f"{captioner}: {grid.title}")
         for captioner in (audit.captioners if "dbac" in audit.comparisons else ())

@@ -7,12 +7,24 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from captionbias.analysis.audit import PERSON
 from captionbias.bench.catalogue import Score
-from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, a_little, margin_of, noise, verdict
+from captionbias.bench.verdicts import (
+    CANNOT_TELL,
+    LESS,
+    MORE,
+    NOTHING,
+    NOTHING_FOUND,
+    a_little,
+    is_mute,
+    margin_of,
+    noise,
+    verdict,
+)
 from captionbias.metrics import catalogue
 from captionbias.report.grid import Cell, Grid, columns
 from captionbias.report.svg import Place, line, mark, reach, scale, text, ticks, tone, whisker, zero_band
-from captionbias.report.wording import fixed, images_of, listed, named_things
+from captionbias.report.wording import fixed, images_of, listed, named_things, told_of
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
@@ -20,9 +32,21 @@ if TYPE_CHECKING:
 
 # What the questions that come first ask, and in which unit they are answered.
 ASKED = {
+    "sway_wrong_gap": (
+        "Is one {value} named wrong more often?",
+        "more often than {other}, of 100 captions of people who are as hard to see",
+    ),
+    "sway_unnamed_gap": (
+        "Is one left out more often?",
+        "captions that name no {value}, more often than of {other}, of 100",
+    ),
     "sway_t_to_a": (
-        "Does the {value} that is named follow the {tasks}?",
+        "Do wrong names follow the {tasks}?",
         "more often wrong beside {tasks} that go with {other} {value}, of 100 captions",
+    ),
+    "sway_words": (
+        "Which other words follow the {value}?",
+        "how much more than people's, all words together, of 100 captions",
     ),
     "sway_a_to_t": (
         "Do the {tasks} that are named follow the {value}?",
@@ -37,7 +61,8 @@ ASKED = {
         "the people being masked; ImageCaptioner2 x 100",
     ),
 }
-SAID = {MORE: "yes", LESS: "less than people", LIKE: "like people", CANNOT_TELL: "we cannot tell"}
+# The scores of papers that stand beside these questions, and what each is as it was published, where that differs.
+PAPERS = {"dbac_a_to_t_net": "dbac_a_to_t", "dbac_t_to_a_net": "dbac_t_to_a", "lic": None}
 WIDTH, HEIGHT, AXIS = 220.0, 26.0, 18.0
 
 
@@ -89,15 +114,18 @@ class Matrix(NamedTuple):
 def matrix_of(audit: Audit) -> Matrix:
     """The matrix of an audit, verdicts corrected for their number."""
     estimates = {name: estimates_of(audit, name) for name in audit.captioners}
-    scores = questions_first(main_scores_by_metric(ChainMap(*estimates.values()), audit.comparisons))
+    first = ChainMap(*estimates.values())
+    scores = questions_first(main_scores_by_metric(first, audit.comparisons), first)
     words = named_things(audit)
     lowest = Estimate(-math.inf)
     order = sorted(audit.captioners, key=lambda name: -estimates[name].get(scores[0].key, lowest).value)
     said = audit.verdicts
-    rows = {
-        name: [answer(estimates[name], score, said.get((name, score.key), NOTHING), words) for score in scores]
-        for name in order
-    }
+
+    def row(name: str) -> list[Answer | None]:
+        own = words | (told_of(audit.details("sway", name)) if "sway" in audit.comparisons else {})
+        return [answer(estimates[name], score, said.get((name, score.key), NOTHING), own) for score in scores]
+
+    rows = {name: row(name) for name in order}
     read = ChainMap(*(measured.estimates for measured in audit.person.values()))
     person = [answer(read, score, NOTHING, words) if score.judged else None for score in scores]
     columns = zip(*rows.values(), person, strict=True)
@@ -132,10 +160,16 @@ def main_scores_by_metric(estimates: Mapping[str, Estimate], metrics: Iterable[s
     ]
 
 
-def questions_first(scores: list[Score]) -> list[Score]:
-    """The questions that sway, LIC and ImageCaptioner2 answer, if sway is measured; else all."""
-    asked = [score for score in scores if score.key in ASKED]
+def questions_first(scores: list[Score], estimates: Mapping[str, Estimate]) -> list[Score]:
+    """The questions that sway and ImageCaptioner2 answer, if sway is measured; else all. A range is no answer."""
+    asked = [score for score in scores if score.key in ASKED.keys() - PAPERS and is_closed(estimates, score.key)]
     return asked if any(score.metric == "sway" for score in asked) else scores
+
+
+def is_closed(estimates: Mapping[str, Estimate], key: str) -> bool:
+    """Whether a score is a number and no range."""
+    low, high = (estimates.get(f"{key}{end}") for end in ("_low", "_high"))
+    return low is None or high is None or low.value == high.value
 
 
 def question(
@@ -160,12 +194,19 @@ def answer(estimates: Mapping[str, Estimate], score: Score, word: str, words: Ma
     value = None if end.value > start.value and low is not None else estimate.value
     if word == CANNOT_TELL:
         return Answer(word, _open(estimates, score, low, high, words), value, low, high)
+    if word == NOTHING_FOUND:
+        return Answer(word, f"would have seen a word in {estimate.detectable:.0f} of 100 captions", value, low, high)
     little = word in (MORE, LESS) and a_little(estimates, score.key)
-    return Answer(word, _amount(score, value, low, high), value, low, high, little)
+    return Answer(word, _amount(score, value, low, high, words.get(score.key)), value, low, high, little)
 
 
-def _amount(score: Score, value: float | None, low: float | None, high: float | None) -> str:
-    """A value and its interval, with its side of 0 in words where 0 is like people."""
+def _amount(score: Score, value: float | None, low: float | None, high: float | None, whose: str | None = None) -> str:
+    """A value and its interval, with its side of 0 in words where 0 is like people; of a gap and of words also `whose`
+    they are."""
+    if whose and value is not None and low is not None and high is not None:
+        near, far = sorted((low, high), key=lambda end: end * (value or 1.0))
+        size, *ends = (fixed(number if value > 0 else -number, score.digits) for number in (value, near, far))
+        return f"{size} more of {whose} ({' to '.join(ends)})"
 
     def side(number: float) -> str:
         size = fixed(abs(number), score.digits)
@@ -173,6 +214,9 @@ def _amount(score: Score, value: float | None, low: float | None, high: float | 
             return size
         return f"{size} {'more' if number > 0 else 'less'}"
 
+    if high is None and low is not None and value is not None:
+        least = f"{fixed(value, score.digits)}, at least {fixed(low, score.digits)}"
+        return f"{whose}; {least}" if whose else least
     if low is None or high is None:
         return NOTHING if value is None else side(value)
     start, end = side(low), side(high)
@@ -188,6 +232,12 @@ def _open(
     estimates: Mapping[str, Estimate], score: Score, low: float | None, high: float | None, words: Mapping[str, str]
 ) -> str:
     """The range of a score that has no verdict, or what its sign does not survive."""
+    if high is None and low is not None:
+        return f"{words[score.key]}, too little to be sure" if words.get(score.key) else "too few images"
+    if is_mute(estimates, score.key):
+        return f"it hardly names more than one {words['value']}"
+    if score.two_sided and low is not None and high is not None:
+        return _amount(score, estimates[score.key].value, low, high, words.get(score.key))
     if low is None or high is None or low <= 0 <= high:
         return _amount(score, None, low, high)
     sign = math.copysign(1, low)
@@ -223,42 +273,10 @@ def about(audit: Audit) -> str:
     return f"{audit.images:,} images, {counts}{beside}. {protocol}"
 
 
-def in_a_sentence(matrix: Matrix) -> str:
-    """The answers to every question, of all captioners together."""
-    numbers: dict[str, list[str]] = {}
-    for column in range(len(matrix.questions)):
-        if clause := _clause(matrix.answers(column), len(matrix.rows)):
-            numbers.setdefault(clause, []).append(str(column + 1))
-    if not numbers:
-        return "There is no verdict: that takes human captions of the same images to compare with."
-    if len(matrix.questions) == 1:
-        (clause,) = numbers
-        return f"{clause[0].upper()}{clause[1:]}."
-    return " ".join(f"Question{'s' * (len(those) > 1)} {listed(those)}: {clause}." for clause, those in numbers.items())
-
-
-def _clause(answers: Mapping[str, str], captioners: int) -> str:
-    """One question's answer of all captioners: `yes for all 6`, `yes for nic; for the other 5 we cannot tell`."""
-    by_word = {word: [name for name, answer in answers.items() if answer == word] for word in SAID}
-    by_word = {word: names for word, names in by_word.items() if names}
-    if not by_word:
-        return ""
-    if len(by_word) == 1:
-        (word,) = by_word
-        everyone = f" for {'both' if captioners == 2 else f'all {captioners}'}" if captioners > 1 else ""
-        return SAID[word] + ("" if word == CANNOT_TELL else everyone)
-    parts: list[str] = []
-    for word, names in by_word.items():
-        rest = parts and word == list(by_word)[-1] and len(names) > 2
-        who = f"the other {len(names)}" if rest else listed(names)
-        parts.append(f"for {who} we cannot tell" if word == CANNOT_TELL else f"{SAID[word]} for {who}")
-    return "; ".join(parts)
-
-
 def matrix_grid(audit: Audit) -> Grid:
     """The matrix as a table of text."""
     matrix = matrix_of(audit)
-    person = {"another person": matrix.person} if any(matrix.person) else {}
+    person = {PERSON: matrix.person} if any(matrix.person) else {}
     rows: list[list[Cell]] = [
         [name, *(cell and cell.text for cell in row)] for name, row in (person | matrix.rows).items()
     ]

@@ -66,7 +66,7 @@ def captioner_picture(
     if name:
         parts, top = [text(0, 16, shortened(name, WIDTH, 17), "strong", size=16)], 24.0
     told = []
-    scores = questions_first(main_scores(estimates))
+    scores = questions_first(main_scores(estimates), estimates)
     for score in scores:
         cell = answer(estimates, score, verdict(estimates, score.key), words)
         if cell is None:

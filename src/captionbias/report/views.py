@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
+from captionbias.analysis.audit import PERSON
 from captionbias.analysis.intersections import CROSSING
 from captionbias.bench.catalogue import DIRECTIONS, Score
 from captionbias.bench.verdicts import NOTHING, detectable, verdict
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.report.grid import Cell, Column, Grid, Scored, Strong, columns
-from captionbias.report.matrix import estimates_of, matrix_of
+from captionbias.report.matrix import PAPERS, estimates_of, matrix_of
 from captionbias.report.wording import FORMS, pair_name
 from captionbias.statistics.samples import Estimate
 
@@ -108,6 +109,31 @@ def _scores_meaning(scores: Sequence[Score]) -> str:
             "whose attribute words are masked."
         )
     return " ".join(parts)
+
+
+def papers(audit: Audit) -> Grid:
+    """The papers' scores beside the four questions: DBAC in both directions, net and as published, and LIC; a line
+    each. Their parts are in other tables. None where sway is not measured: they are the questions then."""
+    rows: list[list[Cell]] = []
+    read = {PERSON: audit.person} | {
+        name: {metric: comparison.measurements[name] for metric, comparison in audit.comparisons.items()}
+        for name in audit.captioners
+    }
+    for (key, published), (name, by_metric) in product(PAPERS.items(), read.items()):
+        score = catalogue.SCORES[key]
+        if "sway" in audit.comparisons and score.metric in audit.comparisons and score.metric in by_metric:
+            estimates = by_metric[score.metric].estimates
+            known = [scored(estimates, one) if one else None for one in (key, published)]
+            if any(known):
+                rows.append([score.label, name, *known, audit.verdicts.get((name, key), NOTHING)])
+    return Grid(
+        "The papers' scores [95% interval]",
+        columns("score", "captioner") + columns("value", "as published", form=".3f") + columns("verdict"),
+        rows,
+        "DBAC (Nair et al. 2026): how much surer a small program tells the tasks from the attribute, or the attribute "
+        "from the tasks, than with people's captions; net of what the wording tells it anyway. LIC (Hirota et al. "
+        "2022): how much surer it guesses the attribute from captions whose words for it are hidden. 0 is like people.",
+    )
 
 
 def cells(audit: Audit) -> Grid:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from captionbias.bench.catalogue import SCORES
 from captionbias.bench.verdicts import CANNOT_TELL, MORE, NOTHING, NOTHING_FOUND, detectable, verdict
 from captionbias.errors import said
+from captionbias.metrics.sway.naming import KEYS
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
     from captionbias.statistics.samples import Estimate
 
 OBJECTS = ("coco_objects", "coco_names")  # the lexicons whose tasks are objects
+MOST_WORDS = 3  # of each value, in a sentence
 GROUPS = {"female": "women", "male": "men"}
 # What messages call arguments, for those who measure; a report is also read by others.
 WORDS = {
@@ -57,11 +59,9 @@ def _with_interval(estimate: Estimate | None, written: Callable[[float], str]) -
     value, low, high = estimate[:3]
     if low is None:
         return written(value)
-    return (
-        f"{written(value)}, at least {written(low)}"
-        if high is None
-        else f"{written(value)} [{written(low)}, {written(high)}]"
-    )
+    if high is None:
+        return f"{written(value)}, at least {written(low)}"
+    return f"{written(value)} [{written(low)}, {written(high)}]"
 
 
 def said_of(estimates: Mapping[str, Estimate], key: str, details: Mapping[str, Any] | None = None) -> str:
@@ -72,17 +72,11 @@ def said_of(estimates: Mapping[str, Estimate], key: str, details: Mapping[str, A
         return f"{said} (would have seen a word in {size:g} of 100 captions)"
     if said == CANNOT_TELL and size:
         return f"{said} (would see {fixed(size, SCORES[key].digits)})"
-    return f"{said}, {whose}" if said == MORE and (whose := _whose_gap(key, details or {})) else said
-
-
-def _whose_gap(key: str, details: Mapping[str, Any]) -> str:
-    """For which value it is worse than for the others, or better, by a gap of sway; nothing for other scores."""
-    column = key.removeprefix("sway_")
-    gaps = {row["attribute"]: row[column] for row in details.get("gaps", ()) if column in row}
-    if not gaps:
-        return ""
-    largest = max(gaps, key=lambda value: (abs(gaps[value]), gaps[value]))
-    return f"{'worse' if gaps[largest] > 0 else 'better'} for {group(largest)}"
+    kinds = {gap: kind for kind, gap in KEYS.items()}
+    if said == MORE and key in kinds and (whose := whose_gap(details or {}, kinds[key])):
+        value, worse = whose
+        return f"{said}, {'worse' if worse else 'better'} for {group(value)}"
+    return said
 
 
 def p_text(p: float) -> str:
@@ -123,7 +117,34 @@ def images_of(value: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Names as a list in a sentence."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def whose_gap(details: Mapping[str, Any], kind: str) -> tuple[str, bool] | None:
+    """The value whose gap ("wrong" or "unnamed") is told of, and whether it is named so more often than others: of two
+    values the one that fares worse, of more the one of the largest gap. None where no gap is known."""
+    gaps = {row["attribute"]: row[f"{kind}_gap"] for row in details.get("gaps", ()) if f"{kind}_gap" in row}
+    if not gaps:
+        return None
+    value = max(gaps, key=lambda one: gaps[one] if len(gaps) == 2 else abs(gaps[one]))
+    return value, gaps[value] > 0
+
+
+def telling_words(details: Mapping[str, Any]) -> str:
+    """The words that follow each value most, by the details of `sway`; of the attribute's own the one for the value."""
+    told = []
+    for number, value in enumerate(details["attribute_counts"]):
+        rows = [row for row in details.get("words", ()) if row["kind"] == "more" and row["attribute"] == value]
+        forms = [row["word"].split("|") for row in rows[:MOST_WORDS]]
+        if words := [form[number] if len(form) == len(details["attribute_counts"]) else form[0] for form in forms]:
+            told.append(f"{listed(words)} ({group(value)})")
+    return listed(told)
+
+
+def told_of(details: Mapping[str, Any]) -> dict[str, str]:
+    """The people of whom each gap is told, and the words, by the keys of their scores."""
+    whose = {key: whose_gap(details, kind) for kind, key in KEYS.items()}
+    return {key: group(of[0]) for key, of in whose.items() if of} | {"sway_words": telling_words(details)}
 
 
 def plain(message: str) -> str:

@@ -106,12 +106,6 @@ class Amount(NamedTuple):
 # What people say
 
 
-def joined_captions(captioner: float, people: float) -> int:
-    """As many human captions as have, joined, the length of a captioner's, in content words: more than one from one and
-    a half times as many words on."""
-    return max(1, int(captioner / people + 0.5))
-
-
 def context_words(human: Table, may: Flags, weights: Floats | None = None) -> Integers:
     """The words that say what a picture shows: the commonest in human captions, `(captions, words)`, of those that
     `may`, which are not the attribute's. `weights`: of each caption's image."""
@@ -143,8 +137,9 @@ def people_draws(
     """Of each draw the contents of each image, which are the shares of its captions that were not drawn which use each
     of the words `columns`, and the `tasks` it shows, where all are given; and the words that the drawn caption uses.
 
-    Without contents there is a column of nothing. `human`: captions x words, of the images `image`. `drawn`: of each draw the rows of the captions drawn, of an image
-    one or, where the captioner's are as long, several, which are joined; another is left of each image.
+    `human`: captions x words, of the images `image`. `drawn`: of each draw the rows of the captions drawn, of an image
+    one or, where the captioner's are as long, several, which are joined; another is left of each image. Where no word
+    is said often enough to be contents there is one column of zeros.
     """
     from scipy.sparse import csr_array, hstack
 
@@ -161,9 +156,8 @@ def people_draws(
         contents.eliminate_zeros()
         person = csr_array(of_image @ human)
         np.minimum(person.data, 1.0, out=person.data)
-        known = [contents] if tasks is None else [contents, tasks]
-        nothing = [csr_array((images, 1))] * (not sum(table.shape[1] for table in known))
-        draws.append((hstack(known + nothing, format="csr"), person))
+        contents = contents if tasks is None else hstack([contents, tasks], format="csr")
+        draws.append((contents if contents.shape[1] else csr_array((images, 1)), person))
     return tuple(draws)
 
 

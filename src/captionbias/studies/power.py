@@ -113,12 +113,12 @@ def power(
         return sway.measure(person.with_predictions(changed), **words, seed=seed, **options)
 
     seen = []
-    for number, (bias, injection) in enumerate(BIASES.items()):
+    for number, (bias, scores) in enumerate(SCORES.items()):
         if watch:
-            watch(bias, number / len(BIASES))
-        possible = described.changed(inject(described, injection, seed=seed))
+            watch(bias, number / len(SCORES))
+        possible = described.changed(inject(described, BIASES[bias], seed=seed))
         shares = [0.0, *(share for share in SHARES if share < possible), possible]
-        for score in SCORES[bias]:
+        for score in scores:
 
             def has_verdict(share: float) -> bool:
                 return verdict(measured(bias, share).estimates, score) in (MORE, LESS)  # noqa: B023

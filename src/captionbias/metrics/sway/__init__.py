@@ -17,7 +17,7 @@ from captionbias.captions import Captions
 from captionbias.errors import missing
 from captionbias.metrics.sway import a_to_t, naming, t_to_a, words
 from captionbias.metrics.sway.images import count_leans, lean_rows, read_images
-from captionbias.metrics.sway.question import Asked, draw_person, resampled
+from captionbias.metrics.sway.question import Asked, Draw, draw_person, resampled
 from captionbias.text import LexiconSource, load_lexicon
 
 QUESTIONS = naming, t_to_a, words, a_to_t
@@ -53,17 +53,22 @@ class SwayImages(NamedTuple):
         ),
         "seed": "seed of the draws, the regression's folds and the bootstrap",
         "details": (
-            "add the nested entry `details`: `cells`, true value by suggested one, captioner beside person; `t_to_a` "
-            "of each value, `error_ratio`, `tasks`, `naming_level` and `leans`"
+            "add the nested entry `details`: `level` and `gaps` of each value; `cells`, true value by suggested one, "
+            "captioner beside person; `t_to_a` of each value, `error_ratio`; `words` and `words_seen`; `tasks`, "
+            "`naming_level` and `leans`"
         ),
     },
     returns=(
-        "In captions of 100: `sway_t_to_a`, `sway_t_to_a_lost`, in which a caption that names no value counts as "
-        "wrong, and of each `..._least` and `..._most`. In mentions of 100 captions: `sway_a_to_t`, its range "
-        "`..._low` and `..._high`, and `..._least` and `..._most`. All with `..._ci_low/high` (95%, over images) "
-        "save the last two, verdicts' scores with `..._detectable` (what would be seen in four of five samples). "
-        "`sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value. And "
-        "`signature`."
+        "In captions of 100: `sway_wrong_gap` and `sway_unnamed_gap`; `sway_t_to_a`, `sway_t_to_a_lost`, in which a "
+        "caption that names no value counts as wrong, of each `..._least` and `..._most`, and `sway_t_to_a_one`; "
+        "`sway_words`, from 1,000 images on, which has no upper end, `sway_words_size`, from 2,000 on, and "
+        "`sway_words_most`. In mentions of 100 captions: `sway_a_to_t`, its range `..._low` and `..._high`, and "
+        "`..._least` and `..._most`. Most with `..._ci_low/high` (95%, over images), verdicts' scores with "
+        "`..._detectable` (what would be seen in four of five samples). Facts: `wrong_<value>` and `unnamed_<value>`, "
+        "of 100 captions of each value; `sway_least_named`, of 100 captions of the value that is named least; "
+        "`sway_words_level_<value>`, content words of captions of a value for each of people's, over that of all, and "
+        "`sway_words_length`, of all; `sway_images`: images that are compared; `sway_suggested`: those whose tasks "
+        "suggest a value. And `signature`."
     ),
 )
 def sway(
@@ -79,12 +84,13 @@ def sway(
     bootstrap: int = 1000,
     details: bool = False,
 ) -> Scores:
-    """Bias counted in captions: what a captioner names wrong beside tasks that suggest it, beyond what a person does.
+    """Bias counted in captions, by four questions: what a captioner says of some people more than a person would.
 
-    T to A: the person's true value being the same, is a wrong one named more often where the tasks around suggest it?
-    A to T: the picture's contents being the same, do the tasks named differ by the person's value? From both is taken
-    what one more person who describes the same images reads: 0 is a person. It trains nothing. It is an association
-    given the truth, not a cause: the scene suggests as much as the tasks do.
+    Is one value named wrong, or not at all, more often than the others, of people who are as hard to see? T to A: the
+    true value being the same, is a wrong one named more often where the tasks around suggest it? The picture's contents
+    being the same, which words follow the value; and, A to T, do the tasks named? From each is taken what one more
+    person who describes the same images reads: 0 is a person. It trains nothing. It is an association given the truth,
+    not a cause: the scene suggests as much as the tasks do, and what captions name beyond people's may be there.
 
     Source: this project. T to A: separation as in Hardt et al. 2016, strata as in Mantel and Haenszel 1959. A to T:
     Robinson 1988, Chernozhukov et al. 2018.
@@ -105,9 +111,14 @@ def sway(
     names = lexicon_name(lexicons[0], attribute_lexicon), lexicon_name(lexicons[1], task_lexicon)
     images = read_images(captions, *lexicons, tokenizer, seed, notes)
     counts = count_leans(images, lean, names, notes)
-    drawn = [draw_person(images, counts, seed + draw) for draw in range(draws)]
+
+    def people(join: int) -> list[Draw]:
+        return [draw_person(images, counts, seed + draw, join) for draw in range(draws)]
+
+    join, drawn = captions.references_to_join, people(1)
+    as_long = people(join) if join > 1 else drawn
     resample = partial(resampled, groups=int(images.group.max()) + 1, replicates=bootstrap, seed=seed)
-    asked = Asked(captions, *lexicons, tokenizer, images, drawn, resample, seed, bootstrap, notes)
+    asked = Asked(captions, *lexicons, tokenizer, images, drawn, join, as_long, resample, seed, bootstrap, notes)
     with threadpool_limits(1):  # more threads wait for each other longer than they work
         answers = [question.answer(asked) for question in QUESTIONS]
     kept = next((answer.kept for answer in answers if answer.kept), None)

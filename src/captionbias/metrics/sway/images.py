@@ -55,8 +55,20 @@ class NamedImages(NamedTuple):
     captioner: Said  # of each image
     names: Floats  # how often the captioner names each value alone, `(n, values)`
     people: Said  # of each human caption
-    people_see: Flags  # whether a human caption names its image's value, alone or among others
+    people_names: Flags  # which values each human caption names, those that no image has last, `(captions, labels)`
     image: Integers  # of each human caption
+
+    def said(self, rows: Integers) -> Said:
+        """What a person says of each image with the human captions in these rows, `(join, n)`, as one caption."""
+        names, tasks = (np.asarray(flags[rows].any(axis=0)) for flags in (self.people_names, self.people.tasks))
+        single = names.sum(axis=1) == 1
+        right = single & names[np.arange(len(names)), self.value]
+        return Said(np.column_stack((single, right)), tasks)
+
+    def sees(self, human: Flags) -> Integers:
+        """The images of these human captions that name the image's value, alone or among others, one each."""
+        image = self.image[human]
+        return image[self.people_names[human][np.arange(len(image)), self.value[image]]]
 
     def shares(self, human: Flags) -> Floats:
         """The share of these human captions of each image that name each task, `(n, tasks)`."""
@@ -113,7 +125,7 @@ def read_images(
         Said(*(of_images(flags) for flags in said)),
         of_images(single[:, None] & named[:, occurring]),
         Said(*(flags[of_human] for flags in said)),
-        sees[of_human],
+        named[of_human][:, [*occurring, *np.setdiff1d(np.arange(len(labels)), occurring)]],
         (np.cumsum(kept) - 1)[words.human_image[human]],
     )
 

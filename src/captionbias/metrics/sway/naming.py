@@ -22,12 +22,16 @@ KEYS = {kind: f"sway_{kind}_gap" for kind in KINDS}
 
 def _entries() -> Iterable[Score]:
     said = {
-        "wrong": ("named wrong", "names another value alone", "{value} is named wrong more often for some than others"),
-        "unnamed": ("not named", "names no value, or several", "{value} is left out more often for some than others"),
+        "wrong": ("wrong names", "names another value alone", "{value} is named wrong more often of some"),
+        "unnamed": (
+            "names left out",
+            "names no value, or several",
+            "{value} is left out more often of some",
+        ),
     }
     for kind, (what, does, claim) in said.items():
         yield entry(
-            f"gap of {what}",
+            f"gap in {what}",
             CAPTIONS,
             KEYS[kind],
             "",
@@ -68,11 +72,13 @@ class Named(Generic[Numbers]):
 def answer(asked: Asked) -> Answer:
     """The gaps, and what they are gaps of."""
     values = asked.named.values
-    named = Named[Sample](**asked.resample([partial(_named, draw) for draw in asked.draws]))
+    named = Named[Sample](**asked.resample([partial(_named, draw) for draw in asked.as_long]))
+    images = np.bincount(asked.named.value)
     scores = {NAMES_BOTH[0]: constant(_least_named(asked.named.names, asked.named.value, asked.named.weight))}
     for kind, key in enumerate(KEYS.values()):
         number = largest_gap(named.gaps.values[kind, :, 0])
-        scores[key] = replace(named.gaps[kind, number], chosen_of=1 if len(values) == 2 else len(values))
+        chosen_of = 1 if len(values) == 2 else len(values)
+        scores[key] = replace(named.gaps[kind, number], chosen_of=chosen_of, images=int(images.min()))
     facts = {
         f"{what}_{value}": float(named.levels.values[kind, 0, number, 0])
         for kind, what in enumerate(KINDS)

@@ -34,6 +34,8 @@ class Asked:
     tokenizer: str
     named: NamedImages
     draws: Sequence[Draw]
+    join: int  # as many human captions as are, joined, as long as the captioner's
+    as_long: Sequence[Draw]  # the same draws of so many
     resample: Resample
     seed: int
     replicates: int
@@ -80,9 +82,8 @@ class Draw:
     def namings(self) -> Namings:
         """What captions of each value name."""
         named, images, values = self.named, len(self.named.value), len(self.named.values)
-        image = named.image[self.other]
-        others = np.bincount(image, minlength=images)
-        stratum, seen = visibility(np.bincount(image[named.people_see[self.other]], minlength=images), others)
+        others = np.bincount(named.image[self.other], minlength=images)
+        stratum, seen = visibility(np.bincount(named.sees(self.other), minlength=images), others)
         every = np.ones(images)
         counts = np.column_stack((every, named.captioner.values, every, self.person.values))
         shape = values, values + 1, len(seen), len(SIDES), counts.shape[1] // len(SIDES)
@@ -93,12 +94,15 @@ class Draw:
         return Namings(sums, shape, seen)
 
 
-def draw_person(named: NamedImages, counts: Counts, seed: int) -> Draw:
-    """The captioner beside the person whom this seed draws."""
+def draw_person(named: NamedImages, counts: Counts, seed: int, join: int = 1) -> Draw:
+    """The captioner beside the person whom this seed draws, with so many captions of each image joined into one."""
     drawn = drawn_captions(named.image, len(named.value), seed, named.picture)
+    captions = np.bincount(named.image, minlength=len(named.value))
+    first = np.cumsum(captions) - captions
+    joined = np.array([first + (drawn - first + further) % captions for further in range(join)])
     other = np.ones(len(named.image), bool)
-    other[drawn] = False
-    person, shown = Said(*(flags[drawn] for flags in named.people)), named.shown(other)
+    other[joined] = False
+    person, shown = named.said(joined), named.shown(other)
     suggested = suggested_values(shown, counts.both, counts.shares, counts.own)
     return Draw(named, leans_of(counts.both, counts.shares), seed, person, other, shown, suggested)
 

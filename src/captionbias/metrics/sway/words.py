@@ -12,7 +12,7 @@ import numpy as np
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.bench.catalogue import TIES
 from captionbias.errors import naming
-from captionbias.metrics.sway.question import Answer, Asked, entry, share_of
+from captionbias.metrics.sway.question import Answer, Asked, constant, entry, share_of
 from captionbias.scores import words as scoring
 from captionbias.statistics.samples import Found, Sample, bootstrap_samples
 from captionbias.text.content import ContentWords, content_words
@@ -20,7 +20,7 @@ from captionbias.warnings import note
 
 DRAWS = 3
 LEAST_IMAGES = 10  # of each value
-WHAT = "words that follow the attribute"
+WHAT, MOST = "words that follow the attribute", "sway_words_most"
 ENTRIES = (
     entry(
         WHAT,
@@ -34,6 +34,7 @@ ENTRIES = (
         judged=True,
         noisy=True,
         headline=True,
+        confirmed_by=(MOST,),
         claim="the other words follow {attribute}",
     ),
     entry(
@@ -42,6 +43,14 @@ ENTRIES = (
         "sway_words_size",
         "size",
         "The same as though it were one word, and none chosen: what compares sets of images of different sizes.",
+    ),
+    entry(
+        WHAT,
+        TIES,
+        MOST,
+        "most",
+        "The same of the one word that follows a value most, of those that surely do; 0 if none does.",
+        task=None,
     ),
 )
 
@@ -64,8 +73,10 @@ def answer(asked: Asked) -> Answer:
         return Answer({}, dict)
     said, references, values = tied.said, tied.references, asked.named.values
     tested = scoring.frequent_words(said, references, tied.may)
+    ties = scoring.find_ties(said, references, tested)
+    listed = scoring.list_words(ties)
     seen = scoring.detectable_share(references, len(tested), asked.seed)
-    scores: dict[str, Sample] = {}
+    scores: dict[str, Sample] = {MOST: constant(np.abs(ties.beyond[listed.listed & ties.more]).max(initial=0.0))}
     if found := scoring.found_words(said, references, tested):
         least = None if np.isnan(seen).any() else float(seen.max())
         scores["sway_words"] = Found(**vars(_sample(found, asked)), seen=least)
@@ -73,7 +84,7 @@ def answer(asked: Asked) -> Answer:
         scores["sway_words_size"] = _sample(squared, asked, lambda squares: np.sign(squares) * np.sqrt(np.abs(squares)))
     levels = zip(values, scoring.level(said, references).tolist(), strict=True)
     facts = {f"sway_words_level_{value}": level for value, level in levels} | {"sway_words_length": tied.length}
-    return Answer(scores, partial(_details, tied, tested, seen, values), facts, (tied.words, tied.used))
+    return Answer(scores, partial(_details, tied, tested, ties, listed, seen, values), facts, (tied.words, tied.used))
 
 
 def _sample(amount: scoring.Amount, asked: Asked, form: Callable[[Floats], Floats] = np.asarray) -> Sample:
@@ -98,7 +109,7 @@ def _tied(asked: Asked) -> Tied | None:
     by_side = zip((words.model_image, words.human_image), used, strict=True)
     said, people = (_of_images(image, len(captions), table)[named.row] for image, table in by_side)
     lengths = [float(named.weight @ table.sum(axis=1)) for table in (said, people)]
-    join = scoring.joined_captions(*lengths) if lengths[1] else 1
+    join = asked.join
     places = np.flatnonzero(np.bincount(named.image, minlength=len(named.value)) > join)
     few = np.bincount(named.value[places], minlength=len(named.values)).min() < LEAST_IMAGES
     if few or len(places) < len(named.value):
@@ -164,11 +175,16 @@ def _of_images(image: Integers, images: int, table: Any) -> Any:
     return sparse(share, (image, np.arange(len(image))), (images, len(image))) @ table
 
 
-def _details(tied: Tied, tested: Integers, seen: Floats, values: Sequence[str]) -> dict[str, Any]:
+def _details(
+    tied: Tied,
+    tested: Integers,
+    ties: scoring.Ties,
+    listed: scoring.Listed,
+    seen: Floats,
+    values: Sequence[str],
+) -> dict[str, Any]:
     references = tied.references
-    ties = scoring.find_ties(tied.said, references, tested)
-    listed, q = scoring.list_words(ties)
-    contrast, column = np.nonzero(listed)
+    contrast, column = np.nonzero(listed.listed)
     larger = np.where(ties.more, ties.captioner, ties.person)[contrast, column]
     sign = np.where((larger < 0) & (len(values) == 2), -1, 1)  # of two values a tie is with the one or with the other
     of_value = references.weights * (references.value == np.arange(len(values))[:, None])
@@ -185,7 +201,7 @@ def _details(tied: Tied, tested: Integers, seen: Floats, values: Sequence[str]) 
             **{name: float(sign[number] * getattr(ties, name)[at]) for name in ("captioner", "person", "beyond")},
             "beyond_ci_low": float(sign[number] * ties.beyond[at] - scoring.Z * ties.error[at]),
             "beyond_ci_high": float(sign[number] * ties.beyond[at] + scoring.Z * ties.error[at]),
-            "q": float(q[at]),
+            "q": float(listed.q[at]),
             "kind": "more" if ties.more[at] else "less",
             "scaled": bool(ties.also_scaled[at]),
             "uses_captioner": dict(zip(values, captioner[:, number].tolist(), strict=True)),
