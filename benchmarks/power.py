@@ -223,7 +223,7 @@ def main(
     processes: Annotated[int, typer.Option(help="measured at once")] = 2,
 ) -> None:
     """Print from which share of captions on each metric sees each bias, and which harmless change fools it."""
-    console, started = Console(width=260), time.perf_counter()
+    console, started = Console(width=320), time.perf_counter()
     with ProcessPoolExecutor(processes) as pool:
         for part in parts or ["people", "planted"]:
             if part == "people" and not (shared / "data/gender/people.parquet").exists():

@@ -85,7 +85,7 @@ def scale(low: float, high: float, start: float, end: float) -> Place:
 
 
 def whisker(place: Place, y: float, low: float | None, high: float | None, kind: str, width: float) -> list[str]:
-    """An interval as a line at a height, to the end of the axis if it has no upper end; nothing without a lower one."""
+    """An interval as a line at a height, without an upper end to that of the axis; nothing where there is none."""
     return [] if low is None else [line(place(low), y, place(math.inf if high is None else high), y, kind, width)]
 
 
