@@ -70,7 +70,7 @@ def check_results(results: Results) -> None:
 
 def verdict_in(result: Mapping[str, Any], score: Score) -> str:
     """The verdict of a flat result's score, see `said_of`; "-" if it has none."""
-    return said_of(Result(result).estimates, score.key, result["details"]) if score.judged else NOTHING
+    return said_of(Result(result).estimates, score.key, result.get("details")) if score.judged else NOTHING
 
 
 def is_fast(result: Mapping[str, Any]) -> bool:
