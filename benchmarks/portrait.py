@@ -47,7 +47,14 @@ KNOWN = {
     "sat_masked_seg_person": Known(),
     "person": Known(1.3, 0.5, 0.0, 0.0),
 }
-SKIN = {"nic": Known(words=0.1), "transformer": Known(words=0.0), "sat": Known(), "person": Known(words=0.3)}
+SKIN = {
+    "nic": Known(words=0.1),
+    "transformer": Known(words=0.0),
+    "sat": Known(),
+    "fc": Known(),
+    "nic_plus": Known(),
+    "person": Known(words=0.3),
+}
 GAPS, MOST_WORDS = ("sway_wrong_gap", "sway_unnamed_gap"), 9
 
 

@@ -83,7 +83,7 @@ def test_a_model_card_has_every_score_with_its_verdict_in_text_and_entries(both,
     changed = update_model_card(path.parent, both, dataset=DATASET)
     assert [file.name for file in changed] == ["README.md", "captionbias.svg", "captionbias.yaml"]
     tasks = {task: score for task, score in catalogue.TASKS.items() if score.metric in of_captions()}
-    tasks.pop("sway_words"), tasks.pop("sway_words_size")  # which take 1,000 images
+    tasks = {task: score for task, score in tasks.items() if score.key in both[score.metric]}  # words take more images
     values = {task: both[score.metric][score.key] for task, score in tasks.items()}
     assert ModelCard.load(path).data.pipeline_tag == "image-to-text"
     assert path.parent.name in changed[1].read_text()

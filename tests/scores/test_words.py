@@ -196,14 +196,6 @@ def test_fewer_words_of_one_value_are_a_level_and_no_list_of_words():
     assert not list_words(every_tie(captioner, references)).listed.any()
 
 
-def test_where_no_word_is_contents_ties_are_differences_of_the_values():
-    value, said, captioner, _ = pictures(40, captions=2)
-    references, _, columns = fitted(value, said)
-    assert not len(columns)
-    ties = every_tie(captioner, references).captioner[0]
-    assert ties == pytest.approx(100 * (captioner[value == 0].mean(0) - captioner[value == 1].mean(0)), abs=5)
-
-
 def test_tasks_given_as_contents_explain_who_names_all_of_them():
     value, said, captioner, random = pictures(4000)
     shown = random.random(4000) < np.where(value == 0, 0.6, 0.1)

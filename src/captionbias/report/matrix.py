@@ -233,7 +233,9 @@ def _open(
 ) -> str:
     """The range of a score that has no verdict, or what its sign does not survive."""
     if high is None and low is not None:
-        return f"{words[score.key]}; all together too little for a verdict" if words.get(score.key) else "too few images"
+        return (
+            f"{words[score.key]}; all together too little for a verdict" if words.get(score.key) else "too few images"
+        )
     if is_mute(estimates, score.key):
         return f"it hardly names more than one {words['value']}"
     if score.two_sided and low is not None and high is not None:

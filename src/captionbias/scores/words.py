@@ -138,8 +138,7 @@ def people_draws(
     of the words `columns`, and the `tasks` it shows, where all are given; and the words that the drawn caption uses.
 
     `human`: captions x words, of the images `image`. `drawn`: of each draw the rows of the captions drawn, of an image
-    one or, where the captioner's are as long, several, which are joined; another is left of each image. Where no word
-    is said often enough to be contents there is one column of zeros.
+    one or, where the captioner's are as long, several, which are joined; another is left of each image.
     """
     from scipy.sparse import csr_array, hstack
 
@@ -156,8 +155,7 @@ def people_draws(
         contents.eliminate_zeros()
         person = csr_array(of_image @ human)
         np.minimum(person.data, 1.0, out=person.data)
-        contents = contents if tasks is None else hstack([contents, tasks], format="csr")
-        draws.append((contents if contents.shape[1] else csr_array((images, 1)), person))
+        draws.append((contents if tasks is None else hstack([contents, tasks], format="csr"), person))
     return tuple(draws)
 
 

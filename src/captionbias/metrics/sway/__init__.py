@@ -37,8 +37,8 @@ class SwayImages(NamedTuple):
 
 @metric(
     "Sway",
-    "of 100 captions, in how many more than a person's is a value named wrong or not at all more than the others, does "
-    "the value named follow the tasks (T to A), do other words follow the value, or the tasks named (A to T)?",
+    "is one value named wrong, or not at all, more often than another, do wrong names follow the tasks (T to A), do "
+    "other words follow the value, or the tasks named (A to T), more than in a person's captions?",
     itertools.chain.from_iterable(question.ENTRIES for question in QUESTIONS),
     about={
         "references": (
@@ -92,8 +92,8 @@ def sway(
     person who describes the same images reads: 0 is a person. It trains nothing. It is an association given the truth,
     not a cause: the scene suggests as much as the tasks do, and what captions name beyond people's may be there.
 
-    Source: this project. T to A: separation as in Hardt et al. 2016, strata as in Mantel and Haenszel 1959. A to T:
-    Robinson 1988, Chernozhukov et al. 2018.
+    Source: this project. Gaps and T to A: separation as in Hardt et al. 2016, strata as in Mantel and Haenszel 1959.
+    Words and A to T: Robinson 1988, Chernozhukov et al. 2018; words listed as in Benjamini and Hochberg 1995.
 
     >>> from captionbias.synthetic import plant
     >>> result = sway(**vars(plant(1000, t_to_a=0.3)))

@@ -125,6 +125,9 @@ def _tied(asked: Asked) -> Tied | None:
             note(asked.notes, naming(unsaid + "words are left out of those that follow the attribute", part.name))
     made_of = *spoken, captions.attributes, captions.weights, captions.tasks, join, asked.seed
     fitted = captions.of_people("ties", made_of, lambda: _fitted(asked, human, places, join))
+    if fitted is None:
+        note(asked.notes, "words are not compared: human captions are too few to say what images show")
+        return None
     references = replace(fitted, drawn=tuple(_widened(table, len(known)) for table in fitted.drawn))
     may = {word: role or not of for one in (own, human) for word, of, role in zip(*one[1:], strict=True)}
     return Tied(
@@ -137,8 +140,8 @@ def _tied(asked: Asked) -> Tied | None:
     )
 
 
-def _fitted(asked: Asked, human: ContentWords, places: Integers, join: int) -> scoring.References:
-    """What is the same beside any captioner, of the images at these places."""
+def _fitted(asked: Asked, human: ContentWords, places: Integers, join: int) -> scoring.References | None:
+    """What is the same beside any captioner, of the images at these places; None if no word says what they show."""
     from scipy.sparse import csr_array
 
     named = asked.named
@@ -150,6 +153,8 @@ def _fitted(asked: Asked, human: ContentWords, places: Integers, join: int) -> s
         np.unique(named.picture[places], return_inverse=True)[1],
     )
     columns = scoring.context_words(used, ~human.of_attribute, weight[image])
+    if not len(columns):
+        return None
     drawn = scoring.distinct_draws(image, DRAWS, join, asked.seed, picture)
     tasks = None if named.given is None else csr_array(named.given[places].astype(np.float64))
     draws = scoring.people_draws(used, image, drawn, columns, tasks)
