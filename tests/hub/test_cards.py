@@ -14,12 +14,11 @@ from typer.testing import CliRunner
 
 from captionbias import metrics
 from captionbias.bench.catalogue import SCORES, of_captions
-from captionbias.bench.verdicts import verdict
 from captionbias.hub.cards import BEGIN, END, model_section, put_section, update_dataset_card, update_model_card
 from captionbias.hub.commands import card as command
 from captionbias.io.formats import write_json
 from captionbias.metrics import catalogue
-from captionbias.report.wording import interval
+from captionbias.report.wording import interval, said_of
 from captionbias.synthetic import plant
 from captionbias.text.markdown import escaped
 
@@ -93,7 +92,7 @@ def test_a_model_card_has_every_score_with_its_verdict_in_text_and_entries(both,
     rows = rows_of(path)
     for task, score in tasks.items():
         estimates = both[score.metric].estimates
-        said = verdict(estimates, score.key) if score.judged else "-"
+        said = said_of(estimates, score.key, both[score.metric]["details"]) if score.judged else "-"
         assert rows[score.label] == (interval(estimates[score.key], score.digits), said)
         assert said == "-" or f"; {said}; " in entries[task].notes
     for name, result in both.items():
@@ -101,6 +100,20 @@ def test_a_model_card_has_every_score_with_its_verdict_in_text_and_entries(both,
         assert f"`{result['signature']}`" in text_of(path)
     assert "not for publication" in text_of(path)
     assert "not for publication" in entries["lic"].notes
+
+
+def test_a_card_says_whom_a_gap_is_against_and_what_would_have_been_found(both, path):
+    gaps = [{"attribute": value, "wrong_gap": gap} for value, gap in (("female", 9.0), ("male", -9.0))]
+    gap = {"sway_wrong_gap": 9.0, "sway_wrong_gap_ci_low": 7.0, "sway_wrong_gap_ci_high": 11.0}
+    words = {"sway_words": 0.4, "sway_words_ci_low": 0.2, "sway_words_detectable": 2.0}
+    details = {**both["sway"]["details"], "gaps": gaps}
+    update_model_card(path, {"sway": {**both["sway"], **gap, **words, "details": details}}, dataset=DATASET)
+    rows = rows_of(path)
+    nothing = "nothing found (would have seen a word in 2 of 100 captions)"
+    assert rows[SCORES["sway_wrong_gap"].label] == ("9.0 [7.0, 11.0]", "more than people, worse for women")
+    assert rows[SCORES["sway_words"].label] == ("0.4, at least 0.2", nothing)
+    notes = {entry.task_id: entry.notes for entry in entries_in(path.parent)}
+    assert notes["sway_words"].startswith(f"95% interval at least 0.2; {nothing}; ")
 
 
 def test_a_published_dbac_never_comes_without_the_matched_one(both, path):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from operator import attrgetter
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 from captionbias import metrics
 from captionbias.integrations.lmms_eval import utils
@@ -43,7 +45,7 @@ def expected(planted, score):
 def test_rows_score_as_their_columns(planted):
     rows = pd.DataFrame({"references": planted.references, "gender": planted.attributes, "tasks": planted.tasks})
     images = list(map(utils.image, rows.to_dict("records"), [[caption] for caption in planted.predictions]))
-    for score in ("sway_t_to_a", "sway_a_to_t_ci_high", "lic"):
+    for score in ("sway_t_to_a", "sway_a_to_t_ci_high", "sway_wrong_gap", "lic"):
         assert getattr(utils, score)([image[score] for image in images]) == expected(planted, score)
 
 
@@ -51,6 +53,21 @@ def test_what_cannot_be_measured_is_nan_and_a_warning_not_a_lost_run():
     row = utils.image({"image_id": 1, "references": ["a man"], "gender": "unknown"}, ["a man"])
     with pytest.warns(UserWarning, match="no lic: attributes"):
         assert math.isnan(utils.lic([row["lic"]]))
+
+
+def test_what_few_images_leave_undefined_is_nan_and_a_warning(planted):
+    rows = pd.DataFrame({"references": planted.references, "gender": planted.attributes}).to_dict("records")
+    images = list(map(utils.image, rows, [[caption] for caption in planted.predictions]))
+    with pytest.warns(UserWarning, match="no sway_words: these images and captions leave it undefined"):
+        assert math.isnan(utils.sway_words([image["sway_words"] for image in images]))
+
+
+def test_the_task_lists_every_score_and_no_way_is_better_for_a_gap():
+    listed = yaml.safe_load(re.sub("!function ", "", Path(utils.__file__).with_name("captionbias.yaml").read_text()))
+    better = {entry["metric"]: entry["higher_is_better"] for entry in listed["metric_list"]}
+    assert better.keys() == utils.SCORES.keys()
+    assert all(entry["aggregation"] == f"utils.{entry['metric']}" for entry in listed["metric_list"])
+    assert {name for name, way in better.items() if way is None} == {name for name in better if "_gap" in name}
 
 
 def test_pictures_are_found_by_id_and_missed_by_name(folder):

@@ -174,7 +174,8 @@ def told_apart(planted: Planted) -> dict[str, Any]:
 @given(any_captions(2, 4), st.lists(st.integers(1, 4), min_size=60, max_size=60), st.booleans(), st.booleans())
 @quick
 def test_an_image_of_weight_3_is_three_images(planted, drawn, with_tasks, own):
-    """T to A counts, and is equal to the last bit; the regressions of A to T add up in another order."""
+    """T to A counts, and is equal to the last bit; the regressions of A to T add up in another order, those of words in
+    single precision."""
     assume(with_tasks or len(planted.references[0]) > 1)
     columns, weights = told_apart(planted) | ({} if with_tasks else {"tasks": None}), [3] * 20 + drawn
     rows = [*range(80), *(row for row, weight in enumerate(weights) for _ in range(weight - 1))]
@@ -187,7 +188,8 @@ def test_an_image_of_weight_3_is_three_images(planted, drawn, with_tasks, own):
     for key, sample in weighted.samples.items():
         for name in ("values", "replicates"):
             numbers, others = (getattr(one, name) for one in (sample, copied.samples[key]))
-            assert numbers == pytest.approx(others, abs=0 if "t_to_a" in key else 1e-9, rel=0, nan_ok=True), key
+            apart = 0 if "t_to_a" in key else 1e-4 if "words" in key else 1e-9
+            assert numbers == pytest.approx(others, abs=apart, rel=0, nan_ok=True), key
     for table in ("t_to_a", "error_ratio", "leans"):
         assert weighted.details[table] == copied.details[table]
 

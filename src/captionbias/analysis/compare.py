@@ -319,14 +319,14 @@ def _difference(first: str, second: str, key: str, measured: Mapping[str, Measur
 def _p_of_more(more: Measurement, less: Measurement, key: str) -> float:
     """The p-value of one captioner having no more than another: what decides of one is each time their difference.
 
-    Where people read by chance is measured, it is beside both and is not asked of their difference; the margin is.
+    What people read by chance of attackers is beside both, and is not asked of their difference.
     """
     score, samples = catalogue.SCORES[key], {}
     confirmed_by = () if isinstance(more.samples[key], Found) else score.confirmed_by
     for name in (*score.deciding(1), *score.or_above, *confirmed_by):
         if name in more.samples and name in less.samples:
             samples[name] = _less(more.samples[name], less.samples[name])
-    return p_of_verdict(samples, key, 1, 0.0 if key in more.noise else noise(more.estimates, key))
+    return p_of_verdict(samples, key, 1, noise(more.estimates, key) if score.beyond_margin else 0.0)
 
 
 def _less(sample: Sample, other: Sample) -> Sample:

@@ -21,8 +21,8 @@ def intersections(
 
     A bias can be at an intersection alone: a captioner may be fair to women and to dark-skinned people and not to
     dark-skinned women. The crossing hides the words of all attributes, and each attribute alone those of its own. A
-    score of a crossing is compared with 0, as that of any attribute. A side's LIC is not compared between attributes:
-    the more values, the lower it is by chance.
+    score of a crossing is compared with 0, as that of any attribute; a gap of sway is there that of one intersection to
+    the mean of the others. A side's LIC is not compared between attributes: the more values, the lower it is by chance.
 
     Args:
         captions: with crossed labels, from `read_captions(..., attribute=["gender", "race"])` or with those of `cross`.

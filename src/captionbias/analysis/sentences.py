@@ -27,7 +27,8 @@ def by_sentence(captions: Captions, positions: int = 3) -> dict[str, Captions]:
     is a person's whole caption. A caption with fewer sentences names nothing at the further positions, and every
     position has all images: what the sentences sway from attribute to task (A to T) adds up to what the whole does, as
     far as no task is named twice. From task to attribute (T to A) each is of the sentences that name the attribute, and
-    undefined where hardly any do; `sway_t_to_a_lost` says nothing of a part of a caption.
+    undefined where hardly any do. The other scores of sway say nothing of a part of a caption, which need not name
+    anybody nor say all: compare `sway_a_to_t` and `sway_t_to_a` alone.
 
     Args:
         captions: with predictions, from `check_captions` or `read_captions`; of several of an image the first.

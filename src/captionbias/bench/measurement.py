@@ -76,7 +76,8 @@ class Measurement:
             if score and score.judged and estimate.low is not None:
                 margin = self.margins.get(key, score.usual_margin)
                 noise = self.noise.get(key, score.usual_margin) if score.noisy else None
-                size = size and size + (noise or 0.0) * (estimate.high is not None)
+                beyond = margin if score.beyond_margin and estimate.high is not None else noise or 0.0
+                size = size and size + beyond
             estimates[key] = estimate._replace(detectable=size, margin=margin, noise=noise)
         return estimates
 

@@ -97,8 +97,11 @@ def margin_of(estimates: Mapping[str, Estimate], key: str) -> float:
 
 
 def noise(estimates: Mapping[str, Estimate], key: str) -> float:
-    """How far from 0 people's own captions read by chance that no interval knows of."""
+    """How far from 0 more and less begin: beyond the margin, or what people's own captions read by chance that no
+    interval knows of."""
     measured, score = estimates[key].noise, catalogue.SCORES[key]
+    if score.beyond_margin:
+        return margin_of(estimates, key)
     return (score.usual_margin if score.noisy else 0.0) if measured is None else measured
 
 

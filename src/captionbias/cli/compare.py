@@ -71,7 +71,7 @@ def compare(
             if len(captioners) > 1:
                 raise ValueError(f"--by-sentence is of one captioner, and here are {', '.join(captioners)}: give one")
             captioners = sentences_of(*captioners.values())
-            if metric == "sway":  # without silence, which at a sentence says nothing
+            if metric == "sway":  # the others say nothing of a sentence
                 scores = scores or ["sway_a_to_t", "sway_t_to_a"]
         comparison = comparison_of(
             captioners,

@@ -16,10 +16,10 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from captionbias.bench.catalogue import TASKS, Score
 from captionbias.bench.measurement import Result
-from captionbias.bench.verdicts import NOTHING, verdict
+from captionbias.bench.verdicts import NOTHING
 from captionbias.errors import InputError
 from captionbias.metrics import catalogue
-from captionbias.report.wording import interval
+from captionbias.report.wording import interval, said_of
 from captionbias.text.markdown import one_line
 
 Results = Mapping[str, Mapping[str, Any]]  # by the name of the metric, as the metric returns them with details=True
@@ -69,8 +69,8 @@ def check_results(results: Results) -> None:
 
 
 def verdict_in(result: Mapping[str, Any], score: Score) -> str:
-    """The verdict of a flat result's score; "-" if it has none."""
-    return verdict(Result(result).estimates, score.key) if score.judged else NOTHING
+    """The verdict of a flat result's score, see `said_of`; "-" if it has none."""
+    return said_of(Result(result).estimates, score.key, result.get("details")) if score.judged else NOTHING
 
 
 def is_fast(result: Mapping[str, Any]) -> bool:

@@ -24,7 +24,8 @@ def caption_bias(metric: str = "dbac", **options: Any) -> CorpusLevelMetric:
     The task's documents have the human captions as their golds, and in `specific` the `attribute`, the label of the
     protected attribute, and optionally the `tasks` that the image shows and its `weight`. The model's texts, one or
     more, are its captions of the image. The result has every number of the metric's flat result, its own intervals
-    among them: lighteval adds no standard errors, for which it would train all attackers a thousand times.
+    among them: lighteval adds no standard errors, for which it would train all attackers a thousand times. Lower is
+    better, save of sway's gaps, which are as bad below 0 as above it.
 
     Args:
         metric: the name of one of `captionbias.metrics`.

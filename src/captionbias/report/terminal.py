@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from captionbias.bench.catalogue import Score
-from captionbias.bench.verdicts import CANNOT_TELL, MORE, NOTHING_FOUND, detectable, verdict
 from captionbias.metrics import catalogue
 from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
 from captionbias.report.matrix import main_scores
@@ -21,7 +20,7 @@ from captionbias.report.views import (
     sway_tasks,
     sway_words,
 )
-from captionbias.report.wording import fixed, group, interval
+from captionbias.report.wording import interval, said_of
 
 if TYPE_CHECKING:
     from captionbias.analysis.compare import Comparison
@@ -64,33 +63,14 @@ def _scores(measured: Measurement) -> Iterator[list[Cell]]:
         if score.in_tables and score.key in measured.estimates:
             row = score.row if score.direction in headed else None
             headed.add(score.direction)
-            yield _score(measured, score, row or score.label, said_of(measured, score.key))
+            yield _score(measured, score, row or score.label)
 
 
-def _score(measured: Measurement, score: Score, label: str, said: str) -> list[Cell]:
+def _score(measured: Measurement, score: Score, label: str) -> list[Cell]:
     """A score's row, in bold with its verdict if it is judged."""
     number = interval(measured.estimates[score.key], score.digits)
+    said = said_of(measured.estimates, score.key, measured.details)
     return Strong([label, number, said]) if score.judged else [label, number, ""]
-
-
-def said_of(measured: Measurement, key: str) -> str:
-    """A score's verdict; of a gap also whose it is, and where nothing is told what would have been seen."""
-    said, size = verdict(measured.estimates, key), detectable(measured.estimates, key)
-    if said == NOTHING_FOUND and size:
-        return f"{said} (would have seen a word in {size:g} of 100 captions)"
-    if said == CANNOT_TELL and size:
-        return f"{said} (would see {fixed(size, catalogue.SCORES[key].digits)})"
-    return f"{said}, {whose}" if said == MORE and (whose := _whose_gap(measured, key)) else said
-
-
-def _whose_gap(measured: Measurement, key: str) -> str:
-    """Which value fares worse than the others, or better, by a gap; nothing without details."""
-    column = key.removeprefix("sway_")
-    gaps = {row["attribute"]: row[column] for row in (measured.details or {}).get("gaps", ()) if column in row}
-    if not gaps:
-        return ""
-    largest = max(gaps, key=lambda value: (abs(gaps[value]), gaps[value]))
-    return f"{'worse' if gaps[largest] > 0 else 'better'} for {group(largest)}"
 
 
 def comparison_tables(comparison: Comparison) -> Iterator[Grid]:
@@ -112,7 +92,7 @@ def intersection_tables(found: Mapping[str, Measurement], cells: Mapping[tuple[s
     yield Grid("Images", columns(*alone, "images"), images)
     yield score_table([found[crossing]])
     rows = [
-        _score(measured, score, f"{name}: {score.label}", verdict(measured.estimates, score.key))
+        _score(measured, score, f"{name}: {score.label}")
         for name, measured in found.items()
         for score in main_scores(measured.estimates)
     ]

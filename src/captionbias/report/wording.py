@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from captionbias.bench.verdicts import NOTHING
+from captionbias.bench.catalogue import SCORES
+from captionbias.bench.verdicts import CANNOT_TELL, MORE, NOTHING, NOTHING_FOUND, detectable, verdict
 from captionbias.errors import said
 from captionbias.metrics.sway.naming import KEYS
 
@@ -58,11 +59,24 @@ def _with_interval(estimate: Estimate | None, written: Callable[[float], str]) -
     value, low, high = estimate[:3]
     if low is None:
         return written(value)
-    return (
-        f"{written(value)}, at least {written(low)}"
-        if high is None
-        else f"{written(value)} [{written(low)}, {written(high)}]"
-    )
+    if high is None:
+        return f"{written(value)}, at least {written(low)}"
+    return f"{written(value)} [{written(low)}, {written(high)}]"
+
+
+def said_of(estimates: Mapping[str, Estimate], key: str, details: Mapping[str, Any] | None = None) -> str:
+    """A score's verdict; of a gap, with the details, also whose it is, and where nothing is told what would have been
+    seen."""
+    said, size = verdict(estimates, key), detectable(estimates, key)
+    if said == NOTHING_FOUND and size:
+        return f"{said} (would have seen a word in {size:g} of 100 captions)"
+    if said == CANNOT_TELL and size:
+        return f"{said} (would see {fixed(size, SCORES[key].digits)})"
+    kinds = {gap: kind for kind, gap in KEYS.items()}
+    if said == MORE and key in kinds and (whose := whose_gap(details or {}, kinds[key])):
+        value, worse = whose
+        return f"{said}, {'worse' if worse else 'better'} for {group(value)}"
+    return said
 
 
 def p_text(p: float) -> str:

@@ -11,6 +11,7 @@ from transformers import TrainerCallback
 
 from captionbias.attackers.ranks import on_rank_0
 from captionbias.bench.protocol import whole_number
+from captionbias.metrics import catalogue
 from captionbias.training.captioning import caption_images
 from captionbias.training.scores import Settings, TrainingBias
 
@@ -23,8 +24,9 @@ class BiasCallback(TrainerCallback):
 
     The scores of `bias_scores` are logged under `eval_dbac_a_to_t_matched` and so on (`eval_dbac_a_to_t_net` with
     `controls=True`, which trains twice the attackers), go to every logger of the
-    Trainer, and can be its `metric_for_best_model`: where that one is undefined or not measured, no model counts as
-    better. The training stays as it would be without: see `caption_images`.
+    Trainer, and can be its `metric_for_best_model`, save the gaps, which are as bad below 0 as above it: where that one
+    is undefined or not measured, no model counts as better. The training stays as it would be without: see
+    `caption_images`.
 
     With several processes each captions its share, the main one measures, and the log is written once.
 
@@ -38,7 +40,8 @@ class BiasCallback(TrainerCallback):
         **settings: see `captionbias.training.scores.Settings`; `seed` is also that of captions that are drawn.
 
     Raises:
-        ValueError: what is wrong with the arguments, before the training: the human captions are measured once, here.
+        ValueError: what is wrong with the arguments, before the training: the human captions are measured once, here;
+            or a gap chooses the best model.
 
     Example:
         trainer = Trainer(model, args, train_dataset=train, eval_dataset=validation, processing_class=processor)
@@ -62,6 +65,7 @@ class BiasCallback(TrainerCallback):
         **settings: Unpack[Settings],
     ) -> None:
         _check_whole(trainer)
+        _check_best(_best(trainer.args))
         self.bias = TrainingBias(references, attributes, tasks, weights, **settings).prepare()
         if len(images) != len(self.bias.people):
             raise ValueError(
@@ -88,9 +92,21 @@ class BiasCallback(TrainerCallback):
         metrics.update(scores)
         self.trainer.log(scores)
         # The Trainer ends a training whose metric_for_best_model is missing. No number is better than nan, nor worse.
-        best = str(args.metric_for_best_model).removeprefix("eval_")
-        if best in self.bias.names:
+        if (best := _best(args)) in self.bias.names:
             metrics.setdefault(f"eval_{best}", math.nan)
+
+
+def _best(args: Any) -> str:
+    """The score that chooses the best model."""
+    return str(args.metric_for_best_model).removeprefix("eval_")
+
+
+def _check_best(best: str) -> None:
+    if best in catalogue.SCORES and catalogue.SCORES[best].two_sided:
+        raise ValueError(
+            f"trainer: metric_for_best_model is {best}, which is as bad below 0 as above it, so its least is not the "
+            "best; choose another score"
+        )
 
 
 def _check_whole(trainer: Any) -> None:

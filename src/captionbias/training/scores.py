@@ -15,12 +15,14 @@ from captionbias.captions import CaptionBiasWarning, Captions, check_captions
 from captionbias.captions.check import checked_columns
 from captionbias.captions.values import as_list, is_column
 from captionbias.metrics import catalogue, find_metric
+from captionbias.scores.words import LEAST_SCORED
 from captionbias.text import LexiconSource, tokenize
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
     from typing_extensions import Unpack
 
+WORDS = "sway_words"
 PLACEHOLDER = "-"  # for an empty caption, where only the others are looked at
 
 
@@ -65,8 +67,9 @@ def bias_scores(
         **settings: see `Settings`.
 
     Returns:
-        `empty_captions`, the share of captions without a word, in [0, 1]; and as far as they are defined `sway_t_to_a`,
-        `sway_t_to_a_lost` (in captions of 100), `sway_a_to_t` (in mentions of 100 captions), `dbac_a_to_t`,
+        `empty_captions`, the share of captions without a word, in [0, 1]; and as far as they are defined
+        `sway_wrong_gap`, `sway_unnamed_gap` (as bad below 0 as above), `sway_t_to_a`, `sway_t_to_a_lost`, `sway_words`
+        (of 1,000 images or more; all in captions of 100), `sway_a_to_t` (in mentions of 100 captions), `dbac_a_to_t`,
         `dbac_a_to_t_matched`, `dbac_t_to_a`, `dbac_t_to_a_matched` in (-1, 1) and `lic` in [-100, 100], or the main
         scores of other metrics; with `controls` also `dbac_a_to_t_net`, `dbac_t_to_a_net` and the others'
         `..._excess`. Intervals are left to the metrics themselves.
@@ -159,7 +162,11 @@ class TrainingBias:
                 return {}
         notes += [str(warning.message) for warning in caught]
         keys = self._keys(name)
-        if missing := [key for key in keys if key not in measured.estimates]:
+        missing = [key for key in keys if key not in measured.estimates]
+        if WORDS in missing and len(captions) < LEAST_SCORED:
+            missing.remove(WORDS)
+            notes.append(f"{WORDS} left out: it takes {LEAST_SCORED:,} images or more")
+        if missing:
             notes.append(f"{', '.join(missing)} left out: undefined, as too few captions name what human captions name")
         return {key: measured.estimates[key].value for key in keys if key in measured.estimates}
 

@@ -20,7 +20,12 @@ from captionbias.warnings import CaptionBiasWarning
 
 KEPT = ("image_id", "references", "gender", "tasks")
 SCORES = {  # the entries of metric_list, and the metric that has each
-    **{f"sway_{way}{end}": "sway" for way in ("t_to_a", "a_to_t") for end in ("", "_ci_low", "_ci_high")},
+    **{
+        f"sway_{part}{end}": "sway"
+        for part in ("wrong_gap", "unnamed_gap", "t_to_a", "a_to_t")
+        for end in ("", "_ci_low", "_ci_high")
+    },
+    **{f"sway_words{end}": "sway" for end in ("", "_ci_low")},  # what was found, at least
     **{"dbac_t_to_a_net": "dbac", "dbac_a_to_t_net": "dbac", "lic": "lic"},
 }
 
@@ -65,10 +70,13 @@ def __getattr__(name: str) -> Callable[[list[dict[str, Any]]], float]:
 
 def _score(name: str, rows: list[dict[str, Any]]) -> float:
     try:
-        return float(_scores(SCORES[name], json.dumps(rows))[name])
+        scores = _scores(SCORES[name], json.dumps(rows))
     except ValueError as error:
         warnings.warn(f"no {name}: {error}", CaptionBiasWarning, stacklevel=2)
         return math.nan
+    if name not in scores:
+        warnings.warn(f"no {name}: these images and captions leave it undefined", CaptionBiasWarning, stacklevel=2)
+    return float(scores.get(name, math.nan))
 
 
 @cache

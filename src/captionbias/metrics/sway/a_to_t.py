@@ -31,7 +31,7 @@ ENTRIES = (
         "In 100 captions, how many more mentions than a person's of tasks that go with an attribute value where the "
         "image has that value, what it shows being the same. 0 is a person.",
         judged=True,
-        noisy=True,
+        beyond_margin=True,
         headline=True,
         claim="the {tasks} named follow {attribute}",
         above=("sway_a_to_t_low", "sway_a_to_t_least"),

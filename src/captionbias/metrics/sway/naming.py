@@ -41,7 +41,7 @@ def _entries() -> Iterable[Score]:
             sense="amplification",
             judged=True,
             two_sided=True,
-            noisy=True,
+            beyond_margin=True,
             headline=True,
             like_if=NAMES_BOTH,
             claim=claim,
@@ -73,12 +73,13 @@ def answer(asked: Asked) -> Answer:
     """The gaps, and what they are gaps of."""
     values = asked.named.values
     named = Named[Sample](**asked.resample([partial(_named, draw) for draw in asked.as_long]))
-    images = np.bincount(asked.named.value)
+    pictures = np.unique(np.column_stack((asked.named.value, asked.named.picture)), axis=0)[:, 0]
+    fewest = int(np.bincount(pictures).min())
     scores = {NAMES_BOTH[0]: constant(_least_named(asked.named.names, asked.named.value, asked.named.weight))}
     for kind, key in enumerate(KEYS.values()):
         number = largest_gap(named.gaps.values[kind, :, 0])
         chosen_of = 1 if len(values) == 2 else len(values)
-        scores[key] = replace(named.gaps[kind, number], chosen_of=chosen_of, images=int(images.min()))
+        scores[key] = replace(named.gaps[kind, number], chosen_of=chosen_of, images=fewest)
     facts = {
         f"{what}_{value}": float(named.levels.values[kind, 0, number, 0])
         for kind, what in enumerate(KINDS)

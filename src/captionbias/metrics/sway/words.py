@@ -32,7 +32,7 @@ ENTRIES = (
         "counted on the other. It is what was found, at least, so it has no upper end.",
         sense="amplification",
         judged=True,
-        noisy=True,
+        beyond_margin=True,
         headline=True,
         confirmed_by=(MOST,),
         claim="the other words follow {attribute}",
