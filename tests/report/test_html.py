@@ -171,6 +171,36 @@ def test_a_click_on_a_pair_shows_its_captions_to_filter_sort_and_save(two, opene
     assert wrong == []
 
 
+@pytest.fixture(scope="module")
+def happy():
+    """Of a captioner that calls half the women girls, and some happy."""
+    planted = vars(plant(1000, captions=4, seed=1))
+    for row in (row for row, value in enumerate(planted["attributes"]) if value == "female" and row % 3 == 0):
+        planted["predictions"][row] = re.sub("(a )?(woman|lady|girl)", "a happy girl", planted["predictions"][row])
+    captioners = {"nic": planted.pop("predictions")}
+    return audit(captioners, **planted, metrics=["sway"], bootstrap=60, quality_images=10, cache=False)
+
+
+@NEEDS_BROWSER
+def test_a_click_on_a_word_that_follows_a_value_shows_its_captions_with_the_word_marked(happy, opened):
+    page, _, wrong = opened(happy, width=390)
+    words = {row["word"]: row for row in happy.details("sway", "nic")["words"]}
+    assert set(visible(page, ".tied .opener").all_text_contents()) > {"girl", "happy"}
+    for word, form in (("girl|boy", "girl"), ("happy", "happy")):
+        shown = visible(page, ".tied tr").filter(has=page.get_by_role("button", name=form))
+        for side, told in (("captioner", "{:.0f} of 100"), ("person", "people: {:.0f}")):
+            assert told.format(words[word][f"uses_{side}"]["female"]) in shown.text_content()
+        shown.get_by_role("button").click()
+        entry = next(one for one in happy.evidence["captioners"]["nic"]["tied"] if one["word"] == word)
+        told = page.locator(".panel .told").filter(has_text=f"nic writes “{word.replace('|', ' or ')}”")
+        assert f"for {entry['images']} images of female" in told.text_content()
+        captions = page.locator(".panel li dd:nth-of-type(1)").all()
+        assert len(captions) == len(entry["rows"])
+        assert all(form in caption.locator("mark").all_text_contents() for caption in captions)
+    assert not too_wide(page)
+    assert wrong == []
+
+
 @NEEDS_BROWSER
 def test_tables_are_sorted_by_a_click_and_data_and_scores_are_saved_as_files(two, opened):
     page, *_ = opened(two)

@@ -130,15 +130,24 @@ def whose_gap(details: Mapping[str, Any], kind: str) -> tuple[str, bool] | None:
     return value, gaps[value] > 0
 
 
+def following_words(details: Mapping[str, Any]) -> dict[str, list[tuple[str, Mapping[str, Any]]]]:
+    """The words that follow a value more than in people's captions, by the details of `sway`: for each group of people
+    its words with their rows, the largest first; of the attribute's own the one for the value."""
+    values = list(details["attribute_counts"])
+    found: dict[str, list[tuple[str, Mapping[str, Any]]]] = {group(value): [] for value in values}
+    for row in details.get("words", ()):
+        if row["kind"] == "more":
+            forms, value = row["word"].split("|"), row["attribute"]
+            word = forms[values.index(value)] if len(forms) == len(values) else " or ".join(forms)
+            others = row["captioner"] < 0  # of more than two values
+            found.setdefault(f"not {group(value)}" if others else group(value), []).append((word, row))
+    return {people: words for people, words in found.items() if words}
+
+
 def telling_words(details: Mapping[str, Any]) -> str:
-    """The words that follow each value most, by the details of `sway`; of the attribute's own the one for the value."""
-    told = []
-    for number, value in enumerate(details["attribute_counts"]):
-        rows = [row for row in details.get("words", ()) if row["kind"] == "more" and row["attribute"] == value]
-        forms = [row["word"].split("|") for row in rows[:MOST_WORDS]]
-        if words := [form[number] if len(form) == len(details["attribute_counts"]) else form[0] for form in forms]:
-            told.append(f"{listed(words)} ({group(value)})")
-    return listed(told)
+    """The words that follow each value most, in a sentence."""
+    found = following_words(details).items()
+    return listed([f"{listed([word for word, _ in words[:MOST_WORDS]])} ({people})" for people, words in found])
 
 
 def told_of(details: Mapping[str, Any]) -> dict[str, str]:

@@ -99,11 +99,11 @@ const marked = (text, spans) => {
   }
   return [...parts, text.slice(done)];
 };
-const inWords = (found, number, { attribute, task, word, suggested }) => {
+const inWords = (found, number, { attribute, task, word, forms, suggested }) => {
   const text = found.texts[number];
   if (word !== undefined) {
-    const literal = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    const places = text.matchAll(new RegExp(`(?<![\\p{L}\\p{N}_])${literal}(?![\\p{L}\\p{N}_])`, "giu"));
+    const literal = (forms ?? [word]).map((form) => form.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|");
+    const places = text.matchAll(new RegExp(`(?<![\\p{L}\\p{N}_])(?:${literal})(?![\\p{L}\\p{N}_])`, "giu"));
     return marked(text, [...places].map((place) => [place.index, place.index + place[0].length, false]));
   }
   const values = new Set(suggested === undefined ? (attribute ?? "").split(", ") : found.labels);
@@ -123,6 +123,9 @@ const told = (kind, direction, item, name) => {
     const labels = Object.entries(item.labels).map(([label, number]) => `${count(number)} ${label}`).join(", ");
     const people = item.people === null ? "" : `; people's captions of ${count(item.people)} images have it`;
     return `${name} writes “${item.word}” for ${count(item.images)} images (${labels})${people}. Here: ${item.rows.length} of them.`;
+  }
+  if (kind === "tied") {
+    return `${name} writes “${item.word.replaceAll("|", " or ")}” for ${count(item.images)} images of ${item.attribute}; people's captions of ${count(item.people)} have it. Here: ${listed}.`;
   }
   if (kind === "cells") {
     return `Of ${count(item.shown)} images of ${item.attribute} beside what goes with ${item.suggested}, ${name} names another value for ${count(item.captioner)}; one person or more does for ${count(item.people)}. Here: ${listed}.`;
@@ -153,7 +156,7 @@ const panelOf = (found, button) => {
   const number = Number(button.closest("[data-captioner]").dataset.captioner);
   const name = Object.keys(found.captioners)[number];
   const own = found.captioners[name];
-  const item = own[kind][group][index];
+  const item = kind === "tied" ? own.tied[index] : own[kind][group][index];
   const rows = item.rows.map((row) => {
     const image = found.images[row.row];
     const text = own.captions[row.row];
