@@ -197,6 +197,7 @@ def test_a_click_on_a_word_that_follows_a_value_shows_its_captions_with_the_word
         captions = page.locator(".panel li dd:nth-of-type(1)").all()
         assert len(captions) == len(entry["rows"])
         assert all(form in caption.locator("mark").all_text_contents() for caption in captions)
+    assert axe_violations(page) == []
     assert not too_wide(page)
     assert wrong == []
 

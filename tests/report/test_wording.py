@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from captionbias.errors import Argument, Message, naming
-from captionbias.report.wording import grouped_notes, interval
+from captionbias.report.wording import grouped_notes, interval, telling_words
 from captionbias.statistics.samples import Estimate
 from tests.report.conftest import changed
 
@@ -34,3 +34,13 @@ def test_what_users_name_like_arguments_is_told_as_it_is(two):
     note = Message(naming("{references}: "), named)
     assert f"LIC: human captions: {named}" in grouped_notes(changed(two, "lic", "nic", notes=[note, named]))
     assert f"LIC: {named}" in grouped_notes(changed(two, "lic", "nic", notes=[named]))
+
+
+def test_words_are_told_of_the_value_that_they_follow_and_of_all_but_one():
+    found = [("girl|boy", "male", 5.0), ("tie", "male", 4.0), ("hat", "female", 3.0), ("cap", "female", -2.0)]
+    rows = [{"word": word, "attribute": value, "captioner": tie, "kind": "more"} for word, value, tie in found]
+    details = {"attribute_counts": {"female": 9, "male": 9}, "words": [*rows, {**rows[1], "kind": "less"}]}
+    assert telling_words(details) == "hat (women), boy and tie (men) and cap (not women)"
+    details["attribute_counts"]["other"] = 9
+    assert "girl or boy and tie (men)" in telling_words(details)
+    assert telling_words({"attribute_counts": {"female": 9}}) == ""

@@ -75,6 +75,7 @@ def html_report(
         part_of=_part_of,
         reach_of=_reach_of,
         telling=_telling,
+        most_used=_most_used,
         **wording.named_things(audit),
         top=TOP,
         shown_pairs=PAIRS,
@@ -108,6 +109,12 @@ def rendered(template: str, **content: Any) -> str:
 def _telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The words that speak for a value; articles and full stops tell a reader nothing."""
     return [row for row in rows if row["mean"] > 0 and row["word"] not in ARTICLES and re.search(r"\w", row["word"])]
+
+
+def _most_used(words: Mapping[str, Sequence[tuple[str, Mapping[str, Any]]]]) -> float:
+    """How many of 100 captions of its value use the word that most do, by the captioner or by people."""
+    rows = [row for found in words.values() for _, row in found]
+    return max(float(row[uses][row["attribute"]]) for row in rows for uses in ("uses_captioner", "uses_person"))
 
 
 def _part_of(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -125,7 +125,7 @@ const told = (kind, direction, item, name) => {
     return `${name} writes “${item.word}” for ${count(item.images)} images (${labels})${people}. Here: ${item.rows.length} of them.`;
   }
   if (kind === "tied") {
-    return `${name} writes “${item.word.replaceAll("|", " or ")}” for ${count(item.images)} images of ${item.attribute}; people's captions of ${count(item.people)} have it. Here: ${listed}.`;
+    return `${name} writes “${item.word.replaceAll("|", " or ")}” for ${count(item.images)} images of ${item.attribute}; one person or more does for ${count(item.people)}. Here: ${listed}.`;
   }
   if (kind === "cells") {
     return `Of ${count(item.shown)} images of ${item.attribute} beside what goes with ${item.suggested}, ${name} names another value for ${count(item.captioner)}; one person or more does for ${count(item.people)}. Here: ${listed}.`;
