@@ -144,7 +144,7 @@ def test_the_first_screen_shows_an_example_of_which_nothing_is_kept(opened, serv
         example = page.frame_locator("iframe[src='result/example']")
         picture = example.locator("svg:visible").first
         picture.wait_for()
-        answer = example.get_by_text("Question 1: ").locator("visible=true").first
+        answer = example.get_by_text("more than in people").locator("visible=true").first
         assert 0 < answer.bounding_box()["y"] < height * 0.75
         assert answer.bounding_box()["y"] < picture.bounding_box()["y"] < height
         assert page.locator("#own").is_visible()
@@ -160,7 +160,7 @@ def test_dropped_files_are_sorted_out_and_measured_in_three_steps(measured):
     assert "woman female" in measured.locator("#masked mark").all_text_contents()
     assert shown_step(measured) == "3. Result"
     result = measured.frame_locator(FRAME)
-    result.get_by_text(re.compile("yes for")).locator("visible=true").first.wait_for()
+    result.get_by_text(re.compile("more than people")).locator("visible=true").first.wait_for()
     measured.locator("#cancel").wait_for(state="hidden")
     assert measured.evaluate("scrollY") == 0
     frame = measured.locator(FRAME).bounding_box()

@@ -130,7 +130,9 @@ def test_a_faithful_captioner_reads_0_and_a_biased_one_as_in_english(language: s
             assert verdict(measured.estimates, key) in (CANNOT_TELL, LIKE), key
             assert estimate.low <= 0 <= estimate.high, key
     (own, net, planted), (theirs, english_net, planted_there) = biased_in(language), biased_in("en")
-    assert {**own, "signature": ""} == {**theirs, "signature": ""}
+    apart = {key for key in own if key.startswith("sway_words")} | {"signature"}  # a language has other content words
+    assert {key: own[key] for key in own.keys() - apart} == {key: theirs[key] for key in theirs.keys() - apart}
+    assert own["sway_words"] == pytest.approx(theirs["sway_words"], abs=1)
     assert planted == planted_there
     assert net["dbac_t_to_a_net_ci_low"] > 0
     assert net["dbac_t_to_a_net"] == pytest.approx(english_net["dbac_t_to_a_net"], abs=0.02)

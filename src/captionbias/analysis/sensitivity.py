@@ -174,7 +174,7 @@ def sensitivity(
     >>> chosen = {"trials": 2, "bootstrap": 100, "delta": 0.4, "seed": 0, "quality": "confidence"}
     >>> found = sensitivity({"biased": captions.pop("predictions")}, **captions, **chosen, directions=["a_to_t"])
     >>> [(one.choice, one.verdict_changes) for one in found.moves if one.score == "dbac_a_to_t_net"]
-    [('tokenizer', False), ('task_lexicon', False), ('alignment', False)]
+    [('tokenizer', True), ('task_lexicon', False), ('alignment', False)]
     """
     checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
     for name, captions in checked.items():

@@ -109,8 +109,8 @@ def _tied(asked: Asked) -> Tied | None:
     by_side = zip((words.model_image, words.human_image), used, strict=True)
     said, people = (_of_images(image, len(captions), table)[named.row] for image, table in by_side)
     lengths = [float(named.weight @ table.sum(axis=1)) for table in (said, people)]
-    join = asked.join
-    places = np.flatnonzero(np.bincount(named.image, minlength=len(named.value)) > join)
+    join, captions_of_each = asked.join, np.bincount(named.image, minlength=len(named.value))
+    places = np.flatnonzero(captions_of_each > join)
     few = np.bincount(named.value[places], minlength=len(named.values)).min() < LEAST_IMAGES
     if few or len(places) < len(named.value):
         left_out = "not compared" if few else f"compared without {len(named.value) - len(places):,} images"
@@ -121,8 +121,11 @@ def _tied(asked: Asked) -> Tied | None:
         return None
     for part in asked.attribute.parts or (asked.attribute,):
         if not part.roles:
-            unsaid = "{attribute_lexicon} {!r} has no roles, which tell which words say the same of another value: its "
-            note(asked.notes, naming(unsaid + "words are left out of those that follow the attribute", part.name))
+            template = (
+                "{attribute_lexicon} {!r} has no roles, which tell which words say the same of another value: its words "
+                "are left out of those that follow the attribute"
+            )
+            note(asked.notes, naming(template, part.name))
     made_of = *spoken, captions.attributes, captions.weights, captions.tasks, join, asked.seed
     fitted = captions.of_people("ties", made_of, lambda: _fitted(asked, human, places, join))
     if fitted is None:
@@ -147,11 +150,8 @@ def _fitted(asked: Asked, human: ContentWords, places: Integers, join: int) -> s
     named = asked.named
     rows = np.flatnonzero(np.isin(asked.captions.words(asked.tokenizer).human_image, named.row[places]))
     image = np.searchsorted(places, named.image[np.isin(named.image, places)])
-    used, weight, picture = (
-        human.used[rows],
-        named.weight[places],
-        np.unique(named.picture[places], return_inverse=True)[1],
-    )
+    used, weight = human.used[rows], named.weight[places]
+    _, picture = np.unique(named.picture[places], return_inverse=True)
     columns = scoring.context_words(used, ~human.of_attribute, weight[image])
     if not len(columns):
         return None
