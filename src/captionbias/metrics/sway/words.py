@@ -122,8 +122,8 @@ def _tied(asked: Asked) -> Tied | None:
     for part in asked.attribute.parts or (asked.attribute,):
         if not part.roles:
             template = (
-                "{attribute_lexicon} {!r} has no roles, which tell which words say the same of another value: its words "
-                "are left out of those that follow the attribute"
+                "{attribute_lexicon} {!r} has no roles, which tell which words say the same of another value: its "
+                "words are left out of those that follow the attribute"
             )
             note(asked.notes, naming(template, part.name))
     made_of = *spoken, captions.attributes, captions.weights, captions.tasks, join, asked.seed
