@@ -62,7 +62,7 @@ def test_the_headline_of_several_counts_them_and_names_who_does_most():
     people.pop("predictions")
     found = audit(captioners, **people, metrics=["sway"], **QUICK | {"bootstrap": 1000})
     text = headline(found, matrix_of(found))
-    assert text.startswith("most and some name one gender wrong more often than the other (most most)")
+    assert text.startswith("most and some name one gender wrong more often (most most)")
     assert len(sentences(found)) == 3
     assert sentences(found)[0].startswith("most calls women men more often than men women")
     one = audit({"most": captioners["most"]}, **people, metrics=["sway"], **QUICK | {"bootstrap": 200})

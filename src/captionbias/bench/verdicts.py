@@ -77,7 +77,7 @@ def _p_beyond(sample: Sample | None, sign: int, beyond: float) -> float:
         which = max if (sample.pick is min) == (sign > 0) else min
         return which(_p_beyond(part, sign, beyond) for part in sample.among)
     value = float(np.nanmean(sample.values)) - sign * beyond
-    if sign * value <= 0:
+    if sign * value <= sample.floor:
         return 1.0
     if not len(sample.replicates):
         return 0.0
@@ -87,7 +87,7 @@ def _p_beyond(sample: Sample | None, sign: int, beyond: float) -> float:
 def is_mute(estimates: Mapping[str, Estimate], key: str) -> bool:
     """Whether the captioner says too little for a score to be like people's, whatever it reads."""
     needed = catalogue.SCORES[key].like_if
-    return needed is not None and needed[0] in estimates and estimates[needed[0]].value < needed[1]
+    return any(name in estimates and estimates[name].value < least for name, least in needed)
 
 
 def margin_of(estimates: Mapping[str, Estimate], key: str) -> float:

@@ -54,11 +54,6 @@ def naming_gaps(table: Floats) -> Floats:
     return np.asarray(100 * _share(np.where(known, beyond, 0.0).sum(axis=2), known.sum(axis=2)))
 
 
-def largest_gap(gaps: Floats) -> int:
-    """The value whose gap, `(values,)`, is the score. Of two values the first: the other's is its negative."""
-    return 0 if len(gaps) == 2 or np.isnan(gaps).all() else int(np.nanargmax(np.abs(gaps)))
-
-
 def _errors(table: Floats) -> tuple[Floats, Floats]:
     """All captions, `(2 sides, values, strata, replicates)`, and errors, `(2 kinds, 2 sides, values, strata, ...)`."""
     everyone, named, right = np.moveaxis(table, (2, 3), (1, 0))

@@ -58,7 +58,7 @@ class References:
     value: Integers
     values: int
     weights: Floats
-    pictures: int
+    pictures: Integers  # the number of each image's
     drawn: tuple[Table, ...]  # of each draw, the words that the drawn person uses
     whole: Fit
     halves: tuple[tuple[Fit, Fit], ...]  # none where there are too few pictures for a score
@@ -202,7 +202,9 @@ def fit_references(
     units = [of_part for of_part, _ in numbered]
     whole, *halves = (Fit(*each) for each in zip(images, map(tuple, influences), spreads, units, sizes, strict=True))
     people = tuple(person for _, person in draws)
-    return References(value, values, weights, number, people, whole, tuple(zip(halves[::2], halves[1::2], strict=True)))
+    return References(
+        value, values, weights, pictures, people, whole, tuple(zip(halves[::2], halves[1::2], strict=True))
+    )
 
 
 def _squares(contents: Table, weights: Floats, cell: Integers) -> Floats:
@@ -326,7 +328,7 @@ def size_of_words(captioner: Table, references: References, words: Integers) -> 
     """How much words follow the values beyond people's, squared, in captions of 100 of one word that is used so much
     more: the sum over words of what one half finds times what the other finds. As nothing is chosen, it is the same
     with any number of images; below 0 is chance. None with too few pictures."""
-    if references.pictures < LEAST_SIZED:
+    if references.pictures.max() + 1 < LEAST_SIZED:
         return None
     products = []
     for both in _by_halves(captioner, references, words):
@@ -369,14 +371,17 @@ def detectable_share(references: References, tested: int, seed: int = 0) -> Floa
     seen = np.full(references.values, np.nan)
     for value in range(references.values):
         images = np.flatnonzero(references.value == value)
+        copies, pictures = references.pictures[images], np.unique(references.pictures[images])
         for share in INJECTED:
-            rows = [generator.permutation(images)[: round(share / 100 * len(images))] for _ in range(RUNS)]
+            often = round(share / 100 * len(pictures))
+            chosen = (generator.permutation(pictures)[:often] for _ in range(RUNS))
+            rows = [images[np.isin(copies, some)] for some in chosen]
             column = np.repeat(np.arange(RUNS), list(map(len, rows)))
             injected = sparse(np.ones(len(column)), (np.concatenate(rows), column), (len(references.value), RUNS))
             sums = _sums(references, references.whole, [injected] * len(references.drawn))[value % references.contrasts]
             tie, error = np.abs(sums.sum(axis=0)), _errors(references.whole, sums)
             listed = (tie > least_z * error) & (tie >= LEAST_BEYOND)
-            listed &= _uses(injected, references.weights) >= LEAST_USES
+            listed &= often >= LEAST_USES
             if listed.mean() >= POWER:
                 seen[value] = share
                 break

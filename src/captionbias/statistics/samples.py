@@ -67,6 +67,7 @@ class Sample:
     replicates: Floats  # the mean over each replicate's trials, `(..., replicates)`
     images: int = 0  # how many a replicate draws, 0 where that is not known
     chosen_of: int = 1  # among how many it was chosen as the largest: its interval holds for all of them (Bonferroni)
+    floor: float = 0.0  # how far its interval reaches at least, either way: what three images more would change
 
     def __getitem__(self, place: int | tuple[int, ...]) -> Sample:
         """The quantity at this place of an array of them."""
@@ -75,8 +76,8 @@ class Sample:
     def __sub__(self, other: Sample) -> Sample:
         """The difference of two quantities of the same images, trials and replicates."""
         values, per_trial, replicates = (getattr(self, name) - getattr(other, name) for name in ARRAYS)
-        chosen_of = self.chosen_of * other.chosen_of
-        return Sample(values, per_trial, replicates, min(self.images, other.images), chosen_of)
+        images, floor = min(self.images, other.images), max(self.floor, other.floor)
+        return Sample(values, per_trial, replicates, images, max(self.chosen_of, other.chosen_of), floor)
 
     def recentred(self: S) -> S:
         """The same with replicates whose mean is the estimate: of what resampling moves by itself."""
@@ -111,6 +112,8 @@ class Sample:
                     all_of_it, none_of_it = drawn.max() <= high == most, drawn.min() >= low == least
                     least, most = least - image * all_of_it, most + image * none_of_it
                 ends = max(least, low), min(most, high)
+            ends = min(ends[0], max(value - self.floor, low)), max(ends[1], min(value + self.floor, high))
+            detectable = max(detectable, self.floor)
         return Estimate(value, *ends, std, trial_low, trial_high, detectable)
 
 
@@ -141,6 +144,26 @@ class Extreme(Sample):
         value, least, most = (None if None in ends else self.pick(ends) for ends in numbers)
         detectable = [estimate.detectable for estimate in known if estimate.detectable is not None]
         return Estimate(value, least, most, detectable=max(detectable, default=None))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Largest(Sample):
+    """That of several quantities of the same images which is furthest from 0; a difference is the largest of theirs."""
+
+    among: tuple[Sample, ...] = ()
+
+    @classmethod
+    def of(cls, samples: Iterable[Sample]) -> Largest:
+        """The largest of samples. Of two it is the first: the other is its negative."""
+        among = tuple(samples)
+        sizes = [-1.0 if np.isnan(sample.values).all() else abs(float(np.nanmean(sample.values))) for sample in among]
+        chosen = among[0 if len(among) == 2 else int(np.argmax(sizes))]
+        return cls(**vars(chosen) | {"chosen_of": 1 if len(among) == 2 else len(among)}, among=among)
+
+    def __sub__(self, other: Sample) -> Sample:
+        if not isinstance(other, Largest):
+            return super().__sub__(other)
+        return Largest.of(one - its for one, its in zip(self.among, other.among, strict=True))
 
 
 @dataclass(frozen=True, eq=False)

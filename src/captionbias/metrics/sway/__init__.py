@@ -134,7 +134,7 @@ def sway(
         tables["leans"] = lean_rows(images, drawn[0].leans)
     return Scores(
         {key: sample for answer in answers for key, sample in answer.scores.items()},
-        facts | {key: fact for answer in answers for key, fact in answer.facts.items()},
+        facts | {key: fact for answer in answers for key, fact in answer.facts.items() if np.isfinite(fact)},
         {**how, "seed": seed, "bootstrap": bootstrap},
         notes,
         tables,

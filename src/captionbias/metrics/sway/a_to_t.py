@@ -10,10 +10,20 @@ from typing import Any, Generic
 import numpy as np
 
 from captionbias.arrays import Array, Floats, Integers
-from captionbias.bench.catalogue import MENTIONS
+from captionbias.bench.catalogue import MENTIONS, PERCENT
 from captionbias.metrics.sway.images import NamedImages
-from captionbias.metrics.sway.naming import NAMES_BOTH
-from captionbias.metrics.sway.question import Answer, Asked, Draw, Numbers, entry, mean_of_known, numbers, share_of
+from captionbias.metrics.sway.naming import LEAST_NAMED, NAMES_BOTH
+from captionbias.metrics.sway.question import (
+    Answer,
+    Asked,
+    Draw,
+    Numbers,
+    constant,
+    entry,
+    mean_of_known,
+    numbers,
+    share_of,
+)
 from captionbias.scores.sway import naming_rates, residuals
 from captionbias.statistics.samples import Extreme, Sample
 from captionbias.warnings import note
@@ -23,6 +33,7 @@ RANGE = (
     "The {} that it can be: people do not name all that is there, so what a captioner names beyond them may all be "
     "there or all be made up. With complete tasks there is no such range."
 )
+TASKS_NAMED = "sway_tasks_named"
 WITHOUT = "The same if the one task were left out that leaves the {}."
 ENTRIES = (
     _entry(
@@ -35,8 +46,17 @@ ENTRIES = (
         headline=True,
         claim="the {tasks} named follow {attribute}",
         above=("sway_a_to_t_low", "sway_a_to_t_least"),
-        like_if=NAMES_BOTH,
+        like_if=(*NAMES_BOTH, (TASKS_NAMED, LEAST_NAMED)),
         below=("sway_a_to_t_high", "sway_a_to_t_most"),
+    ),
+    entry(
+        "captions that name a task",
+        PERCENT,
+        TASKS_NAMED,
+        "",
+        "Of 100 captions, how many name a task that goes with a value. Below 5 A to T is not said to be like people.",
+        in_tables=False,
+        task=None,
     ),
     _entry("sway_a_to_t_low", "lowest possible", RANGE.format("lowest")),
     _entry("sway_a_to_t_high", "highest possible", RANGE.format("highest")),
@@ -71,7 +91,9 @@ def answer(asked: Asked) -> Answer:
     ends = [followed.ends[end] for end in range(2)]
     no_interval: dict[str, Any] = {"per_trial": np.zeros((1, 0)), "replicates": np.zeros(0)}
     left = [replace(followed.without[place], **no_interval) for place in np.ndindex(followed.without.values.shape[:2])]
-    scores = {"sway_a_to_t": followed.score}
+    goes = draws[0].leans.goes_with.any(axis=1)
+    names = 100 * np.average(named.captioner.tasks[:, goes].max(axis=1, initial=0.0), weights=named.weight)
+    scores = {"sway_a_to_t": followed.score, TASKS_NAMED: constant(float(names))}
     scores |= {"sway_a_to_t_low": Extreme.of(min, ends), "sway_a_to_t_high": Extreme.of(max, ends)}
     scores |= {"sway_a_to_t_least": Extreme.of(min, left), "sway_a_to_t_most": Extreme.of(max, left)}
     return Answer(scores, partial(_details, followed, pairs, draws))
@@ -125,7 +147,7 @@ def _details(followed: Followed[Sample], pairs: Integers, draws: Sequence[Draw])
     level = mean_of_known([_naming_level(draw) for draw in draws])
     return {
         "tasks": sorted(tasks, key=lambda row: -abs(row.get("beta", 0.0))),
-        "naming_level": {value: float(of) for value, of in zip(named.values, level, strict=True) if not np.isnan(of)},
+        "naming_level": {value: float(of) for value, of in zip(named.values, level, strict=True) if np.isfinite(of)},
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic
@@ -12,11 +12,12 @@ import numpy as np
 from captionbias.arrays import Floats, Integers
 from captionbias.bench.catalogue import CAPTIONS, PERCENT, Score
 from captionbias.metrics.sway.question import Answer, Asked, Draw, Numbers, constant, entry, numbers, share_of
-from captionbias.scores.naming import KINDS, SIDES, largest_gap, naming_gaps, naming_levels
-from captionbias.statistics.samples import Sample
+from captionbias.scores.naming import KINDS, SIDES, naming_gaps, naming_levels
+from captionbias.statistics.samples import RULE_OF_THREE, Largest, Sample
 
 LEAST_NAMED = 5.0  # of 100 captions of some value: who names a value more rarely is not told from who never does
-NAMES_BOTH = "sway_least_named", LEAST_NAMED
+NAMED_LEAST = "sway_least_named"
+NAMES_BOTH = ((NAMED_LEAST, LEAST_NAMED),)
 KEYS = {kind: f"sway_{kind}_gap" for kind in KINDS}
 
 
@@ -49,7 +50,7 @@ def _entries() -> Iterable[Score]:
     yield entry(
         "rarest value named",
         PERCENT,
-        NAMES_BOTH[0],
+        NAMED_LEAST,
         "",
         "Of 100 captions of the images where it is named most, how many name the value that the captioner names least. "
         f"Below {LEAST_NAMED:g} nothing is said to be like people.",
@@ -74,18 +75,20 @@ def answer(asked: Asked) -> Answer:
     values = asked.named.values
     named = Named[Sample](**asked.resample([partial(_named, draw) for draw in asked.as_long]))
     pictures = np.unique(np.column_stack((asked.named.value, asked.named.picture)), axis=0)[:, 0]
-    fewest = int(np.bincount(pictures).min())
-    scores = {NAMES_BOTH[0]: constant(_least_named(asked.named.names, asked.named.value, asked.named.weight))}
-    for kind, key in enumerate(KEYS.values()):
-        number = largest_gap(named.gaps.values[kind, :, 0])
-        chosen_of = 1 if len(values) == 2 else len(values)
-        scores[key] = replace(named.gaps[kind, number], chosen_of=chosen_of, images=fewest)
+    floor = 100 * RULE_OF_THREE / np.bincount(pictures).min()  # what three captions of the rarest value can hide
+    gaps = [
+        [replace(named.gaps[kind, value], floor=floor) for value in range(len(values))] for kind in range(len(KINDS))
+    ]
+    scores: dict[str, Sample] = {
+        NAMED_LEAST: constant(_least_named(asked.named.names, asked.named.value, asked.named.weight))
+    }
+    scores |= {key: Largest.of(of_kind) for key, of_kind in zip(KEYS.values(), gaps, strict=True)}
     facts = {
         f"{what}_{value}": float(named.levels.values[kind, 0, number, 0])
         for kind, what in enumerate(KINDS)
         for number, value in enumerate(values)
     }
-    return Answer(scores, partial(_details, named, values), facts)
+    return Answer(scores, partial(_details, named, gaps, values), facts)
 
 
 def _named(draw: Draw, multiplicity: Floats) -> Named[Floats]:
@@ -99,7 +102,7 @@ def _least_named(names: Floats, value: Integers, weight: Floats) -> float:
     return float(100 * share_of(of_value @ names, of_value.sum(axis=1)[:, None]).max(axis=0).min())
 
 
-def _details(named: Named[Sample], values: tuple[str, ...]) -> dict[str, Any]:
+def _details(named: Named[Sample], gaps: Sequence[Sequence[Sample]], values: tuple[str, ...]) -> dict[str, Any]:
     columns = [
         (what + ("_person" if side else ""), kind, side)
         for kind, what in enumerate(KINDS)
@@ -109,8 +112,8 @@ def _details(named: Named[Sample], values: tuple[str, ...]) -> dict[str, Any]:
         {"attribute": value} | numbers({name: named.levels[kind, side, number] for name, kind, side in columns})
         for number, value in enumerate(values)
     ]
-    gaps: list[dict[str, Any]] = [
-        {"attribute": value} | numbers({f"{what}_gap": named.gaps[kind, number] for kind, what in enumerate(KINDS)})
+    between: list[dict[str, Any]] = [
+        {"attribute": value} | numbers({f"{what}_gap": gaps[kind][number] for kind, what in enumerate(KINDS)})
         for number, value in enumerate(values)
     ]
-    return {"level": level, "gaps": gaps}
+    return {"level": level, "gaps": between}

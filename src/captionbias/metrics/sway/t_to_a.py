@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic
 
@@ -17,7 +17,7 @@ from captionbias.metrics.sway.naming import NAMES_BOTH
 from captionbias.metrics.sway.question import Answer, Asked, Draw, Namings, Numbers, entry, numbers, share_of
 from captionbias.scores.naming import ALL, NAMED, RIGHT, SIDES
 from captionbias.scores.sway import error_difference, error_ratio
-from captionbias.statistics.samples import Beyond, Extreme, Sample
+from captionbias.statistics.samples import RULE_OF_THREE, Beyond, Extreme, Sample
 from captionbias.warnings import note
 
 ONE = "sway_t_to_a_one"
@@ -87,15 +87,33 @@ def answer(asked: Asked) -> Answer:
     _note_suggested(values, images[0], asked.notes)
     _note_leaning_labels(asked.draws[0], asked.notes)
     swayed = Swayed[Sample](**asked.resample([partial(_swayed, draw.namings) for draw in asked.draws]))
+    floors, of_steps = _floors(asked.draws[0])
+    against = 1 - np.trace(images[0]) / max(images[0][:, :-1].sum(), 1)  # of the images whose tasks suggest a value
     scores: dict[str, Sample] = {}
     for form, key in enumerate(FORMS):
-        alike = [swayed.alike[value, form] for value in range(len(values))]
-        scores[key] = swayed.score[form]
+        alike = [replace(swayed.alike[value, form], floor=against * floors[value]) for value in range(len(values))]
+        scores[key] = replace(swayed.score[form], floor=against * floors.min())
         scores |= {f"{key}_least": Extreme.of(min, alike), f"{key}_most": Extreme.of(max, alike)}
-    beyond = [Beyond.of(*(swayed.steps[value, place] for place in range(2))) for value in range(len(values))]
+    steps = [
+        [replace(swayed.steps[value, place], floor=floor) for place in range(2)] for value, floor in enumerate(of_steps)
+    ]
+    beyond = [Beyond.of(*of_value) for of_value in steps]
     if known := [sample for sample in beyond if not np.isnan(sample.values).any()]:
         scores[ONE] = Extreme.of(max, known)
     return Answer(scores, partial(_details, swayed, np.mean(images, axis=0), values))
+
+
+def _floors(draw: Draw) -> tuple[Floats, Floats]:
+    """What three captions of the smaller of a value's two cells can hide, of 100 of them, `(values,)`: of all images,
+    and of those where all others name the value."""
+    named, namings = draw.named, draw.namings
+    captions = namings.table(np.ones((namings.sums.shape[1], 1)))[:, :-1, :, 0, ALL, 0]
+    pictures = captions * (int(named.picture.max()) + 1) / named.weight.sum()
+    plain = pictures[:, :, namings.seen[:, 0] == namings.seen[:, 1]]
+    own = np.eye(len(pictures)) > 0
+    cells = (np.stack(((~own * of).sum(axis=1), (own * of).sum(axis=1))) for of in (pictures.sum(2), plain.sum(2)))
+    all_of_them, of_plain = (100 * RULE_OF_THREE / np.maximum(of.min(axis=0), 1) for of in cells)
+    return all_of_them, of_plain
 
 
 def _images(draw: Draw) -> Integers:
