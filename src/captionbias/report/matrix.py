@@ -203,7 +203,7 @@ def answer(estimates: Mapping[str, Estimate], score: Score, word: str, words: Ma
 def _amount(score: Score, value: float | None, low: float | None, high: float | None, whose: str | None = None) -> str:
     """A value and its interval, with its side of 0 in words where 0 is like people; of a gap and of words also `whose`
     they are."""
-    if whose and value is not None and low is not None and high is not None:
+    if whose and value and low is not None and high is not None and float(fixed(value, score.digits)):
         near, far = sorted((low, high), key=lambda end: end * (value or 1.0))
         size, *ends = (fixed(number if value > 0 else -number, score.digits) for number in (value, near, far))
         return f"{size} more of {whose} ({' to '.join(ends)})"
