@@ -75,7 +75,7 @@ def answer(asked: Asked) -> Answer:
     values = asked.named.values
     named = Named[Sample](**asked.resample([partial(_named, draw) for draw in asked.as_long]))
     pictures = np.unique(np.column_stack((asked.named.value, asked.named.picture)), axis=0)[:, 0]
-    floor = 100 * RULE_OF_THREE / np.bincount(pictures).min()  # what three captions of the rarest value can hide
+    floor = 100 * RULE_OF_THREE / int(np.bincount(pictures).min())  # what three captions of the rarest value can hide
     gaps = [
         [replace(named.gaps[kind, value], floor=floor) for value in range(len(values))] for kind in range(len(KINDS))
     ]

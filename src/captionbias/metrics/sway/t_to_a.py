@@ -91,11 +91,14 @@ def answer(asked: Asked) -> Answer:
     against = 1 - np.trace(images[0]) / max(images[0][:, :-1].sum(), 1)  # of the images whose tasks suggest a value
     scores: dict[str, Sample] = {}
     for form, key in enumerate(FORMS):
-        alike = [replace(swayed.alike[value, form], floor=against * floors[value]) for value in range(len(values))]
-        scores[key] = replace(swayed.score[form], floor=against * floors.min())
+        alike = [
+            replace(swayed.alike[value, form], floor=float(against * floors[value])) for value in range(len(values))
+        ]
+        scores[key] = replace(swayed.score[form], floor=float(against * floors.min()))
         scores |= {f"{key}_least": Extreme.of(min, alike), f"{key}_most": Extreme.of(max, alike)}
     steps = [
-        [replace(swayed.steps[value, place], floor=floor) for place in range(2)] for value, floor in enumerate(of_steps)
+        [replace(swayed.steps[value, place], floor=floor) for place in range(2)]
+        for value, floor in enumerate(of_steps.tolist())
     ]
     beyond = [Beyond.of(*of_value) for of_value in steps]
     if known := [sample for sample in beyond if not np.isnan(sample.values).any()]:
