@@ -10,9 +10,9 @@ import pytest
 
 from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING_FOUND, verdict
 from captionbias.metrics import sway
-from captionbias.synthetic import plant
+from captionbias.synthetic import AGES, plant
 
-IMAGES = 1200
+IMAGES, LABELS = 1200, ("female", "male")
 measure = partial(sway.measure, bootstrap=200, details=True)
 
 
@@ -151,3 +151,50 @@ def test_labels_that_follow_the_objects_are_told_of():
     for changed, told in ((leaning, True), (at_random, False), (planted["attributes"], False)):
         notes = sway.measure(**planted | {"attributes": changed}, bootstrap=0).notes
         assert any("labels that follow the tasks hide" in note for note in notes) == told
+
+
+@pytest.mark.parametrize("women", [1, 3, 12])
+def test_a_few_women_leave_no_verdict_whatever_is_said_of_them(women):
+    """Three captions more could say the opposite: of 300 images of the rarest value they are 1 of 100."""
+    planted = vars(plant(1000, captions=3))
+    of_value = {value: [row for row, label in enumerate(planted["attributes"]) if label == value] for value in LABELS}
+    rows = [*of_value["female"][:women], *of_value["male"]]
+    few = {key: [column[row] for row in rows] for key, column in planted.items()}
+    for wrong in (False, True):
+        changed = of_women(dict(few), woman_is("a man")) if wrong else few
+        verdicts = said(measure(**changed), "wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost")
+        assert LIKE not in verdicts.values()
+        assert MORE not in {verdicts["unnamed_gap"], verdicts["t_to_a"]}
+
+
+def test_who_names_no_objects_is_not_like_people_in_them():
+    planted = world()
+    planted["predictions"] = [f"a {'woman' if value == 'female' else 'man'} stands" for value in planted["attributes"]]
+    measured = measure(**planted)
+    assert measured.flat()["sway_tasks_named"] == 0
+    assert said(measured, "a_to_t") == {"a_to_t": CANNOT_TELL}
+
+
+def test_copies_of_a_picture_do_not_let_a_rarer_word_be_seen():
+    planted = vars(plant(1200, captions=5, seed=5))
+    twice = {key: [one for one in column for _ in range(2)] for key, column in planted.items()}
+    seen, of_copies = (measure(**given).details["words_seen"] for given in (planted, twice))
+    assert all(of_copies[value] >= seen[value] for value in seen)
+
+
+def test_a_gap_of_another_value_is_no_difference_of_one():
+    """Of two captioners one errs for children, the other for seniors, as often: they differ by what each adds."""
+    planted, generator = vars(plant(2000, values=4)), np.random.default_rng(7)
+
+    def wrong_of(value, other):
+        rows = zip(planted["predictions"], planted["attributes"], strict=True)
+        return [f"a {other}" if label == value and generator.random() < 0.4 else text for text, label in rows]
+
+    gaps = [
+        sway.measure(**planted | {"predictions": texts}, attribute_lexicon=AGES, bootstrap=100).samples[
+            "sway_wrong_gap"
+        ]
+        for texts in (wrong_of("child", "grownup"), wrong_of("senior", "parent"))
+    ]
+    assert [gap.values[0] for gap in gaps] == pytest.approx([40, 40], abs=9)
+    assert abs((gaps[0] - gaps[1]).values[0]) > 30

@@ -10,6 +10,7 @@ from captionbias.metrics import catalogue, sway
 from captionbias.report.matrix import matrix_of
 from captionbias.report.portrait import headline, sentence, sentences
 from captionbias.report.wording import words_of
+from captionbias.synthetic import plant
 from tests.metrics.test_sway_questions import of_women, woman_is, world
 from tests.report.conftest import QUICK
 
@@ -43,6 +44,18 @@ def test_words_are_told_with_whom_they_follow():
     girls = told(**of_women(world(), woman_is("a girl"), 0.5))
     assert "girl (women)" in girls or "girl and" in girls
     assert "girl|boy" not in girls
+
+
+def test_silence_where_the_objects_suggest_another_value_is_told():
+    text = told(**vars(plant(2000, silence=0.5)))
+    assert text.startswith(
+        "nic leaves the gender out or gets it wrong more often beside objects that go with the other"
+    )
+
+
+def test_words_without_a_verdict_are_told_as_such():
+    text = told(**of_women(world(600), lambda text: f"{text} happy", 0.3))  # too few images for a score
+    assert "its other words, of which happy (women) may follow the gender" in text.partition("Cannot tell")[2]
 
 
 def test_who_names_one_value_alone_is_said_to():
