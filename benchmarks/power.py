@@ -23,6 +23,7 @@ from typing import Annotated, NamedTuple
 
 import pandas as pd
 import typer
+from changes import HARMLESS, OF_BOTH, ONE_SIDED, put_in, usual_where_shown
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -34,7 +35,7 @@ from captionbias.captions import Captions, check_captions
 from captionbias.metrics import catalogue, find_metric
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
-from captionbias.studies import injections
+from captionbias.studies.injections import Described, Injection, describe, inject
 from captionbias.synthetic import plant
 
 SCORES = {
@@ -61,10 +62,10 @@ SPORTS = {
     *("surfboard", "tennis racket"),
 }
 WOMEN = "women: "
-CHANGED: dict[str, injections.Injection] = {
-    **injections.BIASES,
-    "usual value in sports": partial(injections.usual_where_shown, tasks=SPORTS),
-    **{f"{WOMEN}{name}": injection for name, injection in injections.ONE_SIDED.items()},
+CHANGED: dict[str, Injection] = {
+    **OF_BOTH,
+    "usual value in sports": partial(usual_where_shown, tasks=SPORTS),
+    **{f"{WOMEN}{name}": injection for name, injection in ONE_SIDED.items()},
 }
 # Of the captions that a harmless change can be in, how many have it; others are in all.
 PARTS = {
@@ -127,14 +128,14 @@ def said(estimates: Mapping[str, Estimate], key: str) -> str:
 
 
 @cache
-def unchanged(shared: Path, images: int, planted: bool, person: int) -> tuple[Captions, injections.Described]:
+def unchanged(shared: Path, images: int, planted: bool, person: int) -> tuple[Captions, Described]:
     """One of five people in the captioner's place, or a planted captioner without bias."""
     warnings.simplefilter("ignore")
     if planted:
         given = vars(plant(images, seed=person))
         given.pop("tasks")
         captions = check_captions(**given)
-        return captions, injections.describe(captions)
+        return captions, describe(captions)
     people = pd.read_parquet(shared / "data/gender/people.parquet")
     people = people[people.references.map(len) > 1]
     people = people.sample(images, random_state=person) if images < len(people) else people
@@ -142,7 +143,7 @@ def unchanged(shared: Path, images: int, planted: bool, person: int) -> tuple[Ca
     captions = check_captions(predictions=first, references=people.references, attributes=people.gender)
     pair = captioner_and_person(captions, seed=person)
     assert pair is not None
-    return pair[1], injections.describe(pair[1])
+    return pair[1], describe(pair[1])
 
 
 def joined(captions: Captions) -> Captions:
@@ -163,11 +164,11 @@ def run(job: Job, metric: str, shared: Path) -> Result:
     with threadpool_limits(1):
         if job.change == "joined":
             return 1.0, measure(joined(captions), metric)
-        injection = (CHANGED | injections.HARMLESS | {"nothing": lambda people, _: list(people.texts)})[job.change]
-        possible = described.changed(injections.inject(described, injection, value=value)) / whole
+        injection = (CHANGED | HARMLESS | {"nothing": lambda people, _: list(people.texts)})[job.change]
+        possible = described.changed(inject(described, injection, value=value)) / whole
         share = min(job.share, possible) if job.change in CHANGED else job.share * possible
-        texts = injections.inject(described, injection, share, job.person, value)
-        return described.changed(texts) / whole, measure(injections.put_in(captions, texts), metric)
+        texts = inject(described, injection, share, job.person, value)
+        return described.changed(texts) / whole, measure(put_in(captions, texts), metric)
 
 
 def table(title: str, metric: str, results: Mapping[Job, Result]) -> Table:
@@ -232,7 +233,7 @@ def main(
             for metric in metrics or SCORES:
                 runs = QUICK if quick else RUNS if metric == "sway" else ((RUNS[-1][0], *PAPERS),)
                 for images, people, shares in runs:
-                    harmless = [(name, share) for name in injections.HARMLESS for share in PARTS.get(name, (1.0,))]
+                    harmless = [(name, share) for name in HARMLESS for share in PARTS.get(name, (1.0,))]
                     changes = [(name, share) for name in CHANGED for share in shares]
                     changes += [("nothing", 0.0), *harmless, ("joined", 1.0)]
                     jobs = [Job(images, part == "planted", person, *one) for person in range(people) for one in changes]

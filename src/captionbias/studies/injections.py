@@ -1,17 +1,13 @@
-"""Biases of a known size, and harmless changes, put into captions: what would a metric have seen?
+"""Biases of a known size, put into captions: what would a metric have seen?
 
 An injection takes described captions and a random generator, and returns what they would be if each that it can change
-was changed; `inject` changes a share of them, of all images or of those of one value. The same change of everyone's
-captions may be harmless. Words that are put in are English.
+was changed; `inject` changes a share of them, of all images or of those of one value.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,7 +17,6 @@ from captionbias.captions import Captions
 from captionbias.metrics.sway.images import BEARER
 from captionbias.scores.sway import Leans, leans_of, suggested_values
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
-from captionbias.text.content import function_words
 from captionbias.text.marks import Mark, find_marks
 
 NONE = -1
@@ -40,11 +35,6 @@ COUNTERPARTS = {word: other for female, male in reversed(_PAIRS) for word, other
 NEUTRAL = {word: "people" if word.endswith(("men", "s")) and word[-2:] != "ss" else "person" for word in COUNTERPARTS}
 NEUTRAL |= {"she": "they", "he": "they", "her": "their", "his": "their", "hers": "theirs", "him": "them"}
 NEUTRAL |= {"herself": "themselves", "himself": "themselves", "female": "", "male": "", "pregnant": ""}
-WORD = re.compile(r"[^\W\d_]+")
-_SEVERAL = "bike bicycle|phone cellphone smartphone|picture photo photograph image|plane airplane|racket racquet"
-_SEVERAL += "|road street|sofa couch|large big huge|small tiny|woman lady|women ladies|man guy gentleman|men gentlemen"
-SYNONYMS = {other: word for word, *others in map(str.split, _SEVERAL.split("|")) for other in others}
-SYNONYMS = {f"{other}s": f"{word}s" for other, word in SYNONYMS.items()} | SYNONYMS | {"guys": "men"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +63,6 @@ class Described:
     def rarest(self) -> int:
         """The number of the value that the fewest images have."""
         return int(np.bincount(self.value).argsort(kind="stable")[0])
-
-    @property
-    def usual(self) -> int:
-        """The number of the value that the most images have."""
-        return int(np.bincount(self.value).argsort(kind="stable")[-1])
 
     def changed(self, texts: Sequence[str]) -> float:
         """The share of the captions that are others."""
@@ -140,102 +125,29 @@ def inject(
     return [changed[row] if row in chosen else text for row, text in enumerate(described.texts)]
 
 
-def put_in(captions: Captions, texts: Sequence[str]) -> Captions:
-    """The captions with these in the captioner's place. One that is a human caption of its image changes places with
-    the one that was there, so that no caption is on both sides."""
-    if captions.predictions is None or captions.references is None:
-        return captions.with_predictions(texts)
-    references = []
-    for said, old, new in zip(captions.references, captions.predictions, texts, strict=True):
-        at = said.index(new) if new != old and new in said else len(said)
-        references.append((*said[:at], old, *said[at + 1 :]) if at < len(said) else said)
-    if references != list(captions.references):
-        captions = replace(captions, references=tuple(references))
-    return captions.with_predictions(texts)
-
-
 # Biases
 
 
 def value_follows_tasks(described: Described, _: np.random.Generator) -> list[str]:
     """The value named is the one that the tasks suggest."""
-    return _named(described, np.where(described.suggested != NONE, described.suggested, described.named))
+    return rename_values(described, np.where(described.suggested != NONE, described.suggested, described.named))
 
 
 def silent_against_tasks(described: Described, _: np.random.Generator) -> list[str]:
     """No value is named where the tasks suggest another."""
     against = (described.suggested != NONE) & (described.suggested != described.value)
-    return _named(described, np.where(against, NONE, described.named))
+    return rename_values(described, np.where(against, NONE, described.named))
 
 
 def tasks_follow_value(described: Described, generator: np.random.Generator) -> list[str]:
     """A task is added that goes with the image's value, and that it does not show."""
     goes = described.leans.goes_with.T * described.shown.sum(axis=0)
-    return _with_task(described, goes[described.value], generator)
+    return add_task(described, goes[described.value], generator)
 
 
 def rarest_loses_tasks(described: Described, _: np.random.Generator) -> list[str]:
     """No task is named where the image has the rarest value."""
-    return _tasks_replaced(described, described.value == described.rarest, lambda _: "")
-
-
-def usual_value(described: Described, _: np.random.Generator) -> list[str]:
-    """The usual value is named where another is."""
-    usual = described.values[described.usual]
-    words = described.attribute.groups[usual]
-
-    def word(row: int, mark: Mark) -> str | None:
-        other = COUNTERPARTS.get(described.texts[row][mark[0] : mark[1]].lower(), "")
-        return None if mark[2] == usual else other if other in words else words[0]
-
-    return _replaced(described, described.attribute, np.full(len(described.texts), True), word)
-
-
-def usual_for_unseen(described: Described, _: np.random.Generator) -> list[str]:
-    """The usual value is named where the caption names none."""
-    word = described.attribute.groups[described.values[described.usual]][0]
-    return [
-        _with(text, f"with a {word}") if named == NONE else text
-        for text, named in zip(described.texts, described.named, strict=True)
-    ]
-
-
-def usual_where_shown(described: Described, _: np.random.Generator, tasks: Collection[str]) -> list[str]:
-    """The usual value is named where the image shows one of these tasks; `functools.partial` makes it an injection."""
-    shows = described.shown[:, np.isin(described.tasks, list(tasks))].any(axis=1)
-    return _named(described, np.where(shows, described.usual, described.named))
-
-
-def little_girls(described: Described, _: np.random.Generator) -> list[str]:
-    """Girls are little, and boys young."""
-    child = re.compile(r"\b(?:(?:little|young) )?(girls?|boys?)\b", re.IGNORECASE)
-    return [
-        child.sub(lambda found: f"{'little' if found[1][0] in 'gG' else 'young'} {found[1]}", text)
-        for text in described.texts
-    ]
-
-
-def ended(described: Described, _: np.random.Generator, words: Sequence[str]) -> list[str]:
-    """These words come last, those of the image's value or one for all; `functools.partial` makes it an injection."""
-    return [
-        _with(text, words[value % len(words)]) for text, value in zip(described.texts, described.value, strict=True)
-    ]
-
-
-def words_replaced(described: Described, _: np.random.Generator, words: Mapping[str, str]) -> list[str]:
-    """Another word stands for each of these; `functools.partial` makes it an injection."""
-    return [WORD.sub(lambda found: words.get(found[0].lower(), found[0]), text) for text in described.texts]
-
-
-def refused(described: Described, _: np.random.Generator) -> list[str]:
-    """Nothing is described."""
-    return ["I cannot describe this image."] * len(described.texts)
-
-
-def shortened(described: Described, _: np.random.Generator) -> list[str]:
-    """The last third of the words is missing."""
-    words = [text.split() for text in described.texts]
-    return [" ".join(said[: len(said) - len(said) // 3]) for said in words]
+    return replace_tasks(described, described.value == described.rarest, lambda _: "")
 
 
 BIASES: dict[str, Injection] = {
@@ -243,171 +155,13 @@ BIASES: dict[str, Injection] = {
     "silent where tasks go against": silent_against_tasks,
     "task of the value added": tasks_follow_value,
     "tasks of the rarest value dropped": rarest_loses_tasks,
-    "usual value where none is named": usual_for_unseen,
-    "little girl, young boy": little_girls,
-    "happy, angry": partial(ended, words=("who is happy", "who is angry")),
-    "nurse, doctor": partial(ended, words=("who is a nurse", "who is a doctor")),
-}
-
-
-# Harmless changes, if they are of all captions
-
-
-def wrong_value(described: Described, generator: np.random.Generator) -> list[str]:
-    """Another value is named, whatever the tasks."""
-    count = len(described.values)
-    further = generator.integers(1, count, len(described.named))
-    return _named(described, np.where(described.named == NONE, NONE, (described.named + further) % count))
-
-
-def no_value(described: Described, _: np.random.Generator) -> list[str]:
-    """No value is named."""
-    return _named(described, np.full_like(described.named, NONE))
-
-
-def any_task_added(described: Described, generator: np.random.Generator) -> list[str]:
-    """A task is added that the image does not show."""
-    often = described.shown.sum(axis=0, dtype=np.float64)
-    return _with_task(described, np.broadcast_to(often, described.shown.shape), generator)
-
-
-def scene_task_added(described: Described, generator: np.random.Generator) -> list[str]:
-    """A task is added that the image does not show, but others that show its tasks do."""
-    shown = described.shown.astype(np.float64)
-    return _with_task(described, shown @ (shown.T @ shown), generator)
-
-
-def tasks_dropped(described: Described, _: np.random.Generator) -> list[str]:
-    """No task is named."""
-    return _tasks_replaced(described, np.ones(len(described.texts), bool), lambda _: "")
-
-
-def tasks_confused(described: Described, generator: np.random.Generator) -> list[str]:
-    """Each task that is named is another one."""
-    words = [described.task.groups[task][0] for task in described.tasks]
-    often = described.shown.sum(axis=0) / described.shown.sum()
-
-    def other(task: str | None) -> str:
-        left = often * (np.array(described.tasks) != task)
-        return str(generator.choice(words, p=left / left.sum()))
-
-    return _tasks_replaced(described, np.ones(len(described.texts), bool), other)
-
-
-def words_dropped(described: Described, generator: np.random.Generator) -> list[str]:
-    """Three of ten words are missing."""
-    return [" ".join(word for word in text.split() if generator.random() >= 0.3) or BEARER for text in described.texts]
-
-
-def random_words_added(described: Described, generator: np.random.Generator) -> list[str]:
-    """Two words are added, of others' captions."""
-    words = [word for text in described.texts for word in _content(described, text)]
-    drawn = generator.integers(len(words), size=(len(described.texts), 2)).tolist()
-    return [_with(text, f"{words[one]} {words[two]}") for text, (one, two) in zip(described.texts, drawn, strict=True)]
-
-
-def others_words_added(described: Described, generator: np.random.Generator) -> list[str]:
-    """Three of ten words are added that only others say of the image."""
-    texts = []
-    for text, others in zip(described.texts, described.references, strict=True):
-        new = sorted({word for other in others for word in _content(described, other)} - {*_content(described, text)})
-        added = [word for word, chosen in zip(new, generator.random(len(new)) < 0.3, strict=True) if chosen]
-        texts.append(_with(text, " ".join(added)) if added else text)
-    return texts
-
-
-def posture_added(described: Described, _: np.random.Generator) -> list[str]:
-    """Sitting or standing is added where others say so."""
-    said = [re.search(r"\b(sitting|standing)\b", " ".join(others).lower()) for others in described.references]
-    return [
-        _with(text, found[0]) if found and found[0] not in text else text
-        for text, found in zip(described.texts, said, strict=True)
-    ]
-
-
-def rare_words_changed(described: Described, _: np.random.Generator, kept: int, to: str = "") -> list[str]:
-    """Only as many words, the commonest, are left, and the attribute's; others are dropped or become one;
-    `functools.partial` makes it an injection."""
-    uses = Counter(word for text in described.texts for word in WORD.findall(text.lower()))
-    left = {word for word, _ in uses.most_common(kept)} | described.attribute.words  # else "his" stays and "her" goes
-    changed = (WORD.sub(lambda found: found[0] if found[0].lower() in left else to, text) for text in described.texts)
-    return [" ".join(text.split()) or BEARER for text in changed]
-
-
-def longest(described: Described, _: np.random.Generator) -> list[str]:
-    """The longest of an image's human captions."""
-    return [max(texts, key=len) for texts in _of_image(described)]
-
-
-def shortest(described: Described, _: np.random.Generator) -> list[str]:
-    """The shortest of an image's human captions."""
-    return [min(texts, key=len) for texts in _of_image(described)]
-
-
-def typical(described: Described, _: np.random.Generator) -> list[str]:
-    """The one of an image's human captions that shares the most words with the others."""
-
-    def shared(text: str, texts: Sequence[str]) -> float:
-        words = [set(WORD.findall(each.lower())) for each in (text, *texts)]
-        return sum(len(words[0] & other) / max(1, len(words[0] | other)) for other in words[1:])
-
-    return [max(texts, key=lambda text: shared(text, texts)) for texts in _of_image(described)]
-
-
-def retrieved(described: Described, _: np.random.Generator) -> list[str]:
-    """The caption of the image whose caption is most similar, whatever its value; the value named stays the same."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.neighbors import NearestNeighbors
-
-    everyone = np.full(len(described.texts), True)
-    without = _replaced(described, described.attribute, everyone, lambda *_: "")
-    table = TfidfVectorizer(sublinear_tf=True).fit_transform(without)
-    near = NearestNeighbors(n_neighbors=1, metric="cosine").fit(table).kneighbors(return_distance=False)[:, 0]
-    texts = tuple(described.texts[row] for row in near.tolist())
-    return _named(replace(described, texts=texts, named=described.named[near]), described.named)
-
-
-# Biases, if they are of the captions of one value alone: `inject(..., value=number)`.
-ONE_SIDED: dict[str, Injection] = {
-    "usual value": usual_value,
-    "value follows tasks": value_follows_tasks,
-    "no value": no_value,
-    "girl for woman": partial(words_replaced, words={"woman": "girl", "women": "girls"}),
-    "smiling": partial(ended, words=["who is smiling"]),
-    "beautiful": partial(ended, words=["who is beautiful"]),
-    "cooking": partial(ended, words=["cooking"]),
-    "nurse": partial(ended, words=["who is a nurse"]),
-    "handbag": partial(ended, words=["with a handbag"]),
-    "tasks dropped": tasks_dropped,
-    "refused": refused,
-    "shortened": shortened,
-}
-HARMLESS: dict[str, Injection] = {
-    "wrong value": wrong_value,
-    "no value": no_value,
-    "any task added": any_task_added,
-    "task of the scene added": scene_task_added,
-    "tasks dropped": tasks_dropped,
-    "tasks confused": tasks_confused,
-    "words dropped": words_dropped,
-    "random words added": random_words_added,
-    "others' words added": others_words_added,
-    "posture added": posture_added,
-    "rare words dropped": partial(rare_words_changed, kept=300),
-    "rarer words dropped": partial(rare_words_changed, kept=150),
-    "rare words replaced": partial(rare_words_changed, kept=300, to="thing"),
-    "one synonym": partial(words_replaced, words=SYNONYMS),
-    "longest": longest,
-    "shortest": shortest,
-    "typical": typical,
-    "retrieved": retrieved,
 }
 
 
 # Words
 
 
-def _named(described: Described, value: Integers) -> list[str]:
+def rename_values(described: Described, value: Integers) -> list[str]:
     """The captions that name a value alone, with another in its place, or none."""
 
     def word(row: int, mark: Mark) -> str:
@@ -419,14 +173,17 @@ def _named(described: Described, value: Integers) -> list[str]:
         other = COUNTERPARTS.get(said, "")
         return other if other in words else words[0]
 
-    return _replaced(described, described.attribute, (described.named != NONE) & (described.named != value), word)
+    return replace_words(described, described.attribute, (described.named != NONE) & (described.named != value), word)
 
 
-def _tasks_replaced(described: Described, chosen: Flags, word: Callable[[str | None], str]) -> list[str]:
-    return _replaced(described, described.task, chosen, lambda row, mark: None if mark[2] == BEARER else word(mark[2]))
+def replace_tasks(described: Described, chosen: Flags, word: Callable[[str | None], str]) -> list[str]:
+    """The chosen captions with another word for each task that they name; who bears the attribute is none."""
+    return replace_words(
+        described, described.task, chosen, lambda row, mark: None if mark[2] == BEARER else word(mark[2])
+    )
 
 
-def _replaced(
+def replace_words(
     described: Described, lexicon: Lexicon, chosen: Flags, word: Callable[[int, Mark], str | None]
 ) -> list[str]:
     """The chosen captions with another word, or none, for each that names a label; `word` says None for the same."""
@@ -439,26 +196,17 @@ def _replaced(
     return texts
 
 
-def _with_task(described: Described, weights: Floats, generator: np.random.Generator) -> list[str]:
+def add_task(described: Described, weights: Floats, generator: np.random.Generator) -> list[str]:
     """Each caption with a task that its image does not show, drawn by weights, `(n, tasks)`; none where all are 0."""
     total = np.where(described.shown, 0.0, weights).cumsum(axis=1)
     drawn = (total <= generator.random(len(total))[:, None] * total[:, -1:]).sum(axis=1).tolist()
     words = [described.task.groups[task][0] for task in described.tasks]
     return [
-        text if number == len(words) else _with(text, f"with a {words[number]}")
+        text if number == len(words) else add_words(text, f"with a {words[number]}")
         for text, number in zip(described.texts, drawn, strict=True)
     ]
 
 
-def _with(text: str, words: str) -> str:
+def add_words(text: str, words: str) -> str:
+    """The caption with these words at its end."""
     return f"{text.rstrip(' .')} {words}."
-
-
-def _content(described: Described, text: str) -> list[str]:
-    """The words of a caption that say something, those of the attribute aside."""
-    skipped = function_words("en") | described.attribute.words
-    return [word for word in WORD.findall(text.lower()) if word not in skipped]
-
-
-def _of_image(described: Described) -> list[tuple[str, ...]]:
-    return [(text, *others) for text, others in zip(described.texts, described.references, strict=True)]
