@@ -206,7 +206,7 @@ def _amount(score: Score, value: float | None, low: float | None, high: float | 
     if whose and value and low is not None and high is not None and float(fixed(value, score.digits)):
         near, far = sorted((low, high), key=lambda end: end * (value or 1.0))
         size, *ends = (fixed(number if value > 0 else -number, score.digits) for number in (value, near, far))
-        return f"{size} more of {whose} ({' to '.join(ends)})"
+        return f"{size} {whose} ({' to '.join(ends)})"
 
     def side(number: float) -> str:
         size = fixed(abs(number), score.digits)

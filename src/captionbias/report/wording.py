@@ -151,9 +151,10 @@ def telling_words(details: Mapping[str, Any]) -> str:
 
 
 def told_of(details: Mapping[str, Any]) -> dict[str, str]:
-    """The people of whom each gap is told, and the words, by the keys of their scores."""
+    """Of whom there is more or less of each gap, and the words, by the keys of their scores."""
     whose = {key: whose_gap(details, kind) for kind, key in KEYS.items()}
-    return {key: group(of[0]) for key, of in whose.items() if of} | {"sway_words": telling_words(details)}
+    gaps = {key: f"{'more' if of[1] else 'less'} of {group(of[0])}" for key, of in whose.items() if of}
+    return gaps | {"sway_words": telling_words(details)}
 
 
 def plain(message: str) -> str:
