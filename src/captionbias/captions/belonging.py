@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LEAST_AGREEMENT = 0.1  # beyond chance, as Cohen's kappa; of ten captioners of COCO 0.2 to 0.7, one row off 0.0
 COMMON = 0.5  # of the images
-COPIED, LEAST_COPIES = 0.95, 20  # of the images; images
+COPIED, LEAST_IMAGES = 0.95, 20  # of the images; how many these must be
 SURE = 0.999
 
 
@@ -65,7 +65,9 @@ def strangers(captions: Captions) -> list[InputError]:
     of other images than the human captions."""
     trust = naming("measure them all the same, with {trust_rows}", trust_rows=True)
     ways = "check that the rows, or the image ids, belong together", trust
-    errors = []
+    errors: list[InputError] = []
+    if len(captions) < LEAST_IMAGES:
+        return errors
     if captions.predictions and captions.references and _copied(captions):
         fault = naming(": nearly every one is also among the {references} of its image:")
         errors.append(InputError("predictions", fault, "give what people said, not what the captioner says", trust))
@@ -74,8 +76,8 @@ def strangers(captions: Captions) -> list[InputError]:
         ("tasks", "what captions name is among those", _by_tasks(captions)),
     ):
         if found and found.is_chance:
-            fault = f": {what} of the same image {found}, so they may be of other images:"
-            errors.append(InputError(argument, fault, *ways))
+            of_others = f": {what} of the same image {found}, so they may be of other images:"
+            errors.append(InputError(argument, of_others, *ways))
     return errors
 
 
@@ -83,7 +85,7 @@ def _copied(captions: Captions) -> bool:
     pairs = zip(captions.predictions or (), captions.references or (), strict=True)
     others = (1 for said, people in pairs if words_of(said) not in map(words_of, people))
     most = int((1 - COPIED) * len(captions))
-    return len(captions) >= LEAST_COPIES and sum(islice(others, most + 1)) <= most
+    return sum(islice(others, most + 1)) <= most
 
 
 def _by_words(captions: Captions) -> Agreement | None:
@@ -92,7 +94,7 @@ def _by_words(captions: Captions) -> Agreement | None:
     words, images = captions.words(), len(captions)
     sides = (words.model, words.model_image), (words.human, words.human_image)
     said, shown = (_flags(image[of.rows], of.ids, (images, len(of.words))) for of, image in sides)
-    telling = np.asarray(shown.mean(axis=0)).ravel() <= COMMON
+    telling = np.maximum(shown.mean(axis=0), said.mean(axis=0)) <= COMMON
     return agreement(said[:, telling], shown[:, telling])
 
 
