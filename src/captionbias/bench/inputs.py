@@ -180,6 +180,8 @@ def _contradicted(captions: Captions, lexicon: Lexicon, tokenizer: str) -> Input
         names = {label.casefold(): number for number, label in enumerate(part.labels)}
         counts = np.array([of_label for label, of_label in told.items() if label.casefold() in names])
         value = [names[label.casefold()] for label in told if label.casefold() in names]
+        if not value:
+            continue
         cases, right = counts.sum(), counts[np.arange(len(value)), value].sum()
         chance = (counts.sum(axis=1) * counts.sum(axis=0)[value]).sum() / max(cases, 1)
         agreed = Agreement(float(cases), float(right), float(chance))
