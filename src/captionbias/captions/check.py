@@ -18,7 +18,16 @@ from captionbias.arrays import Integers
 from captionbias.captions.belonging import strangers
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.names import COLUMNS, SIDES
-from captionbias.captions.texts import in_one_order, is_blank, is_repeated, no_captions, task_names, uneven, unmarked
+from captionbias.captions.texts import (
+    category_names,
+    in_one_order,
+    is_blank,
+    is_repeated,
+    no_captions,
+    task_names,
+    uneven,
+    unmarked,
+)
 from captionbias.captions.values import ROW, as_list, image_keys, is_column, is_missing
 from captionbias.errors import Argument, InputError, few, message_of, missing, naming
 from captionbias.text import Mentions, Tokens, find_mentions, load_lexicon, mask_mentions, tokenize
@@ -623,7 +632,7 @@ def _check_values(labels: Sequence[str]) -> None:
 
 
 def _checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
-    texts = [[_number(task) for task in row] if is_column(row) else row for row in column]
+    texts = [[_named(task) for task in row] if is_column(row) else row for row in column]
     rows = checked_lists("tasks", texts, ids, "task")
     if not any(rows):
         raise InputError(
@@ -635,8 +644,9 @@ def _checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
     return task_names(rows)
 
 
-def _number(task: Any) -> Any:
-    return str(task) if isinstance(task, int) else task  # of COCO's categories
+def _named(task: Any) -> Any:
+    """The name of a task that is the number of a category of COCO."""
+    return category_names().get(task, task) if isinstance(task, int) else task
 
 
 def checked_lists(argument: str, column: list[Any], ids: Ids, noun: str, blank: bool = False) -> list[Any]:

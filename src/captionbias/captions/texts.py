@@ -119,31 +119,26 @@ def is_repeated(rows: Sequence[Sequence[str]]) -> bool:
 
 
 @cache
-def _coco_names() -> tuple[dict[str, str], dict[str, str]]:
-    """COCO's names of objects by how they may be written, and by the numbers of their categories."""
-    names = load_lexicon("coco_objects").labels
+def category_names() -> dict[int, str]:
+    """COCO's names of objects, by the numbers of their categories."""
     numbers = (number for number in range(1, 91) if number not in COCO_GAPS)
-    return {name: name for name in names}, dict(zip(map(str, numbers), names, strict=True))
+    return dict(zip(numbers, load_lexicon("coco_objects").labels, strict=True))
 
 
 def task_names(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
-    """The tasks of each image, each once: COCO's objects by their names, however written, or if all are the numbers of
-    categories; several in one text apart, where each is a task by itself.
+    """The tasks of each image, each once: COCO's objects by their names, however written; several in one text apart,
+    where each is a task by itself.
 
     >>> task_names([["Teddy_bear"], ["cake, dog"], ["cake"]])
     (('teddy bear',), ('cake', 'dog'), ('cake',))
-    >>> task_names([["88", "18"], ["18"]])
-    (('teddy bear', 'dog'), ('dog',))
     """
-    by_name, by_number = _coco_names()
-    texts = {text for row in rows for text in row}
-    if texts <= by_number.keys():
-        by_name = by_number
+    texts, of_coco = {text for row in rows for text in row}, {*category_names().values()}
 
     def name(text: str) -> str:
-        return by_name.get(" ".join(text.lower().replace("_", " ").split()), text.strip())
+        plain_name = " ".join(text.lower().replace("_", " ").split())
+        return plain_name if plain_name in of_coco else text.strip()
 
-    known = {*by_name.values(), *map(name, texts)}
+    known = {*of_coco, *map(name, texts)}
     parts = {text: [name(part) for part in _BETWEEN.split(text) if part.strip()] for text in texts}
     names = {text: parts[text] if known.issuperset(parts[text]) else [name(text)] for text in texts}
     return tuple(tuple(dict.fromkeys(name for text in row for name in names[text])) for row in rows)
