@@ -53,10 +53,12 @@ class Agreement(NamedTuple):
 
 
 def agreement(said: Any, shown: Any) -> Agreement:
-    """Of the flags of what is said of images, `(images, things)`, how many are also in `shown`; a thing that is in none
-    of these is no case."""
-    share = np.asarray(shown.mean(axis=0)).ravel()
-    cases = np.asarray(said.sum(axis=0)).ravel() * (share > 0)
+    """Of the flags of what is said of images, `(images, things)`, how many are also in `shown`. What none of these has,
+    or more than half of the images on a side, is no case."""
+    share, often = (np.asarray(side.mean(axis=0)).ravel() for side in (shown, said))
+    telling = (share > 0) & (share <= COMMON) & (often <= COMMON)
+    said, shown, share = said[:, telling], shown[:, telling], share[telling]
+    cases = np.asarray(said.sum(axis=0)).ravel()
     return Agreement(float(cases.sum()), float((said * shown).sum()), float(cases @ share))
 
 
@@ -94,8 +96,7 @@ def _by_words(captions: Captions) -> Agreement | None:
     words, images = captions.words(), len(captions)
     sides = (words.model, words.model_image), (words.human, words.human_image)
     said, shown = (_flags(image[of.rows], of.ids, (images, len(of.words))) for of, image in sides)
-    telling = np.maximum(shown.mean(axis=0), said.mean(axis=0)) <= COMMON
-    return agreement(said[:, telling], shown[:, telling])
+    return agreement(said, shown)
 
 
 def _by_tasks(captions: Captions) -> Agreement | None:

@@ -329,7 +329,8 @@ def check_captions(
         unsplit: take captions of a script without blanks that are not split into words, for a tokenizer of your own.
         trust_rows: measure with a note, instead of an error, what does not seem to belong together: predictions whose
             words are in the human captions of the same image as often as by chance, or that are human captions
-            themselves; tasks that captions name as often as by chance; labels that human captions contradict.
+            themselves; tasks that captions name as often as by chance; labels that human captions contradict. Human
+            captions that are all there twice then count twice.
 
     Returns:
         The same captions as tuples of strings, without thoughts (`<think>...</think>`) and special tokens. An image
@@ -388,7 +389,7 @@ def checked_columns(
     said = {side: _said(side, lists[side], ids, notes[side]) for side in SIDES if side in lists}
     captions = Captions(
         predictions=None,
-        references=_in_order(said["references"], notes["references"]) if "references" in said else None,
+        references=_in_order(said["references"], trust_rows, notes["references"]) if "references" in said else None,
         attributes=_checked_attributes(lists["attributes"], ids),
         tasks=_checked_tasks(lists["tasks"], ids) if "tasks" in lists else None,
         image_ids=ids,
@@ -576,9 +577,9 @@ def _differ(text: Any, bare: Any) -> bool:
     return text is not bare and isinstance(text, str) and text != bare
 
 
-def _in_order(references: list[tuple[str, ...]], notes: list[str]) -> tuple[tuple[str, ...], ...]:
+def _in_order(references: list[tuple[str, ...]], trusted: bool, notes: list[str]) -> tuple[tuple[str, ...], ...]:
     """The human captions of each image in their own order, each once if people have each of theirs twice."""
-    once = is_repeated(references)
+    once = not trusted and is_repeated(references)
     if once:
         notes.append("references: people have each caption of an image twice or more: it counts once")
     return in_one_order(references, once)
