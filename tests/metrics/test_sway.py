@@ -202,7 +202,7 @@ LEXICON = {task: [task] for task in TASKS}
 @pytest.mark.parametrize("own", [False, True])
 def test_it_is_its_definition(given, own):
     """With references of unequal number, some of them single; from captions and with tasks, by own leans and COCO's."""
-    captions = world(240, seed=4)
+    captions = world(240, seed=7)
     if not given:
         del captions["tasks"]
     table = None if own else SHIPPED["given" if given else "named"]
