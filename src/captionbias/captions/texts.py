@@ -70,24 +70,30 @@ def no_captions(
         mentions = find_mentions(tokens, lexicon, language or "words")
         person = lexicon.labels.index("person") if references and "person" in lexicon.labels else -1
         naming[tokens.rows[mentions.starts[mentions.labels != person]]] = True
-    unnamed = list(compress(often, ~naming))
-    closed = function_words(language or ENGLISH)
-    none = {text for text in unnamed if references is None or _is_unlike(text, firsts, references, closed)}
+    none = set(compress(often, ~naming))
+    if none and references is not None:
+        none = _unlike(none, firsts, references, function_words(language or ENGLISH))
     # A captioner of another language, or that says the same of every image, is measured as it is.
     return none if sum(text in none for text in firsts) <= MOST * len(firsts) else set()
 
 
-def _is_unlike(text: str, firsts: Sequence[str], references: Sequence[Sequence[str]], closed: frozenset[str]) -> bool:
-    """Whether the words of a text, but for those of the closed classes and those that are in most human captions, are
-    hardly in those of its images, and one in hardly any."""
-    said = [set(words_of(" ".join(texts)).split()) for texts in references]
+def _unlike(
+    texts: set[str], firsts: Sequence[str], references: Sequence[Sequence[str]], closed: frozenset[str]
+) -> set[str]:
+    """Those of these texts whose words, but for the closed classes and what is in most human captions, are hardly in
+    those of their images, and one in hardly any."""
+    said = [set(words_of(" ".join(people)).split()) for people in references]
     frequency = Counter(word for words in said for word in words)
-    content = {*words_of(text).split()} - closed
-    own = [word for word in content if frequency[word] <= COMMON * len(said)]
-    images = [words for first, words in zip(firsts, said, strict=True) if first == text]
-    there = sum(word in words for words in images for word in own)
-    rarest = min((frequency[word] for word in content), default=0)
-    return rarest <= RARE * len(said) and there <= SELDOM * len(own) * len(images)
+
+    def is_unlike(text: str) -> bool:
+        content = {*words_of(text).split()} - closed
+        own = [word for word in content if frequency[word] <= COMMON * len(said)]
+        images = [words for first, words in zip(firsts, said, strict=True) if first == text]
+        there = sum(word in words for words in images for word in own)
+        rarest = min((frequency[word] for word in content), default=0)
+        return rarest <= RARE * len(said) and there <= SELDOM * len(own) * len(images)
+
+    return set(filter(is_unlike, texts))
 
 
 def words_of(text: str) -> str:

@@ -1,0 +1,160 @@
+"""What counts as a caption, and that the order of an image's human captions changes nothing."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias.captions import CaptionBiasWarning, check_captions, read_captions
+from captionbias.captions.texts import in_one_order, plain
+from captionbias.errors import InputError
+from captionbias.metrics import dbac, lic, sway
+from captionbias.synthetic import plant
+
+QUICK = {"preset": "fast", "trials": 2, "bootstrap": 0, "cache": False}
+PLANTED = vars(plant(400, captions=4, t_to_a=0.2))
+WOMEN = [row for row, label in enumerate(PLANTED["attributes"]) if label == "female"]
+
+
+def saying(text, rows):
+    """The planted captions, of these rows this text."""
+    return {
+        **PLANTED,
+        "predictions": [text if row in rows else said for row, said in enumerate(PLANTED["predictions"])],
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "caption"),
+    [
+        ("<think>A man?\nOr a woman.</think>\n a woman", "a woman"),
+        ("I look again.</think>a man", "a man"),
+        ("<s> a man </s>", "a man"),
+        ("a man<|im_end|><|endoftext|>", "a man"),
+        ("[CLS] a man [SEP]", "a man"),
+        ("a <unk> with a dog", "a <unk> with a dog"),
+        ("a man [sic]", "a man [sic]"),
+        ("a  man", "a  man"),
+    ],
+)
+def test_marks_of_models_are_taken_off_and_nothing_else(text, caption):
+    captions = check_captions(predictions=[text, "a girl"], attributes=["m", "f"])
+    assert captions.predictions[0] == caption
+    assert plain(text) == " ".join(caption.split())
+    told = ("predictions: thoughts and special tokens are taken off 1 captions",)
+    assert captions.notes == (told if caption != text else ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I'm sorry, I can't help with that.", "Failed to obtain answer via API.", "nan", "I cannot name people.", ""],
+)
+def test_a_text_of_many_that_names_nothing_is_no_caption_and_is_counted_by_label(text):
+    refused = WOMEN[::3]
+    with pytest.warns(CaptionBiasWarning, match="unevenly, which is bias that no score here sees"):
+        captions = check_captions(**saying(text, refused))
+    assert len(captions) == 400 - len(refused)
+    assert text not in captions.predictions
+    [told] = captions.notes
+    assert f"(female {len(refused)} of {len(WOMEN)}, male 0 of {400 - len(WOMEN)}: " in told
+    assert (f"no caption but {text!r}" if text else "an empty caption") in told
+    assert sway.measure(**saying(text, refused), bootstrap=0).notes[0] == told
+
+
+@pytest.mark.parametrize("text", ["a dog", "a woman", "someone waits at night", "a person stands", "ein hund"])
+def test_a_text_that_names_something_or_fits_its_images_is_a_caption(text):
+    rows = WOMEN[::3] if text != "ein hund" else range(400)
+    assert check_captions(**saying(text, rows)).notes == ()
+
+
+def test_a_few_that_say_the_same_are_captions():
+    assert check_captions(**saying("I'm sorry, I can't help with that.", WOMEN[:9])).notes == ()
+
+
+def test_images_without_a_caption_are_left_out_in_python_as_in_files():
+    columns = saying("", {3, 7})
+    columns["references"] = [[] if row == 5 else [*texts, " "] for row, texts in enumerate(columns["references"])]
+    with pytest.warns(CaptionBiasWarning):
+        captions = check_captions(**columns)
+    assert len(captions) == 397
+    assert captions.notes[0] == "references: 399 images have an empty caption beside others, which is left out"
+    assert captions.notes[1] == "1 of 400 images have no human caption and are left out (first: row 5)"
+    assert captions.notes[2].startswith("2 of 399 images have an empty caption (")
+    for side in ("predictions", "references"):
+        with pytest.raises(InputError, match=f"^{side} has no caption in any row"):
+            check_captions(**{**PLANTED, side: [None] * 400})
+
+
+def raw_and_tokenised(texts):
+    return [*texts, *(f"{text.capitalize().rstrip('.')} ." for text in texts)]
+
+
+@pytest.mark.parametrize("twice", [lambda texts: [*texts, *texts], raw_and_tokenised])
+def test_people_who_are_there_twice_count_once(twice):
+    columns = {**PLANTED, "references": [twice(texts) for texts in PLANTED["references"]], "tasks": None}
+    with pytest.warns(CaptionBiasWarning, match="references: people have each caption of an image twice or more"):
+        captions = check_captions(**columns)
+    once = check_captions(**{**PLANTED, "tasks": None})
+    assert [len(texts) for texts in captions.references] == [len({*texts}) for texts in once.references]
+    ends = [sway(one, bootstrap=0) for one in (captions, once)]
+    assert all(end["sway_a_to_t_low"] < end["sway_a_to_t_high"] for end in ends), "the range does not collapse"
+    trusted = check_captions(**columns, trust_rows=True)
+    assert len(trusted.references[0]) == 2 * len(PLANTED["references"][0])
+
+
+def test_some_who_say_the_same_are_two_people():
+    references = [[*texts, texts[0]] for texts in PLANTED["references"]]
+    assert check_captions(**{**PLANTED, "references": references}).references[0].count(references[0][0]) > 1
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.lists(st.text(max_size=4), min_size=1, max_size=5), max_size=5), st.randoms())
+def test_human_captions_have_one_order(rows, generator):
+    ordered = in_one_order(rows, once=False)
+    assert list(map(sorted, ordered)) == list(map(sorted, rows))
+    assert in_one_order([generator.sample(texts, len(texts)) for texts in rows], once=False) == ordered
+    assert in_one_order(ordered, once=False) == ordered
+
+
+def test_no_word_decides_the_order():
+    """Of two captions that are in many images, each is first about as often."""
+    rows = [["a man", "someone", f"number {row}"] for row in range(300)]
+    first = [texts.index("a man") < texts.index("someone") for texts in in_one_order(rows, once=False)]
+    assert 120 < sum(first) < 180
+
+
+def test_the_order_of_human_captions_changes_no_score():
+    generator = random.Random(0)
+    shuffled = [generator.sample(texts, len(texts)) for texts in PLANTED["references"]]
+    for metric in (sway, lic, dbac):
+        options = metric.accepted(QUICK)
+        assert metric(**PLANTED, **options) == metric(**{**PLANTED, "references": shuffled}, **options)
+
+
+def test_objects_have_the_names_of_coco(tmp_path):
+    people = {"image_id": [1, 2, 3], "references": [["a"], ["b"], ["c"]], "sex": ["f", "m", "f"]}
+    for objects in (
+        ["Teddy_bear, dog", "dog", "traffic light; Dog"],
+        ['["teddy bear", "dog"]', '["DOG"]', '["Traffic_Light", "dog"]'],
+        [[88, 18], [18], [10, 18]],
+    ):
+        tasks = {"image_id": [1, 2, 3], "objects": objects}
+        captions = read_captions(references=people, tasks=tasks, attribute="sex")
+        assert captions.tasks == (("teddy bear", "dog"), ("dog",), ("traffic light", "dog"))
+    other = check_captions(
+        predictions=["a"] * 2, attributes=["f", "m"], tasks=[["tench, Tinca tinca"], ["knife, fork"]]
+    )
+    assert other.tasks == (("tench, Tinca tinca",), ("knife", "fork"))
+    numbers = check_captions(predictions=["a"] * 2, attributes=["f", "m"], tasks=[["1"], ["2"]])
+    assert numbers.tasks == (("1",), ("2",)), "names of one's own"
+
+
+def test_no_note_of_tasks_is_long():
+    tasks = [[f"thing {row}", "dog"] for row in range(400)]
+    measured = sway.measure(**{**PLANTED, "tasks": tasks}, trust_rows=True, bootstrap=0)
+    [told] = [note for note in measured.notes if "not in task_lexicon" in note]
+    assert "and 395 more not in" in told
+    assert max(map(len, measured.notes)) <= 300
