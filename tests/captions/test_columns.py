@@ -170,7 +170,7 @@ def test_several_columns_of_references_are_several_captions_an_image(fault):
 # Nested columns
 
 
-OUTPUT = [{"text": text, "scores": {"top": label}} for text, label in zip(MODEL, GENDER, strict=True)]
+OUTPUT = [{"scores": {"top": label}, "text": text} for text, label in zip(MODEL, GENDER, strict=True)]
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "json", "parquet", ""])
@@ -183,7 +183,7 @@ def test_names_with_dots_reach_into_nested_columns(ending, tmp_path, write, faul
     assert (captions.predictions, captions.attributes) == (tuple(MODEL), tuple(GENDER))
     columns["prediction_column"] = "output.txt"
     assert fault(read_captions, predictions=table, **columns).endswith(
-        "has no column 'output.txt': it has 'output.text', 'output.scores'; name one of these"
+        "has no column 'output.txt': it has 'output.scores', 'output.text'; name one of these"
     )
     for name in ("output", None):
         columns["prediction_column"] = name
