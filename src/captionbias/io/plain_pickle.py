@@ -15,7 +15,8 @@ for _made in (np.empty(0), np.float64()):
     ARRAYS |= {f"numpy.{core}.multiarray.{_function.__name__}": _function for core in ("core", "_core")}
 
 
-class _PlainUnpickler(pickle.Unpickler):
+# Python's reader, as C's makes a table as long as the highest number that a small file gives to a value.
+class _PlainUnpickler(pickle._Unpickler):
     def __init__(self, file: IO[bytes], admitted: Mapping[str, Callable[..., Any]]) -> None:
         super().__init__(file, encoding="utf-8")
         self._admitted = admitted
