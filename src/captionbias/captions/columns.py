@@ -244,7 +244,7 @@ def _mostly_sentences(texts: Sequence[str]) -> bool:
 
 
 def _list(value: Any) -> list[str] | None:
-    """The value as a list of text, which may be written in JSON; None if it is not one."""
+    """The value as a list of text, which may be text itself; None if it is not one."""
     try:
         texts = entries(value) if holds_list(value) else [value]
     except ValueError:

@@ -61,7 +61,7 @@ def as_list(argument: str, value: Collection[Any]) -> list[Any]:
 
 
 def holds_list(cell: object) -> bool:
-    """True for a list and for text that seems to be one in JSON."""
+    """True for a list and for text that seems to be one."""
     return is_column(cell) or (isinstance(cell, str) and cell.lstrip().startswith("["))
 
 
