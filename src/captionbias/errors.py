@@ -105,6 +105,16 @@ def naming(text: str, *rest: object, **values: Any) -> Message:
     return Message(*parts)
 
 
+def few(names: Iterable[object], most: int = 5) -> str:
+    """The first of these names, and how many more there are.
+
+    >>> few("abcdefg")
+    'a, b, c, d, e and 2 more'
+    """
+    listed = [*map(str, names)]
+    return ", ".join(listed[:most]) + f" and {len(listed) - most:,} more" * (len(listed) > most)
+
+
 def unknown(argument: str, value: object, choices: Iterable[str]) -> InputError:
     """The error that a value is none of those to choose from."""
     return InputError(argument, f"{value!r} is unknown; choose one of {', '.join(choices)}")

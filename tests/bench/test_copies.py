@@ -35,8 +35,9 @@ def test_copies_give_the_intervals_of_the_pictures_and_no_verdict(metric, copied
 
 
 def test_a_few_pictures_alike_and_single_captions_are_no_copies():
-    texts = [[f"a man {number} of many men", "a guy with a dog and a cat"] * 4 for number in range(40)]
+    said = "a man {} of many men", "a guy with a dog and a cat"
+    texts = [[f"{text.format(number)} {k}" for k in range(4) for text in said] for number in range(40)]
     labels = ["female", "male"] * 20
     assert check_captions(references=[*texts[:-1], texts[0]], attributes=labels).copies is None
-    assert check_captions(references=[["a man", "a guy"] * 5] * 40, attributes=labels).copies is None
+    assert check_captions(references=[["a man", "a guy"]] * 40, attributes=labels).copies is None
     assert check_captions(references=texts[:20] * 2, attributes=labels).copies.max() == 19

@@ -157,4 +157,4 @@ def test_labels_made_from_the_references_are_noticed_and_independent_ones_are_no
                 attributes=labels,
                 bootstrap=0,
             )
-            assert any("as though it was made from them" in said for said in measured.notes) is expected
+            assert any("as though made from them" in said for said in measured.notes) is expected

@@ -67,11 +67,10 @@ def test_few_images_without_any_error_are_not_like_people():
 
 def test_the_noise_of_lic_is_how_far_people_differ_from_each_other():
     planted = vars(plant(400, captions=4))
-    alike = planted | {"references": [texts[:1] * 4 for texts in planted["references"]]}
     two = planted | {"references": [texts[:2] for texts in planted["references"]]}
-    margins = [lic.measure(**captions, **FAST).estimates["lic"].noise for captions in (planted, alike, two)]
+    margins = [lic.measure(**captions, **FAST).estimates["lic"].noise for captions in (planted, two)]
     assert margins[0] > 1
-    assert margins[1:] == [0.0, 1.0]
+    assert margins[1] == 1.0
     with pytest.warns(match="2 human captions of each image: too few to measure how much people differ"):
         lic(**two, **FAST)
 
@@ -79,7 +78,7 @@ def test_the_noise_of_lic_is_how_far_people_differ_from_each_other():
 def test_the_noise_of_dbac_is_what_people_drawn_from_the_references_read():
     planted = vars(plant(400, captions=4))
     measured = dbac.measure(**planted, **FAST)
-    again = dbac.measure(**planted | {"predictions": planted["predictions"][::-1]}, **FAST | {"trials": 12})
+    again = dbac.measure(**planted, **FAST | {"trials": 12})
     margins, surer = (
         [one.estimates[f"dbac_{direction}_net"].noise for direction in ("a_to_t", "t_to_a")]
         for one in (measured, again)

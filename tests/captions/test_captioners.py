@@ -62,10 +62,10 @@ def test_lists_are_checked_once_and_the_captioner_of_a_bad_caption_is_named():
     found = check_captioners({"nic": ["a man", "a girl"], "sat": ["a guy", "a dog"]}, **people)
     assert found["sat"] == check_captions(predictions=["a guy", "a dog"], **people)
     assert found["nic"].words().human_image is found["sat"].words().human_image
-    with pytest.raises(ValueError, match=r"^sat: predictions\[1\] is empty"):
-        check_captioners({"nic": ["a man", "a girl"], "sat": ["a guy", ""]}, **people)
-    with pytest.raises(ValueError, match=r"^references\[1\] is empty"):
-        check_captioners({"nic": ["a man", "a girl"]}, references=[["he"], []], attributes=["m", "f"])
+    with pytest.raises(ValueError, match=r"^sat: predictions\[1\] is of type int"):
+        check_captioners({"nic": ["a man", "a girl"], "sat": ["a guy", 3]}, **people)
+    with pytest.raises(ValueError, match=r"^references\[1\] is of type str"):
+        check_captioners({"nic": ["a man", "a girl"]}, references=[["he"], "she"], attributes=["m", "f"])
 
 
 @pytest.mark.parametrize("argument", ["tasks", "weights"])

@@ -112,8 +112,8 @@ def replaced(argument, value, row=1):
         ({**GOOD, "attributes": ["Male", "Male ", "Male"]}, "only one value 'Male' in all 3 rows: a bias between"),
         ({**GOOD, "tasks": [[], [], []]}, "tasks has no task in any image: name the objects or activities"),
         (
-            {"predictions": ["a", " ", None, 3], "attributes": ["m", "f", "m", "f"]},
-            "predictions[1] is empty",  # the first bad row, whatever its fault
+            {"predictions": ["a", 3, None, [4]], "attributes": ["m", "f", "m", "f"]},
+            "predictions[1][0] is of type int",  # the first bad row, whatever its fault
         ),
     ],
 )
@@ -154,13 +154,15 @@ ONE_ROW = [
         (argument, value, f"[1] (image 7) {message}")
         for argument in ("predictions", "attributes")
         for value, message in TEXT
-        if not (argument == "predictions" and isinstance(value, list))  # several captions of an image
+        # Several captions of an image, or none, of which a note tells.
+        if not (
+            argument == "predictions" and (isinstance(value, list) or "is missing" in message or "empty" in message)
+        )
     ),
     ("attributes", 1, "[1] (image 7) is of type int: a label is a string"),
-    ("references", [], "[1] (image 7) is empty: every image needs at least one human caption; drop the image or add"),
     ("references", "a man", "[1] (image 7) is of type str: every row is a list of captions"),
-    ("references", math.nan, "[1] (image 7) is missing: every row is a list of captions; give one, or drop the image"),
-    ("references", ["a man", " "], "[1][1] (image 7) is empty: take it out of the list or fill it in"),
+    ("tasks", ["a", " "], "[1][1] (image 7) is empty: take it out of the list or fill it in"),
+    ("tasks", math.nan, "[1] (image 7) is missing: every row is a list of tasks; give one, or drop the image"),
     ("references", ["a man", 3], "[1][1] (image 7) is of type int: a caption is a string"),
     ("references", ["x" * 10_001], "[1][0] (image 7) has 10,001 characters, and no caption has more than 10,000"),
     ("tasks", "dog", "[1] (image 7) is of type str: every row is a list of tasks"),
@@ -181,12 +183,13 @@ def test_references_are_joined_in_their_order_and_set_apart_by_full_stops():
     given = {**GOOD, "references": [["a man.", "he rides", "a bike!", "spare"], ["a woman", "a dog"], ["a child"]]}
     captions = check_captions(**given)
     joined = captions.join_references(2)
-    assert joined.references == (("a man. he rides", "a bike! spare"), ("a woman . a dog",))
+    assert captions.references[0] == ("a bike!", "spare", "he rides", "a man.")
+    assert joined.references == (("a bike! spare", "he rides . a man."), ("a woman . a dog",))
     assert [joined.predictions, joined.attributes, joined.tasks, joined.image_ids] == [
         column[:2] for column in (captions.predictions, captions.attributes, captions.tasks, captions.image_ids)
     ]
     assert captions.join_references(1) == captions
-    assert joined.words("whitespace").human.texts()[1] == "a bike! spare"
+    assert joined.words("whitespace").human.texts()[0] == "a bike! spare"
 
 
 def test_as_many_references_are_joined_as_make_them_as_long():

@@ -148,7 +148,7 @@ def test_what_is_refused(value, what, way_out):
         (FLAGS, LISTS, "tasks is an array without names and truth has names: give both as arrays, or both as names"),
         (LISTS, FLAGS, "tasks has names and truth is an array without names: give both as arrays, or both as names"),
         ([["dog"], ["Cake"]], LISTS, "tasks[1] names 'Cake', which is not a label of truth (cake, dog, knife): "),
-        ([["dog"]], [[*"abcdefg"]], "tasks[0] names 'dog', which is not a label of truth (a, b, c, d, e, ...): "),
+        ([["dog"]], [[*"abcdefg"]], "tasks[0] names 'dog', which is not a label of truth (a, b, c, d, e and 2 more): "),
         (FLAGS[:, :2], FLAGS, "tasks has 2 columns and truth has 3 labels (0, 1 and 0, 1, 2): give the same ones"),
         (TABLE[["cake", "knife", "dog"]], TABLE, "tasks has 3 columns and truth has 3 labels (cake, knife, dog and kn"),
     ],

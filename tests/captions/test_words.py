@@ -22,7 +22,7 @@ def test_both_sides_are_one_table(predictions, data, tokenizer):
     texts = st.lists(CAPTION, min_size=1, max_size=3)
     references = data.draw(st.lists(texts, min_size=images, max_size=images))
     human = check_captions(references=references, attributes=LABELS[:images])
-    flat = [caption for of_image in references for caption in of_image]
+    flat = [caption for of_image in human.references for caption in of_image]
     for captions, model in ((human, []), (human.with_predictions(predictions), predictions)):
         both, expected = captions.words(tokenizer), tokenize([*model, *flat], tokenizer)
         assert sorted(both.tokens.words) == sorted(expected.words)

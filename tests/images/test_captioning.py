@@ -10,8 +10,8 @@ import torch
 
 from benchmarks import families
 from captionbias.captions import CaptionBiasWarning
+from captionbias.captions.texts import plain
 from captionbias.images import captioning
-from captionbias.images.captioners import plain
 from captionbias.images.captioning import Draws, caption
 from captionbias.images.reading import read_images
 

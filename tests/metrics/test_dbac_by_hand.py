@@ -14,6 +14,7 @@ import pytest
 
 from captionbias.attackers.base import stratified_split
 from captionbias.bench.pairing import PAIRINGS
+from captionbias.captions.texts import in_one_order
 from captionbias.metrics import dbac
 from captionbias.statistics.intervals import multiplicities
 
@@ -59,6 +60,13 @@ class Known:
                 words = ["a", PEOPLE[person], *(TASKS[task] for task in TASKS if task in shown), CLUES[clue]]
                 words += [*(f"a {task}" for task in tasks), *fillers]
                 self.told[side].append(Told(image, person, frozenset(tasks), clue, " ".join(words)))
+        by_image = [self.told["h"][start : start + 3] for start in range(0, 3 * IMAGES, 3)]
+        order = in_one_order([[one.text for one in told] for told in by_image], once=False)
+        self.told["h"] = [
+            one
+            for told, texts in zip(by_image, order, strict=True)
+            for one in sorted(told, key=lambda one: texts.index(one.text))
+        ]
         classes = np.array([attribute == "male" for attribute in self.attributes], np.int64)
         self.tested = [set(stratified_split(classes, 0.2, seed)[1].tolist()) for seed in range(KNOWN["trials"])]
 

@@ -72,6 +72,7 @@ def test_a_captioner_that_repeats_a_human_caption_of_each_image_amplifies_nothin
     repeats = [humans[draw.integers(len(humans))] for humans in planted.references]
     shown = [[name for name in TASKS if any(f"a {name}" in text for text in texts)] for texts in planted.references]
     captions = {"predictions": repeats, "attributes": planted.attributes, "bootstrap": 200}
+    captions["trust_rows"] = True
     found = directional_ba(**captions, references=planted.references)
     against_images = directional_ba(**captions, tasks=shown)
     for name, within in (("a_to_t", 0.003), ("t_to_a", 0.02)):

@@ -18,7 +18,7 @@ measure = partial(sway.measure, bootstrap=200, details=True)
 
 def world(images=IMAGES, **changed):
     """A faithful captioner beside people who say, at times, that somebody smiles or works."""
-    planted, generator = vars(plant(images, captions=4, seed=1)), np.random.default_rng(4)
+    planted, generator = vars(plant(images, captions=4, seed=2)), np.random.default_rng(4)
 
     def said(text):
         return text + generator.choice(["", "", " smiling", " working"])

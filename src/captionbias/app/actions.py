@@ -130,7 +130,7 @@ def look(data: Data, attribute: str, custom_attribute: str, task_words: str, cus
         loaded = {kind: load_lexicon(lexicon) for kind, lexicon in lexicons.items()}
     except ValueError as error:
         return {**nothing, "not_ready": message_of(error)}
-    others = other_labels(captions, loaded["attribute_lexicon"])
+    others = other_labels(captions, loaded["attribute_lexicon"], captions.language or "words")
     notes += [left_out(data), others.message if others else ""]
     counts = dict(sorted(Counter(captions.attributes).items()))
     if captions.references is None:

@@ -33,6 +33,7 @@ ARGUMENTS = {
     "weights": "`n` numbers above 0, how much each image counts; all alike when None",
     "language": "what captions are written in, such as `de`; see `captionbias.captions.check_captions`. `words` and "
     "the lexicons by name are then those of the language",
+    "trust_rows": "measure, with a note, captions, labels or tasks that do not seem to belong together",
     "predicted_attributes": "instead of captions, what is predicted from the tasks; for T to A",
     "predicted_tasks": "instead of captions, what is predicted from the attributes; for A to T",
     "training_attributes": "the labels of other images, that say which value and task go together; those of these "

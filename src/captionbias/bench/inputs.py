@@ -20,18 +20,19 @@ from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.pairing import Pairing, named_by_any, named_by_others
 from captionbias.bench.protocol import Alignment
 from captionbias.captions import Captions, Words
+from captionbias.captions.belonging import Agreement
 from captionbias.captions.labels import value_names
-from captionbias.errors import Argument, InputError, Message, missing, naming
+from captionbias.errors import Argument, InputError, Message, few, missing, naming
 from captionbias.text import Lexicon, Tokens, find_mentions, load_lexicon, named_by_words, named_values, tokenize
 from captionbias.text.lexicon import SEPARATOR, builtin_lexicons
 from captionbias.warnings import note
 
 FEW_IMAGES = 100
-SHOWN_LABELS = 5
 ALL_NAMED, ALL_AGREE = 0.99, 0.997  # of the images whose labels were made from their captions
 LONGER = 1.5  # as many words
 SELDOM, HALF = 0.01, 0.5  # of a side's captions, of its words
 COPIED_SHARE = 0.99  # of the images; annotators agree with captions on far fewer
+CLEAR, LEAST_CLEAR = 0.8, 10  # of the images of a label whose human captions name a value, and how many these must be
 
 
 def no_tasks() -> InputError:
@@ -136,22 +137,62 @@ def note_labels_from_captions(words: Words, named: Flags, value: Integers, notes
     """Labels that were made from the human captions: then people never err, and whoever errs at random looks biased. Of
     7,038 images of COCO whose labels annotators gave, captions name a value in 93% and most of them the label in 98.7%
     of these. `named`: which values each caption names; `value`: the number of each image's label."""
-    of_people = named[words.model_rows :]
-    votes = np.zeros((len(value), named.shape[1]), np.int64)
-    np.add.at(votes, words.human_image, of_people)
+    votes = _votes(words, named[words.model_rows :], len(value))
     some = votes.any(axis=1)
     agree = (votes[np.arange(len(value)), value] == votes.max(axis=1))[some]
-    if len(of_people) and len(value) >= FEW_IMAGES and some.mean() >= ALL_NAMED and agree.mean() >= ALL_AGREE:
+    if len(words.human_image) and len(value) >= FEW_IMAGES and some.mean() >= ALL_NAMED and agree.mean() >= ALL_AGREE:
         note(
             notes,
             naming(
-                "the label is what most human captions say in {:.1%} of {:,} images, as though it was made from them; "
-                "then people are never wrong, and captioners that err at random look biased. Make labels from captions "
-                "that are not among the {references}, or have images labelled",
+                "the label is what most human captions say in {:.1%} of {:,} images, as though made from them: then "
+                "people are never wrong, and captioners that err at random look biased. Make labels from captions that "
+                "are not among the {references}",
                 *(agree.mean(), len(value)),
             ),
             about="attributes",
         )
+
+
+def _votes(words: Words, named: Flags, images: int) -> Integers:
+    """How many human captions of each image name each value, `(images, values)`; `named`: of each human caption."""
+    votes = np.zeros((images, named.shape[1]), np.int64)
+    np.add.at(votes, words.human_image, named)
+    return votes
+
+
+def _told(captions: Captions, part: Lexicon, place: int, tokenizer: str) -> dict[str, Integers]:
+    """Of each label, or of what it says of one of the crossed attributes, how many of its images' human captions name
+    each value of the lexicon most."""
+    words = captions.words(tokenizer)
+    votes = _votes(words, named_in(words.human, part, tokenizer), len(captions))
+    most, sure = votes.argmax(axis=1), (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    labels = np.array([label.split(SEPARATOR)[place] for label in captions.attributes])
+    return {
+        str(label): np.bincount(most[sure & (labels == label)], minlength=len(part.labels))
+        for label in np.unique(labels)
+    }
+
+
+def _contradicted(captions: Captions, lexicon: Lexicon, tokenizer: str) -> InputError | None:
+    """What is wrong with labels that are values of the lexicon, if human captions name others."""
+    for place, part in enumerate(lexicon.parts or (lexicon,)):
+        told = _told(captions, part, place, tokenizer)
+        names = {label.casefold(): number for number, label in enumerate(part.labels)}
+        counts = np.array([of_label for label, of_label in told.items() if label.casefold() in names])
+        value = [names[label.casefold()] for label in told if label.casefold() in names]
+        if not value:
+            continue
+        cases, right = counts.sum(), counts[np.arange(len(value)), value].sum()
+        chance = (counts.sum(axis=1) * counts.sum(axis=0)[value]).sum() / max(cases, 1)
+        agreed = Agreement(float(cases), float(right), float(chance))
+        if agreed.is_contradicted or (cases > HALF * len(captions) and agreed.is_chance):
+            return InputError(
+                "attributes",
+                f": human captions name another value in {100 - 100 * right / cases:.0f} of 100 images",
+                "check that labels are not swapped, nor those of other images",
+                naming("measure them all the same, with {trust_rows}", trust_rows=True),
+            )
+    return None
 
 
 def with_values(
@@ -166,14 +207,19 @@ def with_values(
     """The captions, whose labels must be values of the lexicon and whose words must name some; else it is a ValueError.
     `allow_unmasked`: take others with a note; None where nothing could be measured. `one_language`: refuse a side that
     hardly names a value in words that the other lacks."""
-    faults = other_labels(captions, lexicon), _unsaid(captions, lexicon, tokenizer, one_language)
+    faults = other_labels(captions, lexicon, tokenizer), _unsaid(captions, lexicon, tokenizer, one_language)
     for fault, allow in zip(faults, (allow_unmasked, None if words_needed else allow_unmasked), strict=True):
         if fault and not allow:
             as_they_are = naming("measure them as they are, with {allow_unmasked}", allow_unmasked=True)
             raise InputError(*fault.args, *[as_they_are] * (allow is False))
         if fault:
             note(notes, fault.message)
-    return labelled(captions, lexicon, notes)
+    captions = labelled(captions, lexicon, notes)
+    if captions.references and (fault := _contradicted(captions, lexicon, tokenizer)):
+        if not captions.trust_rows:
+            raise fault
+        note(notes, fault.message)
+    return captions
 
 
 def labelled(captions: Captions, lexicon: Lexicon, notes: list[str]) -> Captions:
@@ -182,11 +228,11 @@ def labelled(captions: Captions, lexicon: Lexicon, notes: list[str]) -> Captions
     if len({*names.values()}) == len(names) and all(one.casefold() == name.casefold() for one, name in names.items()):
         return captions
     listed = [f"{label!r} is read as {name!r}" for label, name in sorted(names.items()) if label != name]
-    note(notes, _first(listed), about="attributes")
+    note(notes, few(listed), about="attributes")
     return captions.with_attributes([names.get(label, label) for label in captions.attributes])
 
 
-def other_labels(captions: Captions, lexicon: Lexicon) -> InputError | None:
+def other_labels(captions: Captions, lexicon: Lexicon, tokenizer: str) -> InputError | None:
     """What is wrong with labels that are no values of the lexicon; None if all are."""
     fault, words = partial(InputError, "attributes"), naming("{attribute_lexicon} {!r}", lexicon.name)
     crossed = {label.count(SEPARATOR) + 1 for label in captions.attributes}
@@ -214,12 +260,20 @@ def other_labels(captions: Captions, lexicon: Lexicon) -> InputError | None:
         if value_names(counts, load_lexicon(name)).keys() == counts.keys():
             give = naming("give {attribute_lexicon}", attribute_lexicon=name)
             return fault(Message(listed, f" but of {name!r}:"), give, f"labels of {lexicon.name!r}")
-    named = dict(zip(others, lexicon.labels, strict=False))
+    told = {} if lexicon.parts or not captions.references else _told(captions, lexicon, 0, tokenizer)
+    named = {label: _clear(lexicon.labels, told.get(label)) for label in others[:2]}
     return fault(
         Message(listed, ":"),
         naming("say which is which, as in {labels} where they are read", labels=named),
         naming("give the words of their attribute as {attribute_lexicon}"),
     )
+
+
+def _clear(values: Sequence[str], counts: Integers | None) -> str:
+    """The value that human captions clearly name of the images of a label; an open one where they do not."""
+    if counts is None or counts.max() < max(LEAST_CLEAR, CLEAR * counts.sum()):
+        return "..."
+    return values[int(counts.argmax())]
 
 
 def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: bool) -> InputError | None:
@@ -254,12 +308,8 @@ def _unheard(argument: str, lexicon: Lexicon) -> InputError:
     )
 
 
-def _first(entries: Sequence[str]) -> str:
-    return ", ".join(entries[:SHOWN_LABELS]) + (", ..." if len(entries) > SHOWN_LABELS else "")
-
-
 def _some(names: Sequence[str]) -> str:
-    return _first([*map(repr, names)])
+    return few(map(repr, names))
 
 
 def check_tasks_named(named: Flags, lexicon: Lexicon) -> None:
@@ -336,13 +386,13 @@ def given_tasks(
     others = sorted(given.difference(lexicon.labels))
     if len(others) == len(given):
         unread = naming(
-            ": none of its names ({}, ...) is a label of {task_lexicon} {!r}, whose words are looked for in captions",
-            ", ".join(others[:3]),
+            ": none of its names ({}) is a label of {task_lexicon} {!r}, whose words are looked for in captions",
+            few(others, 3),
             lexicon.name,
         )
         raise InputError("tasks", unread, naming("give a {task_lexicon} with these labels"))
     if others:
-        lacking = naming("{} not in {task_lexicon} {!r}: {}", ", ".join(others), lexicon.name, unlisted)
+        lacking = naming("{} not in {task_lexicon} {!r}: {}", few(others), lexicon.name, unlisted)
         note(notes, lacking, about="tasks")
     numbers = {name: number for number, name in enumerate(names)}
     flags = np.zeros((len(tasks), len(names)), bool)

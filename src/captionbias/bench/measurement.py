@@ -186,6 +186,7 @@ def _keyword(name: str) -> inspect.Parameter:
 GIVEN = inspect.Parameter("captions", inspect.Parameter.POSITIONAL_ONLY, default=None)
 COLUMNS = tuple(map(_keyword, MEASURED))
 LANGUAGE = _keyword("language")
+TRUST_ROWS = inspect.Parameter("trust_rows", inspect.Parameter.KEYWORD_ONLY, default=False)
 
 
 class Metric(Generic[P]):
@@ -205,7 +206,7 @@ class Metric(Generic[P]):
         taken = {one.name for one in own}
         columns = [one for one in COLUMNS if one.name not in taken]
         spoken = [LANGUAGE] if "tokenizer" in taken else []
-        self._parameters = {one.name: one for one in (GIVEN, *columns, *own, *spoken)}
+        self._parameters = {one.name: one for one in (GIVEN, *columns, *own, *spoken, TRUST_ROWS)}
         self.__signature__ = inspect.Signature([*self._parameters.values()])
         self.name, self.entry, self.summary = entry.name, entry, inspect.getdoc(scores) or ""
         self.arguments = described(self._parameters, {**(LABELS if "attributes" in taken else {}), **about}, self.name)
@@ -222,26 +223,34 @@ class Metric(Generic[P]):
         tok = scores.signature.get("tok")
         text = signature(metric=self.name, **scores.signature | ({"tok": signed(tok)} if tok else {}))
         details = scores.details if options.get("details") else None
+        notes = [*(captions.notes if captions else ()), *scores.notes]
         samples = {
             key: sample.recentred() if (score := catalogue.SCORES.get(key)) and score.recentred else sample
             for key, sample in scores.samples.items()
         }
-        return Measurement(self.name, **vars(scores) | {"samples": samples, "signature": text, "details": details})
+        made = {"samples": samples, "signature": text, "notes": notes, "details": details}
+        return Measurement(self.name, **vars(scores) | made)
 
     def _read(
-        self, captions: Captions | None = None, /, *, language: str | None = None, **options: Any
+        self,
+        captions: Captions | None = None,
+        /,
+        *,
+        language: str | None = None,
+        trust_rows: bool = False,
+        **options: Any,
     ) -> tuple[Captions | None, dict[str, Any]]:
         """The captions, None where labels are given instead, and the options, with the tokenizer and the lexicons of
         their language."""
         takes_labels = "attributes" in inspect.signature(self._scores).parameters
-        columns = {one.name: options.get(one.name) for one in COLUMNS}
+        columns: dict[str, Any] = {one.name: options.get(one.name) for one in COLUMNS}
         of_captions = captions is not None or not takes_labels or any(columns[side] is not None for side in SIDES)
         removed = columns if of_captions else SIDES
         options = {name: value for name, value in options.items() if name not in removed}
         if of_captions:
             unsplit = str(options.get("tokenizer")) in OTHER_TOKENIZERS
             if captions is None:
-                captions = check_captions(**columns, language=language, unsplit=unsplit)
+                captions = check_captions(**columns, language=language, unsplit=unsplit, trust_rows=trust_rows)
             else:
                 captions = as_captions(captions, **columns)
         spoken = getattr(captions, "language", None)
@@ -250,6 +259,8 @@ class Metric(Generic[P]):
                 "language",
                 f"{language!r}: the captions were read without it; give it to check_captions or read_captions",
             )
+        if trust_rows and not (captions and captions.trust_rows):
+            raise InputError("trust_rows", ": give it to check_captions or read_captions, which check the rows")
         if spoken:
             options |= {name: value for name, value in said_in(spoken, options).items() if name in self.options()}
         return captions, options

@@ -53,12 +53,13 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
                 CaptionBiasWarning,
                 stacklevel=2,
             )
-    columns = {name: captions.columns([rows[name][image] for image in shared]) for name, captions in read.items()}
+    parts = {name: captions.select([rows[name][image] for image in shared]) for name, captions in read.items()}
     for name in others:
         for argument in PEOPLE:
-            if columns[name][argument] != columns[first][argument]:
-                if None in (columns[name][argument], columns[first][argument]):
-                    only = name if columns[name][argument] else first
+            own, others_own = getattr(parts[name], argument), getattr(parts[first], argument)
+            if own != others_own:
+                if None in (own, others_own):
+                    only = name if own else first
                     raise InputError(
                         argument, f"are given for {only} alone: give one file of them for all, or for none"
                     )
@@ -67,9 +68,7 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
                 )
     if all(list(images) == shared for images in rows.values()):
         return dict(read)
-    predictions = {name: own.pop("predictions") for name, own in columns.items()}
-    checked = check_captions(predictions=next(iter(predictions.values())), **columns[first])
-    return {name: checked.with_predictions(texts) for name, texts in predictions.items()}
+    return {name: parts[first].with_captions_of(part) for name, part in parts.items()}
 
 
 def captioner_columns(tables: Sequence[str], columns: Sequence[Any]) -> dict[str, tuple[str, Any]]:

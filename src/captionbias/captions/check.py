@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -13,10 +15,21 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from captionbias.arrays import Integers
+from captionbias.captions.belonging import strangers
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.names import COLUMNS, SIDES
-from captionbias.captions.values import ROW, as_list, image_keys, image_order, is_column, is_missing
-from captionbias.errors import Argument, InputError, missing, naming
+from captionbias.captions.texts import (
+    category_names,
+    in_one_order,
+    is_blank,
+    is_repeated,
+    no_captions,
+    task_names,
+    uneven,
+    unmarked,
+)
+from captionbias.captions.values import ROW, as_list, image_keys, is_column, is_missing
+from captionbias.errors import Argument, InputError, few, message_of, missing, naming
 from captionbias.text import Mentions, Tokens, find_mentions, load_lexicon, mask_mentions, tokenize
 from captionbias.text.languages import COVERED, check_language, load_language
 from captionbias.text.tokens import is_unsplit
@@ -80,6 +93,8 @@ class Captions:
         samples: where the captioner was asked several times, `n` tuples of its captions of an image, which together
             count as one; `predictions` has the first of each.
         language: what captions are written in, see `check_captions`; None for English.
+        trust_rows: whether to measure what does not seem to belong together.
+        people_notes, model_notes: see `notes`.
     """
 
     predictions: tuple[str, ...] | None
@@ -90,17 +105,30 @@ class Captions:
     weights: tuple[float, ...] | None = None
     samples: tuple[tuple[str, ...], ...] | None = None
     language: str | None = None
+    trust_rows: bool = False
+    people_notes: tuple[str, ...] = field(default=(), compare=False)
+    model_notes: tuple[str, ...] = field(default=(), compare=False)
     # What was split into words, by tokenizer; what was made of the human side for every captioner, see `of_people`.
     _words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
     _of_people: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of the captions before a number is believed; every metric repeats it."""
+        return self.people_notes + self.model_notes
+
     def with_predictions(self, predictions: Collection[Any]) -> Captions:
-        """The same images and human captions with the `n` captions of another captioner, which alone are checked."""
+        """The same images and human captions with the `n` captions of another captioner, which alone are checked; those
+        of them that have one."""
         lists = as_lists({"predictions": predictions, "attributes": self.attributes})
-        checked = _checked_samples(lists["predictions"], self.image_ids)
-        captions = self._with_words_of(replace(self, **checked))
+        notes: list[str] = []
         unsplit = is_unsplit([text for texts in self.references or () for text in texts])  # as somebody's own tokenizer
-        return captions if unsplit and not self.language else _checked_language(captions, "predictions")
+        return _with_said(self, _said("predictions", lists["predictions"], self.image_ids, notes), unsplit, notes)
+
+    def with_captions_of(self, other: Captions) -> Captions:
+        """The same human captions with what another captioner, checked before, says of these images."""
+        names = "predictions", "samples", "model_notes"
+        return self._with_words_of(replace(self, **{name: getattr(other, name) for name in names}))
 
     def with_attributes(self, attributes: Collection[Any]) -> Captions:
         """The same captions of the same images with `n` other labels, which alone are checked."""
@@ -149,10 +177,8 @@ class Captions:
                 "references",
                 f": no image has the {count} human captions that are to be joined into one; give more of them",
             )
-        columns = self.columns(rows)
-        return checked_columns(
-            **columns | {"references": [_in_groups(texts, count) for texts in columns["references"]]}
-        )
+        _check_values([self.attributes[row] for row in rows])
+        return self.select(rows, references=tuple(_in_groups((self.references or ())[row], count) for row in rows))
 
     def first_samples(self) -> Captions:
         """The same with the first of the captioner's captions of each image alone."""
@@ -163,7 +189,8 @@ class Captions:
         part = self.select(rows)
         columns = {name: getattr(part, name) for name in COLUMNS}
         columns |= {"predictions": part.samples} if part.samples else {}
-        return columns | ({"language": self.language} if self.language else {})
+        given = {"language": self.language, "trust_rows": self.trust_rows}
+        return columns | {name: value for name, value in given.items() if value}
 
     def select(self, rows: Collection[int], **changed: Any) -> Captions:
         """The images in these rows, with other columns in place of some."""
@@ -226,24 +253,22 @@ class Captions:
         return made
 
     def rows(self) -> dict[str, str]:
-        """Entries of a signature: `rows`, a digest of the images in their order, unless image ids put them in order;
-        `weights`, a digest of theirs; `samples`, how several captions of an image count.
+        """Entries of a signature: `rows`, a digest of the images in their order; `weights`, a digest of theirs;
+        `samples`, how several captions of an image count.
 
         Seeds draw rows by their place, so the same images in another order may score otherwise. The digest is of
         labels, human captions and tasks, which captioners share; without human captions a second one is of predictions.
         """
-        ids = self.image_ids
         also = {"weights": digest_of_rows(self.weights)} if self.weights else {}
         also |= {"samples": "mean"} if self.samples else {}
-        if ids is not None and not ids[0].startswith(ROW) and list(ids) == sorted(ids, key=image_order):
-            return also
         shared = digest_of_rows(self.attributes, self.references, self.tasks)
         said = self.samples or self.predictions
         own = f",{digest_of_rows(said)}" if self.references is None and said else ""
         return {"rows": f"{shared}{own}"} | also
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
-        return partial(Captions, **{name: getattr(self, name) for name in (*COLUMNS, "samples", "language")}), ()
+        kept = (*COLUMNS, "samples", "language", "trust_rows", "people_notes", "model_notes")
+        return partial(Captions, **{name: getattr(self, name) for name in kept}), ()
 
     def __len__(self) -> int:
         return len(self.attributes)
@@ -257,12 +282,12 @@ def _mean_words(texts: Collection[str]) -> float:
     return sum(len(text.split()) for text in texts) / len(texts)
 
 
-def _in_groups(texts: Sequence[str], count: int) -> list[str]:
+def _in_groups(texts: Sequence[str], count: int) -> tuple[str, ...]:
     ended = [text if text.rstrip().endswith(SENTENCE_ENDS) else f"{text} ." for text in texts]
-    return [
+    return tuple(
         " ".join([*ended[start : start + count - 1], texts[start + count - 1]])
         for start in range(0, len(texts) - count + 1, count)
-    ]
+    )
 
 
 def digest_of_rows(*columns: Any) -> str:
@@ -281,6 +306,7 @@ def check_captions(
     labels: Mapping[Any, str] | None = None,
     language: str | None = None,
     unsplit: bool = False,
+    trust_rows: bool = False,
 ) -> Captions:
     """Check the captions of `n` images and freeze them.
 
@@ -301,10 +327,19 @@ def check_captions(
             metrics then see as lemmas, and by whose lexicons they go. At least half of each side's captions must
             name a gender or an object of COCO in it.
         unsplit: take captions of a script without blanks that are not split into words, for a tokenizer of your own.
+        trust_rows: measure with a note, instead of an error, what does not seem to belong together: predictions whose
+            words are in the human captions of the same image as often as by chance, or that are human captions
+            themselves; tasks that captions name as often as by chance; labels that human captions contradict. Human
+            captions that are all there twice then count twice.
 
     Returns:
-        The same captions as tuples of strings. Captions are unchanged; labels and tasks lose surrounding
-        blanks, and a task that is named twice in an image is there once.
+        The same captions as tuples of strings, without thoughts (`<think>...</think>`) and special tokens. An image
+        that lacks a caption on a side that is given is left out; so is one whose caption many share and that names
+        nothing, such as "I'm sorry, I can't". The human captions of an image have an order of their own, and where
+        people have each of theirs twice it is there once. COCO's objects have COCO's names.
+
+    Warns:
+        CaptionBiasWarning: of what is left out or taken off, which is also in `notes`.
 
     Example:
         >>> captions = check_captions(
@@ -316,9 +351,9 @@ def check_captions(
         <Captions of 2 images: predictions, references, attributes>
         >>> captions.references[1]
         ('a woman walks a dog', 'a lady and her pet')
-        >>> check_captions(references=[["a man"], []], attributes=["male", "female"])  # doctest: +ELLIPSIS
+        >>> check_captions(references=[["a man"], [3]], attributes=["male", "female"])
         Traceback (most recent call last):
-        captionbias.errors.InputError: references[1] is empty: every image needs at least one human caption; drop ...
+        captionbias.errors.InputError: references[1][0] is of type int: a caption is a string
     """
     if predictions is None and references is None:
         raise missing(
@@ -328,7 +363,7 @@ def check_captions(
         raise missing("attributes", "is missing: give one label for each image, such as 'female' or 'male'")
     if labels:
         attributes = rename_labels(as_list("attributes", attributes), labels)
-    return checked_columns(
+    captions = checked_columns(
         predictions=predictions,
         references=references,
         attributes=attributes,
@@ -337,41 +372,103 @@ def check_captions(
         weights=weights,
         language=language,
         unsplit=unsplit,
+        trust_rows=trust_rows,
     )
+    for told in captions.notes:
+        warnings.warn(told, CaptionBiasWarning, stacklevel=2)
+    return captions
 
 
 def checked_columns(
-    *, language: str | None = None, unsplit: bool = False, **columns: Collection[Any] | None
+    *, language: str | None = None, unsplit: bool = False, trust_rows: bool = False, **columns: Collection[Any] | None
 ) -> Captions:
-    """Check columns like `check_captions`, but where only labels are needed there may be no captions."""
-    lists = as_lists(columns)
+    """Check columns like `check_captions`, but warn of nothing, and where only labels are needed there may be no
+    captions."""
+    lists, notes = as_lists(columns), {side: list[str]() for side in SIDES}
     ids = _checked_ids(lists["image_ids"]) if "image_ids" in lists else None
+    said = {side: _said(side, lists[side], ids, notes[side]) for side in SIDES if side in lists}
     captions = Captions(
-        **(_checked_samples(lists["predictions"], ids) if "predictions" in lists else {"predictions": None}),
-        references=_checked_references(lists["references"], ids) if "references" in lists else None,
+        predictions=None,
+        references=_in_order(said["references"], trust_rows, notes["references"]) if "references" in said else None,
         attributes=_checked_attributes(lists["attributes"], ids),
         tasks=_checked_tasks(lists["tasks"], ids) if "tasks" in lists else None,
         image_ids=ids,
         weights=_checked_weights(lists["weights"], ids) if "weights" in lists else None,
         language=check_language(language),
+        trust_rows=trust_rows,
     )
-    return captions if unsplit and not language else _checked_language(captions, *SIDES)
+    described = [row for row, texts in enumerate(captions.references or ()) if texts]
+    if captions.references is not None and len(described) < len(captions):
+        captions = _with_rows(captions, described, "have no human caption", "references", notes["references"])
+        said = {side: [texts[row] for row in described] for side, texts in said.items()}
+    captions = replace(captions, people_notes=tuple(notes["references"]))
+    if "predictions" in said:
+        return _with_said(captions, said["predictions"], unsplit, notes["predictions"])
+    return _belonging(captions, unsplit, notes["predictions"])
 
 
-def _checked_language(captions: Captions, *sides: str) -> Captions:
-    """The captions; ValueError where those of a side are not split into words, or hardly name anything in their
-    language."""
+def _with_rows(captions: Captions, rows: list[int], lack: str, side: str, notes: list[str], **columns: Any) -> Captions:
+    """The images in these rows, with a note of what the others lack."""
+    if not rows:
+        raise InputError(side, "has no caption in any row; fill it in, or name another column")
+    names = captions.image_ids or [f"{ROW}{row}" for row in range(len(captions))]
+    lost = few((names[row] for row in sorted({*range(len(captions))}.difference(rows))), 3)
+    notes.append(f"{len(captions) - len(rows):,} of {len(captions):,} images {lack} and are left out (first: {lost})")
+    part = replace(captions, image_ids=tuple(names)).select(rows, **columns)
+    _check_values(part.attributes)
+    return part
+
+
+def _with_said(captions: Captions, said: Sequence[tuple[str, ...]], unsplit: bool, notes: list[str]) -> Captions:
+    """The images of which the captioner says something, with that."""
+    none = set() if unsplit else no_captions(said, captions.references, captions.language)
+    rows = [row for row, texts in enumerate(said) if texts and texts[0] not in none]
+    samples = in_one_order([said[row] for row in rows], once=False)
+    columns: dict[str, Any] = {"predictions": tuple(texts[0] for texts in samples)}
+    columns |= {"samples": samples if any(len(texts) > 1 for texts in samples) else None}
+    if len(rows) < len(captions):
+        lack = f"have an empty caption{_by_label(captions, rows)}"
+        if none:
+            lack = f"have no caption but {few(map(repr, sorted(none)), 1)}{_by_label(captions, rows)}"
+        captions = _with_rows(captions, rows, lack, "predictions", notes, **columns)
+    else:
+        captions = captions._with_words_of(replace(captions, **columns))
+    return _belonging(captions, unsplit, notes)
+
+
+def _by_label(captions: Captions, rows: list[int]) -> str:
+    """How many images of each label are not in these rows: a captioner may refuse to caption some people."""
+    every = Counter(captions.attributes)
+    without = every - Counter(captions.attributes[row] for row in rows)
+    shares = few(f"{label} {without[label]:,} of {every[label]:,}" for label in sorted(every))
+    return f" ({shares}{': unevenly, which is bias that no score here sees' if uneven(without, every) else ''})"
+
+
+def _belonging(captions: Captions, unsplit: bool, notes: list[str]) -> Captions:
+    """The captions with these notes; InputError where they are not in their language, or do not belong together."""
+    if captions.language or not unsplit:
+        _check_language(captions)
+    for error in strangers(captions):
+        if not captions.trust_rows:
+            raise error
+        notes.append(message_of(error))
+    object.__setattr__(captions, "model_notes", tuple(notes))
+    return captions
+
+
+def _check_language(captions: Captions) -> None:
+    """Refuse sides that are not split into words, or hardly name anything in their language."""
     language = captions.language
     if not language:
-        for side in sides:
+        for side in SIDES:
             _check_split(side, getattr(captions, side) or ())
-        return captions
+        return
     words, named = captions.words(), np.zeros(len(captions.words().tokens), bool)
     for lexicon in load_language(language).lexicons:
         mentions = find_mentions(words.tokens, load_lexicon(f"{lexicon}-{language}"), language)
         named[words.tokens.rows[mentions.starts]] = True
     for side, of_side in (("predictions", named[: words.model_rows]), ("references", named[words.model_rows :])):
-        if side in sides and len(of_side) and of_side.mean() < COVERED:
+        if len(of_side) and of_side.mean() < COVERED:
             raise InputError(
                 side,
                 f": {of_side.mean():.0%} of them name a gender or an object in language {language!r}, and at least "
@@ -383,7 +480,6 @@ def _checked_language(captions: Captions, *sides: str) -> Captions:
                     tokenizer=language,
                 ),
             )
-    return captions
 
 
 def as_captions(captions: Captions | None, **columns: Any) -> Captions:
@@ -410,7 +506,12 @@ def check_sides(
     if len(lists) < 2:
         side = "predictions" if predictions is None else "references"
         raise missing(side, "is missing: give model captions and human captions")
-    sides = _checked_predictions(lists["predictions"], None), _checked_references(lists["references"], None)
+    check_strings(lists["predictions"], _places("predictions", None), "caption", "drop the image or add a caption")
+    people = checked_lists("references", lists["references"], None, "caption")
+    for row, texts in enumerate(people):
+        if not texts:
+            raise InputError("references", "is empty: drop the image, or add a human caption", row=row)
+    sides = _plain(lists["predictions"]), tuple(map(_plain, people))
     if not unsplit:
         _check_split("predictions", sides[0])
         _check_split("references", sides[1])
@@ -453,23 +554,35 @@ def _checked_ids(column: list[Any]) -> tuple[str, ...]:
     return tuple(rows)
 
 
-def _checked_predictions(column: list[Any], ids: Ids) -> tuple[str, ...]:
-    check_strings(column, _places("predictions", ids), "caption", "drop the image or add a caption")
-    return _plain(column)
+def _said(argument: str, column: list[Any], ids: Ids, notes: list[str]) -> list[tuple[str, ...]]:
+    """The captions of each image, without marks of models and without what is missing or blank."""
+    single = argument == "predictions"
+    rows = [cell if is_column(cell) else [] if is_missing(cell) else [cell] if single else cell for cell in column]
+    bare = [[unmarked(text) for text in row] if is_column(row) else row for row in rows]
+    if single and not any(map(is_column, column)):
+        checked = bare
+        texts = [row[0] if row and not is_blank(row[0]) else "caption" for row in bare]
+        check_strings(texts, _places(argument, ids), "caption", "drop the image or add a caption")
+    else:
+        checked = checked_lists(argument, bare, ids, "caption", blank=True)
+    if marked := sum(map(_differ, chain.from_iterable(rows), chain.from_iterable(bare))):
+        notes.append(f"{argument}: thoughts and special tokens are taken off {marked:,} captions")
+    said = [_plain(text for text in texts if not is_blank(text)) for texts in checked]
+    if lost := sum(0 < len(texts) < len(row) for texts, row in zip(said, rows, strict=True)):
+        notes.append(f"{argument}: {lost:,} images have an empty caption beside others, which is left out")
+    return said
 
 
-def _checked_samples(column: list[Any], ids: Ids) -> dict[str, Any]:
-    """The predictions and, where rows are lists of more than one, the samples."""
-    if not any(map(is_column, column)):
-        return {"predictions": _checked_predictions(column, ids), "samples": None}
-    rows = [row if is_column(row) else [row] for row in column]
-    rows = checked_lists("predictions", rows, ids, "caption")
-    for row, place in zip(rows, _places("predictions", ids), strict=False):
-        if not row:
-            raise InputError(place, "is empty: drop the image or add a caption")
-    samples = tuple(map(_plain, rows))
-    several = any(len(row) > 1 for row in samples)
-    return {"predictions": tuple(row[0] for row in samples), "samples": samples if several else None}
+def _differ(text: Any, bare: Any) -> bool:
+    return text is not bare and isinstance(text, str) and text != bare
+
+
+def _in_order(references: list[tuple[str, ...]], trusted: bool, notes: list[str]) -> tuple[tuple[str, ...], ...]:
+    """The human captions of each image in their own order, each once if people have each of theirs twice."""
+    once = not trusted and is_repeated(references)
+    if once:
+        notes.append("references: people have each caption of an image twice or more: it counts once")
+    return in_one_order(references, once)
 
 
 def checked_weights(weights: Collection[Any], images: int) -> tuple[float, ...]:
@@ -486,14 +599,6 @@ def _checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:
             raise InputError(place, f"is {weight!r}: a weight is {limits}; give one, or leave the image out")
     weights = np.array(column, np.float64)
     return tuple((weights / min(weights.mean(), 1.0)).tolist())  # probabilities, too, are numbers of images
-
-
-def _checked_references(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
-    rows = checked_lists("references", column, ids, "caption")
-    for row, place in zip(rows, _places("references", ids), strict=False):
-        if not row:
-            raise InputError(place, "is empty: every image needs at least one human caption; drop the image or add one")
-    return tuple(map(_plain, rows))
 
 
 def _check_split(argument: str, side: Sequence[Any]) -> None:
@@ -514,17 +619,22 @@ def _check_split(argument: str, side: Sequence[Any]) -> None:
 def _checked_attributes(column: list[Any], ids: Ids) -> tuple[str, ...]:
     check_strings(column, _places("attributes", ids), "label", "drop the image or add a label")
     labels = tuple(map(str.strip, column))
+    _check_values(labels)
+    return labels
+
+
+def _check_values(labels: Sequence[str]) -> None:
     if len(set(labels)) == 1:
         raise InputError(
             "attributes",
             f"has only one value '{labels[0]}' in all {len(labels):,} rows: a bias between groups needs two or more; "
             "add images of another group",
         )
-    return labels
 
 
 def _checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
-    rows = checked_lists("tasks", column, ids, "task")
+    texts = [[_named(task) for task in row] if is_column(row) else row for row in column]
+    rows = checked_lists("tasks", texts, ids, "task")
     if not any(rows):
         raise InputError(
             "tasks",
@@ -532,11 +642,16 @@ def _checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
             "name the objects or activities of the images",
             naming("leave {tasks} out"),
         )
-    return tuple(tuple(dict.fromkeys(map(str.strip, row))) for row in rows)
+    return task_names(rows)
 
 
-def checked_lists(argument: str, column: list[Any], ids: Ids, noun: str) -> list[Any]:
-    """The rows as lists of strings."""
+def _named(task: Any) -> Any:
+    """The name of a task that is the number of a category of COCO."""
+    return category_names().get(task, task) if isinstance(task, int) else task
+
+
+def checked_lists(argument: str, column: list[Any], ids: Ids, noun: str, blank: bool = False) -> list[Any]:
+    """The rows as lists of strings; `blank`: some of which may be missing or blank."""
     if not set(map(type, column)) <= {list, tuple}:
         for value, place in zip(column, _places(argument, ids), strict=False):
             if not is_column(value):
@@ -548,7 +663,10 @@ def checked_lists(argument: str, column: list[Any], ids: Ids, noun: str) -> list
         for place, texts in zip(_places(argument, ids), column, strict=False)
         for number in range(len(texts))
     )
-    check_strings(list(chain.from_iterable(column)), places, noun, "take it out of the list or fill it in")
+    texts = list(chain.from_iterable(column))
+    if blank:
+        texts = [noun if is_blank(text) else text for text in texts]
+    check_strings(texts, places, noun, "take it out of the list or fill it in")
     return column
 
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import islice
 from numbers import Number
 from typing import Any, TypeAlias
-
-import numpy as np
 
 from captionbias.captions.crossing import Crossed, crossed_by_image, kept_labels
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.names import PEOPLE, SIDES
 from captionbias.captions.tables import Column, Table, nested
+from captionbias.captions.texts import is_blank
 from captionbias.captions.values import ROW, as_weight, entries, holds_list, image_keys, image_order, is_missing
-from captionbias.errors import InputError, naming
+from captionbias.errors import InputError, few, naming
 
 ALIKE = "192, 192.jpg, 000000000192 and COCO_val2014_000000000192.jpg are one image, img_192 is another"
+LEAST_SHARED = 0.05  # of the images of the smaller table
 MAX_LISTED = 20  # labels in a message: a column of numbers has as many labels as images
 
 ByImage: TypeAlias = dict[str, Any]
@@ -73,23 +72,11 @@ def joined(
     if labels:
         names = rename_labels(values["attributes"].values(), labels, str(attributes))
         values["attributes"] = dict(zip(values["attributes"], names, strict=True))
-    silent: dict[str, None] = {}
-    if said := {image: texts for image, texts in values.get("predictions", {}).items() if any(map(_is_said, texts))}:
-        silent = dict.fromkeys(image for image in values["predictions"] if image not in said)
-        _note_silent([*silent], values["predictions"], values["attributes"], notes)
-        values["predictions"] = {image: list(filter(_is_said, texts)) for image, texts in said.items()}
-        if lost := sum(len(texts) > len(values["predictions"][image]) for image, texts in said.items()):
-            notes.append(f"{lost:,} images have an empty caption beside others in {predictions}: it is left out")
     base = predictions or references or attributes
     every_image = next(values[name] for name in (*SIDES, "attributes") if name in values)
     if references:
-        human = {image: texts for image, texts in values["references"].items() if texts.count(None) < len(texts)}
-        if not human:
-            raise InputError(
-                "references", f": {references} has no caption in any row; fill it in or name another column"
-            )
-        values["references"] = human
-
+        described = {image: texts for image, texts in values["references"].items() if texts.count(None) < len(texts)}
+        values["references"] = described or values["references"]
     images = list(every_image)
     for argument in PEOPLE:
         if column := columns.get(argument):
@@ -97,8 +84,7 @@ def joined(
             images = _in_both(images, base, values[argument], column, lack, notes)
     if predictions and references:
         lack = "with human captions have no prediction"
-        described = dict.fromkeys(image for image in values["references"] if image not in silent)
-        _in_both(described, references, values["predictions"], predictions, lack, notes)
+        _in_both(values["references"], references, values["predictions"], predictions, lack, notes)
     if attributes.table not in {column.table for column in (predictions, references) if column}:
         _in_both(values["attributes"], attributes, every_image, base, "with a label have no caption", notes)
     # In one order, whatever that of the rows: it decides which images a seed puts to test.
@@ -109,10 +95,6 @@ def joined(
     return {**joint, "image_ids": images}
 
 
-def _is_said(text: Any) -> bool:
-    return not is_missing(text) and text != ""
-
-
 def _sampled(samples: list[list[Any]], column: Source, sample: str | None, notes: list[str]) -> list[Any]:
     """The caption of each image, or all of them where the captioner said several things of some."""
     if all(texts.count(texts[0]) == len(texts) for texts in samples if texts):  # such as a row for each human caption
@@ -121,7 +103,7 @@ def _sampled(samples: list[list[Any]], column: Source, sample: str | None, notes
         return samples  # which every metric notes
     several = sum(len(texts) > 1 for texts in samples)
     notes.append(f"{several:,} images have several captions in {column}: the first of each counts")
-    return [texts[0] for texts in samples]
+    return [next((text for text in texts if not is_blank(text)), None) for texts in samples]
 
 
 def _in_both(
@@ -129,10 +111,10 @@ def _in_both(
 ) -> list[str]:
     """The images that another column has too; the rest is noted, and it is an error if none is left."""
     both = [image for image in images if image in others]
-    if not both:
+    if len(both) < LEAST_SHARED * min(len(images), len(others)):
         raise ValueError(
-            f"{column} (images {_few(images, 2)}) and {other} (images {_few(others, 2)}) have no image in common: "
-            f"{ALIKE}; write the ids of one as those of the other, or check that the files belong together"
+            f"{column} (images {few(images, 2)}) and {other} (images {few(others, 2)}) have {len(both) or 'no'} image "
+            f"in common: {ALIKE}; write the ids of one as those of the other, or check that the files belong together"
         )
     _note_left_out([image for image in images if image not in others], len(images), lack, notes)
     return both
@@ -148,7 +130,7 @@ def _labelled(
             raise InputError(
                 "attributes",
                 f": {len(unlabelled):,} of {len(images):,} images have no label in {column} (first: "
-                f"{_few(unlabelled)})",
+                f"{few(unlabelled, 3)})",
                 naming("label them, or name the labels to use with {keep}"),
             )
         return images
@@ -157,7 +139,7 @@ def _labelled(
     known = {labels[image] for image in images} - {None}
     chosen, unknown = kept_labels(known, keep, len(column.columns) if isinstance(column, Crossed) else 1)
     if unknown:
-        exist = ", ".join(sorted(map(repr, known))[:MAX_LISTED]) or "no labels"
+        exist = few(sorted(map(repr, known)), MAX_LISTED) or "no labels"
         raise InputError("keep", f"names {unknown[0]!r}, which is not a label in {column}: it has {exist}")
     if not chosen:
         raise InputError("keep", f"({', '.join(keep)}) leaves no image: none has such labels in {column} together")
@@ -169,27 +151,7 @@ def _labelled(
 
 def _note_left_out(left_out: list[str], total: int, lack: str, notes: list[str]) -> None:
     if left_out:
-        notes.append(f"{len(left_out):,} of {total:,} images {lack} and are left out (first: {_few(left_out)})")
-
-
-def _note_silent(silent: list[str], images: Collection[str], labels: ByImage, notes: list[str]) -> None:
-    """Note how many images of each label have an empty caption: a captioner may refuse to caption some people."""
-    if not silent:
-        return
-    from scipy.stats import chi2_contingency
-
-    without, every = (Counter(labels[image] for image in some if labels.get(image)) for some in (silent, images))
-    counts = np.array([(without[label], every[label] - without[label]) for label in sorted(every)])
-    by_label = ", ".join(f"{label} {without[label]:,} of {every[label]:,}" for label in sorted(every))
-    uneven = len(counts) > 1 and counts[:, 0].any() and counts[:, 1].any() and chi2_contingency(counts).pvalue < 0.05
-    by_group = (
-        f" ({by_label}{': unevenly, which is bias that no score here sees' if uneven else ''})" if by_label else ""
-    )
-    _note_left_out(silent, len(images), f"have an empty caption{by_group}", notes)
-
-
-def _few(images: Iterable[str], count: int = 3) -> str:
-    return ", ".join(islice(images, count))
+        notes.append(f"{len(left_out):,} of {total:,} images {lack} and are left out (first: {few(left_out, 3)})")
 
 
 def _weights(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
@@ -240,13 +202,13 @@ def _labels(rows: Iterable[tuple[str, Any]], column: Column, notes: list[str]) -
     even = {image for image, counts in contested.items() if max(counts.values()) * 2 <= sum(counts.values())}
     if contested:
         notes.append(
-            f"{len(contested):,} of {len(votes):,} images have several labels in {column} (first: {_few(contested)}): "
-            f"the majority counts{f'; {len(even):,} without one are left out' if even else ''}"
+            f"{len(contested):,} of {len(votes):,} images have several labels in {column} (first: {few(contested, 3)})"
+            f": the majority counts{f'; {len(even):,} without one are left out' if even else ''}"
         )
     if even and len(even) == len(votes):
         raise InputError(
             "attributes",
-            f": image {_few(even, 1)} has no label in {column} that most of its labels are: give it one label",
+            f": image {next(iter(even))} has no label in {column} that most of its labels are: give it one label",
         )
     decided = {image: contested[image].most_common(1)[0][0] for image in contested if image not in even}
     return {

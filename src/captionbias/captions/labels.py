@@ -13,10 +13,9 @@ import numpy as np
 
 from captionbias.arrays import Flags
 from captionbias.captions.values import as_list, is_column, is_missing
-from captionbias.errors import InputError
+from captionbias.errors import InputError, few
 from captionbias.text.lexicon import SEPARATOR, Lexicon
 
-SHOWN_NAMES = 5
 ONLY = "an array of labels holds 0 and 1 alone, as many in each row; give that, or lists of names"
 ALIKE = "give both as arrays, or both as names"
 
@@ -59,8 +58,8 @@ def join_labels(argument: str, labels: Labels, further_argument: str, further: L
     """Both over all the names of either, columns of 0 added; arrays without names must have as many columns."""
     if labels.numbered != further.numbered or (labels.numbered and labels.names != further.names):
         raise ValueError(
-            f"{further_argument} has {len(further.names)} labels ({_some(further.names)}), {argument} "
-            f"{len(labels.names)} ({_some(labels.names)}): give both as names, or as arrays of the same columns"
+            f"{further_argument} has {len(further.names)} labels ({few(further.names)}), {argument} "
+            f"{len(labels.names)} ({few(labels.names)}): give both as names, or as arrays of the same columns"
         )
     names = tuple(dict.fromkeys((*labels.names, *further.names)))
 
@@ -110,7 +109,7 @@ def rename_labels(labels: Collection[Any], names: Mapping[Any, str], place: str 
     known = set(chain.from_iterable(apart.values()))
     if unknown := [label for label in new if label not in known]:
         raise InputError(
-            "labels", f"names {unknown[0]!r}, which is not a label in {place}: it has {_some(tuple(sorted(known)))}"
+            "labels", f"names {unknown[0]!r}, which is not a label in {place}: it has {few(tuple(sorted(known)))}"
         )
     renamed = {text: SEPARATOR.join(new.get(value, value) for value in parts) for text, parts in apart.items()}
     return [None if text is None else renamed[text] for text in texts]
@@ -143,8 +142,8 @@ def _from_array(argument: str, value: Any, known: Labels | None, known_as: str) 
         named = columns is not None and not known.numbered
         if len(names) != len(known.names) or (named and names != known.names):
             raise ValueError(
-                f"{argument} has {len(names)} columns and {known_as} has {len(known.names)} labels ({_some(names)} and "
-                f"{_some(known.names)}): give the same ones, in the same order"
+                f"{argument} has {len(names)} columns and {known_as} has {len(known.names)} labels ({few(names)} and "
+                f"{few(known.names)}): give the same ones, in the same order"
             )
         names = known.names
     numbered = columns is None and (known is None or known.numbered)
@@ -161,7 +160,7 @@ def _from_names(argument: str, rows: list[Any], known: Labels | None, known_as: 
         for name in set(image_names).difference(names):
             raise ValueError(
                 f"{argument}[{row}] names {reprlib.repr(name)}, which is not a label of {known_as} "
-                f"({_some(names)}): leave it out, or correct its spelling"
+                f"({few(names)}): leave it out, or correct its spelling"
             )
     numbers = {name: number for number, name in enumerate(names)}
     flags = np.zeros((len(lists), len(names)), bool)
@@ -178,7 +177,3 @@ def _names(place: str, row: Any) -> list[str]:
         if not isinstance(name, str) or not name.strip():
             raise ValueError(f"{place} holds {reprlib.repr(name)}: a label is a string that is not empty")
     return list(map(str.strip, names))
-
-
-def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:SHOWN_NAMES]) + (", ..." if len(names) > SHOWN_NAMES else "")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.captions.captioners import captioner_columns, errors_of
-from captionbias.captions.check import CaptionBiasWarning, Captions, check_captions, checked_columns
+from captionbias.captions.check import CaptionBiasWarning, Captions, checked_columns
 from captionbias.captions.columns import choose_columns
 from captionbias.captions.crossing import attribute_columns
 from captionbias.captions.join import Reading, by_image, joined
@@ -41,6 +41,7 @@ def read_captions(
     keep: Sequence[str] | None = None,
     labels: Mapping[Any, str] | None = None,
     language: str | None = None,
+    trust_rows: bool = False,
 ) -> Captions:
     """Read captions from files or tables and join them by image id.
 
@@ -84,11 +85,11 @@ def read_captions(
         keep: use only the images with one of these labels; of a crossing, with one of those named of each attribute
             ("dark") and of the crossing ("female, dark"), where any is named.
         labels: what labels are called that are not values of the attribute, as in `{"0": "female", "1": "male"}`.
-        language: what captions are written in, see `check_captions`.
+        language, trust_rows: see `check_captions`.
 
     Returns:
-        The images that every table has and that have a human caption (if there are any), in the order of their ids, so
-        that a shuffled file gives the same scores.
+        The images that every table has and that have a caption on each side, in the order of their ids, so that a
+        shuffled file gives the same scores.
 
     Warns:
         CaptionBiasWarning: images are left out, once for each cause; columns are guessed; images have several captions
@@ -125,6 +126,7 @@ def read_captions(
         keep=keep,
         labels=labels,
         language=language,
+        trust_rows=trust_rows,
         optional=() if table is None else ("prediction_column", "reference_column"),
     )
     return captioners[name]
@@ -146,7 +148,7 @@ def read_captioners(
 def read_labels(attributes: Any, tasks: Any = None, **options: Any) -> Captions:
     """Read the labels and tasks of images without captions, such as training images, from one table or two."""
     tasks = attributes if tasks is None else tasks
-    return _read({"": None}, [None], attributes=attributes, tasks=tasks, check=checked_columns, **options)[""]
+    return _read({"": None}, [None], attributes=attributes, tasks=tasks, **options)[""]
 
 
 def _read(
@@ -163,9 +165,9 @@ def _read(
     keep: Sequence[str] | None = None,
     labels: Mapping[Any, str] | None = None,
     language: str | None = None,
+    trust_rows: bool = False,
     optional: Sequence[str] = (),
     named: bool = False,
-    check: Callable[..., Captions] = check_captions,
     **columns: str | None,
 ) -> dict[str, Captions]:
     """Each captioner's captions; notes become warnings at the line that called a function of this module."""
@@ -193,11 +195,13 @@ def _read(
                 values = joined(chosen, id_columns, keep, read, notes, labels, sample)
                 captions = values.pop("predictions", None)
                 with errors_of(name) if named else nullcontext():
-                    if captioners and values == people:
+                    if captioners and {**values, "predictions": None} == people:
                         captioners[name] = next(iter(captioners.values())).with_predictions(captions)
                     else:
-                        captioners[name] = check(predictions=captions, language=language, **values)
-                people = people or values
+                        values |= {"predictions": captions}
+                        captioners[name] = checked_columns(language=language, trust_rows=trust_rows, **values)
+                notes += captioners[name].notes
+                people = people or {**values, "predictions": None}
     finally:
         for note in dict.fromkeys(notes):
             warnings.warn(note, CaptionBiasWarning, stacklevel=3)

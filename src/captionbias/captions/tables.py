@@ -15,7 +15,7 @@ from zipfile import BadZipFile
 from captionbias.captions.names import NAMES, USUAL_ID, VALUE, plain_name
 from captionbias.captions.sources import TABLES, WORKBOOK, Remote, is_url, load_rows, names_dataset
 from captionbias.captions.values import as_list, entries, is_column, is_missing
-from captionbias.errors import Argument, Message, within
+from captionbias.errors import Argument, Message, few, within
 from captionbias.io.formats import json_object
 from captionbias.io.plain_pickle import read_plain_pickle
 
@@ -114,14 +114,13 @@ def _parts(value: Any) -> Mapping[str, Any]:
 
 def no_column(column: str, tables: Iterable[Table], *ways: str, purpose: str = "") -> ValueError:
     """The error that none of the tables has the column."""
+    none = "no columns"
     tables_there = (
-        f"{table.name} has no column '{column}'{purpose}: it has {_listed(table.columns)}" for table in tables
+        f"{table.name} has no column '{column}'{purpose}: it has {few(map(repr, table.columns), MOST_SHOWN) or none}"
+        for table in tables
+        for table in tables
     )
     return ValueError(Message("; ".join(tables_there), ways=ways or ["name one of these"]))
-
-
-def _listed(columns: Sequence[str]) -> str:
-    return (", ".join(map(repr, columns[:MOST_SHOWN])) or "no columns") + ", ..." * (len(columns) > MOST_SHOWN)
 
 
 def nested(column: Column, argument: str) -> Message:

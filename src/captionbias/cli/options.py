@@ -112,6 +112,9 @@ FILES: Options = {
         "--label",
         metavar="<label=value>",
     ),
+    "trust_rows": switch(
+        "--trust-rows", "Measure captions, labels or tasks that do not seem to belong together.", panel=INPUT
+    ),
     "language": file_option(
         str | None, f"What captions are written in: {', '.join(languages())}.", show_default="en", metavar="<language>"
     ),

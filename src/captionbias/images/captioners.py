@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from captionbias.attackers.pretrained.encoding import reading, refuse_missing
 from captionbias.attackers.pretrained.models import Model, digest, find_folder, find_model, signed_name
+from captionbias.captions.texts import plain
 from captionbias.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,10 +36,6 @@ PROMPTS: dict[str, str | None] = {  # families whose processors place the image 
 # What makes captions: another version may make others.
 LIBRARIES = ("transformers", "tokenizers", "torch", "pillow")
 ADAPTER = "adapter_config.json"
-
-THOUGHT = re.compile(r"<think>.*?(?:</think>|$)|^.*</think>", re.DOTALL)
-PLACES = re.compile(r"<(object|box|poly|quad)>.*?(?:</\1>|$)", re.DOTALL)
-TAGS = re.compile(r"</?(?:grounding|phrase|ref|patch_index_\d+|loc_?\d+|seg\d+)>")
 
 
 @dataclass(frozen=True)
@@ -191,10 +187,3 @@ class Hearing:
         self.cut = {row for row, last in enumerate(tokens[:, -1].tolist()) if last not in ends}
         begun = "<think>" if self.captioner.asked.rstrip().endswith("<think>") else ""
         return [plain(begun + text) for text in tokenizer.batch_decode(tokens, **options)]
-
-
-def plain(text: str) -> str:
-    """A caption without the thoughts before it, the places that it names and the blanks around it."""
-    for pattern in (THOUGHT, PLACES, TAGS):
-        text = pattern.sub("", text)
-    return " ".join(text.split())

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from captionbias.attackers.pretrained.models import first_line
-from captionbias.images.captioners import plain
+from captionbias.captions.texts import plain
 from captionbias.images.reading import data_url
 
 if TYPE_CHECKING:

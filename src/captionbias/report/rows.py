@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from captionbias.bench.catalogue import Score
 from captionbias.bench.measurement import Result
 from captionbias.bench.verdicts import NOTHING, verdict
+from captionbias.errors import few
 from captionbias.io.files import check_ending, replacing, write_text
 from captionbias.io.formats import csv_text, read_json
 from captionbias.metrics import catalogue
@@ -89,7 +90,7 @@ def mixtures(rows: Iterable[Row]) -> list[str]:
                 value = value.partition(",")[0] if part == "rows" else value  # then a digest of what a captioner says
                 values.setdefault(value, []).extend(names)
             if len(values) > 1:
-                whose = ", ".join(f"{value} ({_some(names)})" for value, names in values.items())
+                whose = ", ".join(f"{value} ({few(names, SHOWN_NAMES)})" for value, names in values.items())
                 differences.append(f"{metric}: {part} is {whose}")
     return differences
 
@@ -169,7 +170,3 @@ def results_in(content: Mapping[str, Any], name: str = "") -> Iterator[tuple[str
             yield from results_in({"metric": metric, **result}, name)
     else:
         yield name, content["metric"], {"details": content.get("details"), **content["scores"]}
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:SHOWN_NAMES]) + (f" and {len(names) - SHOWN_NAMES} more" * (len(names) > SHOWN_NAMES))

@@ -107,7 +107,9 @@ class TrainingBias:
         weights: Collection[Any] | None = None,
         **settings: Any,
     ) -> None:
-        self.people = check_captions(references=references, attributes=attributes, tasks=tasks, weights=weights)
+        self.people = check_captions(
+            references=references, attributes=attributes, tasks=tasks, weights=weights, trust_rows=True
+        )
         self.options = _options(**settings)
 
     def prepare(self) -> TrainingBias:

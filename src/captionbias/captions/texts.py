@@ -1,0 +1,153 @@
+"""What counts as a caption: a text without the marks of models around it, that says something, once an image."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from hashlib import blake2b
+from itertools import compress, islice
+from typing import Any
+
+import numpy as np
+
+from captionbias.captions.values import is_missing
+from captionbias.text import find_mentions, load_lexicon, tokenize
+from captionbias.text.content import function_words
+from captionbias.text.languages import ENGLISH
+
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|$)|^.*</think>", re.DOTALL)
+_PLACES = re.compile(r"<(object|box|poly|quad)>.*?(?:</\1>|$)", re.DOTALL)
+_TAGS = re.compile(
+    r"</?(?:grounding|phrase|ref|patch_index_\d+|loc_?\d+|seg\d+|s|bos|eos|pad|start|end)>|<\|[^|>]*\|>"
+    r"|\[(?:CLS|SEP|PAD|BOS|EOS)\]"
+)
+_MARKS = _THOUGHT, _PLACES, _TAGS
+_NOT_WORDS = re.compile(r"\W+")
+MANY, OFTEN, MOST = 0.01, 10, 0.9  # of the images; images; of the images
+RARE, COMMON, SELDOM = 0.001, 0.5, 0.15  # of images, of images, of the words of a text
+COCO_GAPS = {12, 26, 29, 30, 45, 66, 68, 69, 71, 83}  # numbers up to 90 that no category of COCO has
+_BETWEEN = re.compile(r"\s*[,;|]\s*")
+
+
+def plain(text: str) -> str:
+    """A caption without the thoughts before it, the places that it names, special tokens and the blanks around it.
+
+    >>> plain("<think>A man? I look again.</think> a woman<|im_end|>")
+    'a woman'
+    """
+    for pattern in _MARKS:
+        text = pattern.sub("", text)
+    return " ".join(text.split())
+
+
+def unmarked(text: Any) -> Any:
+    """The same, `plain` if it has a mark; what is no text as it is."""
+    if not isinstance(text, str) or ("<" not in text and "[" not in text):
+        return text
+    return plain(text) if any(mark.search(text) for mark in _MARKS) else text
+
+
+def is_blank(text: Any) -> bool:
+    """Whether a caption is missing or has blanks alone."""
+    return is_missing(text) or (isinstance(text, str) and not text.strip())
+
+
+def no_captions(
+    said: Sequence[Sequence[str]], references: Sequence[Sequence[str]] | None, language: str | None
+) -> set[str]:
+    """Texts that are no captions, of those that a captioner says first of each image: ten images or more, and one in a
+    hundred, have the same, it names no gender and no object, one of its words is in hardly any human caption, and the
+    others are not in those of these images. Without human captions it must name no person either."""
+    firsts = [texts[0] if texts else "" for texts in said]
+    often = [text for text, count in Counter(firsts).items() if text and count >= max(OFTEN, MANY * len(firsts))]
+    if not often:
+        return set()
+    tokens, naming = tokenize(often, language or "words"), np.zeros(len(often), bool)
+    for name in ("gender", "coco_objects"):
+        lexicon = load_lexicon(f"{name}-{language}" if language else name)
+        mentions = find_mentions(tokens, lexicon, language or "words")
+        person = lexicon.labels.index("person") if references and "person" in lexicon.labels else -1
+        naming[tokens.rows[mentions.starts[mentions.labels != person]]] = True
+    unnamed = list(compress(often, ~naming))
+    closed = function_words(language or ENGLISH)
+    none = {text for text in unnamed if references is None or _is_unlike(text, firsts, references, closed)}
+    # A captioner of another language, or that says the same of every image, is measured as it is.
+    return none if sum(text in none for text in firsts) <= MOST * len(firsts) else set()
+
+
+def _is_unlike(text: str, firsts: Sequence[str], references: Sequence[Sequence[str]], closed: frozenset[str]) -> bool:
+    """Whether the words of a text, but for those of the closed classes and those that are in most human captions, are
+    hardly in those of its images, and one in hardly any."""
+    said = [set(words_of(" ".join(texts)).split()) for texts in references]
+    frequency = Counter(word for words in said for word in words)
+    content = {*words_of(text).split()} - closed
+    own = [word for word in content if frequency[word] <= COMMON * len(said)]
+    images = [words for first, words in zip(firsts, said, strict=True) if first == text]
+    there = sum(word in words for words in images for word in own)
+    rarest = min((frequency[word] for word in content), default=0)
+    return rarest <= RARE * len(said) and there <= SELDOM * len(own) * len(images)
+
+
+def words_of(text: str) -> str:
+    """The words of a text in lower case, without punctuation, as a tokenizer may have left them."""
+    return _NOT_WORDS.sub(" ", text.lower()).strip()
+
+
+def in_one_order(rows: Iterable[Sequence[str]], once: bool) -> tuple[tuple[str, ...], ...]:
+    """The human captions of each image in an order that is theirs alone, however they came, and that no word decides;
+    `once`: each once, whatever its punctuation."""
+    return tuple(tuple(texts) if len(texts) < 2 else _in_order(texts, once) for texts in rows)
+
+
+def _in_order(texts: Sequence[str], once: bool) -> tuple[str, ...]:
+    salt = blake2b("\n".join(sorted({*texts})).encode("utf-8", "backslashreplace"), digest_size=8).digest()
+
+    def place(text: str) -> bytes:
+        return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=8, key=salt).digest()
+
+    kept = {words_of(text): text for text in sorted(texts)}.values() if once else texts
+    return tuple(sorted(kept, key=place))
+
+
+def is_repeated(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether most of a thousand images have each of their human captions twice or more, whatever its punctuation."""
+    several = list(islice((texts for texts in rows if len(texts) > 1), 1000))
+    twice = sum(min(Counter(map(words_of, texts)).values()) > 1 for texts in several)
+    return twice > max(len(several) / 2, OFTEN)
+
+
+@cache
+def category_names() -> dict[int, str]:
+    """COCO's names of objects, by the numbers of their categories."""
+    numbers = (number for number in range(1, 91) if number not in COCO_GAPS)
+    return dict(zip(numbers, load_lexicon("coco_objects").labels, strict=True))
+
+
+def task_names(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    """The tasks of each image, each once: COCO's objects by their names, however written; several in one text apart,
+    where each is a task by itself.
+
+    >>> task_names([["Teddy_bear"], ["cake, dog"], ["cake"]])
+    (('teddy bear',), ('cake', 'dog'), ('cake',))
+    """
+    texts, of_coco = {text for row in rows for text in row}, {*category_names().values()}
+
+    def name(text: str) -> str:
+        plain_name = " ".join(text.lower().replace("_", " ").split())
+        return plain_name if plain_name in of_coco else text.strip()
+
+    known = {*of_coco, *map(name, texts)}
+    parts = {text: [name(part) for part in _BETWEEN.split(text) if part.strip()] for text in texts}
+    names = {text: parts[text] if known.issuperset(parts[text]) else [name(text)] for text in texts}
+    return tuple(tuple(dict.fromkeys(name for text in row for name in names[text])) for row in rows)
+
+
+def uneven(without: Mapping[str, int], every: Mapping[str, int]) -> bool:
+    """Whether images of some labels lack a caption more often than of others."""
+    from scipy.stats import chi2_contingency
+
+    counts = np.array([(without.get(label, 0), every[label] - without.get(label, 0)) for label in sorted(every)])
+    both = len(counts) > 1 and counts[:, 0].any() and counts[:, 1].any()
+    return bool(both and chi2_contingency(counts).pvalue < 0.05)

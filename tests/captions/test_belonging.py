@@ -1,0 +1,102 @@
+"""What does not belong together is refused, for every metric, and what does belong together never is."""
+
+from __future__ import annotations
+
+import pytest
+
+from captionbias.captions import CaptionBiasWarning, check_captions
+from captionbias.errors import InputError
+from captionbias.metrics import catalogue, find_metric
+from captionbias.synthetic import plant
+
+PLANTED = vars(plant(400, t_to_a=0.2))
+
+
+def one_off(column):
+    return [*column[1:], column[0]]
+
+
+def swapped(labels):
+    return [{"female": "male", "male": "female"}[label] for label in labels]
+
+
+WRONG = {
+    "predictions of other images": (
+        {**PLANTED, "predictions": one_off(PLANTED["predictions"])},
+        "predictions: what they say is in the human captions of the same image in ",
+    ),
+    "tasks of other images": (
+        {**PLANTED, "tasks": one_off(PLANTED["tasks"])},
+        "tasks: what captions name is among those of the same image in ",
+    ),
+    "references that are the predictions": (
+        {**PLANTED, "references": [[text] for text in PLANTED["predictions"]]},
+        "predictions: nearly every one is also among the references of its image: ",
+    ),
+    "labels swapped": (
+        {**PLANTED, "attributes": swapped(PLANTED["attributes"])},
+        "attributes: human captions name another value in 100 of 100 images; ",
+    ),
+    "labels of other images": (
+        {**PLANTED, "attributes": one_off(PLANTED["attributes"])},
+        "attributes: human captions name another value in ",
+    ),
+}
+
+
+@pytest.mark.parametrize("metric", [name for name, entry in catalogue.METRICS.items() if not entry.of_images])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_every_metric_refuses_what_does_not_belong_together(metric, wrong):
+    columns, message = WRONG[wrong]
+    found = find_metric(metric)
+    if "tasks" in wrong and "task_lexicon" not in found.options():
+        columns = {**columns, "predictions": PLANTED["predictions"]}
+    cheap = found.accepted({"preset": "fast", "trials": 1, "bootstrap": 0})
+    with pytest.raises(InputError) as raised:
+        found.measure(**columns, **cheap)
+    assert str(raised.value).startswith(message)
+    assert "trust_rows=True" in str(raised.value)
+    assert len(str(raised.value)) <= 300
+
+
+def test_rows_that_are_trusted_are_measured_with_a_note():
+    columns, message = WRONG["predictions of other images"]
+    with pytest.warns(CaptionBiasWarning, match="^predictions: what they say"):
+        measured = find_metric("sway").measure(**columns, trust_rows=True)
+    assert measured.notes[0].startswith(message)
+    with pytest.warns(CaptionBiasWarning, match="^attributes: human captions name another value"):
+        find_metric("sway").measure(**WRONG["labels swapped"][0], trust_rows=True)
+
+
+@pytest.mark.parametrize("images", [2, 20, 400])
+@pytest.mark.parametrize("text", ["a woman with a dog", "someone", "a dog"])
+def test_a_captioner_that_always_says_the_same_is_no_stranger(images, text):
+    part = {name: column[:images] for name, column in PLANTED.items()}
+    labels = ["female", "male"] * (images // 2)
+    captions = check_captions(**{**part, "predictions": [text] * images, "attributes": labels})
+    assert (len(captions), captions.notes) == (images, ())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_poor_captioner_and_few_images_are_no_strangers(seed):
+    """A third of the captions are right, the others are of the next image."""
+    columns = vars(plant(300, seed=seed))
+    said = [text if row % 3 == 0 else other for row, (text, other) in enumerate(
+        zip(columns["predictions"], one_off(columns["predictions"]), strict=True))]  # fmt: skip
+    assert check_captions(**{**columns, "predictions": said}).notes == ()
+    few = {name: column[:15] for name, column in columns.items()}
+    assert len(check_captions(**{**few, "predictions": one_off(few["predictions"])})) == 15
+
+
+def test_labels_that_captions_hardly_name_are_not_contradicted():
+    """Skin is named in few captions, often of something else."""
+    said = [["a black dog"], ["someone"], ["someone"], ["a white dog"], ["someone"]] * 60
+    labels = ["light", "dark"] * 150
+    tasks = find_metric("gender_error")
+    measured = tasks.measure(
+        predictions=[f"{texts[0]} here" for texts in said],
+        references=[[*texts, "a dog"] for texts in said],
+        attributes=labels,
+        attribute_lexicon={"light": ["white"], "dark": ["black"]},
+    )
+    assert not any("another value" in note for note in measured.notes)
