@@ -52,6 +52,16 @@ def settled(page: Any) -> None:
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))")
 
 
+def quiet(page: Any) -> None:
+    """Wait until the page has asked for nothing for a second: gradio tells of one choice several times."""
+    asked: list[Any] = []
+    before = -1
+    page.on("request", lambda request: asked.append(request))
+    while len(asked) > before:
+        before = len(asked)
+        page.wait_for_timeout(1000)
+
+
 def watched(page: Any) -> tuple[list[str], list[str]]:
     """What a page asks for, and what goes wrong in it, as it happens."""
     asked: list[str] = []

@@ -14,7 +14,7 @@ import pytest
 
 from captionbias.synthetic import draw, plant
 from tests.app.conftest import IMAGES, packed, picture
-from tests.browser import NEEDS_BROWSER, axe_violations, browser, new_page, settled, too_wide, watched
+from tests.browser import NEEDS_BROWSER, axe_violations, browser, new_page, quiet, settled, too_wide, watched
 
 pytestmark = NEEDS_BROWSER
 
@@ -237,7 +237,7 @@ def test_a_column_that_was_guessed_wrong_is_corrected_once_and_undone(opened, wr
         assert page.locator("#undo").is_disabled()
         choose(page, "Label of each image", "person")
         page.locator("#summary").get_by_text("120 female, 120 male").wait_for()
-        settled(page)
+        quiet(page)
         page.locator("#undo").click()  # one correction was one change
         page.locator("#summary").get_by_text("120 a, 120 b").wait_for()
         page.locator("#undo:disabled").wait_for()

@@ -172,7 +172,7 @@ def test_several_columns_of_references_are_several_captions_an_image(fault):
 # Nested columns
 
 
-OUTPUT = [{"text": text, "scores": {"top": label}} for text, label in zip(MODEL, GENDER, strict=True)]
+OUTPUT = [{"scores": {"top": label}, "text": text} for text, label in zip(MODEL, GENDER, strict=True)]
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "json", "parquet", ""])
@@ -185,9 +185,50 @@ def test_names_with_dots_reach_into_nested_columns(ending, tmp_path, write, faul
     assert (captions.predictions, captions.attributes) == (tuple(MODEL), tuple(GENDER))
     columns["prediction_column"] = "output.txt"
     assert fault(read_captions, predictions=table, **columns).endswith(
-        "has no column 'output.txt': it has 'output.text', 'output.scores'; name one of these"
+        "has no column 'output.txt': it has 'output.scores', 'output.text'; name one of these"
     )
     for name in ("output", None):
         columns["prediction_column"] = name
         message = fault(read_captions, predictions=table, **columns)
         assert message.endswith("is nested: name what is in it, as in prediction_column='output.text'")
+
+
+ANSWERS = [
+    {
+        "custom_id": str(image),
+        "id": f"batch {image}",
+        "error": None,
+        "response": {"body": {"id": "a", "choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]}},
+    }
+    for image, text in zip(IDS, MODEL, strict=True)
+]  # of OpenAI's batches
+OUTPUTS = [{"image_id": i, "outputs": [{"text": t}, {"text": t[::-1]}]} for i, t in zip(IDS, MODEL, strict=True)]
+
+
+@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
+@pytest.mark.parametrize(
+    ("rows", "column"), [(ANSWERS, "response.body.choices.0.message.content"), (OUTPUTS, "outputs.0.text")]
+)
+def test_numbers_in_a_name_reach_into_lists(rows, column, tmp_path, write, fault):
+    labels = {"image_id": IDS, "gender": GENDER}
+    for ending in ("jsonl", "parquet"):
+        said = {"predictions": write(tmp_path / f"said.{ending}", rows), "attributes": labels, "attribute": "gender"}
+        assert read_captions(**said, prediction_column=column).predictions == tuple(MODEL)
+    for wrong, there in ((column.replace("0", "2"), "0'"), (column.replace(".0", ""), "0'")):
+        assert there in fault(read_captions, **said, prediction_column=wrong).partition("it has")[2]
+    if rows is ANSWERS:
+        assert fault(read_captions, **said).endswith(f"as in prediction_column='{column}'")
+    else:
+        samples = read_captions(**said, prediction_column="outputs").samples
+        assert samples[1] == (MODEL[1], MODEL[1][::-1])
+
+
+@pytest.mark.usefixtures("no_warnings")
+def test_the_case_of_names_plays_no_part_where_one_column_is_meant(fault):
+    table = {"Image_ID": IDS, "CAPTION": MODEL, "Gender": GENDER}
+    assert read_captions(predictions=table, attribute="gender").attributes == tuple(GENDER)
+    named = read_captions(predictions=table, attribute_column="GENDER", prediction_column="caption")
+    assert (named.predictions, named.attributes) == (tuple(MODEL), tuple(GENDER))
+    table |= {"gender": GENDER[::-1]}
+    assert read_captions(predictions=table, attribute="gender").attributes == tuple(GENDER[::-1])
+    assert "no column 'GENDER'" in fault(read_captions, predictions=table, attribute_column="GENDER")

@@ -71,7 +71,12 @@ def of(columns, *rows):
 @pytest.mark.parametrize(
     ("side", "columns", "rows", "message"),
     [
-        ("references", "image_id caption attribute", [(1, "a", "m"), (1, "b", "f")], "attributes: image 1 is both 'm'"),
+        (
+            "references",
+            "image_id caption attribute",
+            [(1, "a", "m"), (1, "b", "f")],
+            "attributes: image 1 has no label in ",
+        ),
         (
             "references",
             "image_id caption attribute",
@@ -205,21 +210,99 @@ def test_another_way_to_take_samples_is_refused(fault):
 
 
 def test_no_image_in_common_shows_ids_of_each_side_and_what_would_match(tmp_path, people, write, fault):
-    predictions = write(tmp_path / "p.json", [{"image_id": f"{i}.jpg", "caption": "x"} for i in range(9)])
+    predictions = write(tmp_path / "p.json", [{"image_id": f"img_{i}", "caption": "x"} for i in range(9)])
     message = fault(read_captions, predictions=predictions, references=people)
-    assert "(images 0.jpg, 1.jpg and 7 more)" in message
+    assert "(images img_0, img_1 and 7 more)" in message
     assert "(images 7, 9223372036854775807 and 1 more) have no image in common" in message
-    assert "192, 000000000192 and COCO_val2014_000000000192.jpg are one image" in message
+    assert "192, 192.jpg, 000000000192 and COCO_val2014_000000000192.jpg are one image" in message
 
 
 @pytest.mark.usefixtures("no_warnings")
-@pytest.mark.parametrize("spelled", ["COCO_val2014_{:012d}.jpg", "val2014/COCO_val2014_{:012d}.jpg", "{:012d}", "{}"])
-def test_coco_s_file_names_and_numbers_are_one_image(tmp_path, write, spelled):
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "COCO_val2014_{:012d}.jpg",
+        "https://a.b/val2014/COCO_val2014_{:012d}.jpg?x=1",
+        "{:012d}",
+        "{}",
+        "{}.jpg",
+        "{}.jpg#0",
+    ],
+)
+def test_file_names_and_numbers_are_one_image(tmp_path, write, spelled):
     rows = [{"image_id": spelled.format(i), "caption": f"x {i}"} for i in (192, 74)]
     people = [{"image_id": i, "references": ["y"], "attribute": "fm"[i % 2 == 0]} for i in (73, 74, 192)][1:]
     people[0]["attribute"] = "f"
     captions = read_captions(predictions=write(tmp_path / "p.csv", rows), references=write(tmp_path / "r.json", people))
     assert (captions.image_ids, captions.predictions) == (("74", "192"), ("x 74", "x 192"))
+
+
+@pytest.mark.usefixtures("no_warnings")
+@pytest.mark.parametrize(
+    ("ids", "other"),
+    [
+        (["http://a/1.jpg?key=x", "http://a/2.jpg?key=x"], ["http://a/1.jpg", "http://a/2.jpg?key=y"]),
+        (["http://a/get.jpg?id=1", "http://a/get.jpg?id=2"], ["http://a/get.jpg?id=1", "http://a/get.jpg?id=2"]),
+    ],
+)
+def test_what_follows_a_question_mark_tells_images_apart_where_nothing_else_does(ids, other):
+    said = {"image_id": ids, "caption": ["a", "b"], "attribute": ["f", "m"]}
+    captions = read_captions(predictions=said, references={"image_id": other, "references": [["x"], ["y"]]})
+    assert captions.references == (("x",), ("y",))
+
+
+def test_numbers_of_captions_are_not_taken_for_those_of_images(tmp_path, write):
+    """COCO's captions have a number each, as `id`, which is what the predictions call the image's."""
+    said = write(tmp_path / "said.json", [{"id": i, "caption": "x", "attribute": "fm"[i % 2]} for i in range(10)])
+    people = [{"id": n, "image_id": 9 - n // 2, "caption": f"of {9 - n // 2}"} for n in range(18)]
+    captions = read_captions(predictions=said, references=write(tmp_path / "people.json", people), id_column="id")
+    assert captions.references == tuple((f"of {image}", f"of {image}") for image in range(1, 10))
+
+
+SAID = {"image_id": [1, 2, 3, 4], "caption": ["a", "b", "c", "d"]}
+VOTES = [(1, "f"), (1, "m"), (1, "f"), (2, "m"), (3, "m"), (3, "f"), (3, "unsure"), (3, "f"), (4, None), (4, "m")]
+LISTS = [["f", "m", "f"], ["m"], ["m", "f", "unsure", "f"], [None, "m"]]
+
+
+class TestVotes:
+    """Several labels of an image are votes; its label is what more than half of them say."""
+
+    @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+    @pytest.mark.parametrize("shape", ["rows", "rows twice", "lists", "columns"])
+    def test_the_majority_counts_and_an_image_without_one_is_left_out(self, tmp_path, write, ending, shape):
+        tables = {
+            "rows": of("image_id gender", *VOTES),
+            "rows twice": of("image_id gender", *VOTES, *VOTES),
+            "lists": of("image_id gender", *enumerate(LISTS, 1)),
+            "columns": of(
+                "image_id Gender_1 Gender_2 Gender_3 Gender_4",
+                *((image, *votes, *[None] * (4 - len(votes))) for image, votes in enumerate(LISTS, 1)),
+            ),
+        }
+        labels = write(tmp_path / f"labels.{ending}", tables[shape])
+        with pytest.warns(CaptionBiasWarning) as noted:
+            captions = read_captions(predictions=SAID, attributes=labels, attribute="gender")
+        assert (captions.image_ids, captions.attributes) == (("1", "2", "4"), ("f", "m", "m"))
+        assert str(noted[0].message) == (
+            f"2 of 4 images have several labels in 'gender' of {labels} (first: 1, 3): the majority counts; 1 without "
+            "one are left out"
+        )
+
+    def test_of_a_crossing_each_attribute_has_its_own(self):
+        labels = {
+            "image_id": [1, 2, 3, 4],
+            "gender": LISTS,
+            "skin": ["dark", ["light"], "dark", ["dark", "light"]],
+        }
+        with pytest.warns(CaptionBiasWarning, match="several labels"):
+            captions = read_captions(predictions=SAID, attributes=labels, attribute=["gender", "skin"])
+        assert captions.attributes == ("f, dark", "m, light")
+
+    def test_what_is_no_label_is_refused(self, fault):
+        labels = {"image_id": [1, 2], "gender": [["f", ["m"]], ["f"]]}
+        assert fault(read_captions, predictions=SAID, attributes=labels, attribute="gender") == (
+            "attributes: that of image 1 is of type list in 'gender' of attributes: give a text"
+        )
 
 
 class TestKeep:

@@ -48,12 +48,12 @@ def test_a_file_of_any_file_system_is_read_as_one_here(ending, put):
     ("place", "message"),
     [
         ("memory://captions/gone.csv", "memory://captions/gone.csv does not exist: check the path"),
-        ("memory://captions/nic.txt", "memory://captions/nic.txt has the unknown extension '.txt'"),
+        ("memory://captions/nic.doc", "memory://captions/nic.doc has the unknown extension '.doc'"),
         ("nowhere://a/nic.csv", "nowhere://a/nic.csv cannot be opened (Protocol not known: nowhere)"),
     ],
 )
 def test_what_is_not_there_is_named_by_its_url(place, message, put, fault):
-    put("nic.txt", IMAGES)
+    put("nic.doc", IMAGES)
     assert fault(read_captions, predictions=place).startswith(message)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 import random
 import re
 import subprocess
@@ -13,10 +15,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from captionbias.captions import read_captions
 from captionbias.captions.tables import as_table
 from captionbias.captions.texts import in_one_order
+from captionbias.captions.values import entries
 
 FORMATS = ["csv", "tsv", "json", "jsonl", "parquet"]
 
@@ -68,11 +73,114 @@ def test_a_text_cell_is_a_json_list_or_one_caption(tmp_path, cell, captions, wri
     assert read_captions(references=write(tmp_path / "a.csv", rows)).references == (captions, captions)
 
 
-def test_a_python_list_in_a_text_cell_is_not_a_caption(tmp_path, fault):
-    table = pd.DataFrame({"image_id": [1, 2], "references": [["a man"], ["a girl"]], "attribute": ["m", "f"]})
+TEXT = st.text(st.characters(codec="utf-8"), min_size=1)
+
+
+@settings(max_examples=80, deadline=None)
+@given(texts=st.lists(TEXT, min_size=1, max_size=4))
+def test_a_list_as_python_or_numpy_writes_it_is_read_as_it_was(texts):
+    assert entries(str(texts)) == texts
+    assert entries(str([*texts, None])) == [*texts, None]
+    assert entries(str(np.array(texts, object))) == texts
+
+
+def test_pandas_writes_lists_that_are_read(tmp_path):
+    table = pd.DataFrame(
+        {"image_id": [1, 2], "references": [["a man's", 'a "guy"'], ["a girl"]], "attribute": ["m", "f"]}
+    )
     table.to_csv(tmp_path / "a.csv", index=False)
-    message = fault(read_captions, references=tmp_path / "a.csv")
-    assert "image 1: \"['a man']\" looks like a list and is not a JSON list; write it with json.dumps" in message
+    assert read_captions(references=tmp_path / "a.csv").references == tuple(map(tuple, table["references"]))
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "['a' + 'b']",
+        "['a man', open('x')]",
+        "['a man' + ']",
+        "['\\x']",
+        "['" + "\\'" * 50_000 + "]",
+        "['a', " + "[" * 50_000 + "]",
+    ],
+    ids=["sum", "call", "cut", "escape", "quotes", "deep"],
+)
+def test_what_is_no_list_of_texts_is_not_run_and_soon_refused(cell):
+    with pytest.raises(ValueError, match=r"looks like a list and is not a whole one; write it with json.dumps"):
+        entries(cell)
+
+
+IDS, SAID, GENDERS = ["7", "9"], ["a man, seated", 'a "girl"'], ["male", "female"]
+PAIRS = list(zip(IDS, SAID, strict=True))
+RECORDS = [
+    {"image_id": image, "caption": text, "gender": gender} for (image, text), gender in zip(PAIRS, GENDERS, strict=True)
+]
+SENTENCES = [{"cocoid": image, "imgid": n, "sentences": [{"raw": t}]} for n, (image, t) in enumerate(PAIRS)]
+COCO = {"images": [{"id": 7}, {"id": 9}], "annotations": [{"id": 9, "image_id": i, "caption": t} for i, t in PAIRS]}
+
+
+@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("records.json", RECORDS),
+        ("beside.json", {"dataset": "TextCaps", "splits": ["val"], "data": RECORDS}),
+        ("columns.json", {name: [record[name] for record in RECORDS] for name in RECORDS[0]}),
+        ("pandas.json", pd.DataFrame(RECORDS).to_json()),
+        ("by_id.json", {record["image_id"]: record for record in RECORDS}),
+        ("coco.json", COCO),
+        ("karpathy.json", {"dataset": "coco", "images": SENTENCES}),
+        ("karpathy_list.json", SENTENCES),
+        ("texts.json", dict(PAIRS)),
+        ("lists.json", {image: [text] for image, text in PAIRS}),
+        ("objects.json", {image: [{"caption": text}] for image, text in PAIRS}),
+        ("flickr30k.token", "".join(f"{image}.jpg#0\t{text}\n" for image, text in PAIRS)),
+        ("flickr8k.txt", "".join(f"{image}.jpg.1#0\t{text}\n" for image, text in PAIRS)),
+        ("kaggle8k.txt", "image,caption\n" + "".join(f"{image}.jpg,{text}\n" for image, text in PAIRS)),
+        ("no_names.txt", "".join(f"{image}.jpg,{text}\n" for image, text in PAIRS)),
+        ("kaggle30k.csv", "image_name| comment_number| comment\n" + "".join(f"{i}.jpg| 0| {t}\n" for i, t in PAIRS)),
+        ("kaggle30k_no_names.csv", "".join(f"{image}.jpg| 0| {text}\n" for image, text in PAIRS)),
+        (
+            "kaggle30k_commas.csv",
+            "image_name,comment_number,comment\n" + "".join(f"{i}.jpg, 0, {t}\n" for i, t in PAIRS),
+        ),
+        ("lic.pkl", [{"img_id": int(i), "caption_list": [t], "bb_gender": "Male"} for i, t in PAIRS]),
+    ],
+)
+def test_captions_of_every_source_are_read_alike(tmp_path, name, content):
+    path, text = tmp_path / name, content if isinstance(content, str) else json.dumps(content)
+    path.write_bytes(pickle.dumps(content)) if path.suffix == ".pkl" else path.write_text(text)
+    labels = {"image_id": IDS, "gender": GENDERS}
+    for people in ({"predictions": labels | {"caption": SAID}}, {}):  # joined by ids that are known, or guessed
+        captions = read_captions(**people, references=path, attributes=labels, attribute="gender")
+        assert (captions.image_ids, captions.references) == (("7", "9"), tuple((text,) for text in SAID))
+    (tmp_path / "labels.json").write_text(json.dumps(dict(zip(IDS, GENDERS, strict=True))))
+    labelled = read_captions(references=path, attributes=tmp_path / "labels.json", attribute="gender")
+    assert labelled.attributes == ("male", "female")
+
+
+@pytest.mark.usefixtures("no_warnings")
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("ending", ["csv", "txt", "json", "jsonl"])
+def test_text_of_two_bytes_a_character_is_read(tmp_path, write, encoding, ending):
+    rows = [{"image_id": 1, "caption": "café", "attribute": "m"}, {"image_id": 2, "caption": "b", "attribute": "f"}]
+    path = write(tmp_path / f"a.{ending.replace('txt', 'tsv')}", rows).rename(tmp_path / f"a.{ending}")
+    path.write_bytes(path.read_text("utf-8").encode(encoding))
+    assert read_captions(predictions=path).predictions == ("café", "b")
+
+
+def test_a_pickle_that_could_run_code_and_one_that_is_cut_are_refused(tmp_path, fault):
+    path = tmp_path / "a.pkl"
+    for content in (pickle.dumps([Path("x")]), pickle.dumps([{"img_id": 1}])[:-3]):
+        path.write_bytes(content)
+        assert fault(read_captions, predictions=path).startswith(f"{path}: it is not a whole pickle of plain data (")
+
+
+def test_parquet_that_names_a_column_in_two_ways_is_damaged(tmp_path, write, fault):
+    """One byte is wrong; pyarrow raises a KeyError."""
+    content = write(tmp_path / "a.parquet", {"caption": ["a b", "c"], "gender": ["m", "f"]}).read_bytes()
+    (tmp_path / "a.parquet").write_bytes(content.replace(b"gender", b"gendre", 1))
+    message = fault(read_captions, predictions=tmp_path / "a.parquet", attribute="gender")
+    assert message.startswith(f"{tmp_path / 'a.parquet'} cannot be read (")
 
 
 HEAD = "image_id,caption,attribute\n"
@@ -87,9 +195,15 @@ HEAD = "image_id,caption,attribute\n"
         ("a.csv", HEAD, "has no rows"),
         ("a.csv", HEAD + "1,a,m\n2,a man, sitting,m\n", "has 3 columns, but line 3 has 4: "),
         ("a.csv", HEAD + '1,"a,m\n2,b,f\n', "cannot be read (unexpected end of data): check"),
-        ("a.csv", (HEAD + "1,café,m\n").encode("latin-1"), "cannot be read ('utf-8' codec can't decode byte 0xe9"),
+        ("a.csv", (HEAD + "1,café,m\n").encode("cp1252"), "cannot be read ('utf-8' codec can't decode byte 0xe9"),
+        ("a.csv", HEAD + "1,a,m\n2,a man\n", "has 3 columns, but line 3 has 2: add what it lacks"),
         ("a.json", '[{"image_id": 1,\n "caption" "a"}]', "cannot be read (Expecting ':' delimiter: line 2"),
-        ("a.json", '{"images": []}', "holds neither an array of records nor COCO captions"),
+        ("a.json", '{"images": []}', "holds no rows"),
+        (
+            "a.json",
+            '{"model": "nic", "of": {"7": "a"}}',
+            "holds neither records nor an entry for each image id: write ",
+        ),
         ("a.json", '[{"image_id": 1}, "a"]', "has str instead of a record at position 1: "),
         ("a.json", "[]", "holds no rows"),
         ("a.jsonl", '{"image_id": 1}\n\n{"image_id": 2', "is broken JSON at line 3, column "),
@@ -97,7 +211,7 @@ HEAD = "image_id,caption,attribute\n"
         ("a.parquet", b"PAR1 and no more", "cannot be read ("),
         pytest.param("a.json", b"[" * 100_000, "cannot be read (", id="deep"),
         pytest.param("a.json", b"1" * 5000, ": Exceeds the limit", id="long number"),
-        ("a.txt", "a man", "has the unknown extension '.txt': give one of .csv, .tsv, .json, .jsonl, .parquet"),
+        ("a.doc", "a man", "has the unknown extension '.doc': give one of .csv, .tsv, .txt, .token, .json, .jsonl, "),
         ("a" * 300 + ".csv", None, "cannot be read ("),
     ],
 )

@@ -66,6 +66,13 @@ def test_the_command_in_the_page_measures_the_same_again(folder, tmp_path, monke
     assert page.read_text() == before
 
 
+def test_a_report_is_written_in_the_format_of_its_ending(files, tmp_path):
+    invoke("report", *files, *QUICK, "--metric", "lic", "--output", tmp_path / "r.md")
+    assert (tmp_path / "r.md").read_text().startswith("## ")
+    error = refused("report", *files, "--output", tmp_path / "r.txt")
+    assert error == f"{tmp_path / 'r.txt'} does not end in .html or .htm or .md: name a file that does"
+
+
 @pytest.mark.parametrize("option", ["--markdown", "--json"])
 def test_what_cannot_be_written_is_refused_before_any_file_is_read(option, tmp_path):
     files = ["--predictions", tmp_path / "no.parquet", "--output", tmp_path / "report.html"]

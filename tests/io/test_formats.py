@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.io.formats import csv_text, json_text, write_json
+from captionbias.io.formats import csv_text, json_text, read_json, write_json
 
 FORMULAS = ["=1+1", "+1", "-1", "@sum(a1)", "\t=1", "\r=1", "\n=1", "  =1", "\u00a0=1", "\x0b=1", "-", "\tx"]
 FORMULAS += ["\uff1d1", "\uff0b1", "\uff0d1", " \uff20x"]
@@ -56,3 +56,12 @@ def test_what_is_undefined_is_null_however_deep_it_is(number):
 def test_a_json_file_is_the_text_in_lines(tmp_path):
     write_json({"lic": math.nan, "name": "é"}, tmp_path / "all.json")
     assert (tmp_path / "all.json").read_text(encoding="utf-8") == '{\n  "lic": null,\n  "name": "é"\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("[" * 100_000, "nested too deeply"), ('{"a": 1, "a": 2}', "is twice"), ("[1", "Expecting")]
+)
+def test_json_that_cannot_be_read_is_a_plain_error(text, message, tmp_path):
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_json(tmp_path / "a.json")

@@ -6,6 +6,7 @@ import collections
 import io
 import os
 import pickle
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,15 @@ def test_other_objects_are_refused_unless_admitted(value):
     content = pickle.dumps([collections.Counter("aab"), 2])
     found = read_plain_pickle(io.BytesIO(content), {"collections.Counter": dict})
     assert found == [{"a": 2, "b": 1}, 2]
+
+
+def test_a_small_pickle_takes_little_memory():
+    """It numbers its one value 10 million."""
+    tracemalloc.start()
+    assert read(b"\x80\x02]r" + (10**7).to_bytes(4, "little") + b".") == []
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10**6
 
 
 def test_strings_of_python_2_are_read_as_utf_8():

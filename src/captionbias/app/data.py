@@ -14,7 +14,8 @@ from captionbias.app.uploads import MAX_IMAGES, check_total, open_table, shown_n
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import Captions, guess_columns, on_the_same_images, read_captioners
 from captionbias.captions.captioners import captioner_columns
-from captionbias.captions.columns import SYNONYMS, plain_name
+from captionbias.captions.columns import SYNONYMS
+from captionbias.captions.names import plain_name
 from captionbias.captions.tables import Table
 from captionbias.captions.values import is_missing
 from captionbias.errors import InputError

@@ -42,7 +42,7 @@ MAX_NAME = 80
 MEMORY = 2 << 30
 SECONDS, PICTURE_SECONDS = 60, 600
 
-TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+TABLES = (".csv", ".tsv", ".txt", ".token", ".json", ".jsonl", ".parquet")
 ARCHIVES = (".zip",)
 PIXELS = "pixels"
 _SCALARS = {str, int, float, bool, type(None)}

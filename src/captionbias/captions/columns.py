@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from captionbias.captions.crossing import Crossed, one_column
-from captionbias.captions.names import IN_FILES
+from captionbias.captions.names import IN_FILES, NAMES, USUAL_ID, VALUE, plain_name
 from captionbias.captions.tables import Column, Table, nested, no_column, numbered
 from captionbias.captions.values import as_weight, entries, holds_list, image_keys, is_missing
 from captionbias.errors import Argument, InputError, Message, naming
 
-USUAL_ID = "image_id"
-# Names to guess by, in the order of how sure they are: one table may have several of them.
-NAMES = {
-    "id_column": (
-        *(USUAL_ID, "img_id", "imgid", "cocoid", "coco_id", "file_name", "filename", "image_name", "image", "img"),
-        *("id", "index"),
-    ),
-    "prediction_column": (
-        *("prediction", "predictions", "generated_caption", "generated", "model_caption", "hypothesis", "response"),
-        *("caption", "captions", "text"),
-    ),
-    "reference_column": (
-        *("references", "reference", "refs", "human_captions", "human_caption", "human", "humans", "people"),
-        *("ground_truth", "gt", "gts", "captions", "caption", "sentences", "text"),
-    ),
-    "attribute_column": (
-        *("attribute", "gender", "bb_gender", "sex", "skin", "bb_skin", "race", "age", "emotion", "label"),
-    ),
-    "task_column": ("tasks", "task", "objects", "rmdup_obj_list", "categories", "labels"),
-    "weight_column": ("weight", "weights"),
-}
 SYNONYMS = {"gender": ("bb_gender", "sex"), "race": ("skin", "bb_skin")}
 ANY_TEXTS = ("captions", "caption", "sentences", "text")  # names of human captions, or of the captioner's
 KINDS = ("scalars", "text", "text or lists", "text", "text or lists", "weights")  # what they must hold; see `_kinds`
@@ -111,7 +89,8 @@ def _choose(
     for role, argument in IN_FILES.items():
         name = named.get(role)
         searched, names = (likely[role], usual[role]) if name is None else (pools[role], [name])
-        column = next((Column(table, name) for name in names for table in searched if table.has(name)), None)
+        spelled = ((table, table.spelled(name)) for name in names for table in searched)
+        column = next((Column(table, name) for table, name in spelled if name), None)
         if column:
             columns[role] = column
         elif name and searched:
@@ -174,23 +153,29 @@ def _match_ids(columns: Mapping[str, Column], id_column: str | None) -> dict[Tab
 
 
 def _with_ids(table: Table, known: Mapping[str, None], id_column: str) -> str:
-    """The column with most of the known ids; of equals, the one of the same name. Columns that are named as ids come
+    """The column most like the known ids; of equals, the one of the same name. Columns that are named as ids come
     first: the numbers of human captions, say, can be numbers of images by chance.
     """
 
-    def shared(column: str) -> int:
+    def alike(column: str) -> tuple[float, int, int]:
+        """The share of ids of either that both have, how many both have, and how many there are here."""
         try:
-            return len(known.keys() & image_keys(column, table.column(column)))
+            there = set(image_keys(column, table.column(column)))
         except ValueError:
-            return 0  # a missing cell or a list is not an id
+            return 0, 0, 0  # a missing cell or a list is not an id
+        both = len(known.keys() & there)
+        return both / (len(known) + len(there) - both), both, len(there)
 
     if id_column == USUAL_ID and id_column in table.columns:
         return id_column
     same = [id_column] if id_column in table.columns else []
-    for columns in ([*same, *(column.name for column in _named([table], NAMES["id_column"]))], table.columns):
-        best = max(columns, key=shared, default=None)
-        if best is not None and (same or shared(best) >= len(known) / 2):
-            return best
+    named = [*same, *(column.name for column in _named([table], NAMES["id_column"]))]
+    for columns in (named, table.columns):
+        best = max(columns, key=alike, default=None)
+        if best is not None:
+            _, both, there = alike(best)
+            if same or 2 * both >= (min(len(known), there or 1) if columns is named else len(known)):
+                return best
     raise _no_ids(table, id_column, f" with ids such as {', '.join(islice(known, 2))}")
 
 
@@ -221,7 +206,7 @@ def _guessed(pools: Mapping[str, list[Table]], known: Mapping[str, Column], attr
     """Columns for the arguments that are not known, each column for one argument only."""
     names = dict(NAMES)
     if attribute != "attribute":  # the column of another attribute would not do
-        names["attribute_column"] = (attribute, *SYNONYMS.get(attribute, ()), "attribute", "label")
+        names["attribute_column"] = (attribute, *SYNONYMS.get(attribute, ()), "attribute", "label", VALUE)
     guesses, kinds = dict(known), cache(_kinds)
     for role, kind in zip(IN_FILES, KINDS, strict=True):
         together = _numbered(pools[role], guesses) if role == "reference_column" else []
@@ -237,11 +222,6 @@ def _named(tables: Iterable[Table], names: Iterable[str]) -> list[Column]:
 
 def _columns(tables: Iterable[Table]) -> list[Column]:
     return [Column(table, name) for table in tables for name in table.columns]
-
-
-def plain_name(name: str) -> str:
-    """The name as we write it: human_captions for "Human Captions"."""
-    return re.sub(r"[\s-]+", "_", str(name).strip().lower())
 
 
 def _kinds(column: Column) -> set[str]:
@@ -264,7 +244,7 @@ def _mostly_sentences(texts: Sequence[str]) -> bool:
 
 
 def _list(value: Any) -> list[str] | None:
-    """The value as a list of text, which may be written in JSON; None if it is not one."""
+    """The value as a list of text, which may be text itself; None if it is not one."""
     try:
         texts = entries(value) if holds_list(value) else [value]
     except ValueError:

@@ -113,7 +113,9 @@ def crossed_by_image(by_column: Sequence[Mapping[str, Any]], crossed: Crossed) -
     """The crossed label of each image, None where one of its labels is missing."""
     crossings: dict[str, Any] = {}
     for image in by_column[0]:
-        labels = [values[image] for values in by_column]
+        labels = [values[image] for values in by_column if image in values]
+        if len(labels) < len(by_column):
+            continue  # of one attribute it has no majority
         for label, column in zip(labels, crossed.columns, strict=True):
             if isinstance(label, str):
                 _check_label(label, f"attributes: image {image} in {column}")

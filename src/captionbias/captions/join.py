@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from numbers import Number
 from typing import Any, TypeAlias
@@ -14,7 +15,7 @@ from captionbias.captions.texts import is_blank
 from captionbias.captions.values import ROW, as_weight, entries, holds_list, image_keys, image_order, is_missing
 from captionbias.errors import InputError, few, naming
 
-ALIKE = "192, 000000000192 and COCO_val2014_000000000192.jpg are one image, 192.jpg and img_192 are others"
+ALIKE = "192, 192.jpg, 000000000192 and COCO_val2014_000000000192.jpg are one image, img_192 is another"
 LEAST_SHARED = 0.05  # of the images of the smaller table
 MAX_LISTED = 20  # labels in a message: a column of numbers has as many labels as images
 
@@ -23,13 +24,14 @@ Source: TypeAlias = Column | Crossed
 Reading: TypeAlias = Callable[[str, Source, str | None], ByImage]
 
 
-def by_image(argument: str, column: Source, id_column: str | None) -> ByImage:
+def by_image(argument: str, column: Source, id_column: str | None, notes: list[str]) -> ByImage:
     """The entry of each image in a column: a label, a weight, or a list of captions or tasks.
 
-    Without `id_column` each row is an image. ValueError: an image has two labels or weights, or a row has no id.
+    Without `id_column` each row is an image; `notes`: see `joined`. ValueError: an image has two weights, or a row has
+    no id.
     """
     if isinstance(column, Crossed):
-        return crossed_by_image([by_image(argument, part, id_column) for part in column.columns], column)
+        return crossed_by_image([by_image(argument, part, id_column, notes) for part in column.columns], column)
     values, table = column.values(), column.table
     if dict in map(type, values):
         raise ValueError(nested(column, f"{argument.removesuffix('s')}_column"))
@@ -39,7 +41,7 @@ def by_image(argument: str, column: Source, id_column: str | None) -> ByImage:
         images = image_keys(f"{table.name}: {id_column}", table.column(id_column))
     rows: Iterable[tuple[str, Any]] = zip(images, values, strict=True)
     if argument == "attributes":
-        return _labels(rows, column)
+        return _labels(rows, column, notes)
     if argument == "weights":
         return _weights(rows, column)
     if argument == "tasks" and any(map(holds_list, values)):
@@ -182,18 +184,33 @@ def _lists(rows: Iterable[tuple[str, Any]], column: Column, when_missing: list[N
     return lists
 
 
-def _labels(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
-    """One label an image, None if it has none; where an image has several rows, some of them may have no label."""
-    labels: ByImage = {}
+def _labels(rows: Iterable[tuple[str, Any]], column: Column, notes: list[str]) -> ByImage:
+    """The label of each image that most of its votes are for, in a list or in several rows; None if it has no vote.
+
+    An image without such a label is left out.
+    """
+    votes: dict[str, list[str]] = {}
     for image, cell in rows:
-        label = None if is_missing(cell) else str(cell) if isinstance(cell, Number) else cell
-        if isinstance(label, str):
-            label = label.strip() or None
-        known = labels.setdefault(image, label)
-        if known is None:
-            labels[image] = label
-        elif label is not None and label != known:
-            raise InputError(
-                "attributes", f": image {image} is both {known!r} and {label!r} in {column}: give it one label"
-            )
-    return labels
+        of_image = votes.setdefault(image, [])
+        for vote in [] if is_missing(cell) else entries(cell):
+            if not isinstance(vote, (str, Number)) and not is_missing(vote):
+                kind = type(vote).__name__
+                raise InputError("attributes", f": that of image {image} is of type {kind} in {column}: give a text")
+            if not is_missing(vote) and (label := str(vote).strip()):
+                of_image.append(label)
+    contested = {image: Counter(of_image) for image, of_image in votes.items() if len(set(of_image)) > 1}
+    even = {image for image, counts in contested.items() if max(counts.values()) * 2 <= sum(counts.values())}
+    if contested:
+        notes.append(
+            f"{len(contested):,} of {len(votes):,} images have several labels in {column} (first: {few(contested, 3)})"
+            f": the majority counts{f'; {len(even):,} without one are left out' if even else ''}"
+        )
+    if even and len(even) == len(votes):
+        raise InputError(
+            "attributes",
+            f": image {next(iter(even))} has no label in {column} that most of its labels are: give it one label",
+        )
+    decided = {image: contested[image].most_common(1)[0][0] for image in contested if image not in even}
+    return {
+        image: decided.get(image, next(iter(of_image), None)) for image, of_image in votes.items() if image not in even
+    }

@@ -74,12 +74,12 @@ def join_labels(argument: str, labels: Labels, further_argument: str, further: L
 def value_names(labels: Collection[str], lexicon: Lexicon) -> dict[str, str]:
     """The value of the lexicon that each of these labels is, those that are none left out.
 
-    A label is a value by its name, by one of its words, or, where all labels are letters, by a first letter that no
-    other value has. Case plays no part. A label of a crossing is as many labels.
+    A label is a value by its name, by one of its words, or by a first letter that no other value has. Case plays no
+    part. A label of a crossing is as many labels.
 
     >>> from captionbias.text import load_lexicon
-    >>> value_names(["Female", "men", "unsure"], load_lexicon("gender"))
-    {'Female': 'female', 'men': 'male'}
+    >>> value_names(["Female", "F", "men", "unsure"], load_lexicon("gender"))
+    {'Female': 'female', 'F': 'female', 'men': 'male'}
     >>> value_names(["F, Dark", "M, Light"], load_lexicon(["gender", "race"]))
     {'F, Dark': 'female, dark', 'M, Light': 'male, light'}
     """
@@ -93,8 +93,7 @@ def value_names(labels: Collection[str], lexicon: Lexicon) -> dict[str, str]:
         }
         return {label: SEPARATOR.join(parts) for label, parts in crossed.items() if all(parts)}
     initials = Counter(value[0].casefold() for value in lexicon.labels)
-    letters = max(map(len, apart)) == 1
-    known = {value[0].casefold(): value for value in lexicon.labels if letters and initials[value[0].casefold()] == 1}
+    known = {value[0].casefold(): value for value in lexicon.labels if initials[value[0].casefold()] == 1}
     known |= {word: value for value, words in lexicon.groups.items() for word in words}
     known |= {value.casefold(): value for value in lexicon.labels}
     return {label: known[label.casefold()] for label in apart if label.casefold() in known}

@@ -1,5 +1,7 @@
 """What the columns are called that captions are made of, as arguments and in files."""
 
+import re
+
 SIDES = ("predictions", "references")
 PEOPLE = ("references", "attributes", "tasks", "weights")  # what is known of the images, whatever the captioner
 MEASURED = ("predictions", *PEOPLE)  # by metrics, whose scores no image's name changes
@@ -14,3 +16,33 @@ IN_FILES = {
     "task_column": "tasks",
     "weight_column": "weights",
 }
+
+USUAL_ID = "image_id"
+VALUE = "value"  # what a file that is no table says of each image
+# Names to guess by, in the order of how sure they are: one table may have several of them.
+NAMES = {
+    "id_column": (
+        *(USUAL_ID, "img_id", "cocoid", "coco_id", "file_name", "filename", "image_name", "image", "img", "imgid"),
+        *("custom_id", "id", "index"),
+    ),
+    "prediction_column": (
+        *("prediction", "predictions", "generated_caption", "generated", "model_caption", "hypothesis", "response"),
+        *("pred", "caption", "captions", "text", VALUE),
+    ),
+    "reference_column": (
+        *("references", "reference", "refs", "human_captions", "human_caption", "human", "humans", "people"),
+        *("ground_truth", "gt", "gts", "captions", "caption_list", "caption", "sentences", "comment", "text", VALUE),
+    ),
+    "attribute_column": (
+        *("attribute", "gender", "bb_gender", "sex", "skin", "bb_skin", "race", "age", "emotion", "label", VALUE),
+    ),
+    "task_column": (
+        *("tasks", "task", "objects", "rmdup_obj_list", "rmdup_object_list", "categories", "labels", VALUE),
+    ),
+    "weight_column": ("weight", "weights"),
+}
+
+
+def plain_name(name: str) -> str:
+    """The name as we write it: human_captions for "Human Captions"."""
+    return re.sub(r"[\s-]+", "_", str(name).strip().lower())

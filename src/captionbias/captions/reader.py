@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -45,30 +45,33 @@ def read_captions(
 ) -> Captions:
     """Read captions from files or tables and join them by image id.
 
-    A table is a datasets.Dataset, pandas DataFrame, pyarrow Table or mapping of columns. A file is .csv, .tsv, .jsonl,
-    .parquet, or .json: an array of records (COCO results), COCO captions, `{"annotations": [records]}`, or COCO
-    instances. It may be on any file system that fsspec knows, as in s3://bucket/nic.parquet.
+    A table is a datasets.Dataset, pandas DataFrame, pyarrow Table or mapping of columns. A file is .csv, .tsv, .txt,
+    .token (Flickr's), .jsonl, .parquet, .xlsx, or .json: records, alone (COCO results) or under a key (COCO captions,
+    Karpathy's splits), columns, `{id: caption}`, `{id: [captions]}`, or COCO instances; .pkl has what .json may have.
+    It may be on any file system that fsspec knows, as in s3://bucket/nic.parquet.
     `owner/dataset:configuration:split` is a dataset of the Hub, and a folder that `captionbias data build` or datasets
     wrote is one, too.
 
-    A column that is named must exist; output.text is what objects in the column output have as text. One that is not
-    named has its usual name, or is guessed by its name where it is needed, with a warning; one named "" is not read.
+    A column that is named must exist; output.text is what objects in the column output have as text, and outputs.0.text
+    what the first in a list has. One that is not named has its usual name, or is guessed by its name where it is
+    needed, with a warning; one named "" is not read.
 
     Args:
         table: a table or file that may hold everything, human captions too.
         predictions: one with the model's captions: one for each image, or where it was asked several times a list in
             each row or several rows for an image, which count as shares of one.
-        references: one with human captions: a list in each row (in CSV a JSON list, or text, which is one caption), or
-            several rows for an image.
-        attributes: one with the label of each image; default: that of `references` or `predictions`.
+        references: one with human captions: a list in each row (in CSV one that JSON, pandas or numpy wrote, or text,
+            which is one caption), or several rows for an image.
+        attributes: one with the label of each image, or votes for it: a list, several rows, or columns such as gender_1
+            ... gender_3; default: that of `references` or `predictions`.
         tasks: one with the tasks of each image, as lists, an empty one for an image without, or as several rows; or
             COCO's instances, whose objects are the tasks; default: as for `attributes`, or none. Images that only this
             one has are left out without a warning: annotations cover more than captions.
         attribute: the usual name of the attribute's column. Several are crossed into one attribute, with labels such as
             "female, dark", see `captionbias.captions.cross`; give metrics as many lexicons, in the same order.
         id_column: image ids in the first table, usually "image_id". Other tables are joined by their column that has
-            these ids, whatever its name; 42, 42.0, "42" and "COCO_val2014_000000000042.jpg" are one image. Without ids
-            everything must be in one table; its rows are then the images, named "row 0", "row 1" and so on.
+            these ids, whatever its name; 42, "42", "42.jpg" and "COCO_val2014_000000000042.jpg" are one image. Without
+            ids everything must be in one table; its rows are then the images, named "row 0", "row 1" and so on.
         prediction_column: usually "caption".
         reference_column: usually "references", in another table than the predictions also as theirs. Several hold as
             many captions of an image. Columns such as caption1 ... caption5 are read together, and without `references`
@@ -90,7 +93,7 @@ def read_captions(
 
     Warns:
         CaptionBiasWarning: images are left out, once for each cause; columns are guessed; images have several captions
-            by the model.
+            by the model, or several labels.
 
     Example:
         >>> people = {"image_id": [9, 7], "references": [["a girl", "a child"], ["a guy"]], "sex": ["female", "male"]}
@@ -172,13 +175,13 @@ def _read(
         raise unknown("sample", sample, SAMPLE)
     human = [reference_column] if isinstance(reference_column, str) else list(reference_column or ())
     columns["reference_column"] = ", ".join(human) if human else None
-    open_table = _once_each(human)
-    read: Reading = cache(by_image)
     attribute_names = attribute_columns(attribute, attribute_column)
+    open_table = _once_each(human, [name or usual for usual, name in attribute_names])
     others = {"references": references, "attributes": attributes, "tasks": tasks}
     captioners: dict[str, Captions] = {}
     people: dict[str, Any] = {}
     notes: list[str] = []
+    read: Reading = cache(partial(by_image, notes=notes))
     try:
         with told_if_long("reading captions"):
             for name, (source, column) in captioner_columns(list(predictions), prediction_columns).items():
@@ -205,8 +208,10 @@ def _read(
     return captioners
 
 
-def _once_each(human: Sequence[str]) -> Callable[[Any, str], Table | None]:
-    """A function as `as_table` that opens each file once; several columns of human captions are also one."""
+def _once_each(human: Sequence[str], attributes: Sequence[str]) -> Callable[[Any, str], Table | None]:
+    """A function as `as_table` that opens each file once; several columns of human captions are also one, and so are
+    those of several annotators' labels, as gender_1 ... gender_3.
+    """
     opened: dict[Any, Table] = {}
 
     def open_table(data: Any, name: str) -> Table | None:
@@ -216,8 +221,9 @@ def _once_each(human: Sequence[str]) -> Callable[[Any, str], Table | None]:
         key = os.path.realpath(Path(data).expanduser()) if local else data if isinstance(data, str) else id(data)
         if key not in opened:
             table = as_table(data, name)
-            several = len(human) > 1 and any(map(table.has, human))
-            opened[key] = with_together(table, {", ".join(human): human} if several else {})
+            groups = {", ".join(human): human} if len(human) > 1 and any(map(table.spelled, human)) else {}
+            votes = {name: table.numbered(name) for name in attributes if not table.spelled(name)}
+            opened[key] = with_together(table, {**groups, **{name: group for name, group in votes.items() if group}})
         return opened[key]
 
     return open_table

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+TABLES = (".csv", ".tsv", ".txt", ".token", ".json", ".jsonl", ".parquet", ".pkl")
 WORKBOOK = ".xlsx"
 _URL = re.compile(r"[a-z][a-z0-9+.-]*(::|://)")
 
@@ -60,7 +60,7 @@ def names_dataset(source: str | Path) -> bool:
         return os.path.isdir(path)
     name, _, _ = path.partition(":")
     on_the_hub = not os.path.isabs(name) and name.count("/") == 1
-    return os.path.isdir(name) or (on_the_hub and Path(name).suffix.lower() not in {*TABLES, WORKBOOK, ".txt"})
+    return os.path.isdir(name) or (on_the_hub and Path(name).suffix.lower() not in {*TABLES, WORKBOOK})
 
 
 def load_rows(source: str | Path) -> Any:

@@ -7,15 +7,17 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import IO, Any, NamedTuple, TypeAlias
 from zipfile import BadZipFile
 
+from captionbias.captions.names import NAMES, USUAL_ID, VALUE, plain_name
 from captionbias.captions.sources import TABLES, WORKBOOK, Remote, is_url, load_rows, names_dataset
 from captionbias.captions.values import as_list, entries, is_column, is_missing
-from captionbias.errors import Argument, Message, within
+from captionbias.errors import Argument, Message, few, within
 from captionbias.io.formats import json_object
+from captionbias.io.plain_pickle import read_plain_pickle
 
 File: TypeAlias = Path | Remote
 MOST_CELLS, MOST_BYTES = 5_000_000, 500_000_000  # of a column of a packed file, which may be small
@@ -25,8 +27,12 @@ _NUMBERED = re.compile(
     r"(?:caption|sentence|human|ref|reference|gt|ground[ _-]truth)s?)[ _-]?\d+",
     re.IGNORECASE,
 )
+# How a file begins that has no column names: with an image, perhaps the number of a caption, and a caption.
+_PICTURE = re.compile(r"[^,;\t|]+(?:#\d+|\.(?:jpe?g|png|webp|gif))\s*[,;\t|](\s*\d+\s*[,;\t|])?", re.IGNORECASE)
+MOST_SHOWN, MOST_INSIDE = 20, 1000  # column names in a message, and parts of an object that are looked through for it
 PERSON = "person"  # bears the attribute, and is no object
 ANSWER = "filtered_resps"  # what lmms-eval's `--log_samples` calls the model's text
+DAMAGED = (OSError, RecursionError, KeyError, csv.Error, json.JSONDecodeError, BadZipFile)
 DICTIONARIES = ("PLAIN_DICTIONARY", "RLE_DICTIONARY")
 
 
@@ -37,32 +43,52 @@ class Table(NamedTuple):
     columns: tuple[str, ...]
     read: Callable[[str], list[Any]]
 
-    def has(self, column: str) -> bool:
-        """Whether there is such a column, or one of objects that `column`, as in output.text, reaches into."""
-        return column in self.columns or column.partition(".")[0] in self.columns
+    def spelled(self, column: str) -> str | None:
+        """The column as the table writes it: Gender for gender; of output.0.text, which reaches into the objects and
+        lists of a column, the first part. None if there is none.
+        """
+        if column in self.columns:
+            return column
+        outer, dot, inner = column.partition(".")
+        for name, rest in ((column, ""), (outer, dot + inner)):
+            named = [each for each in self.columns if isinstance(each, str) and plain_name(each) == plain_name(name)]
+            alike = [name] if name in named else named
+            if len(alike) == 1:
+                return alike[0] + rest
+        return None
+
+    def numbered(self, stem: str) -> list[str]:
+        """The columns whose names are the stem and a number, if there are several."""
+        names = [
+            name for name in self.columns if re.fullmatch(f"{re.escape(plain_name(stem))}_?\\d+", plain_name(name))
+        ]
+        return names if len(names) > 1 else []
 
     def column(self, column: str) -> list[Any]:
         """The values of a column; ValueError, with the columns that exist, if the table does not have it once."""
-        if column not in self.columns:
-            return self._inside(column)
-        if self.columns.count(column) > 1:
-            raise ValueError(f"{self.name} has more than one column '{column}': rename all but one")
-        values = self.read(column)
+        name = self.spelled(column)
+        if name is None:
+            raise no_column(column, [self])
+        if name not in self.columns:
+            return self._inside(name)
+        if self.columns.count(name) > 1:
+            raise ValueError(f"{self.name} has more than one column '{name}': rename all but one")
+        values = self.read(name)
         if not values:
             raise ValueError(f"{self.name} has no rows: give a table with one row or more for each image")
         return values
 
     def _inside(self, column: str) -> list[Any]:
-        """The values that the objects of a column have under the names that follow its own."""
-        outer, *names = column.split(".")
-        if outer not in self.columns:
-            raise no_column(column, [self])
-        objects = values = self.column(outer)
+        """The values that the objects and lists of a column have under the names and numbers that follow its own."""
+        path, *names = column.split(".")
+        values = self.column(path)
         for name in names:
-            values = [value.get(name) if isinstance(value, dict) else None for value in values]
-        if all(value is None for value in values):
-            there = dict.fromkeys(f"{outer}.{name}" for value in objects if isinstance(value, dict) for name in value)
-            raise no_column(column, [self._replace(columns=tuple(there) or self.columns)])
+            parts = list(map(_parts, values))
+            values = [inner.get(name) for inner in parts]
+            if all(value is None for value in values):
+                there = dict.fromkeys(f"{path}.{each}" for inner in parts for each in islice(inner, MOST_SHOWN))
+                raise no_column(column, [self._replace(columns=tuple(there) or self.columns)])
+            path += f".{name}"
         return values
 
 
@@ -79,20 +105,33 @@ class Column(NamedTuple):
         return f"'{self.name}' of {self.table.name}"
 
 
+def _parts(value: Any) -> Mapping[str, Any]:
+    """What an object or a list has, by name or number."""
+    if is_column(value):
+        return {str(number): entry for number, entry in enumerate(value)}
+    return value if isinstance(value, dict) else {}
+
+
 def no_column(column: str, tables: Iterable[Table], *ways: str, purpose: str = "") -> ValueError:
     """The error that none of the tables has the column."""
+    none = "no columns"
     tables_there = (
-        f"{table.name} has no column '{column}'{purpose}: it has {', '.join(map(repr, table.columns)) or 'no columns'}"
+        f"{table.name} has no column '{column}'{purpose}: it has {few(map(repr, table.columns), MOST_SHOWN) or none}"
+        for table in tables
         for table in tables
     )
     return ValueError(Message("; ".join(tables_there), ways=ways or ["name one of these"]))
 
 
 def nested(column: Column, argument: str) -> Message:
-    """What is wrong with a column that holds objects."""
-    inner = next((key for value in column.values() if isinstance(value, dict) for key in value), "text")
-    as_in = Argument(argument, f"{column.name}.{inner}")
-    return Message(f"{column} is nested: name what is in it, as in ", as_in)
+    """What is wrong with a column that holds objects, with the way to the text of most words in the first of them."""
+    inside = [(column.name, next((value for value in column.values() if _parts(value)), None))]
+    for path, value in inside:
+        if len(inside) < MOST_INSIDE:
+            inside += [(f"{path}.{name}", inner) for name, inner in _parts(value).items()]
+    texts = {path: value.count(" ") for path, value in inside if isinstance(value, str)}
+    longest = max(texts, key=texts.__getitem__, default=f"{column.name}.text")
+    return Message(f"{column} is nested: name what is in it, as in ", Argument(argument, longest))
 
 
 def numbered(columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -110,8 +149,7 @@ def numbered(columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 def with_together(table: Table, groups: Mapping[str, Sequence[str]]) -> Table:
     """The table with more columns: each has the entries of several as a list, without what is missing."""
-    if not groups:
-        return table
+    groups = {name: group for name, group in groups.items() if name not in table.columns}
 
     def read(name: str) -> list[Any]:
         if name not in groups:
@@ -155,11 +193,12 @@ def table_from_memory(table: Any, name: str = "table") -> Table:
 
 
 def table_from_file(path: File) -> Table:
-    """Open a .csv, .tsv, .json, .jsonl or .parquet file, or the sheet of an .xlsx file.
+    """Open a file of `TABLES`, or the sheet of an .xlsx file.
 
-    In CSV, TSV and sheets an empty cell is missing; NA, null and None are words like any other.
+    In text and sheets an empty cell is missing; NA, null and None are words like any other.
     """
-    openers = dict(zip((*TABLES, WORKBOOK), (_csv, _csv, _json, _jsonl, _parquet, _workbook), strict=True))
+    readers = (_csv, _csv, _csv, _csv, _json, _jsonl, _parquet, _pickle, _workbook)
+    openers = dict(zip((*TABLES, WORKBOOK), readers, strict=True))
     with _explained(path):
         if not path.exists():
             raise ValueError(f"{path} does not exist: check the path")
@@ -182,8 +221,11 @@ def _explained(path: File) -> Iterator[None]:
     except MemoryError as error:
         raise ValueError(f"{path} needs more memory than is free: give fewer rows, or a larger machine") from error
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} cannot be read ({error}): save it as UTF-8, in Excel as 'CSV UTF-8'") from error
-    except (OSError, RecursionError, csv.Error, json.JSONDecodeError, pyarrow.ArrowException, BadZipFile) as error:
+        raise ValueError(
+            f"{path} cannot be read ({error}): it may be in cp1252, as Windows writes; save it as UTF-8, in Excel as "
+            "'CSV UTF-8', or convert it with iconv -f cp1252 -t utf-8"
+        ) from error
+    except (*DAMAGED, pyarrow.ArrowException) as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{path} cannot be read ({reason}): check that it is a whole {path.suffix} file") from error
     except ValueError as error:
@@ -193,23 +235,44 @@ def _explained(path: File) -> Iterator[None]:
 def _csv(path: File) -> Table:
     # The csv module in strict mode: pandas fills short rows up, and pyarrow lets an open quote swallow the rest.
     rows: list[list[str]] = []
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with _text(path) as file:
         # Where the comma is the decimal mark, Excel separates cells with semicolons.
-        marks = "\t" if path.suffix.lower() == ".tsv" else ",;\t"
+        marks = "\t" if path.suffix.lower() == ".tsv" else ",;\t|"
         header = file.readline(csv.field_size_limit())
         file.seek(0)
-        reader = csv.reader(file, delimiter=next((mark for mark in marks if mark in header), marks[0]), strict=True)
+        mark = min(filter(header.__contains__, marks), key=header.index, default=marks[0])
+        unnamed = _PICTURE.match(header)
+        if unnamed:
+            rows.append([USUAL_ID, "number", "caption"] if unnamed[1] else [USUAL_ID, "caption"])
+        plain = unnamed and mark == "\t"  # no quotes around cells
+        reader = csv.reader(file, delimiter=mark, quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL, strict=True)
         for row in filter(None, reader):
-            rows.append(row)
-            if len(row) != len(rows[0]):
+            rows.append(list(map(str.strip, row)))
+            if len(row) > len(rows[0]) and _ends_with_captions(rows[0]):
+                rows[-1][len(rows[0]) - 1 :] = [mark.join(row[len(rows[0]) - 1 :]).strip()]
+            if len(rows[-1]) != len(rows[0]):
+                more = len(row) > len(rows[0])
+                mend = "put a cell that contains the separator in double quotes" if more else "add what it lacks"
                 raise ValueError(
-                    f"{path} has {len(rows[0])} columns, but line {reader.line_num} has {len(row)}: "
-                    "put a cell that contains the separator in double quotes"
+                    f"{path} has {len(rows[0])} columns, but line {reader.line_num} has {len(row)}: {mend}"
                 )
     if not rows:
         raise ValueError(f"{path} has only blank lines: give a file with column names and rows")
-    columns = tuple(map(str.strip, rows[0]))
+    columns = tuple(rows[0])
     return Table(str(path), columns, lambda column: [row[columns.index(column)] or None for row in rows[1:]])
+
+
+def _ends_with_captions(header: Sequence[str]) -> bool:
+    """Whether what a row has too much is of a caption with separators in it, which ends the row."""
+    first, last = plain_name(header[0]), plain_name(header[-1])
+    return first in NAMES["id_column"] and last in (*NAMES["prediction_column"], *NAMES["reference_column"])
+
+
+def _text(path: File) -> IO[str]:
+    """The file as text, with the line breaks that it has; in UTF-16 too, as spreadsheets and PowerShell write it."""
+    with path.open("rb") as file:
+        encoding = json.detect_encoding(file.read(4))
+    return path.open(encoding="utf-8-sig" if encoding == "utf-8" else encoding, newline="")
 
 
 def _workbook(path: File) -> Table:
@@ -229,18 +292,45 @@ def _workbook(path: File) -> Table:
 
 
 def _json(path: File) -> Table:
-    with path.open(encoding="utf-8-sig") as file:
-        content = json.load(file, object_pairs_hook=without_outline)
+    with _text(path) as file:
+        return _table_of_content(path, json.load(file, object_pairs_hook=without_outline))
+
+
+def _pickle(path: File) -> Table:
+    with path.open("rb") as file:
+        return _table_of_content(path, read_plain_pickle(file))
+
+
+def _table_of_content(path: File, content: Any) -> Table:
+    """The table of records, alone or beside what is said of all; of columns, as pandas writes them; or of an object
+    with an entry for each image, by its id.
+    """
     match content:
         case {"categories": _, "annotations": [{"category_id": _}, *_]}:
             columns = objects_of_images(content, str(path))
             return Table(str(path), tuple(columns), columns.__getitem__)
-    records = content.get("annotations") if isinstance(content, dict) else content
-    if not isinstance(records, list):
-        raise ValueError(
-            f"{path} holds neither an array of records nor COCO captions with 'annotations': give one of these"
+        case list(records) | {"annotations": list(records)} | {"images": list(records)}:
+            return _table_of_records(path, records, "position", range(len(records)))
+    entries = list(content.values()) if isinstance(content, dict) else []
+    kinds = set(map(type, entries))
+    as_columns = kinds == {list} or (kinds == {dict} and len(set(map(tuple, entries))) == 1)
+    if as_columns and len(entries) > 1 and not set(map(plain_name, content)).isdisjoint(chain(*NAMES.values())):
+        columns = {name: list(_parts(column).values()) for name, column in content.items()}
+        return table_from_memory(columns, str(path))
+    lists = [entry for entry in entries if isinstance(entry, list) and entry and isinstance(entry[0], dict)]
+    if len(lists) == 1 and (kinds > {list} or len(entries) == 1):
+        return _table_of_content(path, lists[0])
+    if kinds == {dict}:
+        with_ids = not set(map(plain_name, entries[0])).isdisjoint(NAMES["id_column"])
+        return _table_of_content(
+            path, entries if with_ids else [{USUAL_ID: image, **record} for image, record in content.items()]
         )
-    return _table_of_records(path, records, "position", range(len(records)))
+    if kinds and dict not in kinds:
+        return table_from_memory({USUAL_ID: list(content), VALUE: entries}, str(path))
+    raise ValueError(
+        f"{path} holds neither records nor an entry for each image id: "
+        'write it as [{"image_id": ..., "caption": ...}, ...]'
+    )
 
 
 def without_outline(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -277,7 +367,7 @@ def objects_of_images(content: Mapping[str, Any], name: str = "instances") -> di
 def _jsonl(path: File) -> Table:
     records, numbers = [], []
     decode = json.JSONDecoder(object_pairs_hook=json_object).decode
-    with path.open(encoding="utf-8-sig") as file:
+    with _text(path) as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
@@ -320,8 +410,8 @@ def row_of_log(record: dict[str, Any]) -> dict[str, Any]:
     for name, value in record.items():
         row |= value if isinstance(value, dict) else {name: value}
     caption = record[ANSWER]
-    while isinstance(caption, list) and len(caption) == 1:  # earlier versions wrap it
-        caption = caption[0]
+    for _ in range(2):  # earlier versions wrap it
+        caption = caption[0] if isinstance(caption, list) and len(caption) == 1 else caption
     return row | {"caption": caption}
 
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import numbers
 import re
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from captionbias.errors import InputError
 
+TEXTS = ("raw", "caption", "text")  # what objects call the text of a caption
 _WHOLE_NUMBER = re.compile(r"-?\d+\.0")
-_COCO_NAME = re.compile(r"(?:.*[/\\])?(?:COCO_[a-z]+\d{4}_)?(\d{12})(?:\.[A-Za-z]\w*)?")
+_COCO_NAME = re.compile(r"(?:.*[/\\])?(?:COCO_[a-z]+\d{4}_)?(\d{12})(?:\.[A-Za-z]\w*)?(?:\?.*)?")
+_FILE_OF_NUMBER = re.compile(r"(\d+)\.(?:jpe?g|png)", re.IGNORECASE)
+_CAPTION = re.compile(r"(.+\.(?:jpe?g|png))(?:\.\d)?#\d+", re.IGNORECASE)  # of Flickr's images, as 42.jpg#0
+_QUERY = re.compile(r"(\.(?:jpe?g|png))\?.*", re.IGNORECASE)
+# What Python writes otherwise than JSON: strings, between which numpy has blanks alone, and constants.
+_PYTHON = re.compile(r"""('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")(?=(\s+['"])?)|\b(None|nan|True|False)\b|\\.""")
 
 
 def is_missing(value: object) -> bool:
@@ -53,32 +61,47 @@ def as_list(argument: str, value: Collection[Any]) -> list[Any]:
 
 
 def holds_list(cell: object) -> bool:
-    """True for a list and for text that seems to be one in JSON."""
+    """True for a list and for text that seems to be one."""
     return is_column(cell) or (isinstance(cell, str) and cell.lstrip().startswith("["))
 
 
 def entries(cell: Any) -> list[Any]:
-    """The entries of a cell: a list, a JSON list as text, or one text. Of a list of COCO's objects their texts.
+    """The entries of a cell: a list, one as text as JSON or Python writes it, or one text. Of a list of objects, such
+    as COCO's, their texts.
 
     >>> entries('["a man", "a guy"]'), entries([{"raw": "a man"}]), entries("[a man]")
     (['a man', 'a guy'], ['a man'], ['[a man]'])
+    >>> entries("['a man', None]"), entries("['a man' 'a guy']")
+    (['a man', None], ['a man', 'a guy'])
     """
     if not holds_list(cell):
         return [cell]
     if isinstance(cell, str):
         text = cell.strip()
-        try:
-            return entries(json.loads(text)) if text.endswith("]") else [cell]
-        except (ValueError, RecursionError):
-            if text[1:].lstrip().startswith(("'", '"')):
-                raise ValueError(
-                    f"{text[:40]!r} looks like a list and is not a JSON list; write it with json.dumps"
-                ) from None
-            return [cell]
+        for read in (json.loads, _python_list) if text.endswith("]") else ():
+            with suppress(ValueError, SyntaxError, RecursionError):
+                return entries(read(text))
+        if text.endswith("]") and text[1:].lstrip().startswith(("'", '"')):
+            raise ValueError(f"{text[:40]!r} looks like a list and is not a whole one; write it with json.dumps")
+        return [cell]
     return [
-        entry.get("raw", entry.get("caption", entry)) if isinstance(entry, dict) else entry
+        next((entry[name] for name in TEXTS if name in entry), entry) if isinstance(entry, dict) else entry
         for entry in as_list("column", cell)
     ]
+
+
+def _python_list(text: str) -> Any:
+    """A list as Python, pandas and numpy write it. Only strings are left to Python's parser, which then runs nothing
+    and goes into no depth.
+    """
+
+    def as_json(match: re.Match[str]) -> str:
+        string = match[1]
+        if string is None:
+            return {"None": "null", "nan": "null"}.get(match[0], match[0].lower())
+        return json.dumps(ast.literal_eval(string) if "\\" in string else string[1:-1]) + ("," if match[2] else "")
+
+    return json.loads(_PYTHON.sub(as_json, text))
 
 
 def _named(value: Any, names: Sequence[str]) -> Any:
@@ -110,11 +133,13 @@ def image_order(image: str) -> tuple[int, str]:
 
 
 def image_keys(argument: str, values: list[Any]) -> list[str]:
-    """Image ids as strings that are equal if the ids are: 42, 42.0, "42", "42.0" and COCO's file names of it are one
-    image."""
+    """Image ids as strings that are equal if the ids are: 42, 42.0, "42", "42.0", "42.jpg", "42.jpg#0" and COCO's file
+    names of it are one image. What follows a ? in an address tells images apart only where nothing else does."""
     if set(map(type, values)) <= {int}:
         return list(map(str, values))
-    return [_image_key(argument, row, value) for row, value in enumerate(values)]
+    keys = [_image_key(argument, row, value) for row, value in enumerate(values)]
+    addresses = [_QUERY.sub(r"\1", key) for key in keys]
+    return addresses if len(set(addresses)) == len(set(keys)) else keys
 
 
 def coco_number(name: str) -> str | None:
@@ -130,6 +155,8 @@ def coco_number(name: str) -> str | None:
 def _image_key(argument: str, row: int, value: object) -> str:
     if isinstance(value, str) and value.strip():
         text = value.strip()
+        for longer in (_CAPTION, _FILE_OF_NUMBER):
+            text = match[1] if (match := longer.fullmatch(text)) else text
         return text[:-2] if _WHOLE_NUMBER.fullmatch(text) else coco_number(text) or text
     if is_missing(value) or isinstance(value, str):
         raise InputError(argument, "is missing: every row needs an image id; add it or drop the row", row=row)

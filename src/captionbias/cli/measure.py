@@ -48,7 +48,7 @@ class ByEitherName(TyperGroup):
 measure = typer.Typer(
     cls=ByEitherName,
     no_args_is_help=True,
-    help="Measure one metric on caption files (CSV, TSV, JSON, JSONL, Parquet, COCO results or COCO captions).",
+    help="Measure one metric on caption files (text, JSON, Parquet, of COCO, Flickr and others).",
 )
 COMMON = (
     "attribute_lexicon",

@@ -24,7 +24,9 @@ from captionbias.cli.options import (
 from captionbias.cli.terminal import console, read_captioners, say, steps
 
 WRITTEN: Options = {
-    "output": result_option(Path, "The report, one HTML file that needs no network.", default=Path("report.html")),
+    "output": result_option(
+        Path, "The report, one HTML file that needs no network, or Markdown (.md).", default=Path("report.html")
+    ),
     "markdown": result_option(Path | None, "Also write it as Markdown, for a pull request."),
     "json": result_option(Path | None, "Also write all its data as JSON."),
     "title": result_option(str | None, "The title of the report."),
@@ -54,12 +56,13 @@ def report(
     Example: captionbias report --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
     from captionbias.analysis.audit import audit
-    from captionbias.io.files import write_text
+    from captionbias.io.files import check_ending, write_text
     from captionbias.io.formats import write_json
     from captionbias.metrics import catalogue
     from captionbias.report.html import check_installed, write_report
     from captionbias.report.markdown import markdown_report
 
+    check_ending(output, ".html", ".htm", ".md")
     check_installed()
     files, chosen = split_options(values)
     with steps() as watch:
@@ -73,11 +76,13 @@ def report(
     if console.quiet:
         return
     command = shlex.join(["captionbias", *(re.sub(r"(^|=)/.*/", r"\1", word) for word in sys.argv[1:])])  # no folders
-    write_report(audited, output, title=title, command=command, picture_of=picture_of)
-    say(f"the report is in {output}")
-    if markdown:
-        write_text(markdown_report(audited, command=command), markdown)
-        say(f"as Markdown it is in {markdown}")
+    as_page = output.suffix.lower() != ".md"
+    if as_page:
+        write_report(audited, output, title=title, command=command, picture_of=picture_of)
+        say(f"the report is in {output}")
+    for path in filter(None, [markdown, None if as_page else output]):
+        write_text(markdown_report(audited, command=command), path)
+        say(f"as Markdown it is in {path}")
     if json:
         write_json(audited.as_dict(), json)
         say(f"its data are in {json}")

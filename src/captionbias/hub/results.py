@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -18,6 +17,7 @@ from captionbias.bench.catalogue import TASKS, Score
 from captionbias.bench.measurement import Result
 from captionbias.bench.verdicts import NOTHING
 from captionbias.errors import InputError
+from captionbias.io.formats import read_json
 from captionbias.metrics import catalogue
 from captionbias.report.wording import interval, said_of
 from captionbias.text.markdown import one_line
@@ -36,7 +36,7 @@ def read_results(files: Iterable[str | Path]) -> dict[str, dict[str, Any]]:
     results: dict[str, dict[str, Any]] = {}
     for file in map(Path, files):
         try:
-            content = json.loads(file.read_text(encoding="utf-8"))
+            content = read_json(file)
             metrics = content["metrics"] if "metrics" in content else {content["metric"]: content}
             read = {name: {**content["scores"], "details": content["details"]} for name, content in metrics.items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -27,6 +27,14 @@ def json_text(content: Mapping[str, Any], indent: int | None = None) -> str:
     return json.dumps(_plain(content), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
+def read_json(path: Path) -> Any:
+    """What a JSON file holds; ValueError, as for one that is broken, if it is too deep to read or has a key twice."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=json_object)
+    except RecursionError as error:
+        raise ValueError("lists or objects in it are nested too deeply") from error
+
+
 def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An `object_pairs_hook` that refuses what JSON readers drop: a key that an object has twice."""
     content = dict(pairs)

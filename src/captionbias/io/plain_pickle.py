@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
@@ -15,8 +15,9 @@ for _made in (np.empty(0), np.float64()):
     ARRAYS |= {f"numpy.{core}.multiarray.{_function.__name__}": _function for core in ("core", "_core")}
 
 
-class _PlainUnpickler(pickle.Unpickler):
-    def __init__(self, file: BinaryIO, admitted: Mapping[str, Callable[..., Any]]) -> None:
+# Python's reader, as C's makes a table as long as the highest number that a small file gives to a value.
+class _PlainUnpickler(pickle._Unpickler):
+    def __init__(self, file: IO[bytes], admitted: Mapping[str, Callable[..., Any]]) -> None:
         super().__init__(file, encoding="utf-8")
         self._admitted = admitted
 
@@ -26,7 +27,7 @@ class _PlainUnpickler(pickle.Unpickler):
         return self._admitted[f"{module}.{name}"]
 
 
-def read_plain_pickle(file: BinaryIO, admitted: Mapping[str, Callable[..., Any]] | None = None) -> Any:
+def read_plain_pickle(file: IO[bytes], admitted: Mapping[str, Callable[..., Any]] | None = None) -> Any:
     """The plain data in a pickle: lists, tuples, dicts, sets, strings, bytes, numbers, booleans and None.
 
     `admitted`: what else it may name, as "module.name", and what is called in its place; ValueError for all other.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -14,7 +13,7 @@ from captionbias.bench.measurement import Result
 from captionbias.bench.verdicts import NOTHING, verdict
 from captionbias.errors import few
 from captionbias.io.files import check_ending, replacing, write_text
-from captionbias.io.formats import csv_text
+from captionbias.io.formats import csv_text, read_json
 from captionbias.metrics import catalogue
 from captionbias.report.grid import Cell, Column, Grid, Scored, columns
 from captionbias.report.matrix import main_scores_by_metric
@@ -60,7 +59,7 @@ def read_rows(files: Iterable[Path]) -> list[Row]:
     rows: dict[tuple[str, ...], tuple[Row, Path]] = {}
     for file in files:
         try:
-            read = rows_of(json.loads(file.read_text(encoding="utf-8")), file.stem)
+            read = rows_of(read_json(file), file.stem)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"{file} holds no scores ({type(error).__name__}: {error}): give what {WRITTEN_BY} wrote"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.errors import InputError
-from captionbias.io.formats import json_object
+from captionbias.io.formats import read_json
 from captionbias.text.tokens import OTHER_TOKENIZERS, WORDS, visible
 
 ENGLISH = "en"
@@ -74,7 +74,7 @@ def check_language(language: str | Path | None) -> str | None:
 def _own(path: Path) -> str:
     """The name of the language in this file, which is known from now on."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=json_object)
+        data = read_json(path)
     except (OSError, ValueError) as error:
         raise InputError("language", f"{path} cannot be read as JSON: {error}") from error
     name = path.stem

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from captionbias.io.formats import json_object
+from captionbias.io.formats import read_json
 from captionbias.text.languages import lexicon_of_language
 
 SEPARATOR = ", "  # between the values of a crossing
@@ -115,7 +115,7 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
         known = ", ".join(builtin_lexicons())
         raise ValueError(f"lexicon {str(source)!r} is neither a built-in one ({known}) nor a JSON file that exists")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=json_object)
+        content = read_json(path)
     except (OSError, ValueError) as error:
         raise ValueError(f"lexicon {path} cannot be read as JSON: {error}") from error
     if not isinstance(content, dict):
