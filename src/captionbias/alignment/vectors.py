@@ -10,6 +10,7 @@ import re
 import struct
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 from urllib.request import urlopen
@@ -44,6 +45,7 @@ _HEADER = re.compile(rb"\d+ \d+[ \t\r]*\n")
 _NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _ENDS_IN_NUMBER = re.compile(r" [-+]?\d*\.?\d+(e[-+]?\d+)?$", re.IGNORECASE)
 _SECONDS_TO_ANSWER = 10
+LONGEST_LINE = 1 << 20  # bytes; 1,000 dimensions have 12,000
 
 
 @contextlib.contextmanager
@@ -245,7 +247,9 @@ def _read_text(path: Path, wanted: frozenset[str] | None, header: bool) -> Keyed
     with _open(path) as lines:
         count, width = map(int, lines.readline().split()) if header else (None, 0)
         filled = 0
-        for number, line in enumerate(lines, start=1 + header):
+        for number, line in enumerate(iter(partial(lines.readline, LONGEST_LINE), b""), start=1 + header):
+            if len(line) == LONGEST_LINE:
+                raise ValueError(f"line {number} has {LONGEST_LINE:,} bytes or more")
             text = line.decode("utf-8", "replace").rstrip()
             filled += text != ""
             width = width or text.count(" ")
