@@ -111,7 +111,10 @@ def test_one_side_alone(side, absent, planted, result):
     alone = lic(**{**planted, absent: None}, **FAST)
     endings = ("", "_std", "_trial_ci_low", "_trial_ci_high", "_ci_low", "_ci_high")
     rest = {f"seen_{side}", f"test_captions_{side}"}
-    assert set(without(alone)) == {f"{score}_{side}{end}" for score in SCORES for end in endings} | rest
+    assert set(without(alone)) == {
+        *(f"{score}_{side}{end}" for score in (*SCORES, "lic_gain") for end in endings),
+        *rest,
+    }
     # Both sides of `planted` have the same words, so no human word is replaced. The solver meets them in another order.
     assert without(alone) == pytest.approx({key: result[key] for key in without(alone)}, rel=1e-3)
 
