@@ -10,7 +10,8 @@ import re
 import struct
 import sys
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 from urllib.request import urlopen
@@ -209,6 +210,28 @@ def find_vectors(source: str | Path) -> Path:
         raise InputError(
             "vectors", f": there is no file {path}, and {source!r} cannot be downloaded by gensim ({error})", *_WAYS_OUT
         ) from error
+
+
+def identity(vectors: str | Path | KeyedVectors) -> str:
+    """A digest of word vectors, as 8 hexadecimal digits: of a file's contents, or of the words and all numbers."""
+    if isinstance(vectors, (str, Path)):
+        path = find_vectors(vectors)
+        return _file_digest(path, path.stat().st_size, path.stat().st_mtime_ns)
+    content = sha256(repr(vectors.index_to_key).encode())
+    for numbers in (vectors.vectors, getattr(vectors, "vectors_ngrams", None)):
+        if numbers is not None:
+            content.update(np.ascontiguousarray(numbers).data)
+    return content.hexdigest()[:8]
+
+
+@lru_cache(maxsize=32)
+def _file_digest(path: Path, _size: int, _changed: int) -> str:
+    """A digest of a file's contents, read again when it has changed."""
+    content = sha256()
+    with path.open("rb") as file:
+        for block in iter(partial(file.read, LONGEST_LINE), b""):
+            content.update(block)
+    return content.hexdigest()[:8]
 
 
 def _read(path: Path, wanted: frozenset[str] | None) -> KeyedVectors:

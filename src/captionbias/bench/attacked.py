@@ -17,7 +17,7 @@ from captionbias.bench import inputs
 from captionbias.bench.attacks import GAIN, AttackPlan, AttackScores, gain, note_single_training
 from captionbias.bench.pairing import drawn_captions
 from captionbias.bench.person import captioner_and_person
-from captionbias.bench.protocol import Alignment, Settings, lexicon_name
+from captionbias.bench.protocol import Alignment, Settings, by_vectors, lexicon_name
 from captionbias.captions import Captions, Words
 from captionbias.scores.captions import Quality
 from captionbias.statistics.intervals import rounded
@@ -175,7 +175,8 @@ class Bench:
         """The captions without the words of the lexicons of each form, asked for the attribute in every trial; human
         ones in the captioner's words, if they are `aligned`."""
         tables = [self._mask(kinds) for kinds in forms]
-        vectors = inputs.alignment_vectors(self.words, tables, aligned) if aligned else None
+        used = aligned and by_vectors(aligned, self.captions)
+        vectors = inputs.alignment_vectors(self.words, tables, aligned) if aligned and used else None
         masked = []
         for kinds, table in zip(forms, tables, strict=True):
             masks, human, report = tuple(self.lexicons[kind].mask for kind in kinds), table.human, None

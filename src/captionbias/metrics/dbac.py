@@ -16,7 +16,7 @@ from captionbias.bench.attacks import GAIN, KEYS, Attacks, answers_to, compared_
 from captionbias.bench.catalogue import DIRECTIONS, NET, NORMALIZED, RATIO, SIDES, Scale, Score
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.pairing import PAIRINGS
-from captionbias.bench.protocol import alignment_name, preset_settings
+from captionbias.bench.protocol import alignment_name, by_vectors, preset_settings
 from captionbias.captions import Captions
 from captionbias.errors import Argument, InputError, Message, message_of, naming, unknown
 from captionbias.metrics.dbac_direction import INVERSE, DbacSettings, ask
@@ -200,6 +200,7 @@ def dbac(
     chosen |= {"encoder": encoder, "trials": trials, "alignment": alignment, "vectors": vectors, "delta": delta}
     chosen |= {"tokenizer": tokenizer, "attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     preset, settings = preset_settings(PRESETS, preset, vocabulary=inputs.read_vocabulary(vocabulary), **chosen)
+    by_vectors(settings, captions, given=vectors)
     _check_choices(directions, settings)
     attacker = find_attacker(settings.encoder, precision, model, cache)
     needed = {"words_needed": "t_to_a" in directions, "neural": attacker.precision is not None}
@@ -242,7 +243,7 @@ def dbac(
         {key: sample for key, sample in samples.items() if key in catalogue.SCORES},
         facts,
         {"preset": preset, **attacker.signature(), "quality": settings.quality, "bayes": bayes}
-        | {"pairing": settings.pairing, "align": alignment_name(settings)}
+        | {"pairing": settings.pairing, "align": alignment_name(settings, bench.captions)}
         | bench.signed(f"{share:g}")
         | {"tasks": "given" if bench.captions.tasks else "named", **bench.joined, "bootstrap": bootstrap},
         bench.notes,

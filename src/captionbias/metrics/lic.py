@@ -29,7 +29,7 @@ from captionbias.bench.attacks import (
 from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
 from captionbias.bench.inputs import read_vocabulary
 from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.protocol import Alignment, alignment_name, preset_settings
+from captionbias.bench.protocol import Alignment, alignment_name, by_vectors, preset_settings
 from captionbias.captions import Captions
 from captionbias.errors import Argument, InputError, naming
 from captionbias.progress import Progress
@@ -165,6 +165,7 @@ def lic(
         "vocabulary": read_vocabulary(vocabulary),
     }
     preset, settings = preset_settings(PRESETS, preset, **chosen)
+    by_vectors(settings, captions, given=vectors)
     attacker, pictures, beside = find_attacker(settings.encoder, precision, model, cache), None, {}
     checks = {"allow_unmasked": allow_unmasked, "join_references": join_references}
     bench = Bench.of(captions, settings, seed, neural=attacker.precision is not None, **checks)
@@ -208,7 +209,7 @@ def lic(
     return Scores(
         {key: sample for key, sample in samples.items() if key in catalogue.SCORES},
         facts,
-        {"preset": preset, **attacker.signature(), **beside, "align": alignment_name(settings)}
+        {"preset": preset, **attacker.signature(), **beside, "align": alignment_name(settings, bench.captions)}
         | bench.signed(f"balanced,{settings.test_share:g}")
         | {"unseen": unseen_only, **bench.joined, "bootstrap": bootstrap},
         bench.notes,
