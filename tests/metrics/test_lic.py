@@ -128,6 +128,15 @@ def test_human_words_that_the_captioner_lacks_are_unknown():
     assert lic(references=[[text] for text in GIVEN_AWAY], attributes=LABELS, **FAST)["leakage_d"] == 100
 
 
+def test_sides_that_the_attacker_did_not_learn_alike_are_noted():
+    """Captions that give the label away beside people's that do not; and beside people's that do."""
+    given = {"predictions": GIVEN_AWAY, "attributes": LABELS, "trust_rows": True, "details": True}
+    found = [lic(**given, references=[[text] for text in people], **FAST) for people in (FAIR, GIVEN_AWAY)]
+    noted = [any("did not learn both sides alike" in one for one in each["details"]["warnings"]) for each in found]
+    assert noted == [True, False]
+    assert found[0]["lic_gain_m"] > 40 > 5 > found[0]["lic_gain_d"]
+
+
 # Captions seen in training.
 
 

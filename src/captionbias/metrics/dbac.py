@@ -131,7 +131,8 @@ SHAPES_ATTRIBUTE = "the tasks shape the named attribute more", "the tasks", "the
         "`dbac_d_prior` and `dbac_d_net`, each with intervals as of `lic`. For each side `s` (m, h): `omega_s_d` "
         "and `omega_s_d_matched`, `mean_quality_s_d` and `mean_weight_s_d`, `test_captions_s_d` and what they "
         "count as under either weight, `effective_sample_s_d` and `effective_sample_matched_s_d`, and "
-        "`coverage_s_d`, the share of them that name something named on both sides. With a side absent only the "
+        "`coverage_s_d`, the share of them that name something named on both sides; and the attackers' gains over base "
+        "rates, `dbac_d_gain_m` and `dbac_d_gain_d`. With a side absent only the "
         "other's published omega and its parts."
     ),
 )
