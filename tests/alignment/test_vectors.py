@@ -98,6 +98,7 @@ def test_what_gensim_saved_is_refused_with_the_way_out(vectors, tmp_path):
         (b"only\nwords\n", "line 1 should be a word and its numbers"),
         (b"dog 1 2\ncat nan 4\n", "the vector of 'cat' is not finite"),
         (b"PK\x03\x04\x00\x00rest of a zip", "format is not known.*unpack a .zip"),
+        (gzip.compress(b"dog 1 2\ncat" + b" 1" * (1 << 20)), "line 2 has 1,048,576 bytes or more"),
         (gzip.compress(b"dog 1 2\n" * 999, mtime=0)[:-20], "end-of-stream"),
         (b"2 2\ndog \x00\x00\x80\x3f\x00\x00", "unexpected end of input"),
     ],

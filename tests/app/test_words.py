@@ -15,13 +15,8 @@ from captionbias.text import Lexicon, find_mentions, load_lexicon, mask_mentions
 GENDER = load_lexicon("gender")
 OBJECTS = load_lexicon("coco_objects")
 # A mask that the tokenizer keeps whole; letters whose lower case or composed form is longer or shorter.
-CUSTOM = load_lexicon(
-    {
-        "groups": {"a": ["hot dog", "dog", "café", "i̇stanbul girl"], "b": ["각", "dog tag , dog", "女", "man's"]},
-        "masked_only": ["hot"],
-        "mask": "qmaskq",
-    }
-)
+GROUPS = {"a": ("hot dog", "dog", "café", "i̇stanbul girl"), "b": ("각", "dog tag , dog", "女", "man's")}
+CUSTOM = Lexicon("custom", "qmaskq", GROUPS, masked_only=("hot",))
 PIECES = [
     *("hot", "Hot", "DOG", "dog", "tag", ",", "Cafe\u0301", "café", "İSTANBUL", "i̇stanbul", "Girl"),
     *("\u1100\u1161\u11a8", "각", "女", "man's", "man", "'", "s", "\u212b", "e\u0323\u0301"),

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.attackers.base import SMALLEST_CLASS, balanced_split, score_classes, score_tasks, stratified_split
+from captionbias.attackers.base import (
+    SMALLEST_CLASS,
+    Examples,
+    Trial,
+    balanced_split,
+    base_rates,
+    score_classes,
+    score_tasks,
+    stratified_split,
+)
+from captionbias.text import tokenize
 
 SPLITS = [balanced_split, stratified_split]
 SEARCH = settings(deadline=None, max_examples=60)
@@ -42,6 +52,19 @@ def test_tasks_are_scored_together():
     assert sure.log_probability.tolist() == [0, -2000]
     assert sure.log_probability.dtype == np.float64
     assert sure.correct.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("targets", "outputs", "truth"),
+    [
+        ([0, 0, 1, 0, 1], 2, [3 / 5, 2 / 5]),  # 2 and 1 of 3, each once more
+        ([[1, 0], [1, 1], [1, 0], [1, 1], [0, 0]], 2, [4 / 5 * 2 / 5, 1 / 5 * 3 / 5]),
+    ],
+)
+def test_base_rates_are_those_of_the_training_split(targets, outputs, truth):
+    examples = Examples(tokenize(["a"] * 5), np.array(targets, bool if isinstance(targets[0], list) else int), outputs)
+    trial = Trial(examples, np.arange(3), np.array([3, 4]), 0)
+    assert base_rates(trial) == pytest.approx(np.log(truth))
 
 
 def shuffled(counts: list[int]) -> np.ndarray:

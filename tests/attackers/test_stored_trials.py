@@ -138,10 +138,17 @@ def store(tmp_path) -> Store:
 @pytest.mark.filterwarnings("error")
 def test_scores_that_are_not_numbers_are_not_kept(store):
     save_scores(store, KEY, replace(SCORES, log_probability=np.array([-1, np.nan, -1])))
-    assert load_scores(store, KEY) is None
+    assert load_scores(store, KEY, 3) is None
 
 
 def test_probabilities_above_1_are_not_believed(store):
     save_scores(store, KEY, TrialScores(np.array([0.5]), np.array([True])))
     with pytest.warns(CaptionBiasWarning, match="is damaged"):
-        assert load_scores(store, KEY) is None
+        assert load_scores(store, KEY, 1) is None
+
+
+def test_scores_of_more_or_fewer_captions_are_not_those_of_the_trial(store):
+    save_scores(store, KEY, SCORES)
+    assert load_scores(store, KEY, 3).correct.tolist() == SCORES.correct.tolist()
+    with pytest.warns(CaptionBiasWarning, match="is damaged, or another's"):
+        assert load_scores(store, KEY, 4) is None

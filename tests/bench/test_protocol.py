@@ -8,13 +8,14 @@ from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
+from gensim.models import KeyedVectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias import __version__, metrics
 from captionbias.attackers import engine
 from captionbias.attackers.recipes import RECIPES, Recurrent
-from captionbias.bench.protocol import lexicon_name, preset_settings, whole_number
+from captionbias.bench.protocol import lexicon_name, preset_settings, vectors_name, whole_number
 from captionbias.bench.verdicts import verdict
 from captionbias.captions import CaptionBiasWarning, read_captions
 from captionbias.metrics import dbac, gender_error, lic
@@ -133,6 +134,36 @@ def test_rows_in_another_order_have_another_signature_and_images_with_ids_the_sa
     assert first == again
 
 
+def test_word_vectors_are_named_by_their_words_and_numbers(tmp_path):
+    def made(*words, size=1.0):
+        vectors = KeyedVectors(2)
+        vectors.add_vectors(list(words), np.eye(2)[: len(words)] * size)
+        return vectors
+
+    path, other = tmp_path / "glove.txt", tmp_path / "other" / "glove.txt"
+    other.parent.mkdir()
+    path.write_text("dog 1 0\ncat 0 1\n")
+    other.write_text("dog 1 0\ncat 0 2\n")
+    names = [vectors_name(of) for of in (made("dog", "cat"), made("cat", "dog"), made("dog", size=2), path, other)]
+    assert len({*names}) == 5
+    assert vectors_name(made("dog", "cat")) == names[0]
+    assert re.fullmatch("KeyedVectors-[0-9a-f]{8} glove.txt-[0-9a-f]{8}", f"{names[0]} {names[3]}")
+    path.write_text("dog 1 0\ncat 0 2\n")
+    assert vectors_name(path) == vectors_name(str(other)), "read again when it has changed"
+    assert vectors_name("captions") == "captions"
+
+
+def test_word_vectors_that_would_not_be_used_are_refused():
+    people = vars(plant(60, captions=2))
+    model = {**people, "references": None}
+    for function, captions in ((metrics.lic, people), (metrics.dbac, model), (metrics.dbac, people)):
+        constant = {"alignment": "constant"} if captions is people else {}
+        with pytest.raises(ValueError, match=r"^vectors: word vectors are not used .*; leave them out$"):
+            function(**captions, **constant, preset="fast", trials=1, vectors="gone.txt")
+    signed = metrics.dbac(**model, preset="fast", trials=1, bootstrap=0)["signature"]
+    assert "align:contextual,names-kept|" in signed, "nothing was aligned by vectors"
+
+
 def test_whole_numbers():
     assert type(whole_number("trials", np.int64(1), least=1)) is int
     for value in (0, 1.0, True, "1", None):
@@ -147,7 +178,8 @@ def test_a_user_s_lexicon_is_named_by_its_words(tmp_path):
     assert name("gender") == "gender"
     own = name(OWN_WORDS)
     assert re.fullmatch(r"custom-[0-9a-f]{8}", own)
-    assert name({"male": ["man"], "female": ["woman"]}) == own, "in any order"
+    assert name({"male": ["man"], "female": ["woman"]}) != own, "gaps are those of the first label"
+    assert name({"groups": OWN_WORDS, "roles": {"girl|boy": ["girl", "boy"]}}) != own
     assert name({**OWN_WORDS, "male": ["man", "guy"]}) != own
     assert name({"groups": OWN_WORDS, "masked_only": ["person"]}) != name({"groups": OWN_WORDS})
     assert name({"groups": OWN_WORDS, "mask": "<x>"}) != name({"groups": OWN_WORDS})

@@ -9,8 +9,19 @@ from hypothesis import strategies as st
 
 from captionbias.analysis.compare import corrected
 from captionbias.bench.measurement import Measurement
-from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, a_little, p_of_verdict, verdict
+from captionbias.bench.verdicts import (
+    CANNOT_TELL,
+    LESS,
+    LIKE,
+    MORE,
+    NOTHING,
+    a_little,
+    learned_nothing,
+    p_of_verdict,
+    verdict,
+)
 from captionbias.metrics import dbac, lic, sway
+from captionbias.report.wording import said_of
 from captionbias.statistics.samples import ARRAYS, Estimate, Extreme, Sample
 from captionbias.synthetic import plant
 
@@ -50,6 +61,31 @@ def test_lic_has_no_verdict_where_captions_not_seen_in_training_have_the_other_s
     estimates = {"lic": Estimate(5.0, 4.0, 6.0, noise=1.0), "lic_unseen": Estimate(0.5, -3.0, 4.0)}
     assert verdict(estimates, "lic") == MORE
     assert verdict(estimates | {"lic_unseen": Estimate(-0.5, -4.0, 3.0)}, "lic") == CANNOT_TELL
+
+
+@pytest.mark.parametrize(("low_m", "low_d", "word"), [(0.1, -1, MORE), (-1, 0.1, MORE), (-1, 0.0, CANNOT_TELL)])
+def test_attackers_that_learned_nothing_of_either_side_give_no_verdict(low_m, low_d, word):
+    gains = {"lic_gain_m": Estimate(2.0, low_m, 5.0), "lic_gain_d": Estimate(2.0, low_d, 5.0)}
+    for score in ("lic", "leakage", "confidence"):
+        assert verdict(gains | {score: Estimate(5.0, 4.0, 6.0, noise=1.0)}, score) == word
+    gains = {key.replace("lic", "dbac_t_to_a"): gain for key, gain in gains.items()}
+    net = {"dbac_t_to_a_net": Estimate(0.5, 0.4, 0.6), "dbac_a_to_t_net": Estimate(0.5, 0.4, 0.6)}
+    assert [verdict(net | gains, key) for key in net] == [word, MORE]
+
+
+def test_of_labels_that_have_nothing_to_do_with_captions_nothing_is_learned():
+    """A to T and LIC of labels at random; T to A of tasks at random."""
+    planted = plant(600, captions=2)
+    random = np.random.default_rng(0)
+    nothing = vars(planted) | {"attributes": random.permutation(planted.attributes).tolist()}
+    nothing["tasks"] = [planted.tasks[row] for row in random.permutation(600)]
+    for metric, scores in ((lic, ["lic"]), (dbac, ["dbac_a_to_t_net", "dbac_t_to_a_net"])):
+        estimates = metric.measure(**nothing, **FAST, trust_rows=True).estimates
+        assert [said_of(estimates, key) for key in scores] == ["cannot tell: the attacker learned nothing"] * len(
+            scores
+        )
+        estimates = metric.measure(**vars(plant(600, a_to_t=0.5, captions=2)), **FAST).estimates
+        assert not learned_nothing(estimates, scores[0])
 
 
 def test_more_than_people_is_a_little_while_the_interval_is_not_beyond_the_margin():

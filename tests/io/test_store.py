@@ -334,3 +334,6 @@ def test_the_limit_is_in_gigabytes(monkeypatch):
     with pytest.raises(ValueError, match=r"CAPTIONBIAS_CACHE_GB: .* 'much'; set it to a number of gigabytes"):
         open_store(True)
     assert open_store(False) is None
+    for cache in (3, 1, None, ["mine"]):
+        with pytest.raises(ValueError, match="cache must be True, False or a folder, not"):
+            open_store(cache)

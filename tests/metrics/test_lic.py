@@ -111,7 +111,10 @@ def test_one_side_alone(side, absent, planted, result):
     alone = lic(**{**planted, absent: None}, **FAST)
     endings = ("", "_std", "_trial_ci_low", "_trial_ci_high", "_ci_low", "_ci_high")
     rest = {f"seen_{side}", f"test_captions_{side}"}
-    assert set(without(alone)) == {f"{score}_{side}{end}" for score in SCORES for end in endings} | rest
+    assert set(without(alone)) == {
+        *(f"{score}_{side}{end}" for score in (*SCORES, "lic_gain") for end in endings),
+        *rest,
+    }
     # Both sides of `planted` have the same words, so no human word is replaced. The solver meets them in another order.
     assert without(alone) == pytest.approx({key: result[key] for key in without(alone)}, rel=1e-3)
 
@@ -123,6 +126,15 @@ def test_human_words_that_the_captioner_lacks_are_unknown():
     replaced = {pair["word"]: pair["replacement"] for pair in result["details"]["alignment"]["pairs"]}
     assert replaced == {"indoors": "<unk>", "outdoors": "<unk>"}
     assert lic(references=[[text] for text in GIVEN_AWAY], attributes=LABELS, **FAST)["leakage_d"] == 100
+
+
+def test_sides_that_the_attacker_did_not_learn_alike_are_noted():
+    """Captions that give the label away beside people's that do not; and beside people's that do."""
+    given = {"predictions": GIVEN_AWAY, "attributes": LABELS, "trust_rows": True, "details": True}
+    found = [lic(**given, references=[[text] for text in people], **FAST) for people in (FAIR, GIVEN_AWAY)]
+    noted = [any("did not learn both sides alike" in one for one in each["details"]["warnings"]) for each in found]
+    assert noted == [True, False]
+    assert found[0]["lic_gain_m"] > 40 > 5 > found[0]["lic_gain_d"]
 
 
 # Captions seen in training.

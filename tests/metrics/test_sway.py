@@ -337,6 +337,20 @@ def test_notes_say_what_is_left_out_and_what_cannot_be_compared():
     assert any("no task goes with any value more than by chance" in one for one in warnings_of(**nothing, lean="own"))
 
 
+def test_more_words_of_the_same_labels_keep_the_shipped_leans():
+    planted = vars(plant(300, captions=2))
+    usual = sway(**planted, bootstrap=0)
+    more = (
+        {"extends": "gender", "groups": {"female": ["zzz"]}},
+        {"extends": "coco_objects", "groups": {"cup": ["zzzz"]}},
+    )
+    found = sway(**planted, bootstrap=0, attribute_lexicon=more[0], task_lexicon=more[1])
+    assert found.pop("signature") != usual.pop("signature")
+    assert found == usual
+    other = {"extends": "coco_objects", "groups": {"drone": ["drone"]}}
+    assert "lean:own" in sway(**planted, bootstrap=0, task_lexicon=other)["signature"]
+
+
 def test_a_note_tells_where_other_tasks_go_with_other_values_than_on_coco():
     planted = vars(plant(600, captions=2))
     assert warnings_of(**planted) == []

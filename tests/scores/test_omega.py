@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from captionbias.scores.omega import MATCHED, PUBLISHED, Told, mean, omega_parts, omega_terms
+from captionbias.scores.omega import BLIND, MATCHED, PUBLISHED, Told, mean, omega_parts, omega_terms
 
 
 def of_pairs(told, multiplicity, weights):
@@ -31,6 +31,15 @@ def test_a_replicate_without_test_captions_is_undefined():
         found = of_pairs(told, multiplicity, {form: np.ones((2, 2)) for form in (PUBLISHED, MATCHED)})
     for part in (PUBLISHED, MATCHED, "mean_quality", "mean_weight", "coverage"):
         assert np.isnan(found[part]).tolist() == [False, True], part
+
+
+def test_of_an_error_the_more_there_is_the_smaller_is_every_form():
+    """1 over the weighted mean of cross-entropies, published times the mean weight."""
+    error, blind, weight = np.array([[1.0], [4.0]]), np.array([[2.0], [6.0]]), np.array([[1.0], [3.0]])
+    sums, weights = [error, blind, np.ones((2, 1))], {PUBLISHED: weight, MATCHED: weight}
+    terms = omega_terms(sums, weights, inverse=True)
+    found = {form: mean(added.sum(axis=0), total)[0] for form, (added, total) in terms.items()}
+    assert found == {PUBLISHED: pytest.approx(4 / 5), MATCHED: pytest.approx(4 / 13), BLIND: pytest.approx(4 / 20)}
 
 
 def test_a_whole_count_is_the_caption_repeated():

@@ -8,6 +8,7 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
+from captionbias.scores import sway
 from captionbias.scores.sway import error_ratio, leans_of
 
 
@@ -49,3 +50,14 @@ def test_the_ratio_of_errors_is_that_of_mantel_and_haenszel_with_half_an_error_m
     found = error_ratio(np.array(CAPTIONS, float), np.array(ERRORS, float))
     assert float(found) == pytest.approx(float((against + Fraction(1, 2)) / (along + Fraction(1, 2))))
     assert float(error_ratio(np.array(CAPTIONS, float), np.zeros((3, 2)))) == 1
+
+
+def test_of_more_features_than_images_products_of_images_leave_the_same(monkeypatch):
+    random = np.random.default_rng(0)
+    features, outcomes = (random.random((40, 60)) < 0.3).astype(float), random.random((40, 3))
+    pictures, weight = np.arange(40) // 2, random.random(40) + 0.5
+    by_features = sway.residuals(features, outcomes, 1, pictures, weight)
+    monkeypatch.setattr(sway, "MANY_FEATURES", 50)
+    by_images = sway.residuals(features, outcomes, 1, pictures, weight)
+    assert not np.array_equal(by_images, by_features)  # another way
+    np.testing.assert_allclose(by_images, by_features, rtol=0, atol=1e-12)

@@ -112,7 +112,8 @@ def test_a_lexicon_extends_a_built_in_one():
     assert more.groups["female"] == gender.groups["female"]
     assert more.groups["male"] == (*gender.groups["male"], "lad")
     assert more.groups["other"] == ("enby",)
-    assert (more.masked_only, more.mask) == (("person",), "<gender>")
+    assert (more.masked_only, more.mask, more.base) == (("person",), "<gender>", "gender")
+    assert (gender.base, load_lexicon({"female": ["gal"]}).base) == ("gender", "")
 
 
 @pytest.mark.parametrize(
@@ -131,6 +132,10 @@ def test_a_lexicon_extends_a_built_in_one():
         ({"extends": "gender", "female": ["gal"]}, "'female' is none of"),  # its words would not be masked
         ({"groups": {"female": ["woman"]}, "masked": ["one"]}, "'masked' is none of"),
         ({"female": ["woman"], "male": []}, "lexicon 'custom', label 'male': no word names it"),
+        *(
+            ({"groups": {"female": ["woman"]}, "mask": mask}, "'mask' is .*; it must be one word in angle brackets")
+            for mask in ("", "<>", "person", "<a person>", None)
+        ),
         ({"extends": "gender", "groups": {"male": ["queen"]}}, "'queen' is listed under 'female' and 'male'"),
     ],
 )

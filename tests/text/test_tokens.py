@@ -6,10 +6,11 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from captionbias.text import TOKENIZERS, Tokens, split_words, tokenize
+from captionbias.text.tokens import tokenizer_name
 
 # Few letters, so that equal captions and equal words are common; blanks and punctuation among them.
 CAPTION = st.text(alphabet="ab. ,\t", max_size=8)
@@ -68,6 +69,15 @@ def test_an_unknown_tokenizer_is_refused_by_name():
         tokenize(["a"], "nltk")
 
 
+@pytest.mark.parametrize("words", [None, "a man", 3])
+def test_a_tokenizer_that_returns_no_list_of_words_is_refused_with_the_caption(words):
+    name = tokenizer_name(lambda caption: words if caption == "a man" else caption.split())
+    with pytest.raises(
+        ValueError, match=f"tokenizer: of caption 1, 'a man', it returned {words!r}; it must return a list"
+    ):
+        tokenize(["a dog", "a man"], name)
+
+
 @NAMES
 @SEARCH
 @given(captions=st.lists(ANY_TEXT, max_size=6))
@@ -110,6 +120,7 @@ def test_joined_tables_are_what_is_split_at_once(name, tables):
 
 @SEARCH
 @given(captions=st.lists(CAPTION, max_size=8))
+@example(captions=["a b", "b a"])
 def test_fingerprints_are_equal_exactly_when_captions_are(captions):
     tokens = tokenize(captions)
     texts, prints = tokens.texts(), tokens.fingerprints().tolist()

@@ -10,6 +10,8 @@ import re
 import struct
 import sys
 from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 from urllib.request import urlopen
@@ -44,6 +46,7 @@ _HEADER = re.compile(rb"\d+ \d+[ \t\r]*\n")
 _NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _ENDS_IN_NUMBER = re.compile(r" [-+]?\d*\.?\d+(e[-+]?\d+)?$", re.IGNORECASE)
 _SECONDS_TO_ANSWER = 10
+LONGEST_LINE = 1 << 20  # bytes; 1,000 dimensions have 12,000
 
 
 @contextlib.contextmanager
@@ -209,6 +212,28 @@ def find_vectors(source: str | Path) -> Path:
         ) from error
 
 
+def identity(vectors: str | Path | KeyedVectors) -> str:
+    """A digest of word vectors, as 8 hexadecimal digits: of a file's contents, or of the words and all numbers."""
+    if isinstance(vectors, (str, Path)):
+        path = find_vectors(vectors)
+        return _file_digest(path, path.stat().st_size, path.stat().st_mtime_ns)
+    content = sha256(repr(vectors.index_to_key).encode())
+    for numbers in (vectors.vectors, getattr(vectors, "vectors_ngrams", None)):
+        if numbers is not None:
+            content.update(np.ascontiguousarray(numbers).data)
+    return content.hexdigest()[:8]
+
+
+@lru_cache(maxsize=32)
+def _file_digest(path: Path, _size: int, _changed: int) -> str:
+    """A digest of a file's contents, read again when it has changed."""
+    content = sha256()
+    with path.open("rb") as file:
+        for block in iter(partial(file.read, LONGEST_LINE), b""):
+            content.update(block)
+    return content.hexdigest()[:8]
+
+
 def _read(path: Path, wanted: frozenset[str] | None) -> KeyedVectors:
     from gensim.models import KeyedVectors
     from gensim.models.fasttext import load_facebook_vectors
@@ -245,7 +270,9 @@ def _read_text(path: Path, wanted: frozenset[str] | None, header: bool) -> Keyed
     with _open(path) as lines:
         count, width = map(int, lines.readline().split()) if header else (None, 0)
         filled = 0
-        for number, line in enumerate(lines, start=1 + header):
+        for number, line in enumerate(iter(partial(lines.readline, LONGEST_LINE), b""), start=1 + header):
+            if len(line) == LONGEST_LINE:
+                raise ValueError(f"line {number} has {LONGEST_LINE:,} bytes or more")
             text = line.decode("utf-8", "replace").rstrip()
             filled += text != ""
             width = width or text.count(" ")

@@ -191,7 +191,7 @@ def audit(
         steps.begin("word vectors")
         vectors = train_vectors(first.words().human)
         vectors.called = CAPTIONS
-    options = {**lexicons, **chance, "preset": preset, "cache": cache, "vectors": vectors, "details": True}
+    options = {**lexicons, **chance, "preset": preset, "cache": cache, "details": True}
     options |= {"directions": _directions(chosen, first, missing), "progress": steps.within}
     margin_of = margins_by_metric(margins, chosen)
 
@@ -202,12 +202,13 @@ def audit(
             if metric in comparisons:
                 return comparisons[metric]
         for_images = (image_options or {}) if catalogue.METRICS[metric].of_images else {}
+        aligning = {"vectors": vectors} if metric == "dbac" else {}
         return measure_together(
             captioners,
             metric,
             margins=margin_of.get(metric),
             watch=lambda name, done: steps.begin(metric, name, by),
-            **find_metric(metric).accepted({**options, **others, **for_images}),
+            **find_metric(metric).accepted({**options, **others, **for_images, **aligning}),
         )
 
     def quality_of(captions: Captions) -> dict[str, Any]:

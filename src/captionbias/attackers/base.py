@@ -77,6 +77,18 @@ def score_tasks(logits: Array, present: Flags) -> TrialScores:
     return TrialScores(-np.logaddexp(0.0, -signed).sum(axis=1), right)
 
 
+def base_rates(trial: Trial) -> Floats:
+    """The log-probability of the truth of each test caption for who knows its training split's targets alone, each
+    counted once more: of an attribute's value its share, of tasks all together theirs."""
+    targets, outputs = trial.examples.targets, trial.examples.outputs
+    learnt, truth = targets[trial.train], targets[trial.test]
+    if trial.examples.multilabel:
+        shares = (learnt.astype(bool).sum(axis=0) + 1) / (len(learnt) + 2)
+        return np.asarray(np.where(truth, np.log(shares), np.log1p(-shares)).sum(axis=1))
+    counts = np.bincount(learnt, minlength=outputs) + 1
+    return np.asarray(np.log(counts / counts.sum())[truth])
+
+
 def balanced_split(
     classes: Integers, test_share: float, seed: int, copies: Integers | None = None
 ) -> tuple[Integers, Integers]:

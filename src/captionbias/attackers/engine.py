@@ -35,7 +35,7 @@ Place = Callable[[Sequence[Job], Attacker, "Store | None"], Finished]
 def finish(job: Job, attacker: Attacker, store: Store | None) -> TrialScores:
     """Train a trial and keep its scores; if another run is training it, wait and take what that one kept."""
     with store.claim("trial", job.key) if store else nullcontext():
-        if store and not job.keep and (scores := load_scores(store, job.key)):
+        if store and not job.keep and (scores := load_scores(store, job.key, len(job.trial.test))):
             return scores
         fitted = attacker.fit(job.trial)
         if store:
@@ -128,7 +128,7 @@ def _finished(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> F
     """The trials in the cache first, then those that have to be trained, as they are finished."""
     missing = []
     for job in jobs:
-        scores = load_scores(store, job.key) if store and not job.keep else None
+        scores = load_scores(store, job.key, len(job.trial.test)) if store and not job.keep else None
         if scores is None:
             missing.append(job)
         else:

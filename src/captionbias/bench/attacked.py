@@ -14,10 +14,10 @@ from captionbias.arrays import Array, Flags, Floats, Floats32, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.registry import Attacker
 from captionbias.bench import inputs
-from captionbias.bench.attacks import AttackPlan, AttackScores, note_single_training
+from captionbias.bench.attacks import GAIN, AttackPlan, AttackScores, gain, note_single_training
 from captionbias.bench.pairing import drawn_captions
 from captionbias.bench.person import captioner_and_person
-from captionbias.bench.protocol import Alignment, Settings, lexicon_name
+from captionbias.bench.protocol import Alignment, Settings, by_vectors, lexicon_name
 from captionbias.captions import Captions, Words
 from captionbias.scores.captions import Quality
 from captionbias.statistics.intervals import rounded
@@ -148,12 +148,17 @@ class Bench:
         qualities: Mapping[str, Quality],
         kept: Mapping[Trial, Flags] | None = None,
     ) -> dict[str, AttackScores]:
-        """Each side's scores where every column has a caption of each image; `kept`: as `AttackScores.of` takes it."""
-        images = np.arange(len(self.classes))
+        """Each side's scores; `kept`: as `AttackScores.of` takes it."""
+        units = np.arange(len(self.classes))
         return {
-            side: AttackScores.of(columns, answers, qualities, images, self.weights, kept)
+            side: AttackScores.of(columns, answers, qualities, units, self.weights, kept, plan.images)
             for side, columns in plan.trials.items()
         }
+
+    def gains(self, plan: AttackPlan, answers: Mapping[Trial, TrialScores]) -> dict[str, AttackScores]:
+        """Each side's gain over base rates."""
+        gained = {trial: replace(answers[trial], log_probability=gain(trial, answers[trial])) for trial in plan}
+        return self.weighed(plan, gained, {GAIN: lambda gained, _: gained})
 
     @property
     def weights(self) -> Floats | None:
@@ -170,7 +175,8 @@ class Bench:
         """The captions without the words of the lexicons of each form, asked for the attribute in every trial; human
         ones in the captioner's words, if they are `aligned`."""
         tables = [self._mask(kinds) for kinds in forms]
-        vectors = inputs.alignment_vectors(self.words, tables, aligned) if aligned else None
+        used = aligned and by_vectors(aligned, self.captions)
+        vectors = inputs.alignment_vectors(self.words, tables, aligned) if aligned and used else None
         masked = []
         for kinds, table in zip(forms, tables, strict=True):
             masks, human, report = tuple(self.lexicons[kind].mask for kind in kinds), table.human, None
@@ -203,6 +209,7 @@ class Bench:
         each. All captions of an image, and its copies, are on the same side of a split. `outputs`: what the classes are
         called; the attribute's values when empty. `pictures`: features of each image."""
         outputs, share, every = outputs or self.values, self.settings.test_share, np.arange(len(self.classes))
+        image: dict[Trial, Integers] = {}
 
         def trials(column: Column) -> list[Trial]:
             images = np.unique(column.image)
@@ -214,13 +221,14 @@ class Bench:
                 halves = split(self.classes[images], share, seed, copies)
                 train, test = (np.flatnonzero(np.isin(column.image, images[half])) for half in halves)
                 planned.append(Trial(examples, train, test, seed))
+                image[planned[-1]] = column.image
             return planned
 
         trained = {
             side: [[trial for part in parts for trial in trials(part)] for parts in columns]
             for side, columns in sides.items()
         }
-        return AttackPlan(name, outputs, trained)
+        return AttackPlan(name, outputs, trained, image)
 
     def signed(self, split: str) -> dict[str, Any]:
         """What the signature says of trials and captions; `split`: how these are split."""

@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
-from captionbias.attackers.base import Fitted, Trial, TrialScores
+from captionbias.attackers.base import Fitted, Trial, TrialScores, base_rates
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import Attacker
-from captionbias.bench.catalogue import PERCENT, SIDES, Score
+from captionbias.bench.catalogue import PERCENT, SIDES, SIGNED_PERCENT, Score
 from captionbias.errors import naming
 from captionbias.scores.captions import Quality
 from captionbias.statistics.samples import Sample, bootstrap_samples
 from captionbias.warnings import note
 
 KEYS = {"m": "m", "h": "d"}  # papers call people's side D
+GAIN = "gain"
 
 
 def with_sides(score: Score, data: str, meaning: str, alone: bool = False, **also: Any) -> Iterator[Score]:
@@ -39,6 +40,23 @@ def with_sides(score: Score, data: str, meaning: str, alone: bool = False, **als
         )
 
 
+def gain_scores(key: str, label: str, direction: str | None = None) -> Iterator[Score]:
+    """Both sides' gains over base rates, beside the score that attackers are trained for."""
+    for side, who in SIDES.items():
+        yield Score(
+            f"{key}_{GAIN}_{KEYS[side]}",
+            f"{label}, gain over base rates, {who}",
+            1,
+            SIGNED_PERCENT,
+            "Of 100, how much more probable the truth is to the attacker than to one who knows how common each answer "
+            "is. 0: it learned nothing; if that can be of both sides, there is no verdict.",
+            row=f"  gain, {who}",
+            direction=direction,
+            human=side == "h",
+            on_cards=False,
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class AttackPlan:
     """One question that attackers answer from captions: `lic`, or a direction of DBAC."""
@@ -46,6 +64,7 @@ class AttackPlan:
     name: str
     classes: tuple[str, ...]  # what the attacker's outputs are called: attribute values, or tasks
     trials: dict[str, list[list[Trial]]]  # of each side (`m` the captioner, `h` people) and column, one a seed
+    images: Mapping[Trial, Integers] = field(default_factory=dict)  # of each of a trial's captions
     fitted: list[Fitted] = field(default_factory=list)  # the first of the captioner's captions, if they were kept
 
     def __iter__(self) -> Iterator[Trial]:
@@ -89,14 +108,16 @@ class AttackScores:
         units: Integers,
         weights: Floats | None = None,
         kept: Mapping[Trial, Flags] | None = None,
+        images: Mapping[Trial, Integers] | None = None,
     ) -> AttackScores:
         """Score captions by each of the `qualities`. `columns`: trials of each column of captions, one a seed. `units`,
-        `weights`: of each row of a trial's captions; all count alike when None. `kept`: which test captions of a trial
-        count; all when None."""
+        `weights`: of each image; all count alike when None. `kept`: which test captions of a trial count; all when
+        None. `images`: of each of a trial's captions; when None there is one of each image."""
         trials = [trial for of_seed in zip(*columns, strict=True) for trial in of_seed]
         flags = [kept[trial] if kept else np.ones(len(trial.test), bool) for trial in trials]
         place = np.repeat(np.arange(len(trials)), [int(scored.sum()) for scored in flags])
-        rows = np.concatenate([trial.test[scored] for trial, scored in zip(trials, flags, strict=True)])
+        tested = (trial.test if images is None else images[trial][trial.test] for trial in trials)
+        rows = np.concatenate([of_trial[scored] for of_trial, scored in zip(tested, flags, strict=True)])
         weight = np.ones(len(rows)) if weights is None else weights[rows]
 
         def matrix(quality: Quality) -> Any:
@@ -134,6 +155,13 @@ def answers_to(plans: Iterable[AttackPlan], attacker: Attacker, **options: Any) 
     """What the trained attackers of all plans answer; `options`: of `run_trials`."""
     trials = [trial for plan in plans for trial in plan]
     return dict(zip(trials, run_trials(trials, attacker, **options), strict=True))
+
+
+def gain(trial: Trial, said: TrialScores) -> Floats:
+    """Of 100, how much more probable its test captions' truth is to an attacker than by base rates: 0 if it learned
+    nothing, however sure of itself. Of tasks the geometric mean of all."""
+    questions = trial.examples.outputs if trial.examples.multilabel else 1
+    return 100 * (np.exp(said.log_probability / questions) - np.exp(base_rates(trial) / questions))
 
 
 def percent(quality: Quality) -> Quality:

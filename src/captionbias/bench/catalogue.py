@@ -59,6 +59,7 @@ class Score:
     below: tuple[str, ...] = ()
     two_sided: bool = False  # a gap between values: on either side of 0 it is more than people's
     like_if: tuple[tuple[str, float], ...] = ()  # scores that must be this much for it to be like people
+    learned: tuple[str, ...] = ()  # the gains of its attackers, of which one must be surely above 0 for a verdict
     confirmed_by: tuple[str, ...] = ()  # the scores that must have its sign for a verdict, where they are measured
     margin: float | None = None  # nearer to 0 it is as good as 0, unless the result says otherwise; one of 100 if None
     noisy: bool = False  # people's own captions read something by chance: more and less are beyond that, or the margin

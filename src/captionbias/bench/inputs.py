@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from captionbias.alignment.align import AlignmentReport, align
-from captionbias.alignment.vectors import CAPTIONS, find_vectors, load_vectors
+from captionbias.alignment.vectors import CAPTIONS, load_vectors
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.pairing import Pairing, named_by_any, named_by_others
@@ -432,16 +432,12 @@ def words_of_captioner(masked: Words, vocabulary: frozenset[str] | None) -> tupl
 
 
 def alignment_vectors(words: Words, masked: Iterable[Words], settings: Alignment) -> Any:
-    """The word vectors, if alignment needs any; "captions" are of human ones, the same beside any captioner."""
+    """The word vectors that align captions, read even if no word needs them; "captions" are of human ones, the same
+    beside any captioner, and made if some does."""
     vocabulary, vectors = settings.vocabulary, settings.vectors
-    if settings.alignment == "constant" or not (words.model_rows or vocabulary):
-        return None
     aligned = (words_of_captioner(table, vocabulary) for table in masked)
-    if any((table.human.present() & ~flags).any() for table, flags in aligned):
-        return load_vectors(vectors, words.human)
-    if isinstance(vectors, (str, Path)) and vectors != CAPTIONS:
-        find_vectors(vectors)  # they are in the signature
-    return None
+    needed = any((table.human.present() & ~flags).any() for table, flags in aligned)
+    return load_vectors(vectors, words.human) if needed or vectors != CAPTIONS else None
 
 
 def align_human(

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from captionbias._version import __version__
+from captionbias.alignment.vectors import CAPTIONS, identity
+from captionbias.captions import Captions
 from captionbias.errors import InputError, unknown
 from captionbias.text import Lexicon, LexiconSource
 
@@ -86,28 +88,42 @@ def signature(**parts: Any) -> str:
 
 
 def lexicon_name(lexicon: Lexicon, source: object) -> str:
-    """A built-in lexicon's name; for a user's own, its name and a digest of its words; of a crossing, each part's."""
+    """A built-in lexicon's name; for a user's own, its name and a digest of its words, whose labels' order counts; of a
+    crossing, each part's."""
     if lexicon.parts:
         sources = source if isinstance(source, (list, tuple)) else lexicon.parts
         return "+".join(lexicon_name(part, each) for part, each in zip(lexicon.parts, sources, strict=True))
     if isinstance(source, str) and source == lexicon.name:
         return source
-    return f"{lexicon.name}-{_digest((lexicon.mask, sorted(lexicon.groups.items()), sorted(lexicon.masked_only)))}"
+    content = lexicon.mask, lexicon.groups, sorted(lexicon.masked_only), sorted(lexicon.roles.items())
+    return f"{lexicon.name}-{_digest(content)}"
 
 
 def vectors_name(vectors: Any) -> str:
-    """A file's name, or what word vectors say they are, as `called`."""
-    return (
-        Path(vectors).name if isinstance(vectors, (str, Path)) else getattr(vectors, "called", type(vectors).__name__)
-    )
+    """What word vectors say they are, as `called`, else the name of their file or kind with a digest of them."""
+    if vectors == CAPTIONS or hasattr(vectors, "called"):
+        return str(getattr(vectors, "called", vectors))
+    name = Path(vectors).name if isinstance(vectors, (str, Path)) else type(vectors).__name__
+    return f"{name}-{identity(vectors)}"
 
 
-def alignment_name(settings: Alignment) -> str:
-    """`constant`, or `contextual` with its vectors and its threshold; to a captioner's own vocabulary also a digest."""
+def by_vectors(settings: Alignment, captions: Captions, given: Any = None) -> bool:
+    """Whether human captions are aligned by word vectors; InputError if not, and some are `given`."""
+    known = captions.predictions is not None or settings.vocabulary is not None
+    used = settings.alignment == "contextual" and captions.references is not None and known
+    if given is not None and not used:
+        why = "with constant alignment" if settings.alignment == "constant" else "unless human captions are aligned"
+        raise InputError("vectors", f": word vectors are not used {why}", "leave them out")
+    return used
+
+
+def alignment_name(settings: Alignment, captions: Captions) -> str:
+    """`constant`, or `contextual`, with its vectors and its threshold if captions are aligned by them; to a captioner's
+    own vocabulary also a digest."""
     parts = [settings.alignment]
     if settings.names_kept:
         parts.append("names-kept")
-    if settings.alignment == "contextual":
+    if by_vectors(settings, captions):
         parts += [vectors_name(settings.vectors), f"{settings.delta:g}"]
     if settings.vocabulary:
         parts.append(f"to-{_digest(sorted(settings.vocabulary))}")

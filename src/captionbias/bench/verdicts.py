@@ -12,6 +12,7 @@ from captionbias.statistics.significance import p_value
 
 NOTHING = "-"
 MORE, LESS, LIKE, CANNOT_TELL = "more than people", "less than people", "like people", "cannot tell"
+LEARNED_NOTHING = "the attacker learned nothing"  # why one cannot tell
 NOTHING_FOUND = "nothing found"  # of a score that says what was found, at least, and never that there is no more
 
 
@@ -21,7 +22,8 @@ def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
 
     `like people`: the score, and all that decide its verdict, are within the margin with their whole intervals (a test
     of equivalence: Schuirmann 1987). `more` and `less`: the intervals of all that decide are on one side of 0, and
-    beyond what people read by chance. Else `cannot tell`; `nothing found` of a score without an upper end.
+    beyond what people read by chance. Else, and where attackers learned nothing, `cannot tell`; `nothing found` of a
+    score without an upper end.
 
     >>> verdict({"ba_mals": Estimate(0.03, 0.02, 0.04)}, "ba_mals")
     'more than people'
@@ -33,6 +35,8 @@ def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
     estimate = estimates.get(key)
     if estimate is None or estimate.low is None or catalogue.superseded(key, estimates):
         return NOTHING
+    if learned_nothing(estimates, key):
+        return CANNOT_TELL
     score, margin = catalogue.SCORES[key], margin_of(estimates, key)
     if estimate.high is None:
         sure = estimate.low > noise(estimates, key)
@@ -88,6 +92,12 @@ def is_mute(estimates: Mapping[str, Estimate], key: str) -> bool:
     """Whether the captioner says too little for a score to be like people's, whatever it reads."""
     needed = catalogue.SCORES[key].like_if
     return any(name in estimates and estimates[name].value < least for name, least in needed)
+
+
+def learned_nothing(estimates: Mapping[str, Estimate], key: str) -> bool:
+    """Whether attackers learned nothing of either side: no gain over base rates has its interval above 0."""
+    gains = [estimates[name] for name in catalogue.SCORES[key].learned if name in estimates]
+    return bool(gains) and all(_ends(gain)[0] <= 0 for gain in gains)
 
 
 def margin_of(estimates: Mapping[str, Estimate], key: str) -> float:

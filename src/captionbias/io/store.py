@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from captionbias.errors import InputError
 from captionbias.io.files import written_whole
 from captionbias.warnings import CaptionBiasWarning
 
@@ -171,6 +172,8 @@ def open_store(cache: bool | str | Path) -> Store | None:
     """
     if cache is False:
         return None
+    if not isinstance(cache, (bool, str, Path)):
+        raise InputError("cache", f"must be True, False or a folder, not {cache!r}")
     try:
         limit = int(float(os.environ.get("CAPTIONBIAS_CACHE_GB") or 1) * GIGABYTE)
     except (ValueError, OverflowError) as error:

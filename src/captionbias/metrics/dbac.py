@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias.attackers.registry import find_attacker
-from captionbias.bench import inputs
+from captionbias.bench import catalogue, inputs
 from captionbias.bench.attacked import Bench, spread_of_people
-from captionbias.bench.attacks import Attacks, answers_to
+from captionbias.bench.attacks import GAIN, KEYS, Attacks, answers_to, compared_sides, gain_scores
 from captionbias.bench.catalogue import DIRECTIONS, NET, NORMALIZED, RATIO, SIDES, Scale, Score
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.pairing import PAIRINGS
-from captionbias.bench.protocol import alignment_name, preset_settings
+from captionbias.bench.protocol import alignment_name, by_vectors, preset_settings
 from captionbias.captions import Captions
 from captionbias.errors import Argument, InputError, Message, message_of, naming, unknown
 from captionbias.metrics.dbac_direction import INVERSE, DbacSettings, ask
@@ -68,7 +68,9 @@ def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Sco
         return Score(key, label, 3, scale, meaning, direction=direction, sense="amplification", **also)
 
     net = f"Matched minus blind. Above 0 {shaping} in the captioner's captions than in people's, below 0 less."
-    yield score("_net", "net", net, NET, row=None, judged=True, noisy=True, control=True, headline=True, claim=claim)
+    learned = tuple(f"dbac_{direction}_{GAIN}_{side}" for side in KEYS.values())
+    shown: dict[str, Any] = {"row": None, "judged": True, "noisy": True, "control": True, "headline": True}
+    yield score("_net", "net", net, NET, **shown, claim=claim, learned=learned)
     matched = f"Above 0 the captioner's captions give {hidden} away more than people's that name the same"
     yield score("_matched", "matched", f"{matched}, by whatever words.", headline=True)
     blind = "The matched score when the words for the attribute and for the tasks are both hidden"
@@ -77,6 +79,7 @@ def _dbac(direction: str, shaping: str, hidden: str, claim: str) -> Iterable[Sco
     yield score("", "as published", f"{published} captions name anything at all: judge by the net one.", headline=True)
     prior = "The published score with a perfect attacker."
     yield score("_prior", "its weights alone", prior, task=None, in_tables=False, on_cards=False)
+    yield from gain_scores(f"dbac_{direction}", f"DBAC {DIRECTIONS[direction]}", direction)
 
 
 def _omega(direction: str, attacked: str) -> Iterable[Score]:
@@ -128,7 +131,8 @@ SHAPES_ATTRIBUTE = "the tasks shape the named attribute more", "the tasks", "the
         "`dbac_d_prior` and `dbac_d_net`, each with intervals as of `lic`. For each side `s` (m, h): `omega_s_d` "
         "and `omega_s_d_matched`, `mean_quality_s_d` and `mean_weight_s_d`, `test_captions_s_d` and what they "
         "count as under either weight, `effective_sample_s_d` and `effective_sample_matched_s_d`, and "
-        "`coverage_s_d`, the share of them that name something named on both sides. With a side absent only the "
+        "`coverage_s_d`, the share of them that name something named on both sides; and the attackers' gains over base "
+        "rates, `dbac_d_gain_m` and `dbac_d_gain_d`. With a side absent only the "
         "other's published omega and its parts."
     ),
 )
@@ -197,6 +201,7 @@ def dbac(
     chosen |= {"encoder": encoder, "trials": trials, "alignment": alignment, "vectors": vectors, "delta": delta}
     chosen |= {"tokenizer": tokenizer, "attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     preset, settings = preset_settings(PRESETS, preset, vocabulary=inputs.read_vocabulary(vocabulary), **chosen)
+    by_vectors(settings, captions, given=vectors)
     _check_choices(directions, settings)
     attacker = find_attacker(settings.encoder, precision, model, cache)
     needed = {"words_needed": "t_to_a" in directions, "neural": attacker.precision is not None}
@@ -221,6 +226,8 @@ def dbac(
         quantities = sources.quantities if sources else direction.quantities
         images = len(bench.classes)
         samples |= bootstrap_samples(quantities, images, trials, bootstrap, seed, overlap, bench.copies)
+        gained = {f"dbac_{name}_{GAIN}": (GAIN, bench.gains(question.plans[PUBLISHED], answers))}
+        samples |= compared_sides(gained, bootstrap, seed, bench.copies)
         facts |= direction.facts()
         _note_weak_samples(name, facts, bench.notes)
         if details:
@@ -234,10 +241,10 @@ def dbac(
         spread = _spread(bench, settings, directions, options)
         noise = {f"dbac_{name}_net": width * math.sqrt(1 / trials + overlap) for name, width in spread.items()}
     return Scores(
-        samples,
+        {key: sample for key, sample in samples.items() if key in catalogue.SCORES},
         facts,
         {"preset": preset, **attacker.signature(), "quality": settings.quality, "bayes": bayes}
-        | {"pairing": settings.pairing, "align": alignment_name(settings)}
+        | {"pairing": settings.pairing, "align": alignment_name(settings, bench.captions)}
         | bench.signed(f"{share:g}")
         | {"tasks": "given" if bench.captions.tasks else "named", **bench.joined, "bootstrap": bootstrap},
         bench.notes,

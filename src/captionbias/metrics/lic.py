@@ -12,13 +12,16 @@ import numpy as np
 
 from captionbias.attackers.base import balanced_split
 from captionbias.attackers.registry import find_attacker
+from captionbias.bench import catalogue
 from captionbias.bench.attacked import PICTURE_READERS, Bench
 from captionbias.bench.attacks import (
+    GAIN,
     KEYS,
     Attacks,
     AttackScores,
     answers_to,
     compared_sides,
+    gain_scores,
     percent,
     seen_in_training,
     with_sides,
@@ -26,13 +29,13 @@ from captionbias.bench.attacks import (
 from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
 from captionbias.bench.inputs import read_vocabulary
 from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.protocol import Alignment, alignment_name, preset_settings
+from captionbias.bench.protocol import Alignment, alignment_name, by_vectors, preset_settings
 from captionbias.captions import Captions
 from captionbias.errors import Argument, InputError, naming
 from captionbias.progress import Progress
 from captionbias.scores.captions import CAPTION_SCORES
 from captionbias.statistics.intervals import rounded
-from captionbias.statistics.samples import mean_over_trials, trial_rows
+from captionbias.statistics.samples import Sample, mean_over_trials, trial_rows
 from captionbias.text import LexiconSource
 from captionbias.warnings import note
 
@@ -40,7 +43,8 @@ if TYPE_CHECKING:
     from torch import nn
 
 NAMES = {"m": "model", "h": "human"}
-UNSEEN = "lic_unseen"
+UNSEEN, LEARNED = "lic_unseen", f"lic_{GAIN}"
+GAINS = tuple(f"{LEARNED}_{side}" for side in KEYS.values())
 LEAST_PEOPLE = 3  # for how much people differ
 SCORES = {name: percent(score) for name, score in CAPTION_SCORES.items()}
 LIC_2022 = Alignment(encoder="lstm-lic", trials=10, test_share=0.1, alignment="constant")
@@ -60,6 +64,7 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
         judged=True,
         noisy=True,
         confirmed_by=(UNSEEN,) if main else (),
+        learned=GAINS,
         headline=main,
         claim="the wording alone gives {attribute} away" if main else "",
         task=key,
@@ -90,6 +95,7 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
             "how often, and how surely, an attacker reads the attribute",
             "100 / k², and up to 100 / k for an attacker that is sure of itself",
         ),
+        *gain_scores("lic", "LIC"),
         *_lic("leakage", "leakage", "how often an attacker reads the attribute", "100 / k"),
         *_lic("confidence", "confidence", "how surely an attacker reads the attribute", "100 / k"),
     ],
@@ -103,7 +109,8 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
     },
     returns=(
         "Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], "
-        "`s` in [-100, 100] (`s_m - s_d`, above 0: more than people), and for each of these `..._std` over "
+        "`s` in [-100, 100] (`s_m - s_d`, above 0: more than people); `lic_gain_m` and `lic_gain_d`, the attackers' "
+        "gains over base rates; and for each of these `..._std` over "
         "trials, `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). "
         "With a side absent its keys are too. `seen_m`, `seen_d`: percent of test captions that are also in the "
         "training split; `test_captions_m`, `test_captions_d`: how many are scored in a trial."
@@ -159,6 +166,7 @@ def lic(
         "vocabulary": read_vocabulary(vocabulary),
     }
     preset, settings = preset_settings(PRESETS, preset, **chosen)
+    by_vectors(settings, captions, given=vectors)
     attacker, pictures, beside = find_attacker(settings.encoder, precision, model, cache), None, {}
     checks = {"allow_unmasked": allow_unmasked, "join_references": join_references}
     bench = Bench.of(captions, settings, seed, neural=attacker.precision is not None, **checks)
@@ -186,8 +194,9 @@ def lic(
     scored_all, scored_unseen = (bench.weighed(plan, answers, SCORES, kept) for kept in (None, unseen))
     scored = scored_unseen if unseen_only else scored_all
     compared = {score: (score, scored) for score in SCORES} | {UNSEEN: ("lic", scored_unseen)}
+    compared |= {LEARNED: (GAIN, bench.gains(plan, answers))}
     samples = compared_sides(compared, bootstrap, seed, bench.copies)
-    of_sides_alone = {f"{UNSEEN}_{key}" for key in KEYS.values()}
+    _note_unlike(samples, bench.notes)
     facts: dict[str, float] = {}
     for side, of_side in scored.items():
         captions_of_side, new = scored_all[side].counts.sum(), scored_unseen[side].counts.sum()
@@ -199,9 +208,9 @@ def lic(
             note(bench.notes, seen, naming("{unseen_only} scores the others", unseen_only=True))
     by_trial = {side: {"captions": of_side.scored()} | of_side.estimates() for side, of_side in scored.items()}
     return Scores(
-        {key: sample for key, sample in samples.items() if key not in of_sides_alone},
+        {key: sample for key, sample in samples.items() if key in catalogue.SCORES},
         facts,
-        {"preset": preset, **attacker.signature(), **beside, "align": alignment_name(settings)}
+        {"preset": preset, **attacker.signature(), **beside, "align": alignment_name(settings, bench.captions)}
         | bench.signed(f"balanced,{settings.test_share:g}")
         | {"unseen": unseen_only, **bench.joined, "bootstrap": bootstrap},
         bench.notes,
@@ -215,6 +224,20 @@ def lic(
         Attacks({"lic": plan.keep(answers)}, attacker),
         _noise(scored, bench.notes),
     )
+
+
+def _note_unlike(samples: Mapping[str, Sample], notes: list[str]) -> None:
+    """Note it where one side was learned more than twice as well as the other, and surely better."""
+    between = samples[LEARNED].estimate() if LEARNED in samples else None
+    if between is None or between.low is None or between.high is None or between.low <= 0 <= between.high:
+        return
+    gains = [float(samples[gain].values.mean()) for gain in GAINS]
+    if 2 * min(gains) < max(gains):
+        template = (
+            "gain over base rates: {:.1f} of {predictions}, {:.1f} of {references}. The attacker did not learn both "
+            "sides alike, so LIC may be the attacker's"
+        )
+        note(notes, naming(template, *gains), naming("compare another {encoder}"))
 
 
 def _noise(scored: Mapping[str, AttackScores], notes: list[str]) -> dict[str, float]:

@@ -11,12 +11,14 @@ from captionbias.analysis.audit import PERSON
 from captionbias.bench.catalogue import Score
 from captionbias.bench.verdicts import (
     CANNOT_TELL,
+    LEARNED_NOTHING,
     LESS,
     MORE,
     NOTHING,
     NOTHING_FOUND,
     a_little,
     is_mute,
+    learned_nothing,
     margin_of,
     noise,
     verdict,
@@ -236,6 +238,8 @@ def _open(
         return (
             f"{words[score.key]}; all together too little for a verdict" if words.get(score.key) else "too few images"
         )
+    if learned_nothing(estimates, score.key):
+        return LEARNED_NOTHING
     if is_mute(estimates, score.key):
         return f"it hardly names more than one {words['value']}"
     if score.two_sided and low is not None and high is not None:

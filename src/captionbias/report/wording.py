@@ -7,7 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from captionbias.bench.catalogue import SCORES
-from captionbias.bench.verdicts import CANNOT_TELL, MORE, NOTHING, NOTHING_FOUND, detectable, verdict
+from captionbias.bench.verdicts import (
+    CANNOT_TELL,
+    LEARNED_NOTHING,
+    MORE,
+    NOTHING,
+    NOTHING_FOUND,
+    detectable,
+    learned_nothing,
+    verdict,
+)
 from captionbias.errors import said
 from captionbias.metrics.sway.naming import KEYS
 
@@ -70,6 +79,8 @@ def said_of(estimates: Mapping[str, Estimate], key: str, details: Mapping[str, A
     said, size = verdict(estimates, key), detectable(estimates, key)
     if said == NOTHING_FOUND and size:
         return f"{said} (would have seen a word in {size:g} of 100 captions)"
+    if said == CANNOT_TELL and learned_nothing(estimates, key):
+        return f"{said}: {LEARNED_NOTHING}"
     if said == CANNOT_TELL and size:
         return f"{said} (would see {fixed(size, SCORES[key].digits)})"
     kinds = {gap: kind for kind, gap in KEYS.items()}

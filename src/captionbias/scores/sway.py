@@ -12,6 +12,7 @@ from captionbias.arrays import Flags, Floats, Integers
 LEAST_SHOWN = 10  # images that show a task before its lean counts
 LEAST_Z = 2.0
 FOLDS, PENALTY = 5, 10.0  # of the ridge regression
+MANY_FEATURES = 1000
 
 
 class Leans(NamedTuple):
@@ -85,11 +86,19 @@ def residuals(features: Floats, outcomes: Floats, seed: int, pictures: Integers,
     units = np.arange(pictures.max() + 1)
     folds = KFold(min(FOLDS, len(units)), shuffle=True, random_state=seed % 2**32).split(units)
     tests = [np.flatnonzero(np.isin(pictures, test)) for _, test in folds]
-    root = np.sqrt(weight)[:, None]
+    root, left = np.sqrt(weight)[:, None], np.empty_like(outcomes)
+    if features.shape[1] > max(MANY_FEATURES, len(features)):
+        # The same by products of images: those of features would be many times as large.
+        for test in tests:
+            train = np.setdiff1d(np.arange(len(features)), test)
+            x_mean, y_mean = (np.average(of[train], axis=0, weights=weight[train]) for of in (features, outcomes))
+            x = root[train] * (features[train] - x_mean)
+            duals = np.linalg.solve(x @ x.T + PENALTY * np.eye(len(x)), root[train] * (outcomes[train] - y_mean))
+            left[test] = outcomes[test] - y_mean - (features[test] - x_mean) @ x.T @ duals
+        return left
     sides = ((root[test], root[test] * features[test], root[test] * outcomes[test]) for test in tests)
     sums = [(r.T @ r, (r * x).sum(axis=0), (r * y).sum(axis=0), x.T @ x, x.T @ y) for r, x, y in sides]
     whole = [np.sum(of_folds, axis=0) for of_folds in zip(*sums, strict=True)]
-    left = np.empty_like(outcomes)
     for test, of_fold in zip(tests, sums, strict=True):
         images, x_sum, y_sum, square, product = (total - part for total, part in zip(whole, of_fold, strict=True))
         x_mean, y_mean = x_sum / images[0], y_sum / images[0]

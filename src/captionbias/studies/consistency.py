@@ -119,7 +119,10 @@ def consistency(
         captioner, encoder, name = cell
         if watch:
             watch(f"{name} of {captioner} by {encoder}", number / len(cells))
-        accepted = chosen[name].accepted({**options, "directions": list(directions), "encoder": named[encoder]})
+        own: dict[str, Any] = {"directions": list(directions), "encoder": named[encoder]}
+        if name != "dbac" and options.get("alignment") != "contextual":
+            own["vectors"] = None
+        accepted = chosen[name].accepted({**options, **own})
         measurements[cell] = chosen[name].measure(checked[captioner], **accepted)
 
     def value(key: str, captioner: str, encoder: str) -> float:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,6 +17,7 @@ from captionbias.text.languages import lexicon_of_language
 
 SEPARATOR = ", "  # between the values of a crossing
 MOST_WORDS = 100_000
+MASK = re.compile(r"<[^<>\s]+>")
 KEYS = ("groups", "masked_only", "roles", "mask", "extends", "description", "source", "prompt", "title")
 
 
@@ -25,7 +27,8 @@ class Lexicon:
 
     `masked_only` words are masked with the others but name no label. `mask` is the token that replaces a word.
     `parts`: of a crossing, the lexicons that are crossed and have the words; see `load_lexicon`. `roles`: words that
-    say the same of another value, such as "girl" and "boy", under a name, "girl|boy"; they may be no label's.
+    say the same of another value, such as "girl" and "boy", under a name, "girl|boy"; they may be no label's. `base`:
+    the built-in lexicon that it is, or extends.
     """
 
     name: str
@@ -34,6 +37,7 @@ class Lexicon:
     masked_only: tuple[str, ...] = ()
     parts: tuple[Lexicon, ...] = ()
     roles: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    base: str = field(default="", compare=False)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -107,9 +111,9 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     if not isinstance(source, (str, Path)):
         raise ValueError(f"a lexicon is a name, a JSON file or a mapping of labels to words, not {source!r}")
     if str(source) in builtin_lexicons():
-        return _parse(_builtin(str(source)), str(source))
+        return replace(_parse(_builtin(str(source)), str(source)), base=str(source))
     if translated := lexicon_of_language(str(source)):
-        return _parse(translated, str(source))
+        return replace(_parse(translated, str(source)), base=str(source))
     path = Path(source)
     if not path.is_file():
         known = ", ".join(builtin_lexicons())
@@ -179,7 +183,12 @@ def _parse(content: Mapping[str, Any], name: str) -> Lexicon:
     words = _lists(content, "groups", "label", name)
     roles = _lists(content, "roles", "role", name)
     alone = _words(content.get("masked_only", ()), f"lexicon {name!r}, 'masked_only'")
-    mask = f"<{name}>"
+    mask = content.get("mask", f"<{name}>")
+    if "mask" in content and not MASK.fullmatch(str(mask)):
+        raise ValueError(
+            f"lexicon {name!r}: 'mask' is {mask!r}; it must be one word in angle brackets, as in '<person>', which no "
+            "caption has"
+        )
     if "extends" in content:
         if content["extends"] not in builtin_lexicons() and not lexicon_of_language(str(content["extends"])):
             known = ", ".join(builtin_lexicons())
@@ -187,10 +196,10 @@ def _parse(content: Mapping[str, Any], name: str) -> Lexicon:
         base = load_lexicon(content["extends"])
         labels = dict.fromkeys((*base.groups, *words))
         words = {label: base.groups.get(label, ()) + words.get(label, ()) for label in labels}
-        alone, mask, roles = base.masked_only + alone, base.mask, base.roles | roles
+        alone, mask, roles = base.masked_only + alone, content.get("mask", base.mask), base.roles | roles
     _check_disjoint(words, alone, name)
     _check_once([*roles.items()], name)
-    return Lexicon(name, str(content.get("mask", mask)), words, alone, roles=roles)
+    return Lexicon(name, mask, words, alone, roles=roles, base=str(content.get("extends", "")))
 
 
 def _lists(content: Mapping[str, Any], key: str, kind: str, name: str) -> dict[str, tuple[str, ...]]:

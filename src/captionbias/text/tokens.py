@@ -181,7 +181,11 @@ def tokenize(captions: Sequence[str], name: str = "words") -> Tokens:
     split = tokenizer(name)
     numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
     ids, offsets = array("i"), array("q", [0])
-    for caption in captions:
-        ids.extend(map(numbers.__getitem__, split(caption)))
+    for row, caption in enumerate(captions):
+        words = split(caption)
+        if not isinstance(words, (list, tuple)):
+            fault = f": of caption {row}, {caption[:60]!r}, it returned {words!r:.60}; it must return a list of words"
+            raise InputError("tokenizer", fault)
+        ids.extend(map(numbers.__getitem__, words))
         offsets.append(len(ids))
     return Tokens(np.asarray(ids, np.int32), np.asarray(offsets, np.int64), tuple(numbers))

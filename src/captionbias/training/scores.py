@@ -119,6 +119,7 @@ class TrainingBias:
             self._measure_people(name)
         if (
             "dbac" in self.options
+            and "vectors" not in self.options["dbac"]
             and catalogue.METRICS["dbac"].presets[self.options["dbac"]["preset"]].vectors == CAPTIONS
         ):
             self.options["dbac"]["vectors"] = human_vectors(self.people.references or ())
@@ -177,7 +178,8 @@ class TrainingBias:
         if catalogue.METRICS[name].presets:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", CaptionBiasWarning)
-                find_metric(name).measure(_usable(name, self.people), **{**self.options[name], "trials": 1})
+                alone = {key: value for key, value in self.options[name].items() if key != "vectors"}
+                find_metric(name).measure(_usable(name, self.people), **{**alone, "trials": 1})
 
 
 def _or_placeholder(said: Any) -> Any:
@@ -208,7 +210,8 @@ def _options(
         "bootstrap": 0,
         "distributed": False,
     }
-    return {name: find_metric(name).accepted(wanted) for name in dict.fromkeys(metrics)}
+    only = {name: {} if name == "dbac" else {"vectors": None} for name in metrics}
+    return {name: find_metric(name).accepted({**wanted, **own}) for name, own in only.items()}
 
 
 def _usable(name: str, captions: Captions) -> Captions:

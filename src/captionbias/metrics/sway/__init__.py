@@ -111,7 +111,7 @@ def sway(
     lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
     names = lexicon_name(lexicons[0], attribute_lexicon), lexicon_name(lexicons[1], task_lexicon)
     images = read_images(captions, *lexicons, tokenizer, seed, notes)
-    counts = count_leans(images, lean, names, notes)
+    counts = count_leans(images, lean, lexicons, notes)
 
     def people(join: int) -> list[Draw]:
         return [draw_person(images, counts, seed + draw, join) for draw in range(draws)]

@@ -164,12 +164,14 @@ class Counts(NamedTuple):
     own: Floats  # how much each image that is compared is among them, for each value, `(n, values)`
 
 
-def count_leans(named: NamedImages, lean: str | None, names: tuple[str, str], notes: list[str]) -> Counts:
-    """The counts that ship for these lexicons and values, else those of these images."""
+def count_leans(named: NamedImages, lean: str | None, lexicons: tuple[Lexicon, Lexicon], notes: list[str]) -> Counts:
+    """The counts that ship for these lexicons, or those they extend, and these labels; else those of these images."""
     if lean not in (None, "shipped", OWN):
         raise unknown("lean", lean, ("shipped", OWN))
     table = json.loads((resources.files("captionbias.metrics.sway") / f"{SHIPPED}.json").read_text("utf-8"))
-    fits = [*map(english_name, names)] == table["lexicons"] and list(named.values) == table["values"]
+    names, bases = zip(*((lexicon.name, english_name(lexicon.base)) for lexicon in lexicons), strict=True)
+    fits = [*bases] == table["lexicons"]
+    fits = fits and list(named.values) == table["values"] and table["given"]["tasks"].keys() >= {*named.tasks}
     own = _own_counts(named)
     if lean == OWN or (lean is None and not fits):
         text = "what goes with what was counted on these images: scores on others do not compare"
