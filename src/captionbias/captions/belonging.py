@@ -3,18 +3,16 @@ often than of other images."""
 
 from __future__ import annotations
 
-from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from captionbias.arrays import sparse
-from captionbias.captions.texts import words_of
+from captionbias.captions.words import Words
 from captionbias.errors import InputError, naming
 from captionbias.text import Lexicon, find_mentions, load_lexicon
-
-if TYPE_CHECKING:
-    from captionbias.captions.check import Captions
 
 LEAST_AGREEMENT = 0.1  # beyond chance, as Cohen's kappa; of ten captioners of COCO 0.2 to 0.7, one row off 0.0
 COMMON = 0.5  # of the images
@@ -62,58 +60,59 @@ def agreement(said: Any, shown: Any) -> Agreement:
     return Agreement(float(cases.sum()), float((said * shown).sum()), float(cases @ share))
 
 
-def strangers(captions: Captions) -> list[InputError]:
-    """What does not belong together, each as an error: predictions that are the human captions; predictions, or tasks,
-    of other images than the human captions."""
+def strangers(
+    words: Words, images: int, tasks: Sequence[Sequence[str]] | None, language: str | None
+) -> list[InputError]:
+    """What does not belong together in the captions of so many images, each as an error: predictions that are the human
+    captions; predictions, or tasks, of other images than the human captions. Tasks are looked for in these, else in
+    predictions."""
     trust = naming("measure them all the same, with {trust_rows}", trust_rows=True)
     ways = "check that the rows, or the image ids, belong together", trust
     errors: list[InputError] = []
-    if len(captions) < LEAST_IMAGES:
+    if images < LEAST_IMAGES:
         return errors
-    if captions.predictions and captions.references and _copied(captions):
-        fault = naming(": nearly every one is also among the {references} of its image:")
-        errors.append(InputError("predictions", fault, "give what people said, not what the captioner says", trust))
-    for argument, what, found in (
-        ("predictions", "what they say is in the human captions", _by_words(captions)),
-        ("tasks", "what captions name is among those", _by_tasks(captions)),
-    ):
-        if found and found.is_chance:
-            of_others = f": {what} of the same image {found}, so they may be of other images:"
-            errors.append(InputError(argument, of_others, *ways))
+    if words.model_rows and len(words.human):
+        if _copied(words, images):
+            fault = naming(": nearly every one is also among the {references} of its image:")
+            errors.append(InputError("predictions", fault, "give what people said, not what the captioner says", trust))
+        if (found := _by_words(words, images)).is_chance:
+            errors.append(_of_others("predictions", "what they say is in the human captions", found, ways))
+    if tasks is not None and (found := _by_tasks(words, tasks, language)).is_chance:
+        errors.append(_of_others("tasks", "what captions name is among those", found, ways))
     return errors
 
 
-def _copied(captions: Captions) -> bool:
-    pairs = zip(captions.predictions or (), captions.references or (), strict=True)
-    others = (1 for said, people in pairs if words_of(said) not in map(words_of, people))
-    most = int((1 - COPIED) * len(captions))
-    return sum(islice(others, most + 1)) <= most
+def _of_others(argument: str, what: str, found: Agreement, ways: tuple[str, ...]) -> InputError:
+    return InputError(argument, f": {what} of the same image {found}, so they may be of other images:", *ways)
 
 
-def _by_words(captions: Captions) -> Agreement | None:
-    if captions.predictions is None or captions.references is None:
-        return None
-    words, images = captions.words(), len(captions)
+def _copied(words: Words, images: int) -> bool:
+    """Whether nearly every image has a prediction that is, word for word, among its human captions."""
+    prints = words.tokens.fingerprints()
+    image = np.concatenate((words.model_image, words.human_image)).astype(np.uint64)
+    same = np.isin(*np.split(prints ^ (image << np.uint64(40)) ^ image, [words.model_rows]))
+    return len(np.unique(words.model_image[same])) > COPIED * images
+
+
+def _by_words(words: Words, images: int) -> Agreement:
     sides = (words.model, words.model_image), (words.human, words.human_image)
-    said, shown = (_flags(image[of.rows], of.ids, (images, len(of.words))) for of, image in sides)
-    return agreement(said, shown)
+    return agreement(*(_flags(image[of.rows], of.ids, (images, len(of.words))) for of, image in sides))
 
 
-def _by_tasks(captions: Captions) -> Agreement | None:
-    """By human captions, else by predictions, those of a task's own name where no lexicon has it."""
-    if captions.tasks is None:
-        return None
-    known = load_lexicon(f"coco_objects-{captions.language}" if captions.language else "coco_objects").groups
-    names = sorted({*chain.from_iterable(captions.tasks)})
+def _by_tasks(words: Words, tasks: Sequence[Sequence[str]], language: str | None) -> Agreement:
+    """By the words of COCO's objects, and of others by their names."""
+    known = load_lexicon(f"coco_objects-{language}" if language else "coco_objects").groups
+    names = sorted({*chain.from_iterable(tasks)})
     lexicon = Lexicon("tasks", "<tasks>", {name: known.get(name, (name.lower(),)) for name in names})
-    words = captions.words()
-    people = captions.references is not None
-    tokens, image = (words.human, words.human_image) if people else (words.model, words.model_image)
-    mentions = find_mentions(tokens, lexicon, captions.language or "words")
-    shape, number = (len(captions), len(names)), {name: place for place, name in enumerate(names)}
-    rows = np.repeat(np.arange(len(captions)), list(map(len, captions.tasks)))
-    shown = _flags(rows, np.array([number[name] for name in chain.from_iterable(captions.tasks)]), shape)
-    return agreement(_flags(image[tokens.rows[mentions.starts]], mentions.labels, shape), shown)
+    sides = (words.human, words.human_image) if len(words.human) else (words.model, words.model_image)
+    mentions = find_mentions(sides[0], lexicon, language or "words")
+    number = {name: place for place, name in enumerate(names)}
+    shown = np.array([number[name] for name in chain.from_iterable(tasks)], np.int64)
+    rows = np.repeat(np.arange(len(tasks)), list(map(len, tasks)))
+    shape = len(tasks), len(names)
+    return agreement(
+        _flags(sides[1][sides[0].rows[mentions.starts]], mentions.labels, shape), _flags(rows, shown, shape)
+    )
 
 
 def _flags(rows: Any, columns: Any, shape: tuple[int, int]) -> Any:

@@ -29,8 +29,9 @@ from captionbias.captions.texts import (
     unmarked,
 )
 from captionbias.captions.values import ROW, as_list, image_keys, is_column, is_missing
+from captionbias.captions.words import Words as Words
 from captionbias.errors import Argument, InputError, few, message_of, missing, naming
-from captionbias.text import Mentions, Tokens, find_mentions, load_lexicon, mask_mentions, tokenize
+from captionbias.text import Tokens, find_mentions, load_lexicon, tokenize
 from captionbias.text.languages import COVERED, check_language, load_language
 from captionbias.text.tokens import is_unsplit
 from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
@@ -43,40 +44,6 @@ SENTENCE_ENDS = (".", "!", "?", "\u3002")
 
 Ids: TypeAlias = tuple[str, ...] | None
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, eq=False)
-class Words:
-    """Both sides' captions as one table of tokens: the model's, image by image, of the images `model_image`, `(model
-    captions,)`, then every human caption, likewise of the images `human_image`.
-    """
-
-    tokens: Tokens
-    model_image: Integers
-    human_image: Integers
-
-    @property
-    def model_rows(self) -> int:
-        """The number of the model's captions."""
-        return len(self.model_image)
-
-    @property
-    def model(self) -> Tokens:
-        """The model's captions."""
-        return self.tokens.between(0, self.model_rows)
-
-    @property
-    def human(self) -> Tokens:
-        """Every human caption, image by image."""
-        return self.tokens.between(self.model_rows, len(self.tokens))
-
-    def lacking(self) -> bool:
-        """Whether the model's captions lack a word of the human ones."""
-        return bool((self.human.present() & ~self.model.present()).any())
-
-    def mask(self, mentions: Mentions, mask: str) -> Words:
-        """The same captions with each mention replaced by the token `mask`."""
-        return replace(self, tokens=mask_mentions(self.tokens, mentions, mask))
 
 
 @dataclass(frozen=True, repr=False)
@@ -448,7 +415,7 @@ def _belonging(captions: Captions, unsplit: bool, notes: list[str]) -> Captions:
     """The captions with these notes; InputError where they are not in their language, or do not belong together."""
     if captions.language or not unsplit:
         _check_language(captions)
-    for error in strangers(captions):
+    for error in strangers(captions.words(), len(captions), captions.tasks, captions.language):
         if not captions.trust_rows:
             raise error
         notes.append(message_of(error))
