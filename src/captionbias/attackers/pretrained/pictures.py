@@ -49,7 +49,7 @@ def picture_features(
         import transformers
 
         reader: Any = transformers.AutoImageProcessor  # it has no types
-        processor = reader.from_pretrained(model.folder)
+        processor = reader.from_pretrained(model.folder, trust_remote_code=False)
     encode = _encoder(model, place)
     starts = range(0, len(pictures), PIECE)
 
@@ -101,7 +101,9 @@ def _load(model: Model, place: torch.device) -> tuple[Any, bool]:
     from transformers import AutoModel
 
     with reading(model, ARGUMENT):
-        network, report = AutoModel.from_pretrained(model.folder, dtype=torch.float32, output_loading_info=True)
+        network, report = AutoModel.from_pretrained(
+            model.folder, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
+        )
         refuse_missing(report["missing_keys"])
     if not hasattr(network, "get_image_features") and network.main_input_name != "pixel_values":
         raise InputError(
