@@ -11,18 +11,20 @@ import numpy as np
 
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.bench.protocol import whole_number
+from captionbias.bench.verdicts import MORE, NOTHING, is_mute, verdict
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
 from captionbias.captions.check import checked_columns
 from captionbias.captions.values import as_list, is_column
 from captionbias.metrics import catalogue, find_metric
-from captionbias.scores.words import LEAST_SCORED
+from captionbias.statistics.samples import Estimate
 from captionbias.text import LexiconSource, tokenize
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
     from typing_extensions import Unpack
 
-WORDS = "sway_words"
+BIAS = "bias"
+PORTRAIT = ("sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_words")  # the largest of these is `bias`
 PLACEHOLDER = "-"  # for an empty caption, where only the others are looked at
 
 
@@ -67,12 +69,15 @@ def bias_scores(
         **settings: see `Settings`.
 
     Returns:
-        `empty_captions`, the share of captions without a word, in [0, 1]; and as far as they are defined
-        `sway_wrong_gap`, `sway_unnamed_gap` (as bad below 0 as above), `sway_t_to_a`, `sway_t_to_a_lost`, `sway_words`
-        (of 1,000 images or more; all in captions of 100), `sway_a_to_t` (in mentions of 100 captions), `dbac_a_to_t`,
-        `dbac_a_to_t_matched`, `dbac_t_to_a`, `dbac_t_to_a_matched` in (-1, 1) and `lic` in [-100, 100], or the main
-        scores of other metrics; with `controls` also `dbac_a_to_t_net`, `dbac_t_to_a_net` and the others'
-        `..._excess`. Intervals are left to the metrics themselves.
+        `empty_captions`, the share of captions without a word, in [0, 1]; and as far as they are defined `bias`, how
+        far from people the captions are, in captions of 100: the largest of `sway_wrong_gap`, `sway_unnamed_gap`,
+        `sway_t_to_a` and `sway_words` (of 1,000 images or more) by their size; 0 is a person, and less is better. It is
+        left out where some value is hardly ever named. Then these four, `sway_t_to_a_lost`, `sway_a_to_t` (in mentions
+        of 100 captions), `dbac_a_to_t`, `dbac_a_to_t_matched`, `dbac_t_to_a`, `dbac_t_to_a_matched` in (-1, 1) and
+        `lic` in [-100, 100], or the main scores of other metrics; with `controls` also `dbac_a_to_t_net`,
+        `dbac_t_to_a_net` and the others' `..._excess`. Of each the 95% interval, `..._ci_low` and `..._ci_high`; and of
+        those with a verdict `..._more_than_people`: 1.0 where it is that, else 0.0, a number because loggers take no
+        text.
 
     Raises:
         ValueError: arguments that cannot be measured whatever the captions are.
@@ -124,15 +129,6 @@ class TrainingBias:
             self.options["dbac"]["vectors"] = human_vectors(self.people.references or ())
         return self
 
-    @property
-    def names(self) -> list[str]:
-        """The keys that `measure` returns if everything is defined."""
-        return ["empty_captions", *(key for name in self.options for key in self._keys(name))]
-
-    def _keys(self, name: str) -> list[str]:
-        controls = self.options[name].get("controls", True)
-        return [key for key in catalogue.headlines(name) if controls or not catalogue.SCORES[key].control]
-
     def measure(self, predictions: Collection[Any]) -> dict[str, float]:
         """`bias_scores` of these captions."""
         texts = list(map(_or_placeholder, as_list("predictions", predictions)))
@@ -163,21 +159,27 @@ class TrainingBias:
                 notes.append(f"{name} is left out: {error}")
                 return {}
         notes += [str(warning.message) for warning in caught]
-        keys = self._keys(name)
-        missing = [key for key in keys if key not in measured.estimates]
-        if WORDS in missing and len(captions) < LEAST_SCORED:
-            missing.remove(WORDS)
-            notes.append(f"{WORDS} left out: it takes {LEAST_SCORED:,} images or more")
-        if missing:
-            notes.append(f"{', '.join(missing)} left out: undefined, as too few captions name what human captions name")
-        return {key: measured.estimates[key].value for key in keys if key in measured.estimates}
+        estimates, controls = measured.estimates, self.options[name].get("controls", True)
+        keys = [key for key in catalogue.headlines(name) if controls or not catalogue.SCORES[key].control]
+        scores: dict[str, float] = {}
+        if (asked := estimates.keys() & {*PORTRAIT}) and not any(is_mute(estimates, key) for key in asked):
+            scores[BIAS] = max(abs(estimates[key].value) for key in asked)
+        for key in filter(estimates.__contains__, keys):
+            scores |= Estimate(*estimates[key][:3]).flat(key)
+            if catalogue.SCORES[key].judged and (word := verdict(estimates, key)) != NOTHING:
+                scores[f"{key}_more_than_people"] = float(word == MORE)
+        if missing := [key for key in [BIAS] * bool(asked) + keys if key not in scores]:
+            notes.append(f"{', '.join(missing)} left out: too few images, or captions that name what human ones name")
+        return scores
 
     def _measure_people(self, name: str) -> None:
         """Measure the human captions, if the metric measures them alone, for the errors only."""
         if catalogue.METRICS[name].presets:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", CaptionBiasWarning)
-                find_metric(name).measure(_usable(name, self.people), **{**self.options[name], "trials": 1})
+                find_metric(name).measure(
+                    _usable(name, self.people), **{**self.options[name], "trials": 1, "bootstrap": 0}
+                )
 
 
 def _or_placeholder(said: Any) -> Any:
@@ -205,7 +207,6 @@ def _options(
         "preset": preset,
         "trials": whole_number("trials", trials, least=1),
         "controls": controls,
-        "bootstrap": 0,
         "distributed": False,
     }
     return {name: find_metric(name).accepted(wanted) for name in dict.fromkeys(metrics)}
