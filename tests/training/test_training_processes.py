@@ -71,7 +71,7 @@ def trained(folder: Path) -> dict[str, Any]:
         "processes": PartialState().num_processes,
         "logged": bias_in(logged),
         "history": bias_in(trainer.state.log_history),
-        "one_batch": caption_images(trainer.model, processor, images, **options),
+        "one_batch": caption_images(trainer.model, processor, images, **options, distributed=True),
     }
 
 

@@ -80,6 +80,7 @@ class BiasCallback(TrainerCallback):
             batch_size=whole_number("batch_size", batch_size, least=1),
             generation=generation,
             seed=settings.get("seed", 0),
+            distributed=True,
         )
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

@@ -202,13 +202,8 @@ def _options(
     known = catalogue.of_captions()
     if isinstance(metrics, str) or not metrics or (set(catalogue.METRICS) - set(known)) & set(metrics):
         raise ValueError(f"metrics must list one or more of {', '.join(known)}, not {metrics!r}")
-    wanted = {
-        **others,
-        "preset": preset,
-        "trials": whole_number("trials", trials, least=1),
-        "controls": controls,
-        "distributed": False,
-    }
+    trials = whole_number("trials", trials, least=1)
+    wanted = {**others, "preset": preset, "trials": trials, "controls": controls}
     return {name: find_metric(name).accepted(wanted) for name in dict.fromkeys(metrics)}
 
 

@@ -37,12 +37,12 @@ def find_image_encoder(name: str) -> Model:
 
 
 def picture_features(
-    pictures: Sequence[Image], model: Model, store: Store | None, *, distributed: bool = True
+    pictures: Sequence[Image], model: Model, store: Store | None, *, distributed: bool = False
 ) -> Floats32:
     """Features of pictures in RGB, `(n, width)`: standardized over the pictures, and of mean square length 1.
 
-    What the model pools, else the mean of its last states. Each picture is read once, with a `store` once for good; the
-    processes of `accelerate launch` share the pictures out.
+    What the model pools, else the mean of its last states. Each picture is read once, with a `store` once for good;
+    `distributed`, the processes of `accelerate launch` share the pictures out.
     """
     place = device()
     with reading(model, ARGUMENT):
