@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 
 import pytest
@@ -77,7 +76,8 @@ def test_what_is_left_out_is_said(planted):
     assert "sway_words left out: too few images" in note
     assert "sway_words" not in found
     assert "bias" in found
-    found, (note,) = remarks(lambda: bias_scores(["somebody"] * 300, *human(planted), metrics=["sway"]))
+    said = ["somebody with a " + " and a ".join(tasks) for tasks in planted.tasks]
+    found, (note,) = remarks(lambda: bias_scores(said, *human(planted), metrics=["sway"]))
     assert "bias, " in note
     assert found["sway_wrong_gap"] == 0
     assert "bias" not in found
@@ -92,7 +92,7 @@ def test_images_without_a_caption_are_left_out_on_both_sides_and_counted(planted
     wanted, _ = remarks(lambda: bias_scores(**rest))
     assert found == wanted | {"empty_captions": 0.25}
     assert len(notes) == 1
-    assert "75 of 300 captions are empty; the scores are of the other images alone" in notes[0]
+    assert "75 of 300 images have an empty caption" in notes[0]
 
 
 def test_weights_say_how_much_each_image_counts_also_of_empty_captions(planted):
@@ -113,13 +113,19 @@ def test_too_few_captions_of_a_group_give_no_score_of_attackers_and_one_warning(
 
 @pytest.mark.parametrize("caption", ["", "a man with a tie.", "the the the"])
 @pytest.mark.parametrize("given", [True, False], ids=["tasks given", "tasks named"])
-def test_the_same_caption_for_every_image_gives_numbers_or_nothing(planted, caption, given):
+def test_the_same_caption_for_every_image_has_no_score(planted, caption, given):
     tasks = planted.tasks if given else None
-    found, notes = remarks(lambda: bias_scores([caption] * 300, *human(planted), tasks=tasks, trials=2))
-    assert all(type(value) is float and math.isfinite(value) for value in found.values())
-    assert len(notes) <= 1
-    missing = set(WITHOUT_CONTROLS) - set(found) if caption else ()
-    assert all(name in notes[0] or name.split("_")[0] + " is left out" in notes[0] for name in missing)
+    found, (note,) = remarks(lambda: bias_scores([caption] * 300, *human(planted), tasks=tasks, trials=2))
+    assert found == {"empty_captions": float(caption == "")}
+    assert "all is left out: predictions" in note
+
+
+def test_images_that_nobody_describes_are_left_out(planted):
+    """So are their captions, by their rows."""
+    wanted, _ = remarks(lambda: bias_scores(*[column[1:] for column in (planted.predictions, *human(planted))]))
+    references = [[], *planted.references[1:]]
+    found, _ = remarks(lambda: bias_scores(planted.predictions, references, planted.attributes))
+    assert found == wanted
 
 
 def test_scores_that_captions_leave_undefined_are_missing_and_named(planted):
@@ -137,7 +143,7 @@ def test_scores_that_captions_leave_undefined_are_missing_and_named(planted):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"predictions": [None] * 300}, r"predictions\[0\] is missing"),
+        ({"predictions": ["a man"] * 299 + [3]}, r"predictions\[299\].* is of type int"),
         ({"attributes": ["male"] * 295 + ["female"] * 5}, "'female' has 5 images"),
         ({"metrics": "lic"}, "metrics must list one or more of sway, dbac, lic, .* not 'lic'"),
         ({"trials": 0}, "trials must be a whole number of 1 or more"),

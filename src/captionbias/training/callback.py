@@ -11,6 +11,7 @@ from transformers import TrainerCallback
 
 from captionbias.attackers.ranks import on_rank_0
 from captionbias.bench.protocol import whole_number
+from captionbias.captions.check import check_lengths
 from captionbias.metrics import catalogue
 from captionbias.training.captioning import caption_images
 from captionbias.training.scores import BIAS, Settings, TrainingBias
@@ -66,11 +67,7 @@ class BiasCallback(TrainerCallback):
         self.bias = TrainingBias(references, attributes, tasks, weights, **settings)
         _check_best(trainer.args, self.bias.options)
         self.bias.prepare()
-        if len(images) != len(self.bias.people):
-            raise ValueError(
-                f"images has length {len(images):,} and references has length {len(self.bias.people):,}: "
-                "entry i of each belongs to image i, so give as many of one as of the other"
-            )
+        check_lengths({"images": images, "references": self.bias.images})
         self.trainer = trainer
         self._caption = partial(
             caption_images,

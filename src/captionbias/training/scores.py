@@ -13,8 +13,10 @@ from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.bench.protocol import whole_number
 from captionbias.bench.verdicts import MORE, NOTHING, is_mute, verdict
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
-from captionbias.captions.check import checked_columns
+from captionbias.captions.check import check_lengths
+from captionbias.captions.texts import is_blank
 from captionbias.captions.values import as_list, is_column
+from captionbias.errors import InputError
 from captionbias.metrics import catalogue, find_metric
 from captionbias.statistics.samples import Estimate
 from captionbias.text import LexiconSource, tokenize
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
 BIAS = "bias"
 PORTRAIT = ("sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_words")  # the largest of these is `bias`
-PLACEHOLDER = "-"  # for an empty caption, where only the others are looked at
 
 
 class Settings(TypedDict, total=False):
@@ -54,12 +55,12 @@ def bias_scores(
     """Sway, DBAC and LIC as flat floats for a training's log, from captions that may still be useless.
 
     What is wrong with the arguments raises. What is wrong with the captioner does not: a score that its captions leave
-    undefined is left out. An empty caption cannot be attacked, so the scores are of the other images, on both sides;
-    `empty_captions` says how many are missing, for a captioner that is silent more often with one group than with
-    another is biased in a way that these scores do not show. This process measures alone, whatever others run.
+    undefined is left out, and all are while it says of an image what it says of any. The scores are of the images that
+    have a caption; `empty_captions` says how many have none, for a captioner that is silent more often with one group
+    than with another is biased in a way that these scores do not show.
 
     Args:
-        predictions: `n` model captions, some of which may be empty, or `n` lists of several, none of which is.
+        predictions: `n` model captions, or `n` lists of several, some of which may be empty or None.
         references: `n` lists of human captions.
         attributes: `n` labels of the protected attribute.
         tasks: `n` lists of tasks that the images show; those named in any human caption when None.
@@ -85,10 +86,9 @@ def bias_scores(
     Warns:
         CaptionBiasWarning: once, of what is left out and of weak statistics.
 
-    >>> captions = ["a woman with a cake", "a lady and a dog", "a man on a surfboard", "a man and a dog"] * 20
-    >>> labels = ["female", "female", "male", "male"] * 20
-    >>> bias_scores(captions, [[text] * 2 for text in captions], labels)["dbac_a_to_t_matched"]
-    0.0
+    >>> from captionbias.synthetic import plant
+    >>> bias_scores(**vars(plant(1000, t_to_a=0.5)), metrics=["sway"])["sway_t_to_a_more_than_people"]
+    1.0
     """
     return TrainingBias(references, attributes, tasks, weights, vectors=vectors, **settings).measure(predictions)
 
@@ -112,8 +112,9 @@ class TrainingBias:
         weights: Collection[Any] | None = None,
         **settings: Any,
     ) -> None:
+        self.images = range(len(as_list("references", references)))
         self.people = check_captions(
-            references=references, attributes=attributes, tasks=tasks, weights=weights, trust_rows=True
+            references=references, attributes=attributes, tasks=tasks, weights=weights, image_ids=self.images
         )
         self.options = _options(**settings)
 
@@ -131,28 +132,32 @@ class TrainingBias:
 
     def measure(self, predictions: Collection[Any]) -> dict[str, float]:
         """`bias_scores` of these captions."""
-        texts = list(map(_or_placeholder, as_list("predictions", predictions)))
-        captions = self.people.with_predictions(texts)
-        said = [row for row, text in enumerate(texts) if text != PLACEHOLDER]
-        empty = len(texts) - len(said)
-        notes: list[str] = []
-        if empty:
-            notes.append(f"{empty:,} of {len(texts):,} captions are empty; the scores are of the other images alone")
-        share = np.average([text == PLACEHOLDER for text in texts], weights=self.people.weights)
-        result = {"empty_captions": float(share)}
-        for name in self.options:
-            result |= self._measured(name, captions, said, notes)
+        said = as_list("predictions", predictions)
+        check_lengths({"predictions": said, "references": self.images})
+        said = [said[int(row)] for row in self.people.image_ids or ()]  # of images that people describe
+        empty = [all(map(is_blank, texts if is_column(texts) else [texts])) for texts in said]
+        result, notes = {"empty_captions": float(np.average(empty, weights=self.people.weights))}, list[str]()
+        try:
+            captions = self.people.with_predictions(said)
+        except InputError as error:
+            if error.argument.row is not None:  # what is there is no caption
+                raise
+            for name in self.options:
+                self._measure_people(name)  # raises, if the captioner is not to blame
+            notes.append(f"all is left out: {error}")
+        else:
+            notes += captions.model_notes
+            for name in self.options:
+                result |= self._measured(name, captions, notes)
         if notes:
             warnings.warn(f"bias in training: {'; '.join(dict.fromkeys(notes))}", CaptionBiasWarning, stacklevel=3)
         return result
 
-    def _measured(self, name: str, captions: Captions, said: list[int], notes: list[str]) -> dict[str, float]:
-        """The scores of the images in these rows."""
+    def _measured(self, name: str, captions: Captions, notes: list[str]) -> dict[str, float]:
+        """The scores of a metric."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                if len(said) < len(captions):
-                    captions = checked_columns(**captions.columns(said))
                 measured = find_metric(name).measure(_usable(name, captions), **self.options[name])
             except ValueError as error:
                 self._measure_people(name)  # raises, if the captioner is not to blame
@@ -180,13 +185,6 @@ class TrainingBias:
                 find_metric(name).measure(
                     _usable(name, self.people), **{**self.options[name], "trials": 1, "bootstrap": 0}
                 )
-
-
-def _or_placeholder(said: Any) -> Any:
-    """A caption, or several of an image without the empty ones; the placeholder if nothing is left."""
-    if is_column(said):
-        return [text for text in said if not (isinstance(text, str) and not text.strip())] or PLACEHOLDER
-    return PLACEHOLDER if isinstance(said, str) and not said.strip() else said
 
 
 def _options(
