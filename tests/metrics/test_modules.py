@@ -250,6 +250,11 @@ def test_a_cache_that_cannot_be_written_and_an_unknown_metric_are_named(tmp_path
             modules.install_metrics(names, cache=cache)
 
 
+def test_processes_that_each_add_a_part_are_refused_before_they_do(tmp_path):
+    with pytest.raises(ValueError, match="num_process: captions are not collected from processes; give all of them"):
+        load("lic", tmp_path, num_process=2, process_id=0)
+
+
 def test_rows_are_kept_when_an_option_is_misspelt(tmp_path):
     module = load("gender_error", tmp_path)
     module.add_batch(predictions=["a man", "a woman"], attributes=["male", "female"])

@@ -42,7 +42,12 @@ class CaptionMetric(evaluate.Metric):
 
     metric: Metric[Any]
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, *arguments: Any, num_process: int = 1, **options: Any) -> None:
+        if num_process > 1:
+            raise ValueError(
+                "num_process: captions are not collected from processes; give all of them to one, as "
+                "accelerate.utils.gather_object does, or with distributed=True to each"
+            )
         self._added: dict[str, list[Any]] = {}  # columns of equal length
         super().__init__(*arguments, **options)
 
@@ -94,8 +99,6 @@ class CaptionMetric(evaluate.Metric):
         if unknown := [name for name in options if name not in self.metric.options()]:  # the rows are kept
             raise TypeError(f"{self.metric.name}.compute() got an unexpected keyword argument {unknown[0]!r}")
         try:
-            if self.num_process > 1:
-                raise ValueError("num_process: accelerate launch shares the work out; give each process all captions")
             if self._added:
                 if labels := [name for name in LABELS if options.get(name) is not None]:
                     raise ValueError(f"{labels[0]}: labels do not go with captions added before: take a new module")

@@ -77,7 +77,7 @@ def bias_scores(
         of 100 captions), `dbac_a_to_t`, `dbac_a_to_t_matched`, `dbac_t_to_a`, `dbac_t_to_a_matched` in (-1, 1) and
         `lic` in [-100, 100], or the main scores of other metrics; with `controls` also `dbac_a_to_t_net`,
         `dbac_t_to_a_net` and the others' `..._excess`. Of each the 95% interval, `..._ci_low` and `..._ci_high`; and of
-        those with a verdict `..._more_than_people`: 1.0 where it is that, else 0.0, a number because loggers take no
+        those with a verdict `..._more_than_people`: 1.0 where it is that, else 0.0, as not every logger takes
         text.
 
     Raises:
