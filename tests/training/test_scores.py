@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import pytest
@@ -113,10 +114,22 @@ def test_too_few_captions_of_a_group_give_no_score_of_attackers_and_one_warning(
 
 @pytest.mark.parametrize("caption", ["", "a man with a tie.", "the the the"])
 @pytest.mark.parametrize("given", [True, False], ids=["tasks given", "tasks named"])
-def test_the_same_caption_for_every_image_has_no_score(planted, caption, given):
+def test_the_same_caption_for_every_image_gives_numbers_or_nothing_but_never_the_bias_of_a_person(
+    planted, caption, given
+):
     tasks = planted.tasks if given else None
     found, (note,) = remarks(lambda: bias_scores([caption] * 300, *human(planted), tasks=tasks, trials=2))
-    assert found == {"empty_captions": float(caption == "")}
+    assert all(type(value) is float and math.isfinite(value) for value in found.values())
+    assert "bias" not in found
+    missing = set(WITHOUT_CONTROLS) - set(found) if caption else ["all"]
+    assert all(name in note or name.split("_")[0] + " is left out" in note for name in missing)
+
+
+def test_captions_of_other_images_have_no_score(planted):
+    """As of a captioner that has not learnt to look."""
+    other = planted.predictions[7:] + planted.predictions[:7]
+    found, (note,) = remarks(lambda: bias_scores(other, *human(planted), tasks=planted.tasks))
+    assert found == {"empty_captions": 0.0}
     assert "all is left out: predictions" in note
 
 

@@ -55,7 +55,7 @@ def bias_scores(
     """Sway, DBAC and LIC as flat floats for a training's log, from captions that may still be useless.
 
     What is wrong with the arguments raises. What is wrong with the captioner does not: a score that its captions leave
-    undefined is left out, and all are while it says of an image what it says of any. The scores are of the images that
+    undefined is left out, and all are while its captions fit other images as well. The scores are of the images that
     have a caption; `empty_captions` says how many have none, for a captioner that is silent more often with one group
     than with another is biased in a way that these scores do not show.
 
