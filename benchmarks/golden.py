@@ -47,7 +47,7 @@ DIALS = {"faithful": {}, "a_to_t": {"a_to_t": 0.5}, "t_to_a": {"t_to_a": 0.4, "n
 IMAGES, SAMPLE = 1000, 800  # planted; published
 FEW, FEWER = 400, 240  # of either: for commands; for neural attackers, which take two human captions of each
 DRAWN = {"bootstrap": 60, "details": True}
-TRAINED = {**DRAWN, "trials": 3, "cache": False, "distributed": False}
+TRAINED = {**DRAWN, "trials": 3, "cache": False}
 FAST = {**TRAINED, "preset": "fast"}
 BASES = {"dbac": FAST, "lic": FAST, "dpa": TRAINED, "label_leakage": TRAINED}
 METRICS = (*BASES, "ba_mals", "directional_ba", "gender_error", "multi_directional_ba")
@@ -154,7 +154,7 @@ def words(group: str, given: Given, *variants: Given) -> Cases:
     """Which words give the attribute or the tasks away."""
 
     def explained(options: Given) -> Given:
-        kept = {"trials": 1, "bootstrap": 0, "keep_attackers": 2, "distributed": False, "cache": False} | options
+        kept = {"trials": 1, "bootstrap": 0, "keep_attackers": 2, "cache": False} | options
         if "directions" in options:
             found = explain(metrics.dbac.measure(**given, **kept), "t_to_a")
         else:

@@ -345,7 +345,7 @@ def judge_with_captionbias(model: Path, folder: Path) -> tuple[Cost, float]:
 
     def work(chosen: Any) -> float:
         count = len(chosen)
-        options: dict[str, Any] = {"as_is": True, "trials": 1, "bootstrap": 0, "cache": False, "distributed": False}
+        options: dict[str, Any] = {"as_is": True, "trials": 1, "bootstrap": 0, "cache": False}
         captions = {"predictions": said_of(count), "attributes": [ANSWERS[row % 2] for row in range(count)]}
         return float(imagecaptioner2(**captions, images=chosen, judge=str(model), **options)["imagecaptioner2_m"])
 

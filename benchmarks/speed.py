@@ -186,9 +186,7 @@ def with_epochs(attacker: Attacker, epochs: int) -> Attacker:
 
 
 def train(trials: Sequence[Trial], attacker: Attacker, placement: str | None = None) -> list[TrialScores]:
-    return run_trials(
-        trials, replace(attacker, placement=placement or attacker.placement), cache=False, distributed=False
-    )
+    return run_trials(trials, replace(attacker, placement=placement or attacker.placement), cache=False)
 
 
 def start(attacker: Attacker, placement: str | None = None) -> float:

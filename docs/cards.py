@@ -59,7 +59,7 @@ from captionbias.app.space import serve_space
 if __name__ == "__main__":
     serve_space("{name}")
 '''
-REQUIREMENTS = "captionbias[app,evaluate]>=0.1\n"
+REQUIREMENTS = "captionbias[app]>=0.1\n"
 
 
 def files(metric: str) -> dict[str, str]:

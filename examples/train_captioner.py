@@ -151,9 +151,8 @@ def fit(
     accelerator.print("".join(f"{name:>21}" for name in COLUMNS))
     for step in range(steps + 1):
         if step % every == 0:
-            captions = caption_images(
-                model, captioner.processor, held_out.images, generation={"do_sample": sample}, seed=seed
-            )
+            drawn = {"generation": {"do_sample": sample}, "seed": seed, "distributed": True}
+            captions = caption_images(model, captioner.processor, held_out.images, **drawn)
             if accelerator.is_main_process:
                 loss = {"loss": float(np.mean(losses))} if losses else {}
                 rows.append(

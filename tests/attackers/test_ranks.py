@@ -19,7 +19,7 @@ from captionbias.synthetic import plant
 from tests.launch import launched
 
 SOURCE = Path(ranks.__file__).parents[2]
-ONE_PROCESS = "if only one process is to measure, pass distributed=False"
+ONE_PROCESS = "if only one process is to measure, leave distributed out"
 
 COMMON = """
 import json, os, sys, time
@@ -47,7 +47,7 @@ def share(total=5, length=3, data="the same", seconds=0):
         time.sleep(seconds)
         yield from ((position, made_up(position, length)) for position in positions)
 
-    results = ranks.share([f"{data} {number}" for number in range(total)], train)
+    results = ranks.share([f"{data} {number}" for number in range(total)], train, distributed=True)
     assert [values.tobytes() for values in results] == [made_up(number, length).tobytes() for number in range(total)]
     return len(results)
 
@@ -86,6 +86,10 @@ def facts(tmp_path_factory) -> list[dict[str, Any]]:
     report(accelerator=[accelerator.device.type, accelerator.num_processes, accelerator.process_index])
     progress = []
     options = {"preset": "fast", "trials": 5, "bootstrap": 0, "progress": lambda *numbers: progress.append(numbers)}
+    if accelerator.is_main_process:
+        report(alone=lic(**vars(plant(100, captions=1)), **options, cache=False))
+        progress.clear()
+    options |= {"distributed": True}
     report(lic=lic(**vars(plant(100, captions=1)), **options, cache=False), progress=progress)
     kept = lic.measure(**vars(plant(100, captions=1)), **options | {"progress": False}, cache=False, keep_attackers=2)
     report(kept=[kept.flat(), len(kept.artefacts.plans["lic"].fitted)])
@@ -95,7 +99,7 @@ def facts(tmp_path_factory) -> list[dict[str, Any]]:
 
     ranks.MEETING_SECONDS = 0.5
     if rank == 0:
-        report(alone=error_of())
+        report(left_alone=error_of())
     """
     found, printed = reported(tmp_path_factory.mktemp("launch"), script, "--max_restarts", "1")
     assert "after_its_end" in found[0], printed
@@ -117,6 +121,7 @@ def test_a_slow_rank_is_waited_for_and_results_may_exceed_what_the_store_takes_a
 def test_a_metric_gives_each_rank_the_scores_of_one_process_and_rank_0_alone_reports_progress(facts):
     alone = lic(**vars(plant(100, captions=1)), preset="fast", trials=5, bootstrap=0, cache=False)
     assert [one["lic"] for one in facts] == [json.loads(json.dumps(alone))] * 2
+    assert [one.get("alone") for one in facts] == [json.loads(json.dumps(alone)), None], "what one calls ends there"
     assert [one["progress"] for one in facts] == [[[finished, 5] for finished in range(6)], []]
     assert [one["kept"] for one in facts] == [[json.loads(json.dumps(alone)), 2]] * 2, "each trains those it keeps"
 
@@ -134,7 +139,7 @@ def test_ranks_with_other_data_are_named_on_every_rank(facts):
 
 
 def test_a_rank_that_does_not_come_is_named(facts):
-    assert facts[0]["alone"] == f"RankError: rank 1 did not make the same call within 0.5 s; {ONE_PROCESS}"
+    assert facts[0]["left_alone"] == f"RankError: rank 1 did not make the same call within 0.5 s; {ONE_PROCESS}"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +156,7 @@ def test_the_launcher_ends_all_ranks_when_one_fails_or_is_killed(tmp_path, end, 
             {end}
         yield from ((position, made_up(position, 3)) for position in positions)
 
-    ranks.share(list("abc"), train)
+    ranks.share(list("abc"), train, distributed=True)
     report(over=True)
     """
     facts, printed = reported(tmp_path, script)
@@ -164,7 +169,7 @@ def test_a_plain_process_is_alone_and_imports_nothing():
         import sys
         from captionbias.attackers import ranks
 
-        results = ranks.share("ab", lambda positions: ((one, -one) for one in positions))
+        results = ranks.share("ab", lambda positions: ((one, -one) for one in positions), distributed=True)
         print(ranks.rank_and_size(), results, "torch" in sys.modules)
         """
     environment = {name: value for name, value in os.environ.items() if name not in ranks.LAUNCHED}

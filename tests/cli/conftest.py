@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -35,11 +33,6 @@ def refused(*arguments):
     assert error.startswith("error: ")
     assert shown == ""
     return error.removeprefix("error: ")
-
-
-def of_ids(text):
-    """What the library says of lists as it says it of images with ids, which these put in order."""
-    return re.sub(r"\|rows:[0-9a-f,]+", "", text)
 
 
 def write_sides(folder, planted, first=0, **columns):

@@ -15,7 +15,7 @@ from captionbias.analysis.audit import audit
 from captionbias.captions import check_captioners
 from captionbias.io.formats import json_text
 from captionbias.report.markdown import markdown_report
-from tests.cli.conftest import IMAGES, invoke, of_ids, refused
+from tests.cli.conftest import IMAGES, invoke, refused
 from tests.report.conftest import data_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
@@ -37,10 +37,10 @@ def test_page_markdown_and_json_are_the_library_s_audit(files, planted, tmp_path
     expected = audited(planted)
     written = json.loads(data.read_text())
     assert written == data_of(page.read_text())
-    of_lists = json.loads(of_ids(json_text(expected.as_dict())))
+    of_lists = json.loads(json_text(expected.as_dict()))
     assert written == of_lists | {"image_set": written["image_set"]}  # lists have no ids
     text = markdown.read_text()
-    assert text.startswith(of_ids(markdown_report(expected)).rpartition("\n</details>")[0].rstrip())
+    assert text.startswith(markdown_report(expected).rpartition("\n</details>")[0].rstrip())
     assert "<title>Two &lt;captioners&gt;</title>" in page.read_text()
     assert 'id="answer"' in page.read_text()
     for path in (page, markdown, data):

@@ -93,7 +93,7 @@ def attributed(where: str, **options):
     """What speaks for the words of a captioner's own captions of other pictures."""
     model, processor, tokenizer = trained(where)
     pictures, persons, captions = planted(60, where, seed=9)
-    own = caption_images(model, processor, pictures, tokenizer=tokenizer, distributed=False)
+    own = caption_images(model, processor, pictures, tokenizer=tokenizer)
     found = attribute_images(model, processor, pictures, persons, own, tokenizer=tokenizer, **options)
     assert found.overall.area == pytest.approx(1 - np.mean(persons), abs=0.02)
     made = {credit.image: credit.caption for credit in found.credits}

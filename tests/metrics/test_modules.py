@@ -183,10 +183,9 @@ def test_labels_pass_through_and_are_not_collected(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "bad", "message"),
     [
-        ("predictions", None, r"predictions\[17\] "),
         ("predictions", 3, r"predictions\[17\] is "),
         ("references", "a man", r"references\[17\] "),
-        ("references", ["a man", None], r"references\[17\]"),
+        ("references", ["a man", 3], r"references\[17\]"),
         ("attributes", None, r"attributes\[17\] "),
     ],
 )
@@ -201,17 +200,30 @@ def test_bad_input_is_refused_by_row(column: str, bad: Any, message: str, tmp_pa
     assert len(module) == 0
 
 
+def test_images_without_a_caption_are_left_out(tmp_path: Path) -> None:
+    """As from a captioner that is silent once, or a person who was not asked."""
+    rows = captions()
+    rows["predictions"][3], rows["predictions"][40], rows["references"][17] = None, "", [None, "a man with a phone"]
+    module = load("lic", tmp_path)
+    module.add_batch(**{name: column[:30] for name, column in rows.items()})
+    found = module.compute(**{name: column[30:] for name, column in rows.items()}, **FAST)
+    assert found == metrics.lic(**rows, **FAST)
+    rows = {name: [text for row, text in enumerate(column) if row not in (3, 40)] for name, column in rows.items()}
+    rows["references"][16] = ["a man with a phone"]
+    assert found == metrics.lic(**rows, **FAST)
+
+
 def test_what_only_all_rows_show_is_refused_and_all_rows_are_forgotten(tmp_path: Path) -> None:
     rows, module = captions(), load("lic", tmp_path)
     good = {name: list(column) for name, column in rows.items()}
-    rows["references"][40] = []
+    rows["attributes"][40] = "nobody"
     for start in (0, 20, 40):
         module.add_batch(**{name: column[start : start + 20] for name, column in rows.items()})
     with pytest.raises(ValueError, match="this batch has predictions and attributes, those before"):
         module.add_batch(predictions=["a man"], attributes=["male"])
     with pytest.raises(ValueError, match="predictions has 2 rows and attributes has 1 rows"):
         module.add_batch(predictions=["a", "b"], references=[["a"], ["b"]], attributes=["male"])
-    with pytest.raises(ValueError, match=r"references\[40\] is empty"):
+    with pytest.raises(ValueError, match="nobody"):
         module.compute(**FAST)
     with pytest.raises(ValueError, match="predictions and references are both missing"):
         module.compute()
@@ -236,6 +248,11 @@ def test_a_cache_that_cannot_be_written_and_an_unknown_metric_are_named(tmp_path
     for names, cache, named in ((None, tmp_path / "file", "file"), (["lic", "bleu"], tmp_path, "bleu")):
         with pytest.raises(ValueError, match=named):
             modules.install_metrics(names, cache=cache)
+
+
+def test_processes_that_each_add_a_part_are_refused_before_they_do(tmp_path):
+    with pytest.raises(ValueError, match="num_process: captions are not collected from processes; give all of them"):
+        load("lic", tmp_path, num_process=2, process_id=0)
 
 
 def test_rows_are_kept_when_an_option_is_misspelt(tmp_path):

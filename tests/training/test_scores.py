@@ -7,6 +7,8 @@ import warnings
 
 import pytest
 
+from captionbias.bench.measurement import Result
+from captionbias.bench.verdicts import MORE, NOTHING, verdict
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import catalogue, dbac, lic, sway
 from captionbias.synthetic import plant
@@ -31,25 +33,55 @@ def human(planted):
 
 @pytest.mark.parametrize(("controls", "names"), [({}, WITHOUT_CONTROLS), ({"controls": True}, NAMES)])
 def test_the_scores_are_the_metrics_own_as_flat_python_floats(planted, controls, names):
-    options = {"preset": "fast", "trials": 2, "bootstrap": 0, "seed": 3}
+    options = {"preset": "fast", "trials": 2, "seed": 3}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CaptionBiasWarning)
         found = bias_scores(planted.predictions, *human(planted), tasks=planted.tasks, trials=2, seed=3, **controls)
         wanted = dbac(**vars(planted), **options) | lic(**vars(planted), **options)
-        wanted |= sway(**vars(planted), bootstrap=0, seed=3)
+        wanted |= sway(**vars(planted), seed=3)
+        estimates = Result(wanted).estimates
     few = {"sway_words"}  # of which 300 images say nothing
-    assert found == {"empty_captions": 0.0} | {name: wanted[name] for name in names if name not in few}
+    expected = {"empty_captions": 0.0, "bias": found["bias"]}
+    for name in [name for name in names if name not in few]:
+        expected |= {name + end: wanted[name + end] for end in ("", "_ci_low", "_ci_high")}
+        if catalogue.SCORES[name].judged and (word := verdict(estimates, name)) != NOTHING:
+            expected[f"{name}_more_than_people"] = float(word == MORE)
+    assert found == expected
+    assert found["sway_a_to_t_more_than_people"] == 1.0
     assert set(map(type, found.values())) == {float}
     assert found["dbac_a_to_t_matched"] > 0.05, "planted"
 
 
-def test_words_take_a_thousand_images_and_what_fewer_leave_out_is_said(planted):
-    _, (note,) = remarks(lambda: bias_scores(planted.predictions, *human(planted), metrics=["sway"]))
-    assert "sway_words left out: it takes 1,000 images or more" in note
-    assert "undefined" not in note
-    more = plant(1000, captions=3)
-    found, _ = remarks(lambda: bias_scores(more.predictions, *human(more), metrics=["sway"]))
-    assert "sway_words" in found
+@pytest.mark.parametrize(
+    ("female", "male", "largest", "sign"),
+    [
+        ("a man", "a man", "sway_wrong_gap", 1),
+        ("a woman", "a woman", "sway_wrong_gap", -1),
+        ("a woman and a man", "a man", "sway_unnamed_gap", 1),
+        ("a woman smiling", "a man", "sway_words", 1),
+    ],
+)
+def test_bias_is_the_score_that_is_furthest_from_people(female, male, largest, sign):
+    """Half of the captions say who is there."""
+    planted, names = plant(1000, captions=3), {"female": ("a woman", female), "male": ("a man", male)}
+    said = [names[label][row // 2 % 2] for row, label in enumerate(planted.attributes)]
+    found, _ = remarks(lambda: bias_scores(said, *human(planted), metrics=["sway"]))
+    assert found["bias"] == sign * found[largest] > 10
+    asked = [found[key] for key in ("sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_words")]
+    assert found["bias"] == max(map(abs, asked))
+
+
+def test_what_is_left_out_is_said(planted):
+    """Words take 1,000 images; a captioner that hardly names anybody is not said to be as good as people."""
+    found, (note,) = remarks(lambda: bias_scores(planted.predictions, *human(planted), metrics=["sway"]))
+    assert "sway_words left out: too few images" in note
+    assert "sway_words" not in found
+    assert "bias" in found
+    said = ["somebody with a " + " and a ".join(tasks) for tasks in planted.tasks]
+    found, (note,) = remarks(lambda: bias_scores(said, *human(planted), metrics=["sway"]))
+    assert "bias, " in note
+    assert found["sway_wrong_gap"] == 0
+    assert "bias" not in found
 
 
 def test_images_without_a_caption_are_left_out_on_both_sides_and_counted(planted):
@@ -61,7 +93,7 @@ def test_images_without_a_caption_are_left_out_on_both_sides_and_counted(planted
     wanted, _ = remarks(lambda: bias_scores(**rest))
     assert found == wanted | {"empty_captions": 0.25}
     assert len(notes) == 1
-    assert "75 of 300 captions are empty; the scores are of the other images alone" in notes[0]
+    assert "75 of 300 images have an empty caption" in notes[0]
 
 
 def test_weights_say_how_much_each_image_counts_also_of_empty_captions(planted):
@@ -82,14 +114,31 @@ def test_too_few_captions_of_a_group_give_no_score_of_attackers_and_one_warning(
 
 @pytest.mark.parametrize("caption", ["", "a man with a tie.", "the the the"])
 @pytest.mark.parametrize("given", [True, False], ids=["tasks given", "tasks named"])
-def test_the_same_caption_for_every_image_gives_numbers_or_nothing(planted, caption, given):
+def test_the_same_caption_for_every_image_gives_numbers_or_nothing_but_never_the_bias_of_a_person(
+    planted, caption, given
+):
     tasks = planted.tasks if given else None
-    found, notes = remarks(lambda: bias_scores([caption] * 300, *human(planted), tasks=tasks, trials=2))
-    assert set(found) <= {"empty_captions", *WITHOUT_CONTROLS}
+    found, (note,) = remarks(lambda: bias_scores([caption] * 300, *human(planted), tasks=tasks, trials=2))
     assert all(type(value) is float and math.isfinite(value) for value in found.values())
-    assert len(notes) <= 1
-    missing = set(WITHOUT_CONTROLS) - set(found) if caption else ()
-    assert all(name in notes[0] or name.split("_")[0] + " is left out" in notes[0] for name in missing)
+    assert "bias" not in found
+    missing = set(WITHOUT_CONTROLS) - set(found) if caption else ["all"]
+    assert all(name in note or name.split("_")[0] + " is left out" in note for name in missing)
+
+
+def test_captions_of_other_images_have_no_score(planted):
+    """As of a captioner that has not learnt to look."""
+    other = planted.predictions[7:] + planted.predictions[:7]
+    found, (note,) = remarks(lambda: bias_scores(other, *human(planted), tasks=planted.tasks))
+    assert found == {"empty_captions": 0.0}
+    assert "all is left out: predictions" in note
+
+
+def test_images_that_nobody_describes_are_left_out(planted):
+    """So are their captions, by their rows."""
+    wanted, _ = remarks(lambda: bias_scores(*[column[1:] for column in (planted.predictions, *human(planted))]))
+    references = [[], *planted.references[1:]]
+    found, _ = remarks(lambda: bias_scores(planted.predictions, references, planted.attributes))
+    assert found == wanted
 
 
 def test_scores_that_captions_leave_undefined_are_missing_and_named(planted):
@@ -100,14 +149,14 @@ def test_scores_that_captions_leave_undefined_are_missing_and_named(planted):
     )
     assert "dbac_a_to_t_matched" not in found
     assert "dbac_a_to_t_matched" in notes[0]
-    assert "undefined" in notes[0]
+    assert "left out: too few images, or captions that name what human ones name" in notes[0]
     assert "dbac_a_to_t" in found
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"predictions": [None] * 300}, r"predictions\[0\] is missing"),
+        ({"predictions": ["a man"] * 299 + [3]}, r"predictions\[299\].* is of type int"),
         ({"attributes": ["male"] * 295 + ["female"] * 5}, "'female' has 5 images"),
         ({"metrics": "lic"}, "metrics must list one or more of sway, dbac, lic, .* not 'lic'"),
         ({"trials": 0}, "trials must be a whole number of 1 or more"),
@@ -124,7 +173,6 @@ def test_wrong_arguments_raise_however_bad_the_captioner_is(planted, changes, me
 
 def test_a_training_checks_the_human_captions_first_and_measures_as_often_as_it_likes(planted):
     training, _ = remarks(lambda: TrainingBias(*human(planted), planted.tasks, trials=2).prepare())
-    assert training.names == ["empty_captions", *WITHOUT_CONTROLS]
     wanted, _ = remarks(lambda: bias_scores(**vars(planted), trials=2))
     for _ in range(2):
         found, _ = remarks(lambda: training.measure(planted.predictions))

@@ -57,12 +57,13 @@ def trained(folder: Path) -> dict[str, Any]:
     ]
     usual = {"report_to": "none", "use_cpu": True, "disable_tqdm": True, "per_device_eval_batch_size": 7, "seed": 3}
     schedule = {"max_steps": 1, "eval_strategy": "steps", "eval_steps": 1, "learning_rate": 0.0, "save_strategy": "no"}
-    arguments = TrainingArguments(folder, metric_for_best_model="lic", **schedule, **usual)
+    best = {"metric_for_best_model": "eval_bias", "greater_is_better": False}
+    arguments = TrainingArguments(folder, **best, **schedule, **usual)
     learner = conftest.learner.__wrapped__(tokenizer)
     trainer = Trainer(learner, arguments, train_dataset=rows, eval_dataset=rows[:7], callbacks=[Logger()])
     human = {"references": planted.references, "attributes": planted.attributes, "tasks": planted.tasks}
     options = {"generation": {"do_sample": True, "max_new_tokens": 8}, "tokenizer": tokenizer, "batch_size": 30}
-    measured = {"trials": 1, "metrics": ["lic"]}
+    measured = {"trials": 1, "metrics": ["sway"]}
     trainer.add_callback(BiasCallback(trainer, images, **human, **options, **measured, processor=processor))
     trainer.train()
     options |= {"batch_size": 200, "generation": {"max_new_tokens": 4}}
@@ -70,7 +71,7 @@ def trained(folder: Path) -> dict[str, Any]:
         "processes": PartialState().num_processes,
         "logged": bias_in(logged),
         "history": bias_in(trainer.state.log_history),
-        "one_batch": caption_images(trainer.model, processor, images, **options),
+        "one_batch": caption_images(trainer.model, processor, images, **options, distributed=True),
     }
 
 

@@ -130,6 +130,7 @@ def audit(
     scores_only: bool = False,
     earlier: Audit | None = None,
     cache: bool | str | Path = True,
+    distributed: bool = False,
     watch: Watch | None = None,
 ) -> Audit:
     """Measure one captioner or several with everything that a report shows.
@@ -153,6 +154,7 @@ def audit(
         scores_only: leave out what no score needs: telling words and caption quality.
         earlier: an audit with the same options whose scores are taken over, not measured again.
         cache: keep every finished trial: in the usual folder, in this one, or not at all.
+        distributed: share the trials with the other processes of `accelerate launch`, as the metrics do.
         watch: called with the step that begins or goes on and the share of the work that is done, in [0, 1]. What it
             raises ends the audit.
 
@@ -191,7 +193,7 @@ def audit(
         steps.begin("word vectors")
         vectors = train_vectors(first.words().human)
         vectors.called = CAPTIONS
-    options = {**lexicons, **chance, "preset": preset, "cache": cache, "details": True}
+    options = {**lexicons, **chance, "preset": preset, "cache": cache, "details": True, "distributed": distributed}
     options |= {"directions": _directions(chosen, first, missing), "progress": steps.within}
     margin_of = margins_by_metric(margins, chosen)
 
@@ -369,7 +371,7 @@ def _words(
         measured = lic.measurements[name]
     else:
         alone = replace(captions, references=None)
-        single: dict[str, Any] = {"trials": 1, "bootstrap": 0, "keep_attackers": 1, "distributed": False}
+        single: dict[str, Any] = {"trials": 1, "bootstrap": 0, "keep_attackers": 1}
         measured = find_metric("lic").measure(alone, attribute_lexicon=lexicon, **single, **options)
     return _explained(explain(measured), load_lexicon(lexicon).mask)
 

@@ -59,5 +59,5 @@ def by_sentence(captions: Captions, positions: int = 3) -> dict[str, Captions]:
         end = None if position == last else position
         said = [" ".join(parts[position - 1 : end]) or NOTHING for parts in split]
         rest = " and on" if position == last < longest else ""
-        captioners[f"sentence {position}{rest}"] = captions.with_predictions(said)
+        captioners[f"sentence {position}{rest}"] = captions.saying(said)
     return captioners

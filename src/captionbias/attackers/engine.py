@@ -77,7 +77,7 @@ def run_trials(
     *,
     keep: Collection[Trial] = (),
     cache: bool | str | Path = True,
-    distributed: bool = True,
+    distributed: bool = False,
     progress: Progress = False,
 ) -> list[TrialScores]:
     """Train one attacker a trial and return its scores, in the order of `trials`.

@@ -34,7 +34,7 @@ MEETING_SECONDS, TRAINING_SECONDS = 600.0, 7 * 24 * 3600.0  # that a rank waits 
 POLL_SECONDS = 0.05
 PROTOCOL = 4  # of pickles: with later ones numpy's arrays name other functions
 PART_BYTES = 4 << 20  # the store takes 8 MiB at once
-ONE_PROCESS = "if only one process is to measure, pass distributed=False"
+ONE_PROCESS = "if only one process is to measure, leave distributed out"
 _calls = itertools.count()
 
 
@@ -77,12 +77,12 @@ def share(
     keys: Sequence[str],
     train: Callable[[Sequence[int]], Generator[tuple[int, Result], None, None]],
     *,
-    distributed: bool = True,
+    distributed: bool = False,
 ) -> list[Result]:
     """One result for each key, in order, computed by all ranks together; every rank gets all of them.
 
     Each rank must make the same call, and waits for the slowest. `train` takes the positions in `keys` that fall to
-    this rank, and yields each with its result. Not `distributed`: this process computes all of them alone.
+    this rank, and yields each with its result. Unless `distributed`, this process computes all of them alone.
     """
     rank, size = rank_and_size() if distributed else (0, 1)
     with closing(train(range(rank, len(keys), size))) as finished:
@@ -92,7 +92,7 @@ def share(
 
 def on_rank_0(task: Callable[[], Result]) -> Result:
     """The result of `task` on rank 0, on every rank; each must make this call."""
-    return share(["rank 0"], lambda positions: ((position, task()) for position in positions))[0]
+    return share(["rank 0"], lambda positions: ((position, task()) for position in positions), distributed=True)[0]
 
 
 def _completed(

@@ -93,8 +93,8 @@ ARGUMENTS = {
     "delta": "largest cosine distance of a contextual substitution",
     "cache": "keep finished trials, and train none twice; see `captionbias cache` (in Python also the folder to keep "
     "them)",
-    "distributed": "share the trials with the other processes of `accelerate launch`, if there are any; False when "
-    "one of them alone measures",
+    "distributed": "share the trials with the other processes of `accelerate launch`, each of which must then make the "
+    "same call and gets the whole result; else the process that calls measures alone",
     "keep_attackers": "keep so many attackers of the captioner's captions, the first, for "
     "`captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept",
     "progress": "None for a bar, or log lines without a terminal or notebook, if it takes long; True for a bar, False "

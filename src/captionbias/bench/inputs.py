@@ -20,7 +20,7 @@ from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.pairing import Pairing, named_by_any, named_by_others
 from captionbias.bench.protocol import Alignment
 from captionbias.captions import Captions, Words
-from captionbias.captions.belonging import Agreement
+from captionbias.captions.belonging import LABELS_AGREE, Agreement
 from captionbias.captions.labels import value_names
 from captionbias.errors import Argument, InputError, Message, few, missing, naming
 from captionbias.text import Lexicon, Tokens, find_mentions, load_lexicon, named_by_words, named_values, tokenize
@@ -185,7 +185,7 @@ def _contradicted(captions: Captions, lexicon: Lexicon, tokenizer: str) -> Input
         cases, right = counts.sum(), counts[np.arange(len(value)), value].sum()
         chance = (counts.sum(axis=1) * counts.sum(axis=0)[value]).sum() / max(cases, 1)
         agreed = Agreement(float(cases), float(right), float(chance))
-        if agreed.is_contradicted or (cases > HALF * len(captions) and agreed.is_chance):
+        if agreed.is_contradicted or (cases > HALF * len(captions) and agreed.is_chance(LABELS_AGREE)):
             return InputError(
                 "attributes",
                 f": human captions name another value in {100 - 100 * right / cases:.0f} of 100 images",

@@ -26,7 +26,7 @@ def captioner_and_person(captions: Captions, seed: int) -> tuple[Captions, Capti
         (*captions.references[row][: drawn[row]], *captions.references[row][drawn[row] + 1 :]) for row in rows
     )
     captioner = captions.select(rows, references=others)
-    person = captioner.with_predictions([captions.references[row][drawn[row]] for row in rows])
+    person = captioner.saying(captions.references[row][drawn[row]] for row in rows)
     if captions.copies is not None:  # which the others alone may be too few to tell
         copies = np.unique(captions.copies[rows], return_inverse=True)[1]
         for side in (captioner, person):

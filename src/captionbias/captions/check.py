@@ -92,6 +92,10 @@ class Captions:
         unsplit = is_unsplit([text for texts in self.references or () for text in texts])  # as somebody's own tokenizer
         return _with_said(self, _said("predictions", lists["predictions"], self.image_ids, notes), unsplit, notes)
 
+    def saying(self, texts: Iterable[str]) -> Captions:
+        """The same images and human captions with these captions of our own making, which are not checked."""
+        return self._with_words_of(replace(self, predictions=tuple(texts), samples=None, model_notes=()))
+
     def with_captions_of(self, other: Captions) -> Captions:
         """The same human captions with what another captioner, checked before, says of these images."""
         names = "predictions", "samples", "model_notes"

@@ -65,10 +65,8 @@ def names_dataset(source: str | Path) -> bool:
 
 def load_rows(source: str | Path) -> Any:
     """The `datasets.Dataset` of `owner/dataset:configuration:split`, or of a folder, FOLDER:configuration:split."""
-    try:
-        from datasets import Dataset, load_dataset, load_from_disk
-    except ModuleNotFoundError as error:
-        raise ValueError(f"{error}: pip install 'captionbias[evaluate]' first") from error
+    from datasets import Dataset, load_dataset, load_from_disk
+
     name, _, rest = (str(source), "", "") if Path(source).expanduser().is_dir() else str(source).partition(":")
     configuration, _, split = rest.partition(":")
     folder = Path(name).expanduser()

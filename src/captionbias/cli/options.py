@@ -287,6 +287,7 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
         files["labels"] = dict(_pair("label", "0=female", pair) for pair in files["labels"])
     files["attribute"] = [Path(attribute).stem for attribute in values["attribute_lexicon"]]
     chosen = {option: values[option] for option in METRIC if option in values and values[option] is not None}
+    chosen["distributed"] = True  # every process runs the command
     words = {column: name for name, columns in SYNONYMS.items() for column in columns}
     lexicons = [words.get(attribute, attribute) for attribute in values["attribute_lexicon"]]
     chosen["attribute_lexicon"] = lexicons if len(lexicons) > 1 else lexicons[0]

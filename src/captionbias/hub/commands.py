@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from captionbias.cli.options import Options, argument, command, option, switch
-from captionbias.cli.terminal import complaints, needs, say
+from captionbias.cli.terminal import complaints, say
 
 flag = partial(option, panel=None)
 NAMES = argument(list[str] | None, "Which metrics; all when none is named.", default=None)
@@ -38,8 +38,8 @@ MEASURED: Options = {
 
 def _update(function: str, path: Path, results: list[Path], **options: Any) -> None:
     """Update the card, and print which files changed."""
-    with needs("hub"):
-        from captionbias.hub import cards
+    from captionbias.hub import cards
+
     for line in getattr(cards, function)(path, cards.read_results(results), **options) or ["nothing changed"]:
         say(str(line))
     if not options.get("dataset", "no model"):
@@ -92,10 +92,9 @@ METRICS: Options = {
 
 def _send(kind: str, folder: Path, repo: str, *, dry_run: bool, private: bool, **options: Any) -> None:
     """Publish a folder, and print what was done; progress bars are for a terminal only."""
-    with needs("hub"):
-        from huggingface_hub.utils.tqdm import disable_progress_bars
+    from huggingface_hub.utils.tqdm import disable_progress_bars
 
-        from captionbias.hub.publishing import publish as publish_folder
+    from captionbias.hub.publishing import publish as publish_folder
 
     if not complaints.is_terminal:
         disable_progress_bars()
@@ -108,8 +107,8 @@ def _send(kind: str, folder: Path, repo: str, *, dry_run: bool, private: bool, *
 
 
 def _send_metrics(names: list[str] | None, owner: str, **options: Any) -> None:
-    with needs("hub"):
-        from captionbias.hub.modules import metric_folders
+    from captionbias.hub.modules import metric_folders
+
     for folder in metric_folders(names):
         _send("space", folder, f"{owner}/{folder.name}", **options)
 
@@ -153,8 +152,7 @@ def install_metrics(names: list[str] | None) -> None:
 
     Example: captionbias install-metrics
     """
-    with needs("evaluate"):
-        from captionbias.hub.modules import install_metrics as install
+    from captionbias.hub.modules import install_metrics as install
 
     for path in install(names or None):
         say(f"evaluate.load({path.stem!r}) loads {path}")

@@ -15,7 +15,8 @@ import datasets
 import evaluate
 
 from captionbias.bench.catalogue import METRICS
-from captionbias.captions.values import as_list, is_column
+from captionbias.captions.names import SIDES
+from captionbias.captions.values import as_list, is_column, is_missing
 from captionbias.io.files import written_whole
 from captionbias.metrics import Metric, find_metric
 from captionbias.warnings import CaptionBiasWarning
@@ -41,7 +42,12 @@ class CaptionMetric(evaluate.Metric):
 
     metric: Metric[Any]
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, *arguments: Any, num_process: int = 1, **options: Any) -> None:
+        if num_process > 1:
+            raise ValueError(
+                "num_process: captions are not collected from processes; give all of them to one, as "
+                "accelerate.utils.gather_object does, or with distributed=True to each"
+            )
         self._added: dict[str, list[Any]] = {}  # columns of equal length
         super().__init__(*arguments, **options)
 
@@ -93,8 +99,6 @@ class CaptionMetric(evaluate.Metric):
         if unknown := [name for name in options if name not in self.metric.options()]:  # the rows are kept
             raise TypeError(f"{self.metric.name}.compute() got an unexpected keyword argument {unknown[0]!r}")
         try:
-            if self.num_process > 1:
-                raise ValueError("num_process: accelerate launch shares the work out; give each process all captions")
             if self._added:
                 if labels := [name for name in LABELS if options.get(name) is not None]:
                     raise ValueError(f"{labels[0]}: labels do not go with captions added before: take a new module")
@@ -147,17 +151,17 @@ class CaptionMetric(evaluate.Metric):
 
 
 def _rows(argument: str, column: Any) -> list[Any]:
-    """A column as the schema has it; evaluate would silently turn None, numbers and lists into strings."""
+    """A column, of texts or lists of texts but for weights; captions may be missing."""
     rows = as_list(argument, column)
-    if argument == "weights":
-        return rows
-    nested = argument in ("references", "tasks") or (argument == "predictions" and all(map(is_column, rows)))
-    for row, value in enumerate(rows):
-        texts = value if nested else [value]
-        if not (is_column(texts) and all(isinstance(text, str) for text in texts)):
+    nested = argument in ("references", "tasks")
+    for row, value in enumerate(rows if argument != "weights" else ()):
+        may_lack = argument in SIDES
+        texts = value if nested or (may_lack and is_column(value)) else [value]
+        known = is_column(texts) and all(isinstance(text, str) or (may_lack and is_missing(text)) for text in texts)
+        if not known and not (may_lack and is_missing(value)):
             wanted = "a list of strings" if nested else "a string"
             raise ValueError(f"{argument}[{row}] is {reprlib.repr(value)}: it must be {wanted}")
-    return list(map(list, rows)) if nested else rows
+    return rows
 
 
 def install_metrics(names: Sequence[str] | None = None, cache: Path | None = None) -> list[Path]:

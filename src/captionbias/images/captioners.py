@@ -83,7 +83,7 @@ def load_captioner(
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
     with reading(files, "model"):
-        config = AutoConfig.from_pretrained(files.folder)
+        config = AutoConfig.from_pretrained(files.folder, trust_remote_code=False)
     kind = config.model_type
     if kind not in (*MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES, "phi4_multimodal"):  # which is listed for sound alone
         raise InputError(
@@ -91,7 +91,7 @@ def load_captioner(
         )
     with reading(files, "model"):
         loaded: Any = AutoModelForMultimodalLM.from_pretrained(
-            files.folder, dtype=dtype, device_map=device_map, output_loading_info=True
+            files.folder, dtype=dtype, device_map=device_map, output_loading_info=True, trust_remote_code=False
         )
         model, loading = loaded
         refuse_missing(loading["missing_keys"])
@@ -110,11 +110,13 @@ def read_processor(folder: Path) -> tuple[Any, Any]:
     import transformers
 
     auto: Any = transformers  # its classes have no types
-    processor = auto.AutoProcessor.from_pretrained(folder)
+    processor = auto.AutoProcessor.from_pretrained(folder, trust_remote_code=False)
     if hasattr(processor, "image_processor"):
         return processor, processor.tokenizer
     # vision encoder-decoders have two separate ones
-    return auto.AutoImageProcessor.from_pretrained(folder), auto.AutoTokenizer.from_pretrained(folder)
+    separate = auto.AutoImageProcessor, auto.AutoTokenizer
+    images, tokenizer = (kind.from_pretrained(folder, trust_remote_code=False) for kind in separate)
+    return images, tokenizer
 
 
 # What a captioner is asked

@@ -61,6 +61,7 @@ def caption(
     revision: str | None = None,
     strict: bool = False,
     cache: bool | str | Path = True,
+    distributed: bool = False,
     watch: Watch | None = None,
 ) -> dict[str, str]:
     """Caption images with a model of transformers, and keep each caption: no image is captioned twice.
@@ -69,7 +70,6 @@ def caption(
     drawn. A caption does not depend on the rest of its batch, except by rounding, and is without the prompt, thoughts,
     boxes and their tokens.
 
-    Several processes of `accelerate launch` share the batches out; each must make the same call and gets all captions.
     A run that was killed goes on where it stopped, and loses a batch a process at most.
 
     Args:
@@ -93,6 +93,8 @@ def caption(
         revision: branch, tag or commit of a model on the Hub.
         strict: make an image that cannot be read an error.
         cache: keep captions in the usual folder (True), in this one, or not (False).
+        distributed: share the batches with the other processes of `accelerate launch`, each of which must then make the
+            same call and gets all captions.
         watch: called with what is being done and the share of the work that is done, in [0, 1]; without it a bar, or
             log lines without a terminal or notebook, if it takes long.
 
@@ -154,7 +156,7 @@ def caption(
     with (
         nullcontext(lambda number, total: watch(doing, number / total)) if watch else told_if_long(doing, "batches")
     ) as report:
-        answers = [answer for batch in share(keys, run) for answer in batch]
+        answers = [answer for batch in share(keys, run, distributed=distributed) for answer in batch]
     return _captions(dict(zip(pictures.ids, answers, strict=True)), max_new_tokens)
 
 
@@ -268,7 +270,7 @@ def _ask(
         draws = Draws(temperature, top_p, [f"{seed} {digest}" for digest in pictures])
         generation["logits_processor"] = LogitsProcessorList([draws])
     given = list(pictures.values())
-    options: dict[str, Any] = {"batch_size": len(given), "generation": generation, "distributed": False}
+    options: dict[str, Any] = {"batch_size": len(given), "generation": generation}
     try:
         with silenced():
             texts = caption_images(captioner.model, captioner.processor, given, tokenizer=hearing, **options)

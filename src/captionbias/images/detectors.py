@@ -31,15 +31,17 @@ def detect_regions(
     chosen, untyped = read_form(form), cast(Any, transformers)  # its types know tasks by literal names only
     files = find_model(model, "detector", companions=PROCESSORS)
     with reading(files, "detector"):
-        configuration = transformers.AutoConfig.from_pretrained(files.folder)
+        configuration = transformers.AutoConfig.from_pretrained(files.folder, trust_remote_code=False)
     kind = (configuration.architectures or [""])[0]
     task = next((task for ending, task in TASKS.items() if kind.endswith(ending)), "")
     if not task:
         raise InputError("detector", f"{model!r} is a {kind}: give one of object detection, or of segmentation")
     with reading(files, "detector"):
-        network, loaded = getattr(transformers, kind).from_pretrained(files.folder, output_loading_info=True)
+        network, loaded = getattr(transformers, kind).from_pretrained(
+            files.folder, output_loading_info=True, trust_remote_code=False
+        )
         refuse_missing(loaded["missing_keys"])
-        processor = untyped.AutoImageProcessor.from_pretrained(files.folder)
+        processor = untyped.AutoImageProcessor.from_pretrained(files.folder, trust_remote_code=False)
         pipe = untyped.pipeline(task, network, image_processor=processor, device=device())
     check_labels(labels, configuration.id2label.values(), f"detector {model!r}")
     if task == "object-detection" and chosen.shape == "segment":

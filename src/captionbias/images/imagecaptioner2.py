@@ -136,7 +136,7 @@ def imagecaptioner2(
     allow_unmasked: bool = False,
     bootstrap: int = 1000,
     cache: bool | str | Path = True,
-    distributed: bool = True,
+    distributed: bool = False,
     details: bool = False,
     progress: Progress = None,
 ) -> Scores:

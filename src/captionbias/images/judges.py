@@ -302,7 +302,7 @@ class Scorer:
             self.network: Any
             loaded: Any
             self.network, loaded = cast(Any, AutoModelForImageTextToText).from_pretrained(
-                model.folder, dtype=torch.float32, output_loading_info=True
+                model.folder, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
             )
             refuse_missing(loaded["missing_keys"])
             self.processor, self.tokenizer = read_processor(model.folder)

@@ -162,7 +162,7 @@ def dbac(
     join_references: bool = False,
     bootstrap: int = 1000,
     cache: bool | str | Path = True,
-    distributed: bool = True,
+    distributed: bool = False,
     details: bool = False,
     keep_attackers: int = 0,
     progress: Progress = None,

@@ -64,7 +64,7 @@ def label_leakage(
     seed: int = 0,
     bootstrap: int = 1000,
     cache: bool | str | Path = True,
-    distributed: bool = True,
+    distributed: bool = False,
     details: bool = False,
     progress: Progress = None,
     **inputs: Any,

@@ -139,7 +139,7 @@ def lic(
     join_references: bool = False,
     bootstrap: int = 1000,
     cache: bool | str | Path = True,
-    distributed: bool = True,
+    distributed: bool = False,
     details: bool = False,
     keep_attackers: int = 0,
     progress: Progress = None,

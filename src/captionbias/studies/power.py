@@ -110,7 +110,7 @@ def power(
         if not share:
             return unchanged
         changed = inject(described, BIASES[bias], share, seed)
-        return sway.measure(person.with_predictions(changed), **words, seed=seed, **options)
+        return sway.measure(person.saying(changed), **words, seed=seed, **options)
 
     seen = []
     for number, (bias, scores) in enumerate(SCORES.items()):
@@ -134,7 +134,7 @@ def _person(captions: Captions, seed: int) -> Captions:
     """One human caption of each image in the captioner's place."""
     if captions.references is None:
         raise ValueError("references is missing: biases are put into human captions; give two or more of each image")
-    pair = captioner_and_person(captions.with_predictions([texts[0] for texts in captions.references]), seed)
+    pair = captioner_and_person(captions.saying(texts[0] for texts in captions.references), seed)
     if pair is None:
         raise ValueError(
             "references: no image has two human captions (one is changed, the others say what the image shows); give "

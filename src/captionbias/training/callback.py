@@ -11,9 +11,10 @@ from transformers import TrainerCallback
 
 from captionbias.attackers.ranks import on_rank_0
 from captionbias.bench.protocol import whole_number
+from captionbias.captions.check import check_lengths
 from captionbias.metrics import catalogue
 from captionbias.training.captioning import caption_images
-from captionbias.training.scores import Settings, TrainingBias
+from captionbias.training.scores import BIAS, Settings, TrainingBias
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -22,11 +23,9 @@ if TYPE_CHECKING:
 class BiasCallback(TrainerCallback):
     """Captions images at each evaluation of a `Trainer` and logs how biased the captions are.
 
-    The scores of `bias_scores` are logged under `eval_dbac_a_to_t_matched` and so on (`eval_dbac_a_to_t_net` with
-    `controls=True`, which trains twice the attackers), go to every logger of the
-    Trainer, and can be its `metric_for_best_model`, save the gaps, which are as bad below 0 as above it: where that one
-    is undefined or not measured, no model counts as better. The training stays as it would be without: see
-    `caption_images`.
+    The scores of `bias_scores` are logged under `eval_bias` and so on, and go to every logger of the Trainer. With
+    `metric_for_best_model="eval_bias", greater_is_better=False` the least biased checkpoint is kept; where `bias` is
+    left out, no model counts as better. The training stays as it would be without: see `caption_images`.
 
     With several processes each captions its share, the main one measures, and the log is written once.
 
@@ -41,7 +40,7 @@ class BiasCallback(TrainerCallback):
 
     Raises:
         ValueError: what is wrong with the arguments, before the training: the human captions are measured once, here;
-            or a gap chooses the best model.
+            or another of the scores chooses the best model.
 
     Example:
         trainer = Trainer(model, args, train_dataset=train, eval_dataset=validation, processing_class=processor)
@@ -65,13 +64,10 @@ class BiasCallback(TrainerCallback):
         **settings: Unpack[Settings],
     ) -> None:
         _check_whole(trainer)
-        _check_best(_best(trainer.args))
-        self.bias = TrainingBias(references, attributes, tasks, weights, **settings).prepare()
-        if len(images) != len(self.bias.people):
-            raise ValueError(
-                f"images has length {len(images):,} and references has length {len(self.bias.people):,}: "
-                "entry i of each belongs to image i, so give as many of one as of the other"
-            )
+        self.bias = TrainingBias(references, attributes, tasks, weights, **settings)
+        _check_best(trainer.args, self.bias.options)
+        self.bias.prepare()
+        check_lengths({"images": images, "references": self.bias.images})
         self.trainer = trainer
         self._caption = partial(
             caption_images,
@@ -81,6 +77,7 @@ class BiasCallback(TrainerCallback):
             batch_size=whole_number("batch_size", batch_size, least=1),
             generation=generation,
             seed=settings.get("seed", 0),
+            distributed=True,
         )
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -92,21 +89,26 @@ class BiasCallback(TrainerCallback):
         metrics.update(scores)
         self.trainer.log(scores)
         # The Trainer ends a training whose metric_for_best_model is missing. No number is better than nan, nor worse.
-        if (best := _best(args)) in self.bias.names:
-            metrics.setdefault(f"eval_{best}", math.nan)
+        if _best(args) == BIAS:
+            metrics.setdefault(f"eval_{BIAS}", math.nan)
+
+
+def _check_best(args: Any, metrics: Collection[str]) -> None:
+    """Refuse scores that do not tell which model is best: most are as bad below 0 as above it."""
+    best = _best(args)
+    scores = [BIAS, "empty_captions", *(score.key for metric in metrics for score in catalogue.scores_of(metric))]
+    right = best == BIAS and args.greater_is_better is False and "sway" in metrics
+    if not right and any(best == key or best.startswith(f"{key}_") for key in scores):
+        raise ValueError(
+            f"trainer: metric_for_best_model={best!r}, greater_is_better={args.greater_is_better} does not keep the "
+            'least biased model: write metric_for_best_model="eval_bias", greater_is_better=False in its arguments, '
+            "and have sway among metrics"
+        )
 
 
 def _best(args: Any) -> str:
-    """The score that chooses the best model."""
+    """What chooses the best model."""
     return str(args.metric_for_best_model).removeprefix("eval_")
-
-
-def _check_best(best: str) -> None:
-    if best in catalogue.SCORES and catalogue.SCORES[best].two_sided:
-        raise ValueError(
-            f"trainer: metric_for_best_model is {best}, which is as bad below 0 as above it, so its least is not the "
-            "best; choose another score"
-        )
 
 
 def _check_whole(trainer: Any) -> None:

@@ -26,13 +26,12 @@ def caption_images(
     batch_size: int = 32,
     generation: Mapping[str, Any] | None = None,
     seed: int = 0,
-    distributed: bool = True,
+    distributed: bool = False,
 ) -> list[str]:
     """Caption images with a model in training, and leave the training untouched.
 
     Each module's train or eval mode, gradients, the generation config and all random generators are afterwards what
-    they were before. Several processes of `accelerate launch` share the batches out; each of them must make the same
-    call, and gets all captions, which are the same however many processes there are.
+    they were before. Captions are the same however many processes there are.
 
     Args:
         model: a captioner with `generate`, as it is or as `Accelerator.prepare` gives it back. Not one of which each
@@ -46,7 +45,8 @@ def caption_images(
         generation: arguments for `generate`, such as `{"do_sample": True}`; without, the search is greedy, for captions
             of at most 30 tokens.
         seed: of captions that are drawn; each batch has a separate seed.
-        distributed: False when one process captions alone.
+        distributed: share the batches with the other processes of `accelerate launch`, each of which must then make the
+            same call and gets all captions; else the process that calls captions alone.
 
     Returns:
         One caption for each image, in their order, without surrounding blanks; some may be empty.

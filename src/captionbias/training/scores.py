@@ -11,19 +11,22 @@ import numpy as np
 
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.bench.protocol import whole_number
+from captionbias.bench.verdicts import MORE, NOTHING, is_mute, verdict
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
-from captionbias.captions.check import checked_columns
+from captionbias.captions.check import check_lengths
+from captionbias.captions.texts import is_blank
 from captionbias.captions.values import as_list, is_column
+from captionbias.errors import InputError
 from captionbias.metrics import catalogue, find_metric
-from captionbias.scores.words import LEAST_SCORED
+from captionbias.statistics.samples import Estimate
 from captionbias.text import LexiconSource, tokenize
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
     from typing_extensions import Unpack
 
-WORDS = "sway_words"
-PLACEHOLDER = "-"  # for an empty caption, where only the others are looked at
+BIAS = "bias"
+PORTRAIT = ("sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_words")  # the largest of these is `bias`
 
 
 class Settings(TypedDict, total=False):
@@ -52,12 +55,12 @@ def bias_scores(
     """Sway, DBAC and LIC as flat floats for a training's log, from captions that may still be useless.
 
     What is wrong with the arguments raises. What is wrong with the captioner does not: a score that its captions leave
-    undefined is left out. An empty caption cannot be attacked, so the scores are of the other images, on both sides;
-    `empty_captions` says how many are missing, for a captioner that is silent more often with one group than with
-    another is biased in a way that these scores do not show. This process measures alone, whatever others run.
+    undefined is left out, and all are while its captions fit other images as well. The scores are of the images that
+    have a caption; `empty_captions` says how many have none, for a captioner that is silent more often with one group
+    than with another is biased in a way that these scores do not show.
 
     Args:
-        predictions: `n` model captions, some of which may be empty, or `n` lists of several, none of which is.
+        predictions: `n` model captions, or `n` lists of several, some of which may be empty or None.
         references: `n` lists of human captions.
         attributes: `n` labels of the protected attribute.
         tasks: `n` lists of tasks that the images show; those named in any human caption when None.
@@ -67,12 +70,15 @@ def bias_scores(
         **settings: see `Settings`.
 
     Returns:
-        `empty_captions`, the share of captions without a word, in [0, 1]; and as far as they are defined
-        `sway_wrong_gap`, `sway_unnamed_gap` (as bad below 0 as above), `sway_t_to_a`, `sway_t_to_a_lost`, `sway_words`
-        (of 1,000 images or more; all in captions of 100), `sway_a_to_t` (in mentions of 100 captions), `dbac_a_to_t`,
-        `dbac_a_to_t_matched`, `dbac_t_to_a`, `dbac_t_to_a_matched` in (-1, 1) and `lic` in [-100, 100], or the main
-        scores of other metrics; with `controls` also `dbac_a_to_t_net`, `dbac_t_to_a_net` and the others'
-        `..._excess`. Intervals are left to the metrics themselves.
+        `empty_captions`, the share of captions without a word, in [0, 1]; and as far as they are defined `bias`, how
+        far from people the captions are, in captions of 100: the largest of `sway_wrong_gap`, `sway_unnamed_gap`,
+        `sway_t_to_a` and `sway_words` (of 1,000 images or more) by their size; 0 is a person, and less is better. It is
+        left out where some value is hardly ever named. Then these four, `sway_t_to_a_lost`, `sway_a_to_t` (in mentions
+        of 100 captions), `dbac_a_to_t`, `dbac_a_to_t_matched`, `dbac_t_to_a`, `dbac_t_to_a_matched` in (-1, 1) and
+        `lic` in [-100, 100], or the main scores of other metrics; with `controls` also `dbac_a_to_t_net`,
+        `dbac_t_to_a_net` and the others' `..._excess`. Of each the 95% interval, `..._ci_low` and `..._ci_high`; and of
+        those with a verdict `..._more_than_people`: 1.0 where it is that, else 0.0, as not every logger takes
+        text.
 
     Raises:
         ValueError: arguments that cannot be measured whatever the captions are.
@@ -80,10 +86,9 @@ def bias_scores(
     Warns:
         CaptionBiasWarning: once, of what is left out and of weak statistics.
 
-    >>> captions = ["a woman with a cake", "a lady and a dog", "a man on a surfboard", "a man and a dog"] * 20
-    >>> labels = ["female", "female", "male", "male"] * 20
-    >>> bias_scores(captions, [[text] * 2 for text in captions], labels)["dbac_a_to_t_matched"]
-    0.0
+    >>> from captionbias.synthetic import plant
+    >>> bias_scores(**vars(plant(1000, t_to_a=0.5)), metrics=["sway"])["sway_t_to_a_more_than_people"]
+    1.0
     """
     return TrainingBias(references, attributes, tasks, weights, vectors=vectors, **settings).measure(predictions)
 
@@ -107,8 +112,9 @@ class TrainingBias:
         weights: Collection[Any] | None = None,
         **settings: Any,
     ) -> None:
+        self.images = range(len(as_list("references", references)))
         self.people = check_captions(
-            references=references, attributes=attributes, tasks=tasks, weights=weights, trust_rows=True
+            references=references, attributes=attributes, tasks=tasks, weights=weights, image_ids=self.images
         )
         self.options = _options(**settings)
 
@@ -125,53 +131,52 @@ class TrainingBias:
             self.options["dbac"]["vectors"] = human_vectors(self.people.references or ())
         return self
 
-    @property
-    def names(self) -> list[str]:
-        """The keys that `measure` returns if everything is defined."""
-        return ["empty_captions", *(key for name in self.options for key in self._keys(name))]
-
-    def _keys(self, name: str) -> list[str]:
-        controls = self.options[name].get("controls", True)
-        return [key for key in catalogue.headlines(name) if controls or not catalogue.SCORES[key].control]
-
     def measure(self, predictions: Collection[Any]) -> dict[str, float]:
         """`bias_scores` of these captions."""
-        texts = list(map(_or_placeholder, as_list("predictions", predictions)))
-        captions = self.people.with_predictions(texts)
-        said = [row for row, text in enumerate(texts) if text != PLACEHOLDER]
-        empty = len(texts) - len(said)
-        notes: list[str] = []
-        if empty:
-            notes.append(f"{empty:,} of {len(texts):,} captions are empty; the scores are of the other images alone")
-        share = np.average([text == PLACEHOLDER for text in texts], weights=self.people.weights)
-        result = {"empty_captions": float(share)}
-        for name in self.options:
-            result |= self._measured(name, captions, said, notes)
+        said = as_list("predictions", predictions)
+        check_lengths({"predictions": said, "references": self.images})
+        said = [said[int(row)] for row in self.people.image_ids or ()]  # of images that people describe
+        empty = [all(map(is_blank, texts if is_column(texts) else [texts])) for texts in said]
+        result, notes = {"empty_captions": float(np.average(empty, weights=self.people.weights))}, list[str]()
+        try:
+            captions = self.people.with_predictions(said)
+        except InputError as error:
+            if error.argument.row is not None:  # what is there is no caption
+                raise
+            for name in self.options:
+                self._measure_people(name)  # raises, if the captioner is not to blame
+            notes.append(f"all is left out: {error}")
+        else:
+            notes += captions.model_notes
+            for name in self.options:
+                result |= self._measured(name, captions, notes)
         if notes:
             warnings.warn(f"bias in training: {'; '.join(dict.fromkeys(notes))}", CaptionBiasWarning, stacklevel=3)
         return result
 
-    def _measured(self, name: str, captions: Captions, said: list[int], notes: list[str]) -> dict[str, float]:
-        """The scores of the images in these rows."""
+    def _measured(self, name: str, captions: Captions, notes: list[str]) -> dict[str, float]:
+        """The scores of a metric."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                if len(said) < len(captions):
-                    captions = checked_columns(**captions.columns(said))
                 measured = find_metric(name).measure(_usable(name, captions), **self.options[name])
             except ValueError as error:
                 self._measure_people(name)  # raises, if the captioner is not to blame
                 notes.append(f"{name} is left out: {error}")
                 return {}
         notes += [str(warning.message) for warning in caught]
-        keys = self._keys(name)
-        missing = [key for key in keys if key not in measured.estimates]
-        if WORDS in missing and len(captions) < LEAST_SCORED:
-            missing.remove(WORDS)
-            notes.append(f"{WORDS} left out: it takes {LEAST_SCORED:,} images or more")
-        if missing:
-            notes.append(f"{', '.join(missing)} left out: undefined, as too few captions name what human captions name")
-        return {key: measured.estimates[key].value for key in keys if key in measured.estimates}
+        estimates, controls = measured.estimates, self.options[name].get("controls", True)
+        keys = [key for key in catalogue.headlines(name) if controls or not catalogue.SCORES[key].control]
+        scores: dict[str, float] = {}
+        if (asked := estimates.keys() & {*PORTRAIT}) and not any(is_mute(estimates, key) for key in asked):
+            scores[BIAS] = max(abs(estimates[key].value) for key in asked)
+        for key in filter(estimates.__contains__, keys):
+            scores |= Estimate(*estimates[key][:3]).flat(key)
+            if catalogue.SCORES[key].judged and (word := verdict(estimates, key)) != NOTHING:
+                scores[f"{key}_more_than_people"] = float(word == MORE)
+        if missing := [key for key in [BIAS] * bool(asked) + keys if key not in scores]:
+            notes.append(f"{', '.join(missing)} left out: too few images, or captions that name what human ones name")
+        return scores
 
     def _measure_people(self, name: str) -> None:
         """Measure the human captions, if the metric measures them alone, for the errors only."""
@@ -179,14 +184,7 @@ class TrainingBias:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", CaptionBiasWarning)
                 alone = {key: value for key, value in self.options[name].items() if key != "vectors"}
-                find_metric(name).measure(_usable(name, self.people), **{**alone, "trials": 1})
-
-
-def _or_placeholder(said: Any) -> Any:
-    """A caption, or several of an image without the empty ones; the placeholder if nothing is left."""
-    if is_column(said):
-        return [text for text in said if not (isinstance(text, str) and not text.strip())] or PLACEHOLDER
-    return PLACEHOLDER if isinstance(said, str) and not said.strip() else said
+                find_metric(name).measure(_usable(name, self.people), **{**alone, "trials": 1, "bootstrap": 0})
 
 
 def _options(
@@ -202,14 +200,8 @@ def _options(
     known = catalogue.of_captions()
     if isinstance(metrics, str) or not metrics or (set(catalogue.METRICS) - set(known)) & set(metrics):
         raise ValueError(f"metrics must list one or more of {', '.join(known)}, not {metrics!r}")
-    wanted = {
-        **others,
-        "preset": preset,
-        "trials": whole_number("trials", trials, least=1),
-        "controls": controls,
-        "bootstrap": 0,
-        "distributed": False,
-    }
+    trials = whole_number("trials", trials, least=1)
+    wanted = {**others, "preset": preset, "trials": trials, "controls": controls}
     only = {name: {} if name == "dbac" else {"vectors": None} for name in metrics}
     return {name: find_metric(name).accepted({**wanted, **own}) for name, own in only.items()}
 

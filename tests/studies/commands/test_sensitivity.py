@@ -8,7 +8,7 @@ import pytest
 
 from captionbias.analysis.sensitivity import sensitivity
 from captionbias.studies.power import power
-from tests.cli.conftest import IMAGES, of_ids, ran
+from tests.cli.conftest import IMAGES, ran
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
@@ -46,7 +46,7 @@ def test_the_files_give_the_library_s_numbers_as_tables_json_and_plot(files, pla
     assert written == {
         "version": written["version"],
         "images": IMAGES,
-        **json.loads(of_ids(json.dumps(expected.as_dict()))),
+        **json.loads(json.dumps(expected.as_dict())),
     }
     for text in (
         "Scores by choices",
@@ -56,7 +56,7 @@ def test_the_files_give_the_library_s_numbers_as_tables_json_and_plot(files, pla
         "How far each choice moves DBAC",
     ):
         assert text in shown
-    assert f"signature of the base {of_ids(expected.specifications[0].signature)}" in shown
+    assert f"signature of the base {expected.specifications[0].signature}" in shown
     assert "0% done: nic[/v2], base" in notes
     assert "DBAC A to T, net" in (tmp_path / "o.svg").read_text()
 
@@ -74,7 +74,7 @@ def test_biases_are_put_into_people_s_captions(files, planted, tmp_path):
         bootstrap=60,
     )
     written = json.loads((tmp_path / "o.json").read_text())
-    assert written == {"version": written["version"], **json.loads(of_ids(json.dumps(expected.as_dict())))}
+    assert written == {"version": written["version"], **json.loads(json.dumps(expected.as_dict()))}
     assert "What would sway have seen" in shown
     assert "not at 2" in shown
     assert "value follows tasks" in notes

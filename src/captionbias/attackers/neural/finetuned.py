@@ -62,8 +62,9 @@ def _in_pieces(examples: Examples, model: Model) -> Examples:
 
     texts, numbered = as_texts(examples, *special_tokens(model))
     with reading(model):
-        tokenizer = AutoTokenizer.from_pretrained(model.folder)
-        positions = getattr(AutoConfig.from_pretrained(model.folder), "max_position_embeddings", None)
+        tokenizer = AutoTokenizer.from_pretrained(model.folder, trust_remote_code=False)
+        configuration = AutoConfig.from_pretrained(model.folder, trust_remote_code=False)
+    positions = getattr(configuration, "max_position_embeddings", None)
     tokenizer.model_max_length = min(tokenizer.model_max_length, positions or tokenizer.model_max_length)
     with no_threads_of_tokenizers():
         ids = tokenizer(whole_characters(texts), truncation=True)["input_ids"]
@@ -75,7 +76,7 @@ def _encoder(model: Model) -> Any:
     from transformers import AutoModel
 
     with reading(model):
-        encoder, report = AutoModel.from_pretrained(model.folder, output_loading_info=True)
+        encoder, report = AutoModel.from_pretrained(model.folder, output_loading_info=True, trust_remote_code=False)
         refuse_missing(report["missing_keys"])
     return encoder.float()  # whatever the weights are kept in
 

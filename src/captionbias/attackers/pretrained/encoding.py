@@ -28,7 +28,7 @@ def special_tokens(model: Model) -> tuple[str, str]:
     from transformers import AutoTokenizer
 
     with reading(model):
-        tokenizer = AutoTokenizer.from_pretrained(model.folder)
+        tokenizer = AutoTokenizer.from_pretrained(model.folder, trust_remote_code=False)
     unknown = tokenizer.unk_token or ""
     return tokenizer.mask_token or unknown, unknown
 
@@ -123,15 +123,16 @@ def load_encoder(model: Model, pooling: str | None, device: torch.device) -> Any
     from transformers import AutoModel
 
     loaded: Any
-    place, exact = str(model.folder), {"dtype": torch.float32}  # whatever the weights are kept in
+    place, own = str(model.folder), {"trust_remote_code": False}
+    exact = {"dtype": torch.float32}  # whatever the weights are kept in
     with reading(model):
         if pooling is None:
-            loaded = SentenceTransformer(place, device=str(device), model_kwargs=exact)
+            loaded = SentenceTransformer(place, device=str(device), model_kwargs=exact, trust_remote_code=False)
         else:
-            transformer = Transformer(place, model_kwargs=exact)
+            transformer = Transformer(place, model_kwargs=exact | own, processor_kwargs=own, config_kwargs=own)
             pooled = Pooling(transformer.get_embedding_dimension(), pooling)
             loaded = SentenceTransformer(modules=[transformer, pooled], device=str(device))
-        _, report = AutoModel.from_pretrained(model.folder, output_loading_info=True, device_map="meta")
+        _, report = AutoModel.from_pretrained(model.folder, output_loading_info=True, device_map="meta", **own)
         used = {name for name, _ in loaded[0].auto_model.named_parameters()}
         refuse_missing(used & set(report["missing_keys"]))
     return loaded

@@ -37,19 +37,19 @@ def find_image_encoder(name: str) -> Model:
 
 
 def picture_features(
-    pictures: Sequence[Image], model: Model, store: Store | None, *, distributed: bool = True
+    pictures: Sequence[Image], model: Model, store: Store | None, *, distributed: bool = False
 ) -> Floats32:
     """Features of pictures in RGB, `(n, width)`: standardized over the pictures, and of mean square length 1.
 
-    What the model pools, else the mean of its last states. Each picture is read once, with a `store` once for good; the
-    processes of `accelerate launch` share the pictures out.
+    What the model pools, else the mean of its last states. Each picture is read once, with a `store` once for good;
+    `distributed`, the processes of `accelerate launch` share the pictures out.
     """
     place = device()
     with reading(model, ARGUMENT):
         import transformers
 
         reader: Any = transformers.AutoImageProcessor  # it has no types
-        processor = reader.from_pretrained(model.folder)
+        processor = reader.from_pretrained(model.folder, trust_remote_code=False)
     encode = _encoder(model, place)
     starts = range(0, len(pictures), PIECE)
 
@@ -101,7 +101,9 @@ def _load(model: Model, place: torch.device) -> tuple[Any, bool]:
     from transformers import AutoModel
 
     with reading(model, ARGUMENT):
-        network, report = AutoModel.from_pretrained(model.folder, dtype=torch.float32, output_loading_info=True)
+        network, report = AutoModel.from_pretrained(
+            model.folder, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
+        )
         refuse_missing(report["missing_keys"])
     if not hasattr(network, "get_image_features") and network.main_input_name != "pixel_values":
         raise InputError(

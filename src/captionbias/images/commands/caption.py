@@ -165,7 +165,7 @@ def as_generation(values: Mapping[str, Any]) -> dict[str, Any]:
         arguments[name] = value
         with suppress(json.JSONDecodeError):
             arguments[name] = json.loads(value)
-    return {**values, "template_arguments": arguments}
+    return {**values, "template_arguments": arguments, "distributed": True}
 
 
 def audit(captions: Path, **values: Any) -> None:
