@@ -10,6 +10,7 @@ import pytest
 
 from captionbias.alignment.vectors import train_vectors
 from captionbias.analysis.audit import audit
+from captionbias.captions import check_captions
 from captionbias.io.formats import json_text
 from captionbias.metrics import dbac
 from captionbias.report import views
@@ -54,7 +55,7 @@ def test_scores_of_an_earlier_audit_are_taken_over_and_scores_alone_come_without
 
 def test_without_a_person_to_compare_with_sway_is_missing_with_its_reason_and_the_rest_is_measured(people):
     single = {**people, "references": [texts[:1] for texts in people["references"]]}
-    said = {"x": [texts[0] for texts in people["references"]]}
+    said = {"x": [texts[-1] for texts in people["references"]]}
     found = audit(said, single["references"], single["attributes"], metrics=["sway", "lic"], cache=False, **CHOSEN)
     assert list(found.comparisons) == ["lic"]
     assert any(line.startswith("sway: x: references: no image has two human captions") for line in found.missing)
@@ -109,8 +110,9 @@ def test_without_human_captions_the_captioner_alone_is_measured(captioners, peop
 def test_a_score_that_no_trial_has_is_missing_with_its_reason_and_a_dash():
     """The captioner names nothing and people name a dog in every caption: A to T has nothing to match."""
     labels, people = ["female", "male"] * 60, [["a woman with a dog", "a lady and a dog"]] * 120
-    said = {"x": ["a woman standing"] * 120}
-    found = audit(said, people, labels, trials=2, bootstrap=50, cache=False, metrics=["dbac"])
+    said = {"predictions": ["a woman standing"] * 120, "references": people, "attributes": labels}
+    captions = {"x": check_captions(**said, trust_rows=True)}
+    found = audit(captions, trials=2, bootstrap=50, cache=False, metrics=["dbac"])
     undefined = (f"DBAC A to T, {form}, of x: in no trial is it defined" for form in ("matched", "net"))
     assert set(found.missing) == set(undefined)
     rows = {row[1]: texts[2:] for row, texts in zip(views.scores(found).rows, views.scores(found).texts(), strict=True)}

@@ -28,6 +28,7 @@ def described(texts, attributes=("female", "male"), **lexicons):
             predictions=[*texts, *count * OTHERS],
             references=[*([text] for text in texts), *([text] for text in count * OTHERS)],
             attributes=[*attributes, *count * ("female", "male")],
+            trust_rows=True,
         ),
         **lexicons,
     )

@@ -131,7 +131,9 @@ def test_a_faithful_captioner_reads_0_and_a_biased_one_as_in_english(language: s
             assert estimate.low <= 0 <= estimate.high, key
     (own, net, planted), (theirs, english_net, planted_there) = biased_in(language), biased_in("en")
     apart = {key for key in own if key.startswith("sway_words")} | {"signature"}  # a language has other content words
-    assert {key: own[key] for key in own.keys() - apart} == {key: theirs[key] for key in theirs.keys() - apart}
+    assert own.keys() == theirs.keys()
+    alike = {key: theirs[key] for key in theirs.keys() - apart}  # but for which human captions are drawn
+    assert {key: own[key] for key in alike} == pytest.approx(alike, abs=3)
     assert own["sway_words"] == pytest.approx(theirs["sway_words"], abs=1)
     assert planted == planted_there
     assert net["dbac_t_to_a_net_ci_low"] > 0
@@ -293,6 +295,7 @@ def test_a_language_of_ones_own_is_a_file(italian: Path) -> None:
         for row, label in enumerate(labels)
     ]
     given = {"predictions": said, "references": [[text, text.upper()] for text in said], "attributes": labels}
+    given["trust_rows"] = True
     result = gender_error(**given, language=str(italian))
     assert (result["error"], result["unnamed"]) == (0, 0)
     name = re.search(r"\|tok:(it-\w{8}),simplemma [\d.]+\|attribute:gender-it\|", result["signature"])[1]

@@ -157,7 +157,7 @@ def test_scores_that_captions_leave_undefined_are_missing_and_named(planted):
     ("changes", "message"),
     [
         ({"predictions": ["a man"] * 299 + [3]}, r"predictions\[299\].* is of type int"),
-        ({"attributes": ["male"] * 295 + ["female"] * 5}, "'female' has 5 images"),
+        ({"attributes": ["male"] * 295 + ["female"] * 5}, "attributes: human captions name another value"),
         ({"metrics": "lic"}, "metrics must list one or more of sway, dbac, lic, .* not 'lic'"),
         ({"trials": 0}, "trials must be a whole number of 1 or more"),
         ({"tasks": [["flying"]] * 300}, "none of its names"),
@@ -179,6 +179,6 @@ def test_a_training_checks_the_human_captions_first_and_measures_as_often_as_it_
         assert (found["empty_captions"], found["lic"]) == (0.0, wanted["lic"])
         assert set(found) == set(wanted)  # of DBAC with word vectors of people's captions alone
     with pytest.raises(ValueError, match="task_lexicon"):
-        TrainingBias([["a man", "nothing here"]] * 300, planted.attributes, None).prepare()
+        TrainingBias([[f"{label} here", "nothing"] for label in planted.attributes], planted.attributes, None).prepare()
     with pytest.raises(TypeError, match="unexpected keyword argument trails"):
         TrainingBias(*human(planted), None, trails=2)

@@ -118,7 +118,6 @@ def no_column(column: str, tables: Iterable[Table], *ways: str, purpose: str = "
     tables_there = (
         f"{table.name} has no column '{column}'{purpose}: it has {few(map(repr, table.columns), MOST_SHOWN) or none}"
         for table in tables
-        for table in tables
     )
     return ValueError(Message("; ".join(tables_there), ways=ways or ["name one of these"]))
 
