@@ -321,10 +321,10 @@ def check_captions(
         >>> captions
         <Captions of 2 images: predictions, references, attributes>
         >>> captions.references[1]
-        ('a woman walks a dog', 'a lady and her pet')
-        >>> check_captions(references=[["a man"], [3]], attributes=["male", "female"])
+        ('a lady and her pet', 'a woman walks a dog')
+        >>> check_captions(references=[["a man"], "a girl"], attributes=["male", "female"])  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        captionbias.errors.InputError: references[1][0] is of type int: a caption is a string
+        captionbias.errors.InputError: references[1] is of type str: every row is a list of captions; give one, or ...
     """
     if predictions is None and references is None:
         raise missing(

@@ -187,13 +187,8 @@ def dbac(
 
     >>> captions = ["a woman with a cake", "a lady and a dog", "a man on a surfboard", "a man and a dog"] * 20
     >>> labels = ["female", "female", "male", "male"] * 20
-    >>> result = dbac(
-    ...     predictions=captions,
-    ...     references=[[text] * 2 for text in captions],
-    ...     attributes=labels,
-    ...     preset="fast",
-    ...     trials=2,
-    ... )
+    >>> people = [[f"{text} outside", f"{text} today"] for text in captions]
+    >>> result = dbac(predictions=captions, references=people, attributes=labels, preset="fast", trials=2)
     >>> result["dbac_a_to_t"], result["dbac_t_to_a_net"]
     (0.0, 0.0)
     """

@@ -96,7 +96,7 @@ def power(
     >>> planted = plant(200)
     >>> curves = power(references=planted.references, attributes=planted.attributes, draws=2, bootstrap=100)
     >>> curves.seen[0].score, curves.seen[0].share
-    ('sway_t_to_a', 0.05)
+    ('sway_t_to_a', 0.075)
     """
     captions = as_captions(captions, references=references, attributes=attributes, tasks=tasks)
     words: dict[str, Any] = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
