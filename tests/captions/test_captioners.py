@@ -77,3 +77,24 @@ def test_what_one_captioner_alone_has_is_refused_and_whose_it_is(argument):
     }
     with pytest.raises(ValueError, match=f"{argument} are given for sat alone: give one file of them for all"):
         on_the_same_images(read)
+
+
+def test_of_lists_the_images_that_every_captioner_has_a_caption_of():
+    people = {"references": [["he"], ["she"], ["a boy"], ["a lady"]], "attributes": ["m", "f", "m", "f"]}
+    said = {
+        "nic": ["a man", "a girl", "a kid", "a dog"],
+        "sat": ["a guy", "", "a son", None],
+        "fc": ["b", "c", "d", "e"],
+    }
+    with pytest.raises(ValueError, match=r"^attributes has only one value 'm'"):
+        check_captioners(said, **people)
+    said["sat"][1] = "a mum"
+    with pytest.warns(CaptionBiasWarning, match="1 of 4 images of nic are left out"):
+        checked = check_captioners(said, **people)
+    assert [captions.predictions for captions in checked.values()] == [
+        ("a man", "a girl", "a kid"),
+        ("a guy", "a mum", "a son"),
+        ("b", "c", "d"),
+    ]
+    assert checked["sat"].notes[0].startswith("1 of 4 images have an empty caption (f 1 of 2, m 0 of 2)")
+    assert {captions.attributes for captions in checked.values()} == {("m", "f", "m")}

@@ -115,6 +115,7 @@ def audit(
     references: Any = None,
     attributes: Any = None,
     tasks: Any = None,
+    trust_rows: bool = False,
     *,
     metrics: Sequence[str] = catalogue.REPORTED,
     preset: str = "fast",
@@ -139,7 +140,7 @@ def audit(
 
     Args:
         captioners: each captioner's name and its `n` captions, or its `Captions`.
-        references, attributes, tasks: of the same images, as the metrics take them.
+        references, attributes, tasks, trust_rows: of the same images, as the metrics take them.
         metrics: any of `captionbias.metrics`. `sway` is left out, and `missing` says so, if these captions do not
             allow it and other metrics are named.
         preset: `fast`, the convex attacker, or `papers`, the protocols of the papers (`dbac-2026`, `lic-2022`).
@@ -172,7 +173,8 @@ def audit(
     bootstrap = replicates_for(chosen, len(captioners)) if bootstrap is None else replicate_count(bootstrap)
     trials = None if trials is None else whole_number("trials", trials, least=1)
     quality_images = whole_number("quality_images", quality_images, least=1)
-    checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
+    people = {"references": references, "attributes": attributes, "tasks": tasks, "trust_rows": trust_rows}
+    checked = check_captioners(captioners, **people)
     first = next(iter(checked.values()))
     crossed = _crossed_attributes(attribute_lexicon, first.attributes)
     aligned = "dbac" in chosen and first.references is not None and vectors in (None, CAPTIONS)

@@ -148,6 +148,7 @@ def compare(
     references: Any = None,
     attributes: Any = None,
     tasks: Any = None,
+    trust_rows: bool = False,
     metric: str = "sway",
     *,
     scores: Sequence[str] | None = None,
@@ -167,7 +168,8 @@ def compare(
 
     Args:
         captioners: each captioner's name and its `n` captions, or its `Captions`.
-        references, attributes, tasks: of the same images, as the metrics take them; left out with `Captions`.
+        references, attributes, tasks, trust_rows: of the same images, as the metrics take them; left out with
+            `Captions`.
         metric: any metric of `captionbias.metrics`.
         scores: keys of the metric's result that have an interval; by default its main scores, of which differences are
             tested in those that can have a verdict (of DBAC net, in each direction).
@@ -190,7 +192,8 @@ def compare(
     """
     if len(captioners) < 2:
         raise ValueError(f"captioners has {len(captioners)}: a comparison needs two or more")
-    checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
+    people = {"references": references, "attributes": attributes, "tasks": tasks, "trust_rows": trust_rows}
+    checked = check_captioners(captioners, **people)
     margins_by_metric(margins, [metric])
     replicates = replicates_for([metric], len(captioners), against, scores) if bootstrap is None else bootstrap
     return measure_together(

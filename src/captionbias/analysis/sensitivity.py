@@ -135,6 +135,7 @@ def sensitivity(
     references: Any = None,
     attributes: Any = None,
     tasks: Any = None,
+    trust_rows: bool = False,
     *,
     preset: str = "fast",
     watch: Watch | None = None,
@@ -154,7 +155,8 @@ def sensitivity(
 
     Args:
         captioners: each captioner's name and its `n` captions, or its `Captions`.
-        references, attributes, tasks: of the same images, as the metrics take them; left out with `Captions`.
+        references, attributes, tasks, trust_rows: of the same images, as the metrics take them; left out with
+            `Captions`.
         preset: of the base; see `dbac`.
         watch: called before each measurement with the captioner and what sets its choices apart from the base, and with
             the share of the work that is done, in [0, 1].
@@ -176,7 +178,8 @@ def sensitivity(
     >>> [(one.choice, one.verdict_changes) for one in found.moves if one.score == "dbac_a_to_t_net"]
     [('tokenizer', True), ('task_lexicon', False), ('alignment', False)]
     """
-    checked = check_captioners(captioners, references=references, attributes=attributes, tasks=tasks)
+    people = {"references": references, "attributes": attributes, "tasks": tasks, "trust_rows": trust_rows}
+    checked = check_captioners(captioners, **people)
     for name, captions in checked.items():
         if captions.references is None or captions.predictions is None:
             raise ValueError(

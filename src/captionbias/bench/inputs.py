@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +22,7 @@ from captionbias.captions import Captions, Words
 from captionbias.captions.belonging import LABELS_AGREE, Agreement
 from captionbias.captions.labels import value_names
 from captionbias.errors import Argument, InputError, Message, few, missing, naming
+from captionbias.io.formats import read_json
 from captionbias.text import Lexicon, Tokens, find_mentions, load_lexicon, named_by_words, named_values, tokenize
 from captionbias.text.lexicon import SEPARATOR, builtin_lexicons
 from captionbias.warnings import note
@@ -414,7 +414,7 @@ def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
     words = vocabulary
     if isinstance(vocabulary, (str, Path)):
         try:
-            words = json.loads(Path(vocabulary).read_text(encoding="utf-8"))
+            words = read_json(Path(vocabulary))
         except (OSError, ValueError) as error:
             raise InputError("vocabulary", f"{str(vocabulary)!r} cannot be read: {error}") from error
     if not words or isinstance(words, Mapping) or not all(isinstance(word, str) for word in words):

@@ -5,18 +5,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from captionbias.captions.check import CaptionBiasWarning, Captions, check_captions
 from captionbias.captions.names import PEOPLE
+from captionbias.captions.values import ROW
 from captionbias.errors import InputError, within
 
 
 def check_captioners(predictions: Mapping[str, Any], **people: Any) -> dict[str, Captions]:
     """Check several captioners' captions, or take their `Captions` as they are, and what is known of their images once.
 
-    `people`: the other arguments of `check_captions`. An error of one captioner's captions names it.
+    `people`: the other arguments of `check_captions`. An error of one captioner's captions names it. Where some lack a
+    caption of an image, those that all have one of.
     """
     if not predictions:
         raise InputError("predictions", "is empty: give at least one captioner's captions")
@@ -30,7 +33,14 @@ def check_captioners(predictions: Mapping[str, Any], **people: Any) -> dict[str,
                 checked[name] = first = check_captions(predictions=captions, **people)
             else:
                 checked[name] = first.with_predictions(captions)
-    return checked
+    if len({*map(len, checked.values())}) == 1:
+        return checked
+    return on_the_same_images({name: _with_ids(captions) for name, captions in checked.items()})
+
+
+def _with_ids(captions: Captions) -> Captions:
+    rows = tuple(f"{ROW}{row}" for row in range(len(captions)))
+    return replace(captions, image_ids=captions.image_ids or rows)
 
 
 def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
