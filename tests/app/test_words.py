@@ -44,11 +44,11 @@ def test_the_preview_has_the_first_images_with_both_sides_or_the_one_there_is():
     people = {"attributes": ["male", "female"] * 3, "references": [["he", "a guy"], *[["x"]] * 5]}
     both = preview(check_captions(predictions=["a man"] * 6, image_ids=range(7, 13), **people), GENDER)
     captioner = [("captioner: ", None), ("a ", None), ("man", "male"), ("\n", None)]
-    human = [("human: ", None), ("he", "male"), ("\n", None)]
-    assert both[:9] == [("7 (male)\n", None), *captioner, *human, ("\n", None)]
+    human = [("human: ", None), ("a ", None), ("guy", "male"), ("\n", None)]
+    assert both[:10] == [("7 (male)\n", None), *captioner, *human, ("\n", None)]
     images = [text for text, _ in both if text.endswith(")\n")]
     assert images == ["7 (male)\n", "8 (female)\n", "9 (male)\n", "10 (female)\n"]
-    assert preview(check_captions(**people), GENDER)[:5] == [("row 0 (male)\n", None), *human, ("\n", None)]
+    assert preview(check_captions(**people), GENDER)[:6] == [("row 0 (male)\n", None), *human, ("\n", None)]
     alone = preview(check_captions(predictions=["a man"] * 6, attributes=people["attributes"]), GENDER)
     assert alone[:6] == [("row 0 (male)\n", None), *captioner, ("\n", None)]
 

@@ -38,18 +38,18 @@ from captionbias.metrics import lic
 from captionbias.synthetic import plant
 
 def marked(texts, words):
-    "A vocabulary of its own for every column, so that a training is known by its size."
+    "A vocabulary of its own for every side, so that a training is known by its size."
     return [f"{text} word{row % words}" for row, text in enumerate(texts)]
 
 def study(cache, attacker):
-    captions = plant(100, captions=2)
-    columns = [marked(column, words) for column, words in zip(zip(*captions.references), (3, 5))]
+    captions = plant(100, captions=1)
+    people = marked([text for (text,) in captions.references], 3)
     return lic(
         predictions=marked(captions.predictions, 9),
-        references=list(map(list, zip(*columns))),
+        references=[[text] for text in people],
         attributes=captions.attributes,
         encoder=attacker,
-        trials=12,
+        trials=18,
         bootstrap=20,
         cache=cache,
     )

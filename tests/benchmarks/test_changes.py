@@ -126,7 +126,7 @@ def test_the_typical_caption_shares_most_words_and_changes_places_with_the_one_t
     people = describe(captions, task_lexicon={"bench": ["bench"], "red": ["red"]})
     changed = put_in(captions, inject(people, HARMLESS["typical"], value=0))
     assert changed.predictions == (texts[1], "a man")
-    assert changed.references == ((texts[0], *texts[2:]), ("a guy", "a male"))
+    assert list(map(sorted, changed.references)) == [sorted((texts[0], *texts[2:])), ["a guy", "a male"]]
 
 
 def test_only_the_commonest_words_are_left(people):

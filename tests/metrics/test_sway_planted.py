@@ -30,7 +30,9 @@ ENDS = {  # of the interval that says where the number is: of A to T a range, un
 def measured(planted: Planted, with_tasks: bool = True, **changed: Any) -> dict[str, Any]:
     lexicon = AGES if planted.attributes[0] in AGES else "gender"
     arguments = vars(planted) | ({} if with_tasks else {"tasks": None})
-    return sway(**{"attribute_lexicon": lexicon, "draws": 2, "bootstrap": 200} | arguments | changed)
+    return sway(
+        **{"attribute_lexicon": lexicon, "draws": 2, "bootstrap": 200, "trust_rows": True} | arguments | changed
+    )
 
 
 @cache

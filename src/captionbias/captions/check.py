@@ -394,6 +394,8 @@ def _with_said(captions: Captions, said: Sequence[tuple[str, ...]], unsplit: boo
     """The images of which the captioner says something, with that."""
     none = set() if unsplit else no_captions(said, captions.references, captions.language)
     rows = [row for row, texts in enumerate(said) if texts and texts[0] not in none]
+    if none and len({captions.attributes[row] for row in rows}) < len({*captions.attributes}):
+        none, rows = set(), [row for row, texts in enumerate(said) if texts]  # all that is said of some people
     samples = in_one_order([said[row] for row in rows], once=False)
     columns: dict[str, Any] = {"predictions": tuple(texts[0] for texts in samples)}
     columns |= {"samples": samples if any(len(texts) > 1 for texts in samples) else None}
