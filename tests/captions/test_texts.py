@@ -35,6 +35,14 @@ def saying(text, rows):
         ("<s> a man </s>", "a man"),
         ("a man<|im_end|><|endoftext|>", "a man"),
         ("[CLS] a man [SEP]", "a man"),
+        ("<THINKING>A man?</THINKING> a woman", "a woman"),
+        ("[THINK]A man?[/THINK]a woman", "a woman"),
+        ("◁think▷A man?◁/think▷a woman", "a woman"),
+        ("[INST] Describe the man. [/INST] a woman", "a woman"),
+        (
+            "<|channel|>analysis<|message|>A man?<|end|><|start|>assistant<|channel|>final<|message|>a woman<|return|>",
+            "a woman",
+        ),
         ("a <unk> with a dog", "a <unk> with a dog"),
         ("a man [sic]", "a man [sic]"),
         ("a  man", "a  man"),
@@ -58,16 +66,39 @@ def test_a_text_of_many_that_names_nothing_is_no_caption_and_is_counted_by_label
         captions = check_captions(**saying(text, refused))
     assert len(captions) == 400 - len(refused)
     assert text not in captions.predictions
-    [told] = captions.notes
+    *which, told = captions.notes
     assert f"(female {len(refused)} of {len(WOMEN)}, male 0 of {400 - len(WOMEN)}: " in told
-    assert (f"no caption but {text!r}" if text else "an empty caption") in told
-    assert sway.measure(**saying(text, refused), bootstrap=0).notes[0] == told
+    assert sway.measure(**saying(text, refused), bootstrap=0).notes[: 1 + bool(text)] == [*which, told]
+    if text:
+        assert which == [f"predictions: {text!r} is no caption and names nothing: {len(refused)} are left out"]
+        trusted = check_captions(**saying(text, refused), trust_rows=True)
+        assert len(trusted) == 400
 
 
-@pytest.mark.parametrize("text", ["a dog", "a woman", "someone waits at night", "a person stands", "ein hund"])
+@pytest.mark.parametrize("text", ["a dog", "a woman", "someone waits at night", "a person stands"])
 def test_a_text_that_names_something_or_fits_its_images_is_a_caption(text):
-    rows = WOMEN[::3] if text != "ein hund" else range(400)
-    assert check_captions(**saying(text, rows)).notes == ()
+    assert check_captions(**saying(text, WOMEN[::3])).notes == ()
+
+
+def test_without_human_captions_every_text_is_a_caption():
+    columns = saying("a doctor is working", WOMEN[::3]) | {"references": None}
+    assert check_captions(**columns).notes == ()
+
+
+def test_of_several_captions_of_an_image_those_that_are_none_are_left_out_alone():
+    refusal, said = "I'm sorry, I can't help with that.", PLANTED["predictions"]
+    samples = [[refusal, text, refusal] if row % 5 == 0 else [text] for row, text in enumerate(said)]
+    captions = check_captions(**{**PLANTED, "predictions": samples})
+    assert captions.predictions == tuple(said)
+    assert captions.notes == (f"predictions: {refusal!r} is no caption and names nothing: 160 are left out",)
+
+
+@pytest.mark.parametrize("rows", [WOMEN, range(380)])
+def test_where_hardly_anything_else_is_said_of_some_people_it_is_measured_with_a_note(rows):
+    captions = check_captions(**saying("I'm sorry, I can't help with that.", rows), trust_rows=False)
+    assert len(captions) == 400
+    [told] = captions.notes
+    assert told.endswith("which names nothing, is nearly all that is said of some people")
 
 
 def test_a_few_that_say_the_same_are_captions():

@@ -32,6 +32,7 @@ ALL_NAMED, ALL_AGREE = 0.99, 0.997  # of the images whose labels were made from 
 LONGER = 1.5  # as many words
 SELDOM, HALF = 0.01, 0.5  # of a side's captions, of its words
 COPIED_SHARE = 0.99  # of the images; annotators agree with captions on far fewer
+NAMED, UNEVEN = 0.8, 0.75  # of the images, that people name a value of; of the cases, by chance
 CLEAR, LEAST_CLEAR = 0.8, 10  # of the images of a label whose human captions name a value, and how many these must be
 
 
@@ -185,10 +186,12 @@ def _contradicted(captions: Captions, lexicon: Lexicon, tokenizer: str) -> Input
         cases, right = counts.sum(), counts[np.arange(len(value)), value].sum()
         chance = (counts.sum(axis=1) * counts.sum(axis=0)[value]).sum() / max(cases, 1)
         agreed = Agreement(float(cases), float(right), float(chance))
-        if agreed.is_contradicted or (cases > HALF * len(captions) and agreed.is_chance(LABELS_AGREE)):
+        by_chance = cases > NAMED * len(captions) and chance < UNEVEN * cases and agreed.is_chance(LABELS_AGREE)
+        if agreed.is_contradicted or by_chance:
+            another = f"another value in {100 - 100 * right / cases:.0f} of 100 images"
             return InputError(
                 "attributes",
-                f": human captions name another value in {100 - 100 * right / cases:.0f} of 100 images",
+                f": human captions name {another if agreed.is_contradicted else f'this value {agreed}'}",
                 "check that labels are not swapped, nor those of other images",
                 naming("measure them all the same, with {trust_rows}", trust_rows=True),
             )

@@ -19,7 +19,7 @@ from captionbias.text import Lexicon, find_mentions, load_lexicon
 LEAST_AGREEMENT, LABELS_AGREE = 0.05, 0.3
 COMMON = 0.5  # of the images
 COPIED, LEAST_IMAGES = 0.95, 20  # of the images; how many these must be
-SURE = 0.99
+SURE, BY_CHANCE = 0.99, 4.0  # of the upper end; standard deviations, as words of an image are not independent
 
 
 class Agreement(NamedTuple):
@@ -30,9 +30,11 @@ class Agreement(NamedTuple):
     chance: float
 
     def is_chance(self, least: float) -> bool:
-        """Whether it is hardly more often right than by chance, by less than `least` of what is left, for sure."""
+        """Whether it is no more often right than by chance may be, and surely by less than `least` of what is left."""
         by_chance = self.chance / max(self.cases, 1)
-        return self._most - by_chance < least * (1 - by_chance)
+        return self.right < self.chance + BY_CHANCE * self.chance**0.5 and (
+            self._most - by_chance < least * (1 - by_chance)
+        )
 
     @property
     def is_contradicted(self) -> bool:

@@ -30,13 +30,14 @@ from captionbias.captions.texts import (
 )
 from captionbias.captions.values import ROW, as_list, image_keys, is_column, is_missing
 from captionbias.captions.words import Words as Words
-from captionbias.errors import Argument, InputError, few, message_of, missing, naming
+from captionbias.errors import Argument, InputError, Message, few, missing, naming
 from captionbias.text import Tokens, find_mentions, load_lexicon, tokenize
 from captionbias.text.languages import COVERED, check_language, load_language
 from captionbias.text.tokens import is_unsplit
 from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
 
 FEW_COPIES = 0.05  # of the images
+LEAST_SAID, MOST_QUOTED = 0.1, 60  # of the images; characters
 SIGN_OF_A_COPY = 30  # words in common
 MOST_WEIGHT = 1e9  # sums of more, or of less than one in so many, lose digits
 MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
@@ -392,21 +393,30 @@ def _with_rows(captions: Captions, rows: list[int], lack: str, side: str, notes:
 
 def _with_said(captions: Captions, said: Sequence[tuple[str, ...]], unsplit: bool, notes: list[str]) -> Captions:
     """The images of which the captioner says something, with that."""
-    none = set() if unsplit else no_captions(said, captions.references, captions.language)
-    rows = [row for row, texts in enumerate(said) if texts and texts[0] not in none]
-    if none and len({captions.attributes[row] for row in rows}) < len({*captions.attributes}):
-        none, rows = set(), [row for row, texts in enumerate(said) if texts]  # all that is said of some people
-    samples = in_one_order([said[row] for row in rows], once=False)
+    checked = captions.references is not None and not unsplit and not captions.trust_rows
+    none = no_captions(said, captions.references or (), captions.language) if checked else set()
+    left = [tuple(text for text in texts if text not in none) for texts in said] if none else said
+    rows = [row for row, texts in enumerate(left) if texts]
+    labels = {captions.attributes[row] for row in rows}
+    if none and (len(rows) < LEAST_SAID * len(captions) or len(labels) < len({*captions.attributes})):
+        left, rows = said, [row for row, texts in enumerate(said) if texts]
+        notes.append(f"predictions: {_quoted(none)}, which names nothing, is nearly all that is said of some people")
+    elif none:
+        lost = sum(map(len, said)) - sum(map(len, left))
+        notes.append(f"predictions: {_quoted(none)} is no caption and names nothing: {lost:,} are left out")
+    samples = in_one_order([left[row] for row in rows], once=False)
     columns: dict[str, Any] = {"predictions": tuple(texts[0] for texts in samples)}
     columns |= {"samples": samples if any(len(texts) > 1 for texts in samples) else None}
     if len(rows) < len(captions):
-        lack = f"have an empty caption{_by_label(captions, rows)}"
-        if none:
-            lack = f"have no caption but {few(map(repr, sorted(none)), 1)}{_by_label(captions, rows)}"
+        lack = f"have {'no' if none else 'an empty'} caption{_by_label(captions, rows)}"
         captions = _with_rows(captions, rows, lack, "predictions", notes, **columns)
     else:
         captions = captions._with_words_of(replace(captions, **columns))
     return _belonging(captions, unsplit, notes)
+
+
+def _quoted(texts: set[str]) -> str:
+    return few((repr(text[:MOST_QUOTED]) for text in sorted(texts)), 1)
 
 
 def _by_label(captions: Captions, rows: list[int]) -> str:
@@ -424,7 +434,7 @@ def _belonging(captions: Captions, unsplit: bool, notes: list[str]) -> Captions:
     for error in strangers(captions.words(), len(captions), captions.tasks, captions.language):
         if not captions.trust_rows:
             raise error
-        notes.append(message_of(error))
+        notes.append(Message(*error.message.parts, ways=["measured all the same"]))
     object.__setattr__(captions, "model_notes", tuple(notes))
     return captions
 
@@ -552,10 +562,11 @@ def _differ(text: Any, bare: Any) -> bool:
 
 def _in_order(references: list[tuple[str, ...]], trusted: bool, notes: list[str]) -> tuple[tuple[str, ...], ...]:
     """The human captions of each image in their own order, each once if people have each of theirs twice."""
-    once = not trusted and is_repeated(references)
-    if once:
-        notes.append("references: people have each caption of an image twice or more: it counts once")
-    return in_one_order(references, once)
+    repeated = is_repeated(references)
+    if repeated:
+        times = "as often" if trusted else "once"
+        notes.append(f"references: people have each caption of an image twice or more: it counts {times}")
+    return in_one_order(references, repeated and not trusted)
 
 
 def checked_weights(weights: Collection[Any], images: int) -> tuple[float, ...]:
@@ -620,7 +631,7 @@ def _checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
 
 def _named(task: Any) -> Any:
     """The name of a task that is the number of a category of COCO."""
-    return category_names().get(task, task) if isinstance(task, int) else task
+    return category_names().get(int(task), task) if isinstance(task, (int, np.integer)) else task
 
 
 def checked_lists(argument: str, column: list[Any], ids: Ids, noun: str, blank: bool = False) -> list[Any]:

@@ -112,9 +112,10 @@ def _in_both(
     """The images that another column has too; the rest is noted, and it is an error if none is left."""
     both = [image for image in images if image in others]
     if len(both) < LEAST_SHARED * min(len(images), len(others)):
+        shared = f"only {len(both):,} of {len(images):,} images" if both else "no image"
         raise ValueError(
-            f"{column} (images {few(images, 2)}) and {other} (images {few(others, 2)}) have {len(both) or 'no'} image "
-            f"in common: {ALIKE}; write the ids of one as those of the other, or check that the files belong together"
+            f"{column} (images {few(images, 2)}) and {other} (images {few(others, 2)}) have {shared} in common: "
+            f"{ALIKE}; write the ids of one as those of the other, or check that the files belong together"
         )
     _note_left_out([image for image in images if image not in others], len(images), lack, notes)
     return both

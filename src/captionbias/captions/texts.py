@@ -17,7 +17,11 @@ from captionbias.text import find_mentions, load_lexicon, tokenize
 from captionbias.text.content import function_words
 from captionbias.text.languages import ENGLISH
 
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|$)|^.*</think>", re.DOTALL)
+_THOUGHT = re.compile(
+    r"[<\[◁](think|thinking|thought|reasoning|inst)[>\]▷].*?(?:[<\[◁]/\1[>\]▷]|$)|^.*</think(?:ing)?>"
+    r"|<\|channel\|>(?!final)\w+<\|message\|>.*?(?:<\|end\|>|$)|<\|(?:start|channel)\|>\w+",
+    re.DOTALL | re.IGNORECASE,
+)
 _PLACES = re.compile(r"<(object|box|poly|quad)>.*?(?:</\1>|$)", re.DOTALL)
 _TAGS = re.compile(
     r"</?(?:grounding|phrase|ref|patch_index_\d+|loc_?\d+|seg\d+|s|bos|eos|pad|start|end)>|<\|[^|>]*\|>"
@@ -25,7 +29,7 @@ _TAGS = re.compile(
 )
 _MARKS = _THOUGHT, _PLACES, _TAGS
 _NOT_WORDS = re.compile(r"\W+")
-MANY, OFTEN, MOST = 0.01, 10, 0.9  # of the images; images; of the images
+MANY, OFTEN = 0.01, 10  # of the images; images
 RARE, COMMON, SELDOM = 0.001, 0.5, 0.15  # of images, of images, of the words of a text
 COCO_GAPS = {12, 26, 29, 30, 45, 66, 68, 69, 71, 83}  # numbers up to 90 that no category of COCO has
 _BETWEEN = re.compile(r"\s*[,;|]\s*")
@@ -44,7 +48,7 @@ def plain(text: str) -> str:
 
 def unmarked(text: Any) -> Any:
     """The same, `plain` if it has a mark; what is no text as it is."""
-    if not isinstance(text, str) or ("<" not in text and "[" not in text):
+    if not isinstance(text, str) or not any(mark in text for mark in "<[◁"):
         return text
     return plain(text) if any(mark.search(text) for mark in _MARKS) else text
 
@@ -54,46 +58,34 @@ def is_blank(text: Any) -> bool:
     return is_missing(text) or (isinstance(text, str) and not text.strip())
 
 
-def no_captions(
-    said: Sequence[Sequence[str]], references: Sequence[Sequence[str]] | None, language: str | None
-) -> set[str]:
-    """Texts that are no captions, of those that a captioner says first of each image: ten images or more, and one in a
-    hundred, have the same, it names no gender and no object, one of its words is in hardly any human caption, and the
-    others are not in those of these images. Without human captions it must name no person either."""
-    firsts = [texts[0] if texts else "" for texts in said]
-    often = [text for text, count in Counter(firsts).items() if text and count >= max(OFTEN, MANY * len(firsts))]
+def no_captions(said: Sequence[Sequence[str]], references: Sequence[Sequence[str]], language: str | None) -> set[str]:
+    """Texts of a captioner that are no captions: ten images or more, and one in a hundred, have the same, it names no
+    gender and no object, one of its words is in hardly any human caption, and the others, but for the closed classes
+    and what is in most human captions, are hardly in those of these images."""
+    counts = Counter(text for texts in said for text in set(texts))
+    often = [text for text, count in counts.items() if count >= max(OFTEN, MANY * len(said))]
     if not often:
         return set()
     tokens, naming = tokenize(often, language or "words"), np.zeros(len(often), bool)
     for name in ("gender", "coco_objects"):
         lexicon = load_lexicon(f"{name}-{language}" if language else name)
         mentions = find_mentions(tokens, lexicon, language or "words")
-        person = lexicon.labels.index("person") if references and "person" in lexicon.labels else -1
+        person = lexicon.labels.index("person") if "person" in lexicon.labels else -1
         naming[tokens.rows[mentions.starts[mentions.labels != person]]] = True
-    none = set(compress(often, ~naming))
-    if none and references is not None:
-        none = _unlike(none, firsts, references, function_words(language or ENGLISH))
-    # A captioner of another language, or that says the same of every image, is measured as it is.
-    return none if sum(text in none for text in firsts) <= MOST * len(firsts) else set()
-
-
-def _unlike(
-    texts: set[str], firsts: Sequence[str], references: Sequence[Sequence[str]], closed: frozenset[str]
-) -> set[str]:
-    """Those of these texts whose words, but for the closed classes and what is in most human captions, are hardly in
-    those of their images, and one in hardly any."""
-    said = [set(words_of(" ".join(people)).split()) for people in references]
-    frequency = Counter(word for words in said for word in words)
+    closed = function_words(language or ENGLISH)
+    of_people = [set(words_of(" ".join(texts)).split()) for texts in references]
+    frequency, images = Counter(word for words in of_people for word in words), len(of_people)
 
     def is_unlike(text: str) -> bool:
         content = {*words_of(text).split()} - closed
-        own = [word for word in content if frequency[word] <= COMMON * len(said)]
-        images = [words for first, words in zip(firsts, said, strict=True) if first == text]
-        there = sum(word in words for words in images for word in own)
+        own = [word for word in content if frequency[word] <= COMMON * images]
+        there = [words for texts, words in zip(said, of_people, strict=True) if text in texts]
         rarest = min((frequency[word] for word in content), default=0)
-        return rarest <= RARE * len(said) and there <= SELDOM * len(own) * len(images)
+        return rarest <= RARE * images and sum(word in words for words in there for word in own) <= SELDOM * len(
+            own
+        ) * len(there)
 
-    return set(filter(is_unlike, texts))
+    return set(filter(is_unlike, compress(often, ~naming)))
 
 
 def words_of(text: str) -> str:
@@ -108,13 +100,12 @@ def in_one_order(rows: Iterable[Sequence[str]], once: bool) -> tuple[tuple[str, 
 
 
 def _in_order(texts: Sequence[str], once: bool) -> tuple[str, ...]:
-    salt = blake2b("\n".join(sorted({*texts})).encode("utf-8", "backslashreplace"), digest_size=8).digest()
+    def digest(text: str, key: bytes = b"") -> bytes:
+        return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=8, key=key).digest()
 
-    def place(text: str) -> bytes:
-        return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=8, key=salt).digest()
-
+    salt = digest("\n".join(sorted({*map(str.strip, texts)})))
     kept = {words_of(text): text for text in sorted(texts)}.values() if once else texts
-    return tuple(sorted(kept, key=place))
+    return tuple(sorted(kept, key=lambda text: digest(text.strip(), salt)))
 
 
 def is_repeated(rows: Sequence[Sequence[str]]) -> bool:

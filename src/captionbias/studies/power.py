@@ -71,6 +71,7 @@ def power(
     references: Any = None,
     attributes: Any = None,
     tasks: Any = None,
+    trust_rows: bool = False,
     attribute_lexicon: LexiconSource = "gender",
     task_lexicon: LexiconSource = "coco_objects",
     tokenizer: str = "words",
@@ -87,7 +88,7 @@ def power(
     Args:
         captions: from `check_captions` or `read_captions`, whose predictions play no part; or the next three arguments.
         references: `n` lists of human captions, two or more of an image.
-        attributes, tasks, attribute_lexicon, task_lexicon, tokenizer: as of `sway`.
+        attributes, tasks, trust_rows, attribute_lexicon, task_lexicon, tokenizer: as of `sway`.
         seed: of which caption stands in the captioner's place, of which are changed, and of `sway`.
         watch: called before each bias is put in, with its name and the share of the work that is done, in [0, 1].
         options: others of `sway`, such as `lean`, `draws` or `bootstrap`.
@@ -98,7 +99,8 @@ def power(
     >>> curves.seen[0].score, curves.seen[0].share
     ('sway_t_to_a', 0.075)
     """
-    captions = as_captions(captions, references=references, attributes=attributes, tasks=tasks)
+    columns = {"references": references, "attributes": attributes, "tasks": tasks}
+    captions = as_captions(captions, **columns, **({"trust_rows": trust_rows} if captions is None else {}))
     words: dict[str, Any] = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     words["tokenizer"] = tokenizer
     person = _person(captions, seed)

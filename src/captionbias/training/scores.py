@@ -38,6 +38,7 @@ class Settings(TypedDict, total=False):
     seed: int  # of the first trial, 0 by default; keep it the same throughout a training
     attribute_lexicon: LexiconSource | None  # see `captionbias.text.load_lexicon`; the preset's by default
     task_lexicon: LexiconSource | None  # task words of `dbac`, likewise
+    trust_rows: bool  # measure captions, labels or tasks that do not seem to belong together; False by default
     controls: bool  # also train blind attackers and score one more person, for net scores; False by default
     cache: bool | str | Path  # keep finished trials: in the usual folder (the default), in this one, or not (False)
 
@@ -110,11 +111,17 @@ class TrainingBias:
         attributes: Collection[Any],
         tasks: Collection[Any] | None,
         weights: Collection[Any] | None = None,
+        trust_rows: bool = False,
         **settings: Any,
     ) -> None:
         self.images = range(len(as_list("references", references)))
         self.people = check_captions(
-            references=references, attributes=attributes, tasks=tasks, weights=weights, image_ids=self.images
+            references=references,
+            attributes=attributes,
+            tasks=tasks,
+            weights=weights,
+            image_ids=self.images,
+            trust_rows=trust_rows,
         )
         self.options = _options(**settings)
 
