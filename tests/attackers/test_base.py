@@ -59,6 +59,7 @@ def test_tasks_are_scored_together():
     [
         ([0, 0, 1, 0, 1], 2, [3 / 5, 2 / 5]),  # 2 and 1 of 3, each once more
         ([[1, 0], [1, 1], [1, 0], [1, 1], [0, 0]], 2, [4 / 5 * 2 / 5, 1 / 5 * 3 / 5]),
+        ([[1, 1, 0], [1, 1, 0], [1, 1, 0], [1, 1, 0], [0, 1, 0]], 3, [4 / 5, 1 / 5]),  # what all show tells nothing
     ],
 )
 def test_base_rates_are_those_of_the_training_split(targets, outputs, truth):

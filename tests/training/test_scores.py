@@ -157,7 +157,7 @@ def test_scores_that_captions_leave_undefined_are_missing_and_named(planted):
     ("changes", "message"),
     [
         ({"predictions": ["a man"] * 299 + [3]}, r"predictions\[299\].* is of type int"),
-        ({"attributes": ["male"] * 295 + ["female"] * 5}, "attributes: human captions name this value in 50 of 100 cases"),
+        ({"attributes": ["male"] * 295 + ["female"] * 5}, "human captions name this value in 50 of 100 cases"),
         ({"metrics": "lic"}, "metrics must list one or more of sway, dbac, lic, .* not 'lic'"),
         ({"trials": 0}, "trials must be a whole number of 1 or more"),
         ({"tasks": [["flying"]] * 300}, "none of its names"),

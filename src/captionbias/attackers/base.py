@@ -79,12 +79,14 @@ def score_tasks(logits: Array, present: Flags) -> TrialScores:
 
 def base_rates(trial: Trial) -> Floats:
     """The log-probability of the truth of each test caption for who knows its training split's targets alone, each
-    counted once more: of an attribute's value its share, of tasks all together theirs."""
+    counted once more: of an attribute's value its share, of tasks all together theirs, but for what is the same in all
+    images."""
     targets, outputs = trial.examples.targets, trial.examples.outputs
     learnt, truth = targets[trial.train], targets[trial.test]
     if trial.examples.multilabel:
         shares = (learnt.astype(bool).sum(axis=0) + 1) / (len(learnt) + 2)
-        return np.asarray(np.where(truth, np.log(shares), np.log1p(-shares)).sum(axis=1))
+        told = np.ptp(np.concatenate((learnt, truth)).astype(int), axis=0) > 0
+        return np.asarray(np.where(truth, np.log(shares), np.log1p(-shares))[:, told].sum(axis=1))
     counts = np.bincount(learnt, minlength=outputs) + 1
     return np.asarray(np.log(counts / counts.sum())[truth])
 
