@@ -183,6 +183,7 @@ def test_an_image_of_weight_3_is_three_images(planted, drawn, with_tasks, own):
     rows = [*range(80), *(row for row, weight in enumerate(weights) for _ in range(weight - 1))]
     repeated = {name: column and [column[row] for row in rows] for name, column in columns.items()}
     options = {"attribute_lexicon": AGES if planted.attributes[0] in AGES else "gender", "lean": "own" if own else None}
+    options["trust_rows"] = True
     weighted, copied = (
         sway.measure(**given, **options, draws=2, bootstrap=20, details=True)
         for given in (columns | {"weights": weights}, repeated)

@@ -18,7 +18,8 @@ from captionbias.text import Lexicon, find_mentions, load_lexicon
 # caption 0.07, one row off 0.00; of labels above 0.9.
 LEAST_AGREEMENT, LABELS_AGREE = 0.05, 0.3
 COMMON = 0.5  # of the images
-COPIED, LEAST_IMAGES = 0.95, 20  # of the images; how many these must be
+COPIED = 0.95  # of the images
+LEAST_COPIES, LEAST_IMAGES = 20, 100  # images, of which fewer tell nothing
 SURE, BY_CHANCE = 0.99, 4.0  # of the upper end; standard deviations, as words of an image are not independent
 
 
@@ -72,14 +73,14 @@ def strangers(
     trust = naming("measure them all the same, with {trust_rows}", trust_rows=True)
     ways = "check that the rows, or the image ids, belong together", trust
     errors: list[InputError] = []
+    both = words.model_rows and len(words.human)
+    if both and images >= LEAST_COPIES and _copied(words, images):
+        fault = naming(": nearly every one is also among the {references} of its image:")
+        errors.append(InputError("predictions", fault, "give what people said, not what the captioner says", trust))
     if images < LEAST_IMAGES:
         return errors
-    if words.model_rows and len(words.human):
-        if _copied(words, images):
-            fault = naming(": nearly every one is also among the {references} of its image:")
-            errors.append(InputError("predictions", fault, "give what people said, not what the captioner says", trust))
-        if (found := _by_words(words, images)).is_chance(LEAST_AGREEMENT):
-            errors.append(_of_others("predictions", "what they say is in the human captions", found, ways))
+    if both and (found := _by_words(words, images)).is_chance(LEAST_AGREEMENT):
+        errors.append(_of_others("predictions", "what they say is in the human captions", found, ways))
     if tasks is not None and (found := _by_tasks(words, tasks, language)).is_chance(LEAST_AGREEMENT):
         errors.append(_of_others("tasks", "what captions name is among those", found, ways))
     return errors
