@@ -105,7 +105,7 @@ def _in_order(texts: Sequence[str], once: bool) -> tuple[str, ...]:
 
     salt = digest("\n".join(sorted({*map(str.strip, texts)})))
     kept = {words_of(text): text for text in sorted(texts)}.values() if once else texts
-    return tuple(sorted(kept, key=lambda text: digest(text.strip(), salt)))
+    return tuple(sorted(kept, key=lambda text: (digest(text.strip(), salt), text)))
 
 
 def is_repeated(rows: Sequence[Sequence[str]]) -> bool:
