@@ -83,23 +83,31 @@ def test_crossed_attributes_and_captions_without_a_captioner_are_refused():
         describe(captions.with_predictions(["a man", "a girl"]), ["gender", "race"])
 
 
-@pytest.mark.parametrize("name", BIASES)
-def test_a_share_is_changed_the_same_for_a_seed_and_more_for_a_larger_share(name, people):
-    most = people.changed(inject(people, BIASES[name]))
-    small, large = (inject(people, BIASES[name], share) for share in (0.05, 0.1))
+def changes_a_share(injection, people):
+    most = people.changed(inject(people, injection))
+    small, large = (inject(people, injection, share) for share in (0.05, 0.1))
     assert people.changed(small) == pytest.approx(min(0.05, most))
     assert people.changed(large) == pytest.approx(min(0.1, most))
     for text, one, other in zip(people.texts, small, large, strict=True):
         assert one in (text, other)
-    assert small == inject(people, BIASES[name], 0.05)
-    assert inject(people, BIASES[name], 0.0) == list(people.texts)
+    assert small == inject(people, injection, 0.05)
+    assert inject(people, injection, 0.0) == list(people.texts)
+
+
+@pytest.mark.parametrize("name", BIASES)
+def test_a_share_is_changed_the_same_for_a_seed_and_more_for_a_larger_share(name, people):
+    changes_a_share(BIASES[name], people)
+
+
+def changes_one_value(injection, people):
+    rarest = people.value == people.rarest
+    possible = np.array(inject(people, injection, value=people.rarest)) != np.array(people.texts)
+    changed = np.array(inject(people, injection, 0.1, value=people.rarest)) != np.array(people.texts)
+    assert changed.sum() == min(round(0.1 * rarest.sum()), possible.sum())
+    assert not possible[~rarest].any()
+    assert not (changed & ~possible).any()
 
 
 @pytest.mark.parametrize("name", BIASES)
 def test_a_share_of_one_value_changes_captions_of_that_value_only(name, people):
-    rarest = people.value == people.rarest
-    possible = np.array(inject(people, BIASES[name], value=people.rarest)) != np.array(people.texts)
-    changed = np.array(inject(people, BIASES[name], 0.1, value=people.rarest)) != np.array(people.texts)
-    assert changed.sum() == min(round(0.1 * rarest.sum()), possible.sum())
-    assert not possible[~rarest].any()
-    assert not (changed & ~possible).any()
+    changes_one_value(BIASES[name], people)
