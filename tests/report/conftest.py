@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -52,6 +53,16 @@ def planted():
     people["references"] = [[f"{text} slowly" for text in texts] for texts in people["references"]]
     nic = check_captions(**people)
     return {"nic": nic, "sat": nic.with_predictions(plant(IMAGES, captions=2, a_to_t=0.9).predictions)}
+
+
+@pytest.fixture(scope="session")
+def happy():
+    """Of a captioner that calls half the women girls, and some happy."""
+    planted = vars(plant(1000, captions=4, seed=1))
+    for row in (row for row, value in enumerate(planted["attributes"]) if value == "female" and row % 3 == 0):
+        planted["predictions"][row] = re.sub("(a )?(woman|lady|girl)", "a happy girl", planted["predictions"][row])
+    captioners = {"nic": planted.pop("predictions")}
+    return audit(captioners, **planted, metrics=["sway"], bootstrap=60, quality_images=10, cache=False)
 
 
 @pytest.fixture(scope="session")

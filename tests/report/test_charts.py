@@ -15,35 +15,15 @@ from captionbias.analysis.sensitivity import Sensitivity, Specification
 from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE
 from captionbias.metrics import catalogue
 from captionbias.report import charts
-from captionbias.report.picture import captioner_picture
 from captionbias.report.rows import Row
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
-from tests.report.conftest import measured
 
 PICTURES = Path(__file__).with_name("pictures")
 NAMES = ("<b>nic</b>", "2021")
-A_TO_T, T_TO_A = "dbac_a_to_t_net", "dbac_t_to_a_net"
-DBAC = {A_TO_T: (0.05, 0.11), T_TO_A: (-0.06, -0.02), "dbac_a_to_t": (-0.2, -0.1), "dbac_t_to_a": (-0.1, 0.1)}
+A_TO_T = "dbac_a_to_t_net"
 LIC = {NAMES[0]: {"lic": (17.3, 23.0)}, NAMES[1]: {"lic": (-1.5, 4.0)}}
-RANGE = {
-    "sway_a_to_t": (4.0, 6.0),
-    **dict.fromkeys(("sway_a_to_t_low", "sway_a_to_t_least"), (-2.0, 0.0)),
-    **dict.fromkeys(("sway_a_to_t_high", "sway_a_to_t_most"), (5.0, 7.0)),
-}
-SWAY = {
-    "cells": [
-        {"attribute": "female", "suggested": "male", "captioner_wrong_of_named": 70.0, "person_wrong_of_named": 2.0},
-        {"attribute": "female", "suggested": "female", "captioner_wrong_of_named": 40.0, "person_wrong_of_named": 1.0},
-        {"attribute": "male", "suggested": None, "captioner_wrong_of_named": 9.0, "person_wrong_of_named": 1.0},
-    ],
-}
 BAR = {"direction": "a_to_t", "attribute": "woman", "task": "knife", "amplification": 0.2}
-
-
-def measurement(ends):
-    (key, (low, high)), *others = ends.items()
-    return measured(key, low, high, **dict(others))
 
 
 def choices() -> Sensitivity:
@@ -68,10 +48,6 @@ def drawn() -> dict[str, str]:
         "choices": charts.specification_chart(choices()),
         "bar": charts.pair_bar(BAR | certain, 0.4),
         "bar of less": charts.pair_bar(BAR | {"amplification": -0.2}, 0.4),
-        "captioner": captioner_picture(
-            measurement(RANGE).estimates | {"lic": Estimate(20.1, 17.3, 23.0)}, NAMES[0], "gender", "objects", SWAY
-        ),
-        "captioner without sway": captioner_picture(measurement(DBAC).estimates),
     }
 
 

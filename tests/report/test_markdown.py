@@ -9,7 +9,8 @@ from markdown_it import MarkdownIt
 
 from captionbias.analysis.audit import audit
 from captionbias.report.markdown import markdown_report
-from captionbias.report.matrix import matrix_of
+from captionbias.report.portrait import audit_portrait, headline
+from captionbias.report.views import naming
 from captionbias.synthetic import plant
 from tests.report.conftest import QUICK
 
@@ -57,10 +58,12 @@ def listed(text):
     return [plain(token) for token in PARSER.parse(text) if token.type == "inline" and token.level == 3]
 
 
-def test_the_matrix_comes_first_and_what_measured_it_is_at_the_end(report, two):
+def test_the_portrait_comes_first_and_what_measured_it_is_at_the_end(report, two):
     items = listed(report)
-    rows = {name: [cell.text for cell in row] for name, row in matrix_of(two).rows.items()}
-    assert {row[0]: row[1:] for row in tables(report)[0][1:] if row[0] in rows} == rows
+    assert report.startswith(f"## {headline(two)}")
+    portrait = audit_portrait(two)
+    assert tables(report)[0][1:] == [list(row) for row in naming(portrait).texts()]
+    assert [row[0] for row in tables(report)[0][1:]] == ["another person", *(row.name for row in portrait.rows)]
     assert {f"{metric}: {signature}" for metric, signature in two.signatures.items()} <= set(items)
     assert items[-1] == COMMAND
     assert COMMAND not in markdown_report(two)
@@ -88,7 +91,7 @@ def test_names_labels_and_tasks_are_shown_and_do_nothing(hostile, report):
     assert all(len(row) == len(table[0]) for table in tables(text) for row in table)
     assert kinds(text) <= kinds(report)  # no link, no image, no emphasis, no list in a list, no HTML in a line
     headings = [sum(token.type == "heading_open" for token in PARSER.parse(one)) for one in (text, report)]
-    assert headings == [2, 2]  # its own, and that of the papers' scores
+    assert headings == [4, 4]  # its own, those of the two pictures, and that of the papers' scores
     lines = lines_of_html(text)
     assert lines.count("<details>") == lines.count("</details>") == sum(line.startswith("<summary>") for line in lines)
     assert {line for line in lines if not line.startswith("<summary>")} == OURS

@@ -1,4 +1,4 @@
-"""The one picture of a captioner: every number in it is that of the measurement, and zero is a person."""
+"""The one picture: every number in it is that of the measurement, and it fits its width."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from xml.etree import ElementTree
 
 import pytest
 
+from captionbias.bench.catalogue import main_scores
 from captionbias.metrics import sway
-from captionbias.report.matrix import main_scores
+from captionbias.report.drawn import NARROW, WIDE, naming, words
 from captionbias.report.picture import captioner_picture, picture
-from captionbias.statistics.samples import Estimate
+from captionbias.report.portrait import audit_portrait
+from captionbias.report.svg import CHARACTER, document
 from captionbias.synthetic import plant
 
 A_TO_T, T_TO_A = "dbac_a_to_t_net", "dbac_t_to_a_net"
 SVG = "{http://www.w3.org/2000/svg}"
-DBAC = {A_TO_T: Estimate(0.09, 0.08, 0.1), T_TO_A: Estimate(-0.05, -0.06, -0.04)}
-
-
-def elements(picture, name):
-    return list(ElementTree.fromstring(picture).iter(f"{SVG}{name}"))
 
 
 @pytest.mark.parametrize(
@@ -34,21 +31,37 @@ def elements(picture, name):
     ],
 )
 def test_scores_with_a_verdict_are_shown_and_else_what_there_is(keys, shown):
-    estimates = dict.fromkeys(keys, Estimate(1.0))
-    assert [score.key for score in main_scores(estimates)] == shown
-    assert captioner_picture(estimates).count("<circle") == len(shown)
+    assert [score.key for score in main_scores(keys)] == shown
 
 
 @pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 def test_what_was_measured_what_was_returned_and_what_a_file_holds_are_shown_alike():
     measured = sway.measure(**vars(plant(200, captions=3)), details=True, bootstrap=20)
-    assert picture(measured) == picture(measured.flat()) == picture(json.loads(json.dumps(measured.flat())))
-    assert picture(measured) != captioner_picture(measured.estimates), "with what is behind it"
-    assert "<desc>" not in picture({})
+    flat = measured.flat()
+    assert picture(measured) == picture(flat) == picture(json.loads(json.dumps(flat)))
+    without = {key: value for key, value in flat.items() if key != "details"}
+    assert picture(measured) != picture(without), "with what is behind it"
+    assert picture(measured) == captioner_picture({"sway": flat}, "captioner")
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("draw", [naming, words])
+def test_nothing_is_cut_at_either_width_and_every_captioner_is_there(happy, draw, width):
+    drawing = draw(audit_portrait(happy), width)
+    root = ElementTree.fromstring(document([drawing], width, "title"))
+    texts = list(root.iter(f"{SVG}text"))
+    assert "nic" in [one.text for one in texts]
+    for one in texts:
+        size = float(one.get("font-size", 13)) * CHARACTER * 0.9 * len(one.text)
+        start = float(one.get("x")) - size * {"middle": 0.5, "end": 1.0}.get(one.get("text-anchor"), 0.0)
+        assert -size / 2 <= start <= start + size <= width + 8, one.text
+        assert 0 < float(one.get("y")) < drawing.height
+    dots = [float(one.get("cx")) for one in root.iter(f"{SVG}circle")]
+    assert len(dots) == (2 + 2 * 2 * 2 if draw is naming else 0)  # the legend; two of each gender, of nic and a person
 
 
 def test_a_notebook_shows_it_on_white_and_a_file_is_the_same(tmp_path):
-    shown = picture({"lic": 1.0})
+    shown = picture({"lic": 1.0, "signature": "metric:lic"})
     shown.save(tmp_path / "nic.svg")
     assert (tmp_path / "nic.svg").read_text() == shown._repr_svg_()
     assert "background:#ffffff" in shown._repr_svg_()

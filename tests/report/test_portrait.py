@@ -1,87 +1,191 @@
-"""Captioners in sentences: what each does more than people, what is like people's, and what cannot be told."""
+"""The portrait: every number is sway's, every sentence follows from the numbers shown, and nothing is said without a
+verdict."""
 
 from __future__ import annotations
+
+import re
+from dataclasses import replace
 
 import pytest
 
 from captionbias.analysis.audit import audit
-from captionbias.bench.verdicts import verdict
+from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING_FOUND, verdict
 from captionbias.metrics import catalogue, sway
-from captionbias.report.matrix import matrix_of
-from captionbias.report.portrait import headline, sentence, sentences
+from captionbias.report.html import html_report
+from captionbias.report.portrait import about, audit_portrait, doubts, headline, largest, objects, portrait_of
+from captionbias.report.quotes import behind, first_quote
 from captionbias.report.wording import words_of
 from captionbias.synthetic import plant
 from tests.metrics.test_sway_questions import of_women, woman_is, world
 from tests.report.conftest import QUICK
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
-WORDS = words_of("gender", "objects", "the other")
+WORDS = words_of(["gender"], "coco_objects", 2)
 
 
-def told(**captions):
-    """The sentences of a captioner called nic."""
+def row_of(**captions):
+    """The portrait's row of a captioner called nic."""
     measured = sway.measure(**captions, bootstrap=200, details=True)
-    said = {score.key: verdict(measured.estimates, score.key) for score in catalogue.scores_of("sway") if score.judged}
-    return sentence("nic", measured.flat(), said, WORDS)
+    said = {
+        ("nic", score.key): verdict(measured.estimates, score.key)
+        for score in catalogue.scores_of("sway")
+        if score.judged and score.key in measured.estimates
+    }
+    return portrait_of({"nic": measured.flat()}, said, WORDS).rows[0]
 
 
-def test_of_a_person_nothing_is_more():
-    first, *rest = told(**world()).split(". ")
-    assert first == "Of nic nothing was found that is more than people's"
-    assert rest[0].startswith("No word was found to follow the gender; one in ")
-    assert "Like people: who is named wrong" in rest[1]
+@pytest.fixture(scope="module")
+def swayed():
+    """A faithful captioner, and one whose gender follows the objects."""
+    people = vars(plant(600, captions=3))
+    captioners = {"faithful": people.pop("predictions"), "biased": plant(600, captions=3, t_to_a=0.6).predictions}
+    return audit(captioners, **people, metrics=["sway"], **QUICK | {"bootstrap": 1000})
 
 
-def test_who_is_named_wrong_is_told_with_both_levels():
-    text = told(**of_women(world(), woman_is("a man"), 0.2))
-    assert text.startswith("nic calls women men more often than men women (")
-    assert " and 0 of 100; people 0 and 0)" in text
-
-
-def test_words_are_told_with_whom_they_follow():
-    text = told(**of_women(world(), lambda text: f"{text} happy", 0.2))
-    assert text.startswith("Of nic's other words happy (women) follows the gender more than people's do")
-    girls = told(**of_women(world(), woman_is("a girl"), 0.5))
-    assert "girl (women)" in girls or "girl and" in girls
-    assert "girl|boy" not in girls
-
-
-def test_silence_where_the_objects_suggest_another_value_is_told():
-    text = told(**vars(plant(2000, silence=0.5)))
-    assert text.startswith(
-        "nic leaves the gender out or gets it wrong more often beside objects that go with the other"
-    )
-
-
-def test_words_without_a_verdict_are_told_as_such():
-    text = told(**of_women(world(600), lambda text: f"{text} happy", 0.3))  # too few images for a score
-    assert "its other words, of which happy (women)" in text.partition("Cannot tell")[2]
-
-
-def test_who_names_one_value_alone_is_said_to():
-    text = told(**of_women(world(), woman_is("a man")))
-    assert text.startswith(
-        "nic hardly names more than one gender, so nothing that it does is called like people; calls"
-    )
-    assert "Like people" not in text
-
-
-def test_the_headline_of_several_counts_them_and_names_who_does_most():
+@pytest.fixture(scope="module")
+def defaults():
+    """Captioners that call some of the women men."""
     people = world(600)
     captioners = {
         name: of_women(dict(people), woman_is("a man"), share)["predictions"]
         for name, share in (("some", 0.2), ("most", 0.5), ("none", 0.0))
     }
     people.pop("predictions")
-    found = audit(captioners, **people, metrics=["sway"], **QUICK | {"bootstrap": 1000})
-    text = headline(found, matrix_of(found))
-    assert text.startswith("most and some name one gender wrong more often (most most)")
-    assert len(sentences(found)) == 3
-    assert sentences(found)[0].startswith("most calls women men more often than men women")
-    one = audit({"most": captioners["most"]}, **people, metrics=["sway"], **QUICK | {"bootstrap": 200})
-    assert headline(one, matrix_of(one)).startswith("most calls women men more often")
-    assert sentences(one) == []
+    return audit(captioners, **people, metrics=["sway"], **QUICK | {"bootstrap": 1000})
 
 
-def test_without_people_there_is_no_verdict(alone):
-    assert headline(alone, matrix_of(alone)).startswith("There is no verdict")
+def test_the_dots_are_the_cells_and_the_person_is_on_top(swayed):
+    portrait = audit_portrait(swayed)
+    assert [row.name for row in portrait.rows] == ["biased", "faithful"]
+    assert portrait.person.name == "another person"
+    cells = swayed.details("sway", "biased")["cells"]
+    for value, other in (("female", "male"), ("male", "female")):
+        (own,) = (cell for cell in cells if (cell["attribute"], cell["suggested"]) == (value, value))
+        (against,) = (cell for cell in cells if (cell["attribute"], cell["suggested"]) == (value, other))
+        wrong, person = portrait.rows[0].wrong[value], portrait.person.wrong[value]
+        assert (wrong.own.value, wrong.other.value) == (own["captioner_wrong"], against["captioner_wrong"])
+        assert (person.own.value, person.other.value) == (own["person_wrong"], against["person_wrong"])
+        assert wrong.step == round(wrong.other.value) - round(wrong.own.value)
+    step = portrait.rows[0].step[0]
+    numbers = [wrong.step for wrong in portrait.rows[0].wrong.values()]
+    assert (step.verdict, step.lines[0]) == (MORE, f"{numbers[0]} more women, {numbers[1]} more men")
+    assert portrait.rows[0].overall.verdict == MORE
+    assert portrait.rows[1].overall.verdict in (LIKE, CANNOT_TELL)
+
+
+def test_the_headline_names_who_is_swayed_and_the_sentence_below_has_the_numbers_of_the_picture(swayed):
+    assert headline(swayed) == "More than people do, biased misgenders people beside the other gender's objects."
+    portrait = audit_portrait(swayed)
+    wrong = max(portrait.rows[0].wrong.values(), key=lambda wrong: wrong.step)
+    numbers = re.findall(r"\d+", largest(portrait, swayed))
+    assert numbers[0::1][:1] == [str(round(wrong.own.value))]
+    assert str(round(wrong.other.value)) in numbers
+    assert largest(portrait, swayed).startswith("biased calls ")
+    assert about(swayed, "planted").startswith("planted: 600 images, ")
+    assert "1,800 human captions." in about(swayed)
+
+
+def test_of_several_the_headline_counts_them_and_names_the_most_only_if_it_differs_from_each(defaults):
+    told = "More than people do, two of three captioners call women men more often than men women"
+    assert headline(defaults) == f"{told} (most most)."
+    comparison = defaults.comparisons["sway"]
+    alike = [replace(each, p_holm=1.0) for each in comparison.differences]
+    unclear = replace(defaults, comparisons={"sway": replace(comparison, differences=alike)})
+    assert headline(unclear) == f"{told}."
+    one = audit_portrait(defaults).rows
+    gap = next(row for row in one if row.name == "most").gap[0]
+    assert re.fullmatch(r"\d+ women, 0 men", gap.lines[0])
+    assert gap.lines[1] == "people 0 and 0"
+
+
+def test_of_a_person_nothing_is_more(defaults):
+    row = row_of(**world())
+    assert row.overall.verdict in (LIKE, CANNOT_TELL)
+    assert row.all_words.verdict == NOTHING_FOUND
+    assert re.fullmatch("a word in [0-9]+ of 100 captions would have been seen", row.all_words.lines[0])
+    alone = replace(defaults, comparisons=defaults.comparisons)
+    alone.__dict__["verdicts"] = dict.fromkeys(defaults.verdicts, CANNOT_TELL)
+    assert headline(alone).startswith("Nothing was found that is more than people's")
+    assert largest(audit_portrait(alone), alone) == ""
+
+
+def test_words_have_their_side_and_the_form_for_it():
+    row = row_of(**of_women(world(), lambda text: f"{text} happy", 0.2))
+    assert row.words["women"][0].word == "happy"
+    assert row.words["women"][0].captioner > row.words["women"][0].person
+    words = row_of(**of_women(world(), woman_is("a girl"), 0.5)).words
+    assert "girl" in [word.word for word in words["women"]]
+    assert "girl|boy" not in str(words)
+
+
+def test_silence_where_the_objects_suggest_another_value_is_told():
+    step = row_of(**vars(plant(2000, silence=0.5))).step
+    assert [told.verdict for told in step][-1] == MORE
+    assert step[-1].lines == ["wrong or left out"]
+
+
+def test_who_names_one_value_alone_is_never_like_people():
+    row = row_of(**of_women(world(), woman_is("a man")))
+    assert row.gap[0].verdict == MORE
+    assert all(told.verdict != LIKE for told in (*row.gap, *row.step, row.overall))
+    assert "it hardly names more than one gender" in [line for told in row.step for line in told.lines]
+
+
+def test_captions_behind_a_dot_name_the_wrong_value_and_people_agree_on_the_right_one_first(swayed):
+    portrait = audit_portrait(swayed)
+    dots = list(behind(swayed, portrait, "biased"))
+    assert dots[0].title == "Women called men beside objects that go with men"
+    evidence = swayed.evidence["captioners"]["biased"]["cells"]["t_to_a"]
+    for dot in dots:
+        assert all(row["captioner"] for row in evidence[dot.place]["rows"])
+        assert dot.captions == evidence[dot.place]["images"] >= len(dot.quotes) > 0
+        for quote in dot.quotes:
+            named = {piece for piece, kind in quote.person if kind == "attribute"}
+            assert named & ({"woman", "girl", "lady"} if dot.title.startswith("Women") else {"man", "boy", "guy"})
+    assert first_quote(swayed, portrait).name == "biased"
+
+
+def test_the_images_themselves_stand_beside_their_captions_where_they_are_given(swayed):
+    images = {row: {**image, "id": str(row)} for row, image in swayed.evidence["images"].items()}
+    given = replace(swayed, evidence={**swayed.evidence, "images": images})
+    page = html_report(given, picture_of="data:,{}".format)
+    portrait = audit_portrait(given)
+    quoted = sum(len(dot.quotes) for name in given.captioners for dot in behind(given, portrait, name))
+    assert quoted + 1 == len(re.findall(r'<img src="data:,(\d+)" alt="image \1">', page))
+    assert "<img" not in html_report(swayed)
+
+
+def test_a_value_of_many_has_a_panel_of_its_own_and_four_are_shown():
+    ages = ["child", "teenager", "adult", "senior", "elder"]
+    text = {age: f"a {age} with a dog" for age in ages}
+    values = ages * 60
+    wrong = [text[age] if number % 3 else text["child"] for number, age in enumerate(values)]
+    measured = sway.measure(
+        predictions=wrong,
+        references=[[text[age]] * 3 for age in values],
+        attributes=values,
+        attribute_lexicon={age: [age] for age in ages},
+        trust_rows=True,
+        bootstrap=50,
+        details=True,
+    )
+    called = words_of(["age"], None, len(ages))
+    said = {("nic", "sway_wrong_gap"): verdict(measured.estimates, "sway_wrong_gap")}
+    portrait = portrait_of({"nic": measured.flat()}, said, called)
+    assert len(portrait.values) == 4
+    assert {portrait.wrongly(value) for value in portrait.values} == {"named wrong"}
+    assert portrait.rows[0].gap[0].lines[0].endswith((" worse", " better"))
+
+
+def test_objects_are_told_of_once_all_of_them_are_given(swayed, defaults):
+    assert not objects(swayed).startswith("Cannot tell: people leave")
+    named = {"sway": defaults.signatures["sway"].replace("tasks:given", "tasks:named")}
+    assert objects(replace(defaults, signatures=named)).startswith("Cannot tell: people leave objects out")
+    assert any("are given at once" in line for line in doubts(defaults))
+
+
+def test_without_people_there_is_no_verdict_and_without_sway_scores_claim(alone, two):
+    assert headline(alone).startswith("There is no verdict")
+    others = replace(two, comparisons={"lic": two.comparisons["lic"]})
+    assert headline(others).startswith(("Nothing was found", "More than people do, "))
+    assert audit_portrait(others) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from captionbias.errors import Argument, Message, naming
-from captionbias.report.wording import grouped_notes, interval, telling_words
+from captionbias.report.wording import following_words, grouped_notes, interval
 from captionbias.statistics.samples import Estimate
 from tests.report.conftest import changed
 
@@ -40,7 +40,10 @@ def test_words_are_told_of_the_value_that_they_follow_and_of_all_but_one():
     found = [("girl|boy", "male", 5.0), ("tie", "male", 4.0), ("hat", "female", 3.0), ("cap", "female", -2.0)]
     rows = [{"word": word, "attribute": value, "captioner": tie, "kind": "more"} for word, value, tie in found]
     details = {"attribute_counts": {"female": 9, "male": 9}, "words": [*rows, {**rows[1], "kind": "less"}]}
-    assert telling_words(details) == "hat (women), boy and tie (men) and cap (not women)"
+
+    def told():
+        return {people: [word for word, _ in words] for people, words in following_words(details).items()}
+
+    assert told() == {"women": ["hat"], "men": ["boy", "tie"], "not women": ["cap"]}
     details["attribute_counts"]["other"] = 9
-    assert "girl or boy and tie (men)" in telling_words(details)
-    assert telling_words({"attribute_counts": {"female": 9}}) == ""
+    assert told()["men"] == ["girl or boy", "tie"]

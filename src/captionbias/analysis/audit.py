@@ -41,7 +41,8 @@ class Audit:
 
     Attributes:
         captioners: their names.
-        images: how many there are; `image_set`: their digest, see `Captions`; `attribute_counts`: of each value.
+        images: how many there are; `image_set`: their digest, see `Captions`; `attribute_counts`: of each value;
+            `human_captions`: of all images together.
         comparisons: by metric; see `captionbias.analysis.compare.compare`.
         needed: of each metric, captioner and score: how many images halve the interval; None if images alone cannot.
         words: of each captioner, the words that give the attribute away to LIC's first attacker: `by_class`, `by_word`
@@ -60,6 +61,7 @@ class Audit:
     images: int
     image_set: str
     attribute_counts: dict[str, int]
+    human_captions: int
     comparisons: dict[str, Comparison]
     needed: dict[str, dict[str, dict[str, int | None]]]
     words: dict[str, dict[str, Any]]
@@ -244,6 +246,7 @@ def audit(
         images=len(first),
         image_set=first.image_set,
         attribute_counts=dict(sorted(Counter(next(iter(with_values.values())).attributes).items())),
+        human_captions=sum(map(len, first.references or ())),
         comparisons=comparisons,
         needed={metric: _needed(comparison, len(first)) for metric, comparison in comparisons.items()},
         words=words,

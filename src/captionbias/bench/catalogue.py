@@ -169,6 +169,24 @@ def of_captions() -> list[str]:
     return [name for name, entry in METRICS.items() if not entry.of_images]
 
 
+def main_scores(keys: Container[str]) -> list[Score]:
+    """The scores that a picture shows of these: those with a verdict and those of another kind; else the main ones,
+    else all."""
+    measured = [score for key, score in SCORES.items() if key in keys and not superseded(key, keys)]
+    judged = [score for score in measured if score.judged and score.claim]
+    main = [score for score in measured if score.headline]
+    others = [score for score in main if score.sense != "amplification"]
+    return judged + others or main or [score for score in measured if score.alone] or measured
+
+
+def main_scores_by_metric(keys: Iterable[str], metrics: Iterable[str]) -> list[Score]:
+    """The main scores of each of these metrics, one after the other."""
+    known = [key for key in keys if key in SCORES]
+    return [
+        score for metric in metrics for score in main_scores([key for key in known if SCORES[key].metric == metric])
+    ]
+
+
 def headlines(metric: str) -> list[str]:
     """The keys that are compared, logged and plotted when none are named; published before matched."""
     return sorted(score.key for score in scores_of(metric) if score.headline)

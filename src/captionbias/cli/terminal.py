@@ -21,7 +21,7 @@ from captionbias.progress import Watch, duration, steps_shown
 
 if TYPE_CHECKING:
     from captionbias.report.grid import Grid
-    from captionbias.report.picture import Picture
+    from captionbias.report.svg import Picture
 
 STANDARD_OUTPUT = Path("-")
 RESULT_FILES = (".json", ".csv", ".md")

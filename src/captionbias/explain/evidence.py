@@ -26,7 +26,7 @@ from captionbias.text.marks import find_marks
 PAIRS, IMAGES = 12, 20  # of a direction, of a pair
 CELL_IMAGES = 500  # of a cell
 WORDS, WORD_IMAGES = 30, 5  # of an attribute value, of a word
-TIED = 12  # words of sway
+TIED = 12  # words of sway, of an attribute value
 
 
 def captions_behind(
@@ -63,13 +63,13 @@ def captions_behind(
         `difference`, None without people; and `words`, of each attribute value a list of `word`, `images`,
         `labels` (how many of these of each label), `people` (images of which a person's caption has it), and at most 5
         `rows` of that value likewise. `cells`, under `t_to_a`, of each true value and suggested one `attribute`,
-        `suggested`, `shown` (images), `captioner` and `people` (how many of these have a caption that names another
-        value alone), `images` and, at most 500, `rows` likewise. `tied`, a list of at most 12 words that the captioner
-        uses more with a value than people do, the largest first: `word`, its `forms` in captions, `attribute`, `images`
-        of that value whose caption by the captioner uses it, `labels` (how many images of each label it uses it for),
-        `people` (images of that value of which a person's caption uses it) and at most 5 of these `images` as `rows`
-        likewise. `marks`: what each text names and where: start, end and the number of one of `labels`, one mention
-        after the other.
+        `suggested`, `shown` (images), `images` whose caption by the captioner names another value alone, `people` (how
+        many of these have a person's caption that does) and, at most 500, `rows` likewise. `tied`, a list of at most 12
+        words of each value that the captioner uses more with it than people do, the largest first: `word`, its `forms`
+        in captions, `attribute`, `images` of that value whose caption by the captioner uses it, `labels` (how many
+        images of each label it uses it for), `people` (images of that value of which a person's caption uses it) and at
+        most 5 of these `images` as `rows` likewise. `marks`: what each text names and where: start, end and the number
+        of one of `labels`, one mention after the other.
 
     >>> from captionbias.metrics import dbac
     >>> from captionbias.synthetic import plant
@@ -128,12 +128,12 @@ def captions_behind(
     return {"images": images, "captioners": evidence, "texts": list(texts), "labels": labels, "marks": marks}
 
 
-def _behind(named: Flags, words: Words, among: Flags, most: int = IMAGES) -> dict[str, Any]:
-    """The images `among` those given, `(images,)`, of which the captioner or people name a thing; `named`: flags of the
-    captions that name it, both sides'."""
+def _behind(named: Flags, words: Words, among: Flags, most: int = IMAGES, by_people: bool = True) -> dict[str, Any]:
+    """The images `among` those given, `(images,)`, of which the captioner, or people unless `by_people` is False, name
+    a thing; `named`: flags of the captions that name it, both sides'."""
     captioner, with_people = named[: words.model_rows], len(words.human_image) > 0
     people = share_naming(words.human_image, len(among), named[words.model_rows :, None])[:, 0]
-    behind = np.flatnonzero(among & (captioner | (people > 0)))
+    behind = np.flatnonzero(among & (captioner | (by_people & (people > 0))))
     differences = captioner - people
     order = behind[np.argsort(-differences[behind], kind="stable")]
     listed = order if len(order) <= most else np.concatenate((order[: most - most // 2], order[-(most // 2) :]))
@@ -186,7 +186,7 @@ def _cells(images: SwayImages, words: Words, named: Flags, lexicon: Lexicon) -> 
     for value, suggested in itertools.product(range(len(images.values)), repeat=2):
         among = _among(images.row[(images.value == value) & (images.suggested == suggested)], words)
         values = {"attribute": images.values[value], "suggested": images.values[suggested]}
-        listed.append(values | _behind(alone != own_value, words, among, CELL_IMAGES))
+        listed.append(values | _behind(alone != own_value, words, among, CELL_IMAGES, by_people=False))
     return {"t_to_a": listed}
 
 
@@ -214,7 +214,8 @@ def _tied(
     """The evidence for the words that follow a value more than in people's captions; `first`: of the captions that were
     measured each image's first."""
     images: SwayImages = measured.artefacts
-    told = [row for row in (measured.details or {}).get("words", ()) if row["kind"] == "more"][:TIED]
+    rows = [row for row in (measured.details or {}).get("words", ()) if row["kind"] == "more"]
+    told = [row for value in images.values for row in [row for row in rows if row["attribute"] == value][:TIED]]
     if not told:
         return []
     human = len(said.human_image)

@@ -22,7 +22,7 @@ from captionbias.hub.results import (
     verdict_in,
 )
 from captionbias.io.files import replacing
-from captionbias.report.picture import Picture, captioner_picture
+from captionbias.report.picture import captioner_picture
 from captionbias.report.wording import interval
 from captionbias.text.markdown import code, escaped
 
@@ -65,7 +65,10 @@ def update_model_card(path: str | Path, results: Results, *, dataset: str | None
     entries, drawn = card.parent / EVAL_RESULTS, card.parent / PICTURE
     files = {
         card: _changed(card, NEW_MODEL_CARD, model_section(results, dataset)),
-        drawn: (_read(drawn), _picture(results, card.parent.name)._repr_svg_()),
+        drawn: (
+            _read(drawn),
+            captioner_picture(results, card.parent.name)._repr_svg_(),
+        ),
     }
     return _write(files if dataset is None else {**files, entries: (_read(entries), entries_of(results, dataset))})
 
@@ -82,14 +85,6 @@ def model_section(results: Results, dataset: str | None) -> str:
     if dataset is not None:
         about += f" Measured on [{escaped(dataset)}](https://huggingface.co/datasets/{dataset})."
     return _section(about, results, scores_in(results), judged=True)
-
-
-def _picture(results: Results, name: str) -> Picture:
-    estimates = {key: estimate for result in results.values() for key, estimate in Result(result).estimates.items()}
-    first = next(iter(results.values()))["signature"]
-    words = first.partition("|attribute:")[2].partition("|")[0]
-    sway = results.get("sway", {}).get("details")
-    return captioner_picture(estimates, name, words if words.isalpha() else "the attribute", sway=sway)
 
 
 def _section(about: str, results: Results, scores: list[Score], judged: bool) -> str:

@@ -12,15 +12,13 @@ from captionbias.bench.catalogue import Score
 from captionbias.bench.verdicts import LESS, MORE, NOTHING
 from captionbias.metrics import catalogue
 from captionbias.report import svg
-from captionbias.report.picture import Picture
-from captionbias.report.rows import bias, headlines
+from captionbias.report.rows import Row, bias, headlines
 from captionbias.report.views import main_part
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.sensitivity import Sensitivity
-    from captionbias.report.rows import Row
 
 WIDTH, LEFT, ROW, SMALL = 480.0, 8.0, 42.0, 12.0
 BAR = 220.0
@@ -59,7 +57,7 @@ class Panel(NamedTuple):
         return self.score.metric, self.score.digits, self.zero
 
 
-def leaderboard_chart(rows: Sequence[Row]) -> Picture:
+def leaderboard_chart(rows: Sequence[Row]) -> svg.Picture:
     """A panel for each main score: captioners from the most biased to the best, with their intervals."""
     panels = []
     for score in headlines(rows):
@@ -72,7 +70,7 @@ def leaderboard_chart(rows: Sequence[Row]) -> Picture:
     return intervals(panels, "Leaderboard")
 
 
-def specification_chart(found: Sensitivity) -> Picture:
+def specification_chart(found: Sensitivity) -> svg.Picture:
     """The estimates of each captioner and judged score, descending, each with the choices that it was made with.
 
     Source: Simonsohn, Simmons and Nelson 2020.
@@ -90,7 +88,7 @@ def specification_chart(found: Sensitivity) -> Picture:
     return intervals(panels, "Scores by choices")
 
 
-def intervals(panels: Sequence[Panel], title: str) -> Picture:
+def intervals(panels: Sequence[Panel], title: str) -> svg.Picture:
     """Panels below each other: a row for each entry, its mark and its interval."""
     parts: list[str] = []
     top = 0.0
@@ -118,7 +116,7 @@ def intervals(panels: Sequence[Panel], title: str) -> Picture:
         for panel in panels
         for entry in panel.entries
     ]
-    return Picture(svg.document(parts, WIDTH, max(1.0, top - 14), title, "; ".join(numbers)))
+    return svg.document([svg.Drawing(parts, max(1.0, top - 14), "; ".join(numbers))], WIDTH, title)
 
 
 def pair_bar(row: Mapping[str, Any], reach: float) -> str:

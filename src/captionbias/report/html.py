@@ -14,18 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 from captionbias._version import __version__
 from captionbias.bench.catalogue import DIRECTIONS
-from captionbias.bench.verdicts import CANNOT_TELL
 from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
-from captionbias.report import charts, matrix, people, portrait, views, wording
+from captionbias.report import charts, portrait, quotes, views, wording
+from captionbias.report.drawn import NARROW, WIDE, naming, words
 from captionbias.report.grid import cell_text
-from captionbias.report.svg import STYLE, tone
+from captionbias.report.rows import rows_of
+from captionbias.report.svg import STYLE, Drawing, document
 from captionbias.report.wording import FORMS
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
+    from captionbias.report.portrait import Portrait
 
 TOP = 30  # rows of the sources on the page; all of them are in its data
 WORDS = 12  # of an attribute value, before one asks for more
@@ -45,44 +47,53 @@ def html_report(
     audit: Audit,
     *,
     title: str | None = None,
+    data: str = "",
     command: str | None = None,
     picture_of: Callable[[str], str] | None = None,
 ) -> str:
     """An audit as one HTML page that loads nothing; its data, JSON by gzip in base64, are in `#audit-data`.
 
-    `picture_of`: the data URL of an image, by its id, to be shown beside its captions; empty where there is none.
+    `title`: of its window; `data`: what the data are called; `picture_of`: the data URL of an image, by its id, to be
+    shown beside its captions; empty where there is none.
     """
-    answers = matrix.matrix_of(audit)
-    data = gzip.compress(json_text(audit.as_dict()).encode(), 6, mtime=0)
+    content = json_text(audit.as_dict())
+    drawn = portrait.audit_portrait(audit)
     return rendered(
         _file("report.html.jinja"),
         audit=audit,
-        title=title or matrix.title_of(audit),
+        title=title or f"{wording.listed(audit.captioners)}: {wording.named_things(audit)['attribute']} in captions",
+        about=portrait.about(audit, data),
         command=command,
         picture_of=picture_of,
-        matrix=matrix,
-        answers=answers,
-        cannot_tell=CANNOT_TELL,
-        opened=next(iter(answers.rows)),
-        people=people,
         portrait=portrait,
+        drawn=drawn,
+        named=_both_widths(naming, drawn, "Who is named wrong") if drawn else "",
+        followed=_both_widths(words, drawn, "Words that follow a value") if drawn else "",
+        quoted=quotes.first_quote(audit, drawn) if drawn else None,
+        opened=drawn.rows[0].name if drawn else audit.captioners[0],
+        scores_chart=charts.leaderboard_chart(rows_of(json.loads(content))) if not drawn else "",
+        quotes=quotes,
         wording=wording,
         views=views,
         charts=charts,
         directions=DIRECTIONS,
-        tone=tone,
         word_bar=lambda mean, largest: charts.bar(Estimate(mean), largest, positive=True),
         part_of=_part_of,
         reach_of=_reach_of,
         telling=_telling,
-        most_used=_most_used,
         **wording.named_things(audit),
         top=TOP,
         shown_pairs=PAIRS,
         shown_words=WORDS,
-        data=b64encode(data).decode(),
+        data=b64encode(gzip.compress(content.encode(), 6, mtime=0)).decode(),
         scores_csv=json.dumps(views.scores(audit).csv()),
     )
+
+
+def _both_widths(draw: Callable[[Portrait, float], Drawing], drawn: Portrait, title: str) -> str:
+    """A picture for screens and one for telephones, of which the page shows one."""
+    pictures = [document([draw(drawn, width)], width, title) for width in (WIDE, NARROW)]
+    return "".join(f'<div class="{kind}">{one}</div>' for kind, one in zip(("wide", "narrow"), pictures, strict=True))
 
 
 def check_installed() -> None:
@@ -109,12 +120,6 @@ def rendered(template: str, **content: Any) -> str:
 def _telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The words that speak for a value; articles and full stops tell a reader nothing."""
     return [row for row in rows if row["mean"] > 0 and row["word"] not in ARTICLES and re.search(r"\w", row["word"])]
-
-
-def _most_used(words: Mapping[str, Sequence[tuple[str, Mapping[str, Any]]]]) -> float:
-    """How many of 100 captions of its value use the word that most do, by the captioner or by people."""
-    rows = [row for found in words.values() for _, row in found]
-    return max(float(row[uses][row["attribute"]]) for row in rows for uses in ("uses_captioner", "uses_person"))
 
 
 def _part_of(rows: Sequence[Mapping[str, Any]]) -> str:

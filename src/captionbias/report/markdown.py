@@ -7,10 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from captionbias.bench.catalogue import DIRECTIONS
-from captionbias.report import views
-from captionbias.report.matrix import about, matrix_grid, matrix_of, title_of
-from captionbias.report.people import doubts
-from captionbias.report.portrait import headline, sentences
+from captionbias.report import portrait, views
 from captionbias.report.wording import grouped_notes, plain
 from captionbias.text.markdown import code, escaped, one_line
 
@@ -20,16 +17,23 @@ if TYPE_CHECKING:
 TOP = 5
 
 
-def markdown_report(audit: Audit, *, command: str | None = None) -> str:
-    """An audit as Markdown for a pull request: the answers, and tables of the scores and of what drives them."""
-    return "\n".join(_lines(audit, command)) + "\n"
+def markdown_report(audit: Audit, *, data: str = "", command: str | None = None) -> str:
+    """An audit as Markdown for a pull request: the answers, and tables of the scores and of what drives them. `data`:
+    what the data are called."""
+    return "\n".join(_lines(audit, data, command)) + "\n"
 
 
-def _lines(audit: Audit, command: str | None) -> Iterator[str]:
-    yield from (f"## {escaped(title_of(audit))}", "", escaped(about(audit)), "")
-    yield from (f"**{escaped(headline(audit, matrix_of(audit)))}**", "")
-    yield from matrix_grid(audit).markdown()
-    yield from (f"- {escaped(line)}" for line in (*sentences(audit), *doubts(audit)))
+def _lines(audit: Audit, data: str, command: str | None) -> Iterator[str]:
+    yield from (f"## {escaped(portrait.headline(audit))}", "")
+    if drawn := portrait.audit_portrait(audit):
+        yield from (escaped(line) for line in filter(None, (portrait.largest(drawn, audit), "")))
+        yield ""
+        for grid in (views.naming(drawn), views.followed(drawn)):
+            yield from (f"### {grid.title}", "", *grid.markdown())
+        if line := portrait.objects(audit):
+            yield from (f"**{escaped(portrait.objects_title(audit))}** {escaped(line)}", "")
+    yield from (escaped(portrait.about(audit, data)), "")
+    yield from (f"- {escaped(line)}" for line in portrait.doubts(audit))
     yield ""
     papers = views.papers(audit)
     if papers.rows:

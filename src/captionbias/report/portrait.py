@@ -1,178 +1,448 @@
-"""What the four questions say of captioners, in sentences: of each, and of all together."""
+"""The portrait of captioners: who is named wrong beside which tasks, and which words follow the attribute, beside
+people; and what it says, in sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from captionbias.bench.catalogue import SCORES
-from captionbias.bench.measurement import Result
-from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING_FOUND, is_mute
-from captionbias.metrics.sway.naming import LEAST_NAMED
-from captionbias.report.matrix import Matrix, is_closed, matrix_of
-from captionbias.report.wording import GROUPS, fixed, group, listed, named_things, telling_words, whose_gap
+from captionbias.bench.catalogue import SCORES, main_scores_by_metric
+from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING, NOTHING_FOUND, a_little, is_mute
+from captionbias.metrics.sway.naming import KEYS, LEAST_NAMED
+from captionbias.report.wording import (
+    fixed,
+    following_words,
+    group,
+    images_of,
+    listed,
+    named_things,
+    number_word,
+    whose_gap,
+)
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
+    from captionbias.analysis.compare import Comparison
+    from captionbias.bench.measurement import Result
 
-# What each question is about, and what captioners do that are more than people.
-ABOUT = {
-    "sway_wrong_gap": ("who is named wrong", "name one {value} wrong more often"),
-    "sway_unnamed_gap": ("who is left unnamed", "leave one {value} out more often"),
-    "sway_t_to_a": ("whether wrong names follow the {tasks}", "name the {value} that the {tasks} suggest"),
-    "sway_t_to_a_lost": (
-        "whether wrong or missing names follow the {tasks}",
-        "get the {value} wrong or leave it out where the {tasks} suggest {other}",
-    ),
-    "sway_words": ("its other words", "use other words that follow the {value}"),
-    "sway_a_to_t": ("whether the {tasks} named follow the {value}", "name {tasks} that follow the {value}"),
-}
+ENOUGH = 20  # images of a cell for its share to be shown, and captions that name a task for it to be an example
+MOST_VALUES, MOST_TASKS = 4, 2
+REPEATED = 30  # percent of a captioner's captions
+SURE = 0.05  # of a corrected p-value
+# The keys of the verdicts that answer each of the four questions; the second of a question is told where it says more.
+QUESTIONS = (
+    ("sway_wrong_gap", "sway_unnamed_gap"),
+    ("sway_t_to_a", "sway_t_to_a_lost"),
+    ("sway_words",),
+    ("sway_a_to_t",),
+)
 
 
-def headline(audit: Audit, matrix: Matrix) -> str:
-    """The answers in a sentence: of one captioner what it does, of several how many do it, and which most."""
-    words, said = named_things(audit), audit.verdicts
-    if not said:
+class Wrong(NamedTuple):
+    """Of 100 captions of a value's images, how many name another value alone: of all, of those beside tasks that go
+    with the value itself, and of those beside tasks that go with another; None of fewer than 20 images."""
+
+    every: Estimate
+    own: Estimate | None
+    other: Estimate | None
+
+    @property
+    def step(self) -> int | None:
+        """How many more it is beside tasks of another, of the numbers as they are shown."""
+        return _shown(self.other) - _shown(self.own) if self.own and self.other else None
+
+
+class Told(NamedTuple):
+    """A verdict, what it is of, line by line, and whether the score may be within the margin of 0 all the same."""
+
+    verdict: str
+    lines: Sequence[str]
+    little: bool = False
+
+
+class Word(NamedTuple):
+    """A word, and in how many more of 100 captions it is used of one value than of another, by both sides."""
+
+    word: str
+    captioner: float
+    person: float
+
+
+class Row(NamedTuple):
+    """A captioner, or a person: whom it names wrong, by value; what the gap and the steps between these say; in how
+    many of the questions it does more than people, or one word for all; its words, by the people whom they follow."""
+
+    name: str
+    wrong: dict[str, Wrong]
+    gap: list[Told]
+    step: list[Told]
+    overall: Told
+    words: dict[str, list[Word]]
+    all_words: Told
+
+
+class Portrait(NamedTuple):
+    """Captioners, the one that the tasks sway most on top, beside one person; `called`: the parts of questions, see
+    `captionbias.report.wording.words_of`; `tasks`: of each value some that go with it."""
+
+    person: Row
+    rows: list[Row]
+    called: Mapping[str, str]
+    tasks: dict[str, list[str]]
+
+    @property
+    def values(self) -> list[str]:
+        """The values that are shown, at most four."""
+        return list(self.person.wrong)
+
+    def wrongly(self, value: str) -> str:
+        """What it is to be named wrong, such as `called men`."""
+        other = self._called(value)
+        return f"called {other}" if other else "named wrong"
+
+    def calls(self, value: str, share: int) -> str:
+        """What a captioner does that names so many of 100 wrong, such as `calls 37 of 100 women men`."""
+        other = self._called(value)
+        return f"{'calls' if other else 'names'} {share} of 100 {group(value)} {other or 'wrong'}"
+
+    def _called(self, value: str) -> str:
+        """What those are called who are named wrong, if that is one thing alone."""
+        others = [group(other) for other in self.tasks if other != value]
+        return others[0] if {group(value), *others} == {"women", "men"} else ""
+
+
+def portrait_of(
+    measured: Mapping[str, Result], said: Mapping[tuple[str, str], str], called: Mapping[str, str]
+) -> Portrait:
+    """The portrait of captioners by what `sway` returned of each, with details, and by their verdicts."""
+    lowest = Estimate(-math.inf)
+    order = sorted(measured, key=lambda name: -measured[name].estimates.get("sway_t_to_a", lowest).value)
+    first = measured[order[0]]["details"]
+    person = Row(
+        "another person", _wrong(first, "_person"), [], [], Told(NOTHING, ["the yardstick"]), {}, Told(NOTHING, [])
+    )
+    rows = []
+    for name in order:
+        own = {key: word for (captioner, key), word in said.items() if captioner == name}
+        rows.append(_row(name, measured[name], own, called))
+    return Portrait(person, rows, called, {value: _examples(first, value) for value in first["attribute_counts"]})
+
+
+def _row(name: str, sway: Result, said: Mapping[str, str], called: Mapping[str, str]) -> Row:
+    estimates, details = sway.estimates, sway["details"]
+    wrong, people = _wrong(details), _wrong(details, "_person")
+
+    def told(key: str, lines: list[str]) -> Told:
+        mute = said[key] == CANNOT_TELL and is_mute(estimates, key)
+        little = said[key] == MORE and a_little(estimates, key)
+        return Told(said[key], [f"it hardly names more than one {called['value']}"] if mute else lines, little)
+
+    gap, step = [], []
+    if "sway_wrong_gap" in said:
+        levels = {value: (of.every.value, people[value].every.value) for value, of in wrong.items()}
+        gap.append(told("sway_wrong_gap", [*_worse(details, "wrong"), *_beside(levels)]))
+    if said.get("sway_unnamed_gap") == MORE:
+        levels = {row["attribute"]: (row["unnamed"], row["unnamed_person"]) for row in details["level"]}
+        gap.append(told("sway_unnamed_gap", ["left out", *_worse(details, "unnamed"), *_beside(levels)]))
+    if "sway_t_to_a" in said:
+        steps = {value: (one.step, people[value].step or 0) for value, one in wrong.items() if one.step is not None}
+        shown = _beside(steps, change=True) if steps else ["too few images"]
+        clear = _clear(details) if said["sway_t_to_a"] == CANNOT_TELL else []
+        step.append(told("sway_t_to_a", [*shown, *clear]))
+    if said.get("sway_t_to_a_lost") == MORE != said.get("sway_t_to_a"):
+        step.append(told("sway_t_to_a_lost", ["wrong or left out"]))
+    words = {
+        people: [Word(word, abs(row["captioner"]), _same_sign(row)) for word, row in rows]
+        for people, rows in following_words(details).items()
+    }
+    return Row(name, wrong, gap, step, _overall(said), words, _all_words(estimates, said))
+
+
+def _wrong(details: Mapping[str, Any], whose: str = "") -> dict[str, Wrong]:
+    """Whom the captioner, or people (`_person`), name wrong, of the first values."""
+    side = "person" if whose else "captioner"
+    cells = [cell for cell in details.get("cells", ()) if cell["suggested"] and cell["images"] >= ENOUGH]
+
+    def share(cells: Sequence[Mapping[str, Any]]) -> Estimate | None:
+        key, images = f"{side}_wrong", sum(cell["images"] for cell in cells)
+        if len(cells) == 1:
+            return _estimate(cells[0], key)
+        return Estimate(sum(cell["images"] * cell[key] for cell in cells) / images) if cells else None
+
+    wrong = {}
+    for row in details.get("level", ())[:MOST_VALUES]:
+        value = row["attribute"]
+        of_value = [cell for cell in cells if cell["attribute"] == value]
+        own = [cell for cell in of_value if cell["suggested"] == value]
+        other = [cell for cell in of_value if cell["suggested"] != value]
+        wrong[value] = Wrong(_estimate(row, f"wrong{whose}"), share(own), share(other))
+    return wrong
+
+
+def _estimate(row: Mapping[str, Any], key: str) -> Estimate:
+    return Estimate(row[key], row.get(f"{key}_ci_low"), row.get(f"{key}_ci_high"))
+
+
+def _shown(share: Estimate | None) -> int:
+    return round(share.value) if share else 0
+
+
+def _beside(shares: Mapping[str, tuple[float, float]], change: bool = False) -> list[str]:
+    """Of 100 of each value those of the captioner and those of people."""
+    own = (
+        f"{fixed(abs(share), 0)}{' fewer' if share < 0 else ' more'}" if change else fixed(share, 0)
+        for share, _ in shares.values()
+    )
+    people = listed([fixed(share, 0) for _, share in shares.values()])
+    return [", ".join(f"{share} {group(value)}" for share, value in zip(own, shares, strict=True)), f"people {people}"]
+
+
+def _worse(details: Mapping[str, Any], kind: str) -> list[str]:
+    """Of more than two values, whose gap it is."""
+    whose = whose_gap(details, kind)
+    return [f"{group(whose[0])} {'worse' if whose[1] else 'better'}"] if whose and len(details["level"]) > 2 else []
+
+
+def _clear(details: Mapping[str, Any]) -> list[str]:
+    """Which values alone follow the tasks beyond chance, if not all do."""
+    clear = [row["attribute"] for row in details["t_to_a"] if row.get("extra_ci_low", 0.0) > 0]
+    return [f"clear for {listed([*map(group, clear)])} only"] if 0 < len(clear) < len(details["t_to_a"]) else []
+
+
+def _same_sign(row: Mapping[str, Any]) -> float:
+    return float(math.copysign(1.0, row["captioner"]) * row["person"])
+
+
+def _overall(said: Mapping[str, str]) -> Told:
+    """In how many of the questions that have an answer the captioner does more than people; else the one word that
+    holds for all."""
+    asked = [[said[key] for key in keys if key in said] for keys in QUESTIONS]
+    more = sum(MORE in words for words in asked)
+    if more:
+        return Told(MORE, [f"in {more} of {sum(map(bool, asked))} questions"])
+    words = {word for words in asked for word in words}
+    return Told(LIKE if words and words <= {LIKE, NOTHING_FOUND} else CANNOT_TELL if words else NOTHING, [])
+
+
+def _all_words(estimates: Mapping[str, Estimate], said: Mapping[str, str]) -> Told:
+    word, found = said.get("sway_words", NOTHING), estimates.get("sway_words")
+    if found is None or found.low is None:
+        return Told(word, ["too few images for a verdict"])
+    if word == NOTHING_FOUND and found.detectable:
+        return Told(word, [f"a word in {fixed(found.detectable, 0)} of 100 captions would have been seen"])
+    size, least = fixed(found.value, 1), fixed(max(found.low, 0.0), 1)
+    return Told(word, [f"all words: {size} more of 100 captions, at least {least}"])
+
+
+def _examples(details: Mapping[str, Any], value: str) -> list[str]:
+    """The tasks that go most with a value, of those that enough captions name."""
+    counts = details["attribute_counts"]
+
+    def captions(row: Mapping[str, Any]) -> float:
+        sides = (row["named_captioner"], row["named_person"])
+        return float(max(sum(side[of] / 100 * counts[of] for of in counts) for side in sides))
+
+    often = {row["task"] for row in details.get("tasks", ()) if captions(row) >= ENOUGH}
+    rows = [row for row in details.get("leans", ()) if row["goes_with"] == value and row["task"] in often]
+    return [row["task"] for row in sorted(rows, key=lambda row: -row[f"lean_{value}"])[:MOST_TASKS]]
+
+
+# Of an audit
+
+
+def audit_portrait(audit: Audit) -> Portrait | None:
+    """The portrait of an audit; None where sway was not measured."""
+    if "sway" not in audit.comparisons:
+        return None
+    measured = {name: audit.measurement("sway", name).flat() for name in audit.captioners}
+    return portrait_of(measured, audit.verdicts, named_things(audit))
+
+
+def about(audit: Audit, data: str = "") -> str:
+    """What was measured, and by which protocol; `data`: what the data are called."""
+    counts = listed([f"{count:,} {images_of(value)}" for value, count in audit.attribute_counts.items()])
+    people = f", {audit.human_captions:,} human captions" if audit.human_captions else ""
+    quick = (
+        " A quick measurement." if audit.settings["preset"] == "fast" and audit.comparisons.keys() - {"sway"} else ""
+    )
+    return f"{f'{data}: ' * bool(data)}{audit.images:,} images, {counts}{people}.{quick}"
+
+
+def headline(audit: Audit) -> str:
+    """What captioners do more than people, in a sentence: how many of them, and which most."""
+    if not audit.verdicts:
         return "There is no verdict: that takes human captions of the same images to compare with."
-    if len(audit.captioners) == 1 and "sway" in audit.comparisons:
-        return sentence_of(audit, audit.captioners[0])
-    does: dict[str, list[str]] = {}
-    for key in ABOUT if "sway" in audit.comparisons else [asked.score.key for asked in matrix.questions]:
-        names = [name for name in matrix.rows if said.get((name, key)) == MORE]
-        if not names or (key.endswith("_lost") and all(said.get((name, "sway_t_to_a")) == MORE for name in names)):
-            continue
-        sizes = {name: abs(audit.measurement(SCORES[key].metric, name).estimates[key].value) for name in names}
-        _, what = ABOUT.get(key, ("", f"show that {SCORES[key].claim}"))
-        verb, rest = what.format(**words).split(" ", 1)
-        most = f" ({max(sizes, key=lambda name: sizes[name])} most)" if len(names) > 1 else ""
-        does.setdefault(_how_many(names, len(matrix.rows)), []).append(f"{verb}{'s' * (len(names) == 1)} {rest}{most}")
+    does: dict[tuple[str, ...], list[str]] = {}
+    for key, says in _claims(audit).items():
+        for what, names in _by_claim(audit, key, says).items():
+            most = _most(audit.comparisons[SCORES[key].metric], key, names)
+            does.setdefault(tuple(names), []).append(what + (f" ({most} most)" if most else ""))
     if not does:
         return "Nothing was found that is more than people's; what is like people's, and what cannot be told, is below."
-    return f"{'; '.join(f'{who} {listed(what)}' for who, what in does.items())}, more than in people's captions."
+    told = [
+        f"{_who(names, audit.captioners)} {listed([_verb(what, len(names)) for what in whats])}"
+        for names, whats in does.items()
+    ]
+    return f"More than people do, {'; '.join(told)}."
 
 
-def _how_many(names: Sequence[str], captioners: int) -> str:
-    if len(names) == captioners:
-        return {1: names[0], 2: "Both captioners"}.get(captioners, f"All {captioners} captioners")
-    return listed(names) if len(names) < 3 else f"{len(names)} of {captioners} captioners"
+def _claims(audit: Audit) -> dict[str, str]:
+    """What a verdict of more means, by its key: of sway whom captioners name wrong, else what words and tasks follow;
+    without sway what each judged score claims."""
+    called, more = named_things(audit), {key for (_, key), word in audit.verdicts.items() if word == MORE}
+    if "sway" not in audit.comparisons:
+        keys = {key: Estimate(0.0) for _, key in audit.verdicts}
+        return {
+            score.key: f"show that {score.claim}"
+            for score in main_scores_by_metric(keys, audit.comparisons)
+            if score.judged and score.claim
+        }
+    wrong = "misgender people" if called["value"] == "gender" else f"name the wrong {called['value']}"
+    beside = f"beside {called['other']} {called['value']}'s {called['tasks']}"
+    claims = {"sway_t_to_a": f"{wrong} {beside}", **dict.fromkeys(KEYS.values(), "")}
+    if "sway_t_to_a" not in more:
+        claims = {"sway_t_to_a_lost": f"get the {called['value']} wrong or leave it out {beside}", **claims}
+    if not more & claims.keys():
+        claims |= {"sway_words": f"use other words that follow the {called['value']}"}
+        claims |= {"sway_a_to_t": f"name {called['tasks']} that follow the {called['value']}"}
+    return claims
 
 
-def sentences(audit: Audit) -> list[str]:
-    """What each of several captioners does, in the order of the matrix; none without the four questions."""
-    if "sway" not in audit.comparisons or len(audit.captioners) == 1:
-        return []
-    return [sentence_of(audit, name) for name in matrix_of(audit).rows]
+def _by_claim(audit: Audit, key: str, says: str) -> Mapping[str, list[str]]:
+    """The captioners of which a verdict says more, by what each does; `says`: the same of all, if not of whom."""
+    kinds = {gap: kind for kind, gap in KEYS.items()}
+    claims: dict[str, list[str]] = {}
+    for name in audit.captioners:
+        if audit.verdicts.get((name, key)) == MORE:
+            what = says or gap_claim(audit.details("sway", name), kinds[key], named_things(audit)["value"])
+            claims.setdefault(what, []).append(name)
+    return claims
 
 
-def sentence_of(audit: Audit, captioner: str) -> str:
-    """What one captioner of an audit does."""
-    said = {key: word for (name, key), word in audit.verdicts.items() if name == captioner}
-    return sentence(captioner, audit.measurement("sway", captioner).flat(), said, named_things(audit))
-
-
-def sentence(captioner: str, sway: Result, said: Mapping[str, str], words: Mapping[str, str]) -> str:
-    """What a captioner does more than people; then what is like people's, and what cannot be told.
-
-    `sway`: what was measured, with details. `said`: the verdict by key. `words`: see
-    `captionbias.report.wording.words_of`.
-    """
-    estimates, details = sway.estimates, sway["details"]
-    more = {key for key, word in said.items() if word == MORE}
-    said_words = _uses_words(sway, words) if "sway_words" in more else ""
-    does = [_names_little(estimates, details, words), _names_wrong(details, more, words)]
-    does += [_leaves_out(details, words) if "sway_unnamed_gap" in more else ""]
-    told = "; ".join(filter(None, does))
-    if told:
-        first = f"{captioner} {told}; of its other words {said_words}." if said_words else f"{captioner} {told}."
-    elif said_words:
-        first = f"Of {captioner}'s other words {said_words}."
-    else:
-        first = f"Of {captioner} nothing was found that is more than people's."
-    seen = estimates["sway_words"].detectable if said.get("sway_words") == NOTHING_FOUND else None
-    if seen is not None:
-        value = words["value"]
-        first += f" No word was found to follow the {value}; one in {fixed(seen, 0)} of 100 captions would have been."
-    asked = {key: about.format(**words) for key, (about, _) in ABOUT.items() if is_closed(estimates, key)}
-    rest = {word: [about for key, about in asked.items() if said.get(key) == word] for word in (LIKE, CANNOT_TELL)}
-    if (perhaps := telling_words(details)) and "sway_words" not in more:
-        rest[CANNOT_TELL] = [about for about in rest[CANNOT_TELL] if about != asked["sway_words"]]
-        rest[CANNOT_TELL].append(f"{asked['sway_words']}, of which {perhaps} may follow the {words['value']}")
-    parts = (f"{word[0].upper()}{word[1:]}: {', '.join(abouts)}." for word, abouts in rest.items() if abouts)
-    return " ".join([first, *parts])
-
-
-def _names_little(estimates: Mapping[str, Estimate], details: Mapping[str, Any], words: Mapping[str, str]) -> str:
-    if not is_mute(estimates, "sway_wrong_gap"):
-        return ""
-    most_named = 100 - min((row["unnamed"] for row in details.get("level", ())), default=0.0)
-    what = f"hardly names more than one {words['value']}"
-    if most_named < LEAST_NAMED:
-        what = f"hardly names any {words['value']}"
-    elif len(details.get("level", ())) > 2:
-        what = f"hardly ever names one of the values of {words['value']}"
-    return f"{what}, so nothing that it does is called like people"
-
-
-def _names_wrong(details: Mapping[str, Any], more: Collection[str], words: Mapping[str, str]) -> str:
-    """Who is named wrong more often, and beside what."""
-    level, whose = {row["attribute"]: row for row in details.get("level", ())}, whose_gap(details, "wrong")
-    beside = _beside(details, words) if "sway_t_to_a" in more else ""
-    if "sway_t_to_a_lost" in more and not beside:
-        lost = f"leaves the {words['value']} out or gets it wrong more often {_beside(details, words)}"
-        return "; ".join(filter(None, (_names_wrong(details, {*more} - {"sway_t_to_a_lost"}, words), lost)))
-    if "sway_wrong_gap" not in more or whose is None:
-        return f"names the {words['value']} wrong more often {beside}" if beside else ""
-    value, oftener = whose
-    others = [other for other in level if other != value]
-    shares = _shares(level, "wrong", [value, *others] if len(others) == 1 else [value])
-    follows = f", more so {beside}" if beside else ""
-    if len(others) > 1:
-        return f"names {group(value)} wrong {'more' if oftener else 'less'} often than others ({shares}){follows}"
-    one, other = group(value), group(others[0])
-    if level[value]["wrong"] < level[others[0]]["wrong"]:  # of all images they are not
-        shares = "of people who are as hard to see"
-    if {one, other} != {*GROUPS.values()}:  # what it is called instead may be a value that no image has
-        return f"names {one} wrong more often than {other} ({shares}){follows}"
-    return f"calls {one} {other} more often than {other} {one} ({shares}){follows}"
-
-
-def _leaves_out(details: Mapping[str, Any], words: Mapping[str, str]) -> str:
-    """Whose value is left out more often."""
-    whose = whose_gap(details, "unnamed")
+def gap_claim(details: Mapping[str, Any], kind: str, value: str) -> str:
+    """Who is named wrong, or left out, more often than whom."""
+    whose = whose_gap(details, kind)
     if whose is None:
+        return f"name one {value} wrong more often"
+    one, others = whose[0], [row["attribute"] for row in details["level"] if row["attribute"] != whose[0]]
+    oftener = "more often" if whose[1] else "less often"
+    if kind == "unnamed":
+        than = f"that of {group(others[0])}" if len(others) == 1 else "others"
+        return f"leave out the {value} of {group(one)} {oftener} than {than}"
+    than = group(others[0]) if len(others) == 1 else "others"
+    if {group(one), than} == {"women", "men"}:
+        return f"call {group(one)} {than} {oftener} than {than} {group(one)}"
+    return f"name {group(one)} wrong {oftener} than {than}"
+
+
+def _most(comparison: Comparison, key: str, names: Sequence[str]) -> str:
+    """Of several captioners the one whose score is furthest from 0, if its paired difference from each other is."""
+    if len(names) < 2:
         return ""
-    level = {row["attribute"]: row for row in details["level"]}
-    others = [other for other in level if other != whose[0]]
-    than, shown = (group(others[0]), [whose[0], *others]) if len(others) == 1 else ("others", [whose[0]])
-    oftener = "more" if whose[1] else "less"
-    return (
-        f"leaves the {words['value']} of {group(whose[0])} out {oftener} often than that of {than} "
-        f"({_shares(level, 'unnamed', shown)})"
-    )
+    sizes = {name: abs(comparison.measurements[name].estimates[key].value) for name in names}
+    top = max(names, key=lambda name: sizes[name])
+    pairs = {frozenset((each.first, each.second)): each.p_holm for each in comparison.differences if each.score == key}
+    return top if all(pairs.get(frozenset((top, name)), 1.0) < SURE for name in names if name != top) else ""
 
 
-def _shares(level: Mapping[str, Mapping[str, float]], kind: str, values: Sequence[str]) -> str:
-    """How many of 100 captions of each value the captioner and people name so."""
-    captioner, people = ([fixed(level[value][key], 0) for value in values] for key in (kind, f"{kind}_person"))
-    return f"{listed(captioner)} of 100; people {listed(people)}"
+def _who(names: Sequence[str], captioners: Sequence[str]) -> str:
+    if len(names) == 1:
+        return names[0]
+    if len(names) < len(captioners):
+        return f"{number_word(len(names))} of {number_word(len(captioners))} captioners"
+    return "both captioners" if len(names) == 2 else f"all {number_word(len(names))}"
 
 
-def _beside(details: Mapping[str, Any], words: Mapping[str, str]) -> str:
-    """Beside which tasks: those of another value, or of one value by itself those of the other."""
-    rows = details.get("t_to_a", ())
-    alone = [row["attribute"] for row in rows if row["verdict"] == MORE]
-    all_of_them = all(row.get("extra_ci_low", 0.0) > 0 for row in rows)
-    if len(rows) == 2 and len(alone) == 1 and not all_of_them:
-        (of,) = (row["attribute"] for row in rows if row["attribute"] != alone[0])
-        return f"beside {words['tasks']} that go with {group(of)}"
-    return f"beside {words['tasks']} that go with {words['other']} {words['value']}"
+def _verb(what: str, captioners: int) -> str:
+    """A claim with its verb in the singular of one captioner."""
+    verb, rest = what.split(" ", 1)
+    return f"{verb}{'s' * (captioners == 1)} {rest}"
 
 
-def _uses_words(sway: Result, words: Mapping[str, str]) -> str:
-    """The words that follow each value most."""
-    if not (told := telling_words(sway["details"])):
+def largest(portrait: Portrait, audit: Audit) -> str:
+    """The largest effect that is more than people's, with its numbers and a person's; empty without one."""
+    called = portrait.called
+    for key in ("sway_t_to_a", "sway_wrong_gap"):
+        row = next((row for row in portrait.rows if audit.verdicts.get((row.name, key)) == MORE), None)
+        steps = {value: wrong.step for value, wrong in row.wrong.items() if wrong.step is not None} if row else {}
+        if row and key == "sway_t_to_a" and steps:
+            value = max(steps, key=lambda value: steps[value] or 0.0)
+            wrong, person = row.wrong[value], portrait.person.wrong[value]
+            others = [other for other in portrait.tasks if other != value]
+            whose = group(others[0]) if len(others) == 1 else f"another {called['value']}"
+            return (
+                f"{row.name} {portrait.calls(value, _shown(wrong.own))} beside {called['tasks']} that go with "
+                f"{group(value)}{_such_as(portrait.tasks, [value])}, and {_shown(wrong.other)} of 100 beside those "
+                f"that go with {whose}{_such_as(portrait.tasks, others)}; another person {_shown(person.own)} and "
+                f"{_shown(person.other)}."
+            )
+        if row and len(row.wrong) > 1:
+            shares = [portrait.calls(value, _shown(of.every)) for value, of in row.wrong.items()]
+            people = [f"{_shown(of.every)}" for of in portrait.person.wrong.values()]
+            return f"{row.name} {listed(shares)}; another person {listed(people)}."
+    return ""
+
+
+def _such_as(tasks: Mapping[str, Sequence[str]], values: Sequence[str]) -> str:
+    told = [task for value in values for task in tasks[value]][:MOST_TASKS]
+    return f" ({', '.join(told)})" if told else ""
+
+
+def objects_title(audit: Audit) -> str:
+    """The fourth question."""
+    called = named_things(audit)
+    return f"Do the {called['tasks']} that are named follow the {called['value']}?"
+
+
+def objects(audit: Audit) -> str:
+    """The answer to the fourth question, in a line; empty where it was not asked."""
+    called = named_things(audit)
+    said = {name: audit.verdicts.get((name, "sway_a_to_t"), "") for name in audit.captioners}
+    if not any(said.values()):
         return ""
-    follow = "follow" if sum(row["kind"] == "more" for row in sway["details"]["words"]) > 1 else "follows"
-    there = ", though some of these may be there" if sway["sway_words_length"] > 1 else ""
-    return f"{told} {follow} the {words['value']} more than people's do{there}"
+    if "tasks:named" in audit.signatures["sway"] and MORE not in said.values():
+        return (
+            f"Cannot tell: people leave {called['tasks']} out, so one that a captioner names and nobody else does may "
+            f"be there or not. Give all {called['tasks']} of each image, and this becomes a number."
+        )
+    names_of = {word: [name for name in said if said[name] == word] for word in dict.fromkeys(said.values())}
+    several = [f"{word}: {listed(names)}" for word, names in names_of.items()]
+    told = "; ".join(several) if several[1:] else said[audit.captioners[0]]
+    return f"{told[0].upper()}{told[1:]}."
+
+
+def doubts(audit: Audit) -> Iterator[str]:
+    """What most could make the answers wrong."""
+    called = named_things(audit)
+    if "sway" in audit.comparisons:
+        level = [row for name in audit.captioners for row in audit.details("sway", name).get("level", ())]
+        unnamed = [row["unnamed"] for row in level]
+        low, high = (fixed(end(unnamed, default=0.0), 0) for end in (min, max))
+        share = low if low == high else f"{low} to {high}"
+        yield (
+            f"“Beside” is not “because of”: the scene suggests as much as the {called['tasks']} do. Captions that name "
+            f"no {called['value']}, or several, count among the 100 and not as wrong: {share} of 100."
+        )
+        if any(
+            audit.measurement("sway", name).facts.get("sway_least_named", 100.0) < LEAST_NAMED
+            for name in audit.captioners
+        ):
+            yield f"A captioner that hardly names more than one {called['value']} is never said to be like people."
+        lean = "these images" if "|lean:own" in audit.signatures["sway"] else "COCO's labelled photos"
+        yield f"Which {called['tasks']} go with whom was counted on {lean}."
+    lic = {name: audit.measurement("lic", name) for name in audit.captioners} if "lic" in audit.comparisons else {}
+    repeats = {name: measured.facts.get("seen_m", 0.0) for name, measured in lic.items()}
+    if often := sorted((name for name in repeats if repeats[name] > REPEATED), key=lambda name: -repeats[name]):
+        unseen = lic[often[0]].estimates.get("lic_unseen")
+        yield (
+            f"{fixed(repeats[often[0]], 0)}% of {often[0]}'s captions repeat ones that the attacker learned from"
+            + (f"; without them LIC is {fixed(unseen.value, 1)}" if unseen else "")
+            + (f"; many do of {listed(often[1:])} too." if often[1:] else ".")
+        )
+    if len(audit.verdicts) > 1:
+        yield (
+            f"{len(audit.verdicts)} verdicts are given at once, so they are stricter: of those that say more or less, "
+            "at most one in twenty is expected to be false."
+        )

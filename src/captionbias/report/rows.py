@@ -16,7 +16,6 @@ from captionbias.io.files import check_ending, replacing, write_text
 from captionbias.io.formats import csv_text, read_json
 from captionbias.metrics import catalogue
 from captionbias.report.grid import Cell, Column, Grid, Scored, columns
-from captionbias.report.matrix import main_scores_by_metric
 from captionbias.report.views import TWO_SIDED
 from captionbias.statistics.samples import Estimate
 from captionbias.text.markdown import code
@@ -97,7 +96,7 @@ def mixtures(rows: Iterable[Row]) -> list[str]:
 
 def headlines(rows: Sequence[Row]) -> list[Score]:
     """The main scores of each metric that the rows are of."""
-    return main_scores_by_metric({row.score: Estimate(row.value) for row in rows}, catalogue.METRICS)
+    return catalogue.main_scores_by_metric(dict.fromkeys(row.score for row in rows), catalogue.METRICS)
 
 
 def leaderboard(rows: Sequence[Row]) -> Grid:

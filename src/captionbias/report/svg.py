@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE
+from captionbias.io.files import check_ending, write_text
 
 # Okabe and Ito's vermilion and blue, darkened until text in them can be read on white.
 COLOURS = {"more": "#b34700", "less": "#00639c", "unclear": "#656d76", "soft": "#656d76", "person": "#8b949e"}
@@ -19,6 +22,8 @@ STYLE = (
     + "".join(f".captionbias .{name}{{fill:var(--{name},{colour})}}" for name, colour in COLOURS.items())
     + ".captionbias .person{fill-opacity:.25}"
     ".captionbias .hollow{fill:var(--ground,#ffffff);stroke:var(--unclear,#656d76);stroke-width:2}"
+    ".captionbias .raised{fill:var(--raised,#f3f4f6)}"
+    ".captionbias .ring{fill:var(--ground,#ffffff);stroke-width:2}"
     ".captionbias .grid{stroke:var(--soft,#656d76);stroke-opacity:.3}"
     ".captionbias .zero{stroke:currentColor;stroke-opacity:.7}"
     ".captionbias .strong{font-weight:600}"
@@ -27,19 +32,54 @@ TONES = {MORE: "more", LESS: "less"}
 CHARACTER = 0.6  # the width of a character, by the size of its font, on average
 
 
+class Picture(str):
+    """An SVG that a notebook shows and that can be saved.
+
+    >>> picture = Picture('<svg style="max-width:100%"></svg>')
+    >>> picture._repr_svg_()
+    '<svg style="background:#ffffff;color:#1f2328;max-width:100%"></svg>'
+    """
+
+    def _repr_svg_(self) -> str:
+        return self.replace('style="', 'style="background:#ffffff;color:#1f2328;', 1)
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture as an .svg file, whole or not at all.
+
+        Raises:
+            ValueError: the path ends otherwise, or cannot be written.
+        """
+        check_ending(Path(path), ".svg")
+        write_text(self._repr_svg_(), Path(path))
+
+
+class Drawing(NamedTuple):
+    """The parts of a picture, its height, and what it shows in words."""
+
+    parts: list[str]
+    height: float
+    told: str
+
+
 def tone(verdict: str) -> str:
     """The class whose colour a verdict has."""
     return TONES.get(verdict, "unclear")
 
 
-def document(parts: Iterable[str], width: float, height: float, title: str, description: str = "") -> str:
-    """A picture of these parts, as wide as its page lets it be, with a text for those who cannot see it."""
-    name = html.escape(title)
-    told = f"<desc>{html.escape(description)}</desc>" if description else ""
-    return (
+def document(drawings: Sequence[Drawing], width: float, title: str) -> Picture:
+    """A picture of these drawings below each other, as wide as its page lets it be, with a text for those who cannot
+    see it."""
+    name, told = html.escape(title), html.escape(" ".join(filter(None, (drawing.told for drawing in drawings))))
+    parts, height = [], 0.0
+    for drawing in drawings:
+        content = "".join(drawing.parts)
+        parts.append(f'<g transform="translate(0,{_number(height)})">{content}</g>' if height else content)
+        height += drawing.height
+    described = f"<desc>{told}</desc>" if told else ""
+    return Picture(
         f'<svg xmlns="http://www.w3.org/2000/svg" class="captionbias" viewBox="0 0 {_number(width)} {_number(height)}" '
-        f'width="{_number(width)}" role="img" aria-label="{name}. {html.escape(description)}" '
-        f'style="max-width:100%;height:auto"><title>{name}</title>{told}<style>{STYLE}</style>{"".join(parts)}</svg>'
+        f'width="{_number(width)}" role="img" aria-label="{name}. {told}" '
+        f'style="max-width:100%;height:auto"><title>{name}</title>{described}<style>{STYLE}</style>{"".join(parts)}</svg>'
     )
 
 
@@ -62,6 +102,12 @@ def box(x: float, y: float, width: float, height: float, kind: str) -> str:
     """A rectangle."""
     sides = f'x="{_number(x)}" y="{_number(y)}" width="{_number(width)}" height="{_number(height)}"'
     return f'<rect {sides} class="{kind}"/>'
+
+
+def dot(x: float, y: float, kind: str, hollow: bool = False, size: float = 5) -> str:
+    """A dot, or a ring."""
+    ring = f' class="ring" style="stroke:var(--{kind},{COLOURS[kind]})"' if hollow else f' class="{kind}"'
+    return f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{_number(size)}"{ring}/>'
 
 
 def mark(x: float, y: float, verdict: str, size: float = 5) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from captionbias.bench.catalogue import Score
 from captionbias.metrics import catalogue
 from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
-from captionbias.report.matrix import main_scores
 from captionbias.report.views import (
     ALONE,
     LESS_TIED,
@@ -94,6 +93,6 @@ def intersection_tables(found: Mapping[str, Measurement], cells: Mapping[tuple[s
     rows = [
         _score(measured, score, f"{name}: {score.label}")
         for name, measured in found.items()
-        for score in main_scores(measured.estimates)
+        for score in catalogue.main_scores(measured.estimates)
     ]
     yield Grid("Each attribute alone, and crossed [95% interval]", columns("", "score", "verdict"), rows, ALONE)

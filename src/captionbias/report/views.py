@@ -15,14 +15,14 @@ from captionbias.bench.verdicts import NOTHING, detectable, verdict
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.report.grid import Cell, Column, Grid, Scored, Strong, columns
-from captionbias.report.matrix import PAPERS, estimates_of, matrix_of
-from captionbias.report.wording import FORMS, pair_name
+from captionbias.report.wording import FORMS, MOST_WORDS, fixed, group, pair_name
 from captionbias.statistics.samples import Estimate
 
 if TYPE_CHECKING:
     from captionbias.analysis.audit import Audit
     from captionbias.analysis.compare import Comparison
     from captionbias.metrics import Measurement
+    from captionbias.report.portrait import Portrait, Told, Wrong
 
 SURE = 0.05  # of corrected p-values
 MORE_TIED, LESS_TIED = "more", "less"  # kinds of words: with a value more than in people's captions, or less
@@ -112,20 +112,23 @@ def _scores_meaning(scores: Sequence[Score]) -> str:
 
 
 def papers(audit: Audit) -> Grid:
-    """The papers' scores beside the four questions: DBAC in both directions, net and as published, and LIC; a line
-    each. Their parts are in other tables. None where sway is not measured: they are the questions then."""
-    rows: list[list[Cell]] = []
+    """The papers' scores beside the four questions, a line each: of DBAC the net score and the published one. Empty
+    where sway is not measured: they are the questions then."""
+    others = [metric for metric in audit.comparisons if metric != "sway"] if "sway" in audit.comparisons else []
     read = {PERSON: audit.person} | {
         name: {metric: comparison.measurements[name] for metric, comparison in audit.comparisons.items()}
         for name in audit.captioners
     }
-    for (key, published), (name, by_metric) in product(PAPERS.items(), read.items()):
-        score = catalogue.SCORES[key]
-        if "sway" in audit.comparisons and score.metric in audit.comparisons and score.metric in by_metric:
+    keys = dict.fromkeys(
+        key for metric in others for key in audit.comparisons[metric].measurements[audit.captioners[0]].estimates
+    )
+    rows: list[list[Cell]] = []
+    for score, (name, by_metric) in product(catalogue.main_scores_by_metric(keys, others), read.items()):
+        if score.judged and score.metric in by_metric:
             estimates = by_metric[score.metric].estimates
-            known = [scored(estimates, one) if one else None for one in (key, published)]
-            if any(known):
-                rows.append([score.label, name, *known, audit.verdicts.get((name, key), NOTHING)])
+            published = scored(estimates, f"dbac_{score.direction}") if score.metric == "dbac" else None
+            said = audit.verdicts.get((name, score.key), NOTHING)
+            rows.append([score.label, name, scored(estimates, score.key), published, said])
     return Grid(
         "The papers' scores [95% interval]",
         columns("score", "captioner") + columns("value", "as published", form=".3f") + columns("verdict"),
@@ -209,6 +212,56 @@ def main_part(*rows: Mapping[str, Any]) -> str:
     """The key of what rows of the sources add: to the net score, without controls to the matched one, or to omega."""
     keys = (*FORMS, "omega_m", "omega_h")
     return next((key for key in keys if any(row.get(key) is not None for row in rows)), "amplification")
+
+
+def naming(portrait: Portrait) -> Grid:
+    """The first picture as a table."""
+    tasks, other, value = (portrait.called[part] for part in ("tasks", "other", "value"))
+    rows: list[list[Cell]] = []
+    for row in (portrait.person, *portrait.rows):
+        shares = [_of_100(row.wrong[one]) if one in row.wrong else None for one in portrait.values]
+        answers = ["; ".join(map(_in_a_cell, of)) or None for of in (row.gap, row.step)]
+        rows.append([row.name, *shares, *answers])
+    heads = [f"{group(one)} {portrait.wrongly(one)}" for one in portrait.values]
+    return Grid(
+        "Who is named wrong",
+        columns("captioner", *heads, f"is one {value} named wrong more?", f"do the {tasks} sway it?"),
+        rows,
+        f"Of 100 captions of each: all of them; in brackets those beside {tasks} that go with their own {value}, and "
+        f"those beside {tasks} of {other} {value}.",
+    )
+
+
+def _in_a_cell(told: Told) -> str:
+    little = ", a little" * told.little
+    return f"{told.verdict}{little}: {', '.join(told.lines)}"
+
+
+def _of_100(wrong: Wrong) -> str:
+    shown = [fixed(share.value, 0) if share else NOTHING for share in wrong]
+    return f"{shown[0]} ({shown[1]}, {shown[2]})"
+
+
+def followed(portrait: Portrait) -> Grid:
+    """The second picture as a table."""
+    people = list(dict.fromkeys(people for row in portrait.rows for people in row.words))
+    rows: list[list[Cell]] = []
+    for row in portrait.rows:
+        told = (
+            ", ".join(
+                f"{word.word} {fixed(word.captioner, 1)} ({fixed(word.person, 1)})"
+                for word in row.words.get(of, [])[:MOST_WORDS]
+            )
+            for of in people
+        )
+        rows.append([row.name, *(words or None for words in told), _in_a_cell(row.all_words)])
+    return Grid(
+        f"Other words that follow the {portrait.called['value']} more than in people's captions",
+        columns("captioner", *(f"more of {of}" for of in people), "all words"),
+        rows if people else [],
+        "In how many more of 100 captions than of the others a word is used, what the picture shows being the same; in "
+        "brackets people's.",
+    )
 
 
 def sway_level(details: Mapping[str, Any], captioner: str = "captioner") -> Grid:
@@ -322,10 +375,13 @@ def quality(audit: Audit) -> Grid:
     Source: Türk et al. 2023, who ask so.
     """
     names = [name for name in QUALITY_NAMES if any(name in measured for measured in audit.quality.values())]
-    main = [asked.score for asked in matrix_of(audit).questions]
+    keys = [key for comparison in audit.comparisons.values() for key in comparison.scores]
+    main = catalogue.main_scores_by_metric(keys, list(audit.comparisons)[:1])
     rows: list[list[Cell]] = []
     for captioner, measured in audit.quality.items():
-        estimates = estimates_of(audit, captioner)
+        estimates = {
+            key: of for each in audit.comparisons.values() for key, of in each.measurements[captioner].estimates.items()
+        }
         biases = (estimates[score.key].value if score.key in estimates else None for score in main)
         rows.append([captioner, *map(measured.get, names), *biases])
     return Grid(

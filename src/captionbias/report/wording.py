@@ -101,19 +101,20 @@ def named_things(audit: Audit) -> dict[str, str]:
     """What the parts of a question are called: the attribute and its values, the tasks, another value."""
     attribute = audit.settings["attribute_lexicon"]
     attributes = attribute if isinstance(attribute, list) else [attribute]
+    return words_of(attributes, audit.settings["task_lexicon"], len(audit.attribute_counts))
+
+
+def words_of(attributes: Sequence[Any], task_lexicon: Any, values: int) -> dict[str, str]:
+    """The parts of a question by the names of the lexicons and the number of values, without an audit."""
     named = all(isinstance(name, str) and name.isalpha() for name in attributes)
-    lexicon = audit.settings["task_lexicon"]
-    objects = lexicon is None or str(lexicon).startswith(OBJECTS)
-    return words_of(
-        " and ".join(attributes) if named else "the attribute",
-        "objects" if objects else "tasks",
-        "the other" if len(audit.attribute_counts) == 2 else "another",
-    )
-
-
-def words_of(attribute: str, tasks: str, other: str = "another") -> dict[str, str]:
-    """The parts of a question by these names, without an audit."""
-    return {"attribute": attribute, "value": attribute.removeprefix("the "), "tasks": tasks, "other": other}
+    value = " and ".join(attributes) if named else "attribute"
+    objects = task_lexicon is None or str(task_lexicon).startswith(OBJECTS)
+    return {
+        "attribute": value if named else "the attribute",
+        "value": value,
+        "tasks": "objects" if objects else "tasks",
+        "other": "the other" if values == 2 else "another",
+    }
 
 
 def group(value: str) -> str:
@@ -124,6 +125,14 @@ def group(value: str) -> str:
 def images_of(value: str) -> str:
     """The images of a value, in words."""
     return f"of {GROUPS[value.lower()]}" if value.lower() in GROUPS else f"labelled {value}"
+
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def number_word(number: int) -> str:
+    """A number of captioners, as a word up to twelve."""
+    return NUMBERS[number] if number < len(NUMBERS) else f"{number:,}"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -153,19 +162,6 @@ def following_words(details: Mapping[str, Any]) -> dict[str, list[tuple[str, Map
             others = row["captioner"] < 0  # of more than two values
             found.setdefault(f"not {group(value)}" if others else group(value), []).append((word, row))
     return {people: words for people, words in found.items() if words}
-
-
-def telling_words(details: Mapping[str, Any]) -> str:
-    """The words that follow each value most, in a sentence."""
-    found = following_words(details).items()
-    return listed([f"{listed([word for word, _ in words[:MOST_WORDS]])} ({people})" for people, words in found])
-
-
-def told_of(details: Mapping[str, Any]) -> dict[str, str]:
-    """Of whom there is more or less of each gap, and the words, by the keys of their scores."""
-    whose = {key: whose_gap(details, kind) for kind, key in KEYS.items()}
-    gaps = {key: f"{'more' if of[1] else 'less'} of {group(of[0])}" for key, of in whose.items() if of}
-    return gaps | {"sway_words": telling_words(details)}
 
 
 def plain(message: str) -> str:

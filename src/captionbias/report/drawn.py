@@ -1,0 +1,266 @@
+"""The portrait as SVG, side by side where there is room, below each other where not: for pages, notebooks and files."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, NOTHING_FOUND
+from captionbias.report.portrait import Portrait, Row, Told, Word, Wrong
+from captionbias.report.svg import CHARACTER, Drawing, Place, box, dot, line, scale, shortened, text, ticks, tone
+from captionbias.report.wording import MOST_WORDS, fixed, group, listed
+from captionbias.statistics.samples import Estimate
+
+WIDE, NARROW = 1040.0, 360.0  # how wide pictures are for screens, and for telephones
+NAME, SAID, GAP, SMALL, LINE = 150.0, 205.0, 22.0, 12.0, 15.0
+SIGNS = {MORE: "▲", LESS: "▼", LIKE: "=", NOTHING_FOUND: "=", CANNOT_TELL: "?"}
+OWN, OTHER, ALL = "own", "other", "all"
+
+
+class _Area(NamedTuple):
+    """Where a column begins, and how wide it is."""
+
+    left: float
+    width: float
+
+
+def naming(portrait: Portrait, width: float = WIDE) -> Drawing:
+    """Whom captioners name wrong, of 100 captions of each value: a panel for each value, a person on top."""
+    values = portrait.values
+    wide = width > 2 * NARROW
+    panels = [_Area(0.0, width)] * len(values)
+    said = [_Area(0.0, width)] * 2
+    if wide:
+        each = (width - NAME - 2 * (SAID + GAP) - GAP * (len(values) - 1)) / len(values)
+        panels = [_Area(NAME + number * (each + GAP), each) for number in range(len(values))]
+        said = [_Area(width - (2 - number) * (SAID + GAP) + GAP, SAID) for number in range(2)]
+    rows = [portrait.person, *portrait.rows]
+    most = max((end for row in rows for wrong in row.wrong.values() for of in wrong for end in _ends(of)), default=0.0)
+    places = [scale(0.0, max(most, 10.0), area.left + 8, area.left + area.width - 34) for area in panels]
+    parts, top = _legend(portrait, width)
+    if wide:
+        heads = [
+            *zip(panels, (_panel_head(portrait, value) for value in values), strict=True),
+            *zip(said, _heads(portrait), strict=True),
+        ]
+        height = max(len(_lines(head, area.width, SMALL)) for area, head in heads)
+        for area, head in heads:
+            lines = _lines(head, area.width, SMALL)
+            parts += [
+                text(area.left, top + 12 + number * LINE, one, "strong", size=SMALL) for number, one in enumerate(lines)
+            ]
+        top += height * LINE + 4
+        for place in places:
+            parts += _axis(place, max(most, 10.0), top + 10)
+        top += 16
+    for number, row in enumerate(rows):
+        drawn, bottom = (_wide_row if wide else _narrow_row)(portrait, row, places, said, top, width)
+        ground = [box(0, top, width, bottom - top, "raised")] if number == 0 else [line(0, top, width, top, "grid")]
+        parts += ground + drawn
+        top = bottom
+    told = "; ".join(_in_words(portrait, row) for row in rows)
+    return Drawing(parts, top + 8, told)
+
+
+def words(portrait: Portrait, width: float = WIDE) -> Drawing:
+    """The words that follow a value more than in people's captions, the largest of each; empty without any."""
+    rows = [row for row in portrait.rows if row.words]
+    if not rows:
+        return Drawing([], 0.0, "")
+    wide = width > 2 * NARROW
+    left, columns, said = (NAME, 2, SAID + GAP) if wide else (0.0, 1, 0.0)
+    each = (width - left - said) / columns
+    sizes = [size for row in rows for words in row.words.values() for word in words[:MOST_WORDS] for size in word[1:]]
+    label, numbers = 116.0, 104.0
+    most = max(sizes)
+    parts = [*_boxed("more", 0, 8, "the captioner"), *_boxed("soft", 120, 8, "people, of the same photos")]
+    axes = [
+        scale(0.0, most, left + number * each + label, left + (number + 1) * each - numbers - GAP)
+        for number in range(columns)
+    ]
+    top = 40.0
+    for axis in axes:
+        parts += _axis(axis, most, top - 6)
+    for row in rows:
+        parts.append(line(0, top, width, top, "grid"))
+        parts.append(text(0, top + 18, shortened(row.name, NAME - 8 if wide else width, 14), "strong", size=14))
+        bottom = first = top if wide else top + 22
+        shown = sum(min(len(words), MOST_WORDS) for words in row.words.values())
+        for place, (people, words) in enumerate(row.words.items()):
+            x, y = left + (place % columns) * each, first if place % columns else bottom
+            first = y
+            parts.append(text(x, y + 16, f"more of {people}", "soft", size=SMALL))
+            for word in words[:MOST_WORDS]:
+                y += 19
+                parts += _bars(word, axes[place % columns], x, y, label)
+            bottom = max(bottom, y + 26)
+        more = sum(map(len, row.words.values())) - shown
+        told = [row.all_words, *([Told(NOTHING, [f"and {more} more word{'s' * (more > 1)}"])] if more > 0 else [])]
+        drawn, end = _answers(
+            told, _Area(width - SAID, SAID) if wide else _Area(0.0, width), top + 4 if wide else bottom
+        )
+        parts += drawn
+        top = max(bottom, end + 4)
+    told_of = [
+        f"{row.name}: {word.word} ({people})" for row in rows for people, words in row.words.items() for word in words
+    ]
+    return Drawing(parts, top + 8, "; ".join(told_of))
+
+
+def _bars(word: Word, axis: Place, x: float, y: float, label: float) -> list[str]:
+    """A word's bar above people's."""
+    own, people = max(word.captioner, 0.0), max(word.person, 0.0)
+    numbers = f"{fixed(word.captioner, 1)}; people {fixed(word.person, 1)}"
+    return [
+        text(x, y + 12, shortened(word.word, label - 6, SMALL), "strong", size=SMALL),
+        box(axis(0.0), y + 3, axis(own) - axis(0.0), 7, "more"),
+        box(axis(0.0), y + 10, max(axis(people) - axis(0.0), 1.0), 4, "soft"),
+        text(axis(max(own, people)) + 6, y + 12, numbers, size=SMALL),
+    ]
+
+
+def _boxed(kind: str, x: float, y: float, what: str) -> list[str]:
+    """A coloured box and what it stands for."""
+    return [box(x, y - 5, 14, 9, kind), text(x + 20, y + 4, what, "soft", size=SMALL)]
+
+
+def _legend(portrait: Portrait, width: float) -> tuple[list[str], float]:
+    called = portrait.called
+    told = {
+        OWN: f"beside {called['tasks']} that go with their own {called['value']}",
+        OTHER: f"beside {called['tasks']} of {called['other']} {called['value']}",
+        ALL: "all of them",
+    }
+    parts, x, y = [], 8.0, 8.0
+    for kind, what in told.items():
+        size = len(what) * SMALL * CHARACTER + 30
+        if x + size > width and x > 8:
+            x, y = 8.0, y + 18
+        parts += [*_mark(kind, x, y, "soft"), text(x + 12, y + 4, what, "soft", size=SMALL)]
+        x += size
+    return parts, y + 14
+
+
+def _panel_head(portrait: Portrait, value: str) -> str:
+    return f"{group(value).capitalize()} {portrait.wrongly(value)}, of 100 {group(value)}"
+
+
+def _heads(portrait: Portrait) -> list[str]:
+    called = portrait.called
+    return [
+        f"Is one {called['value']} named wrong more? Of 100 of each",
+        f"Do the {called['tasks']} sway it? Beside {called['other']} {called['value']}'s",
+    ]
+
+
+def _wide_row(
+    portrait: Portrait, row: Row, places: Sequence[Place], said: Sequence[_Area], top: float, width: float
+) -> tuple[list[str], float]:
+    answers = [_answers(told, area, top + 5) for told, area in zip((row.gap, row.step), said, strict=True)]
+    name, end = _name(row, _Area(0.0, NAME), top + 5)
+    bottom = max(top + 40, end + 5, *(end + 5 for _, end in answers))
+    parts = [*name, *(part for drawn, _ in answers for part in drawn)]
+    for value, place in zip(portrait.values, places, strict=True):
+        parts += _dumbbell(row.wrong.get(value), place, (top + bottom) / 2, _tone(row.step))
+    return parts, bottom
+
+
+def _narrow_row(
+    portrait: Portrait, row: Row, places: Sequence[Place], said: Sequence[_Area], top: float, width: float
+) -> tuple[list[str], float]:
+    parts, y = _name(row, _Area(8.0, width - 16), top + 5)
+    for value, place in zip(portrait.values, places, strict=True):
+        parts.append(text(8, y + 13, _panel_head(portrait, value), "soft", size=SMALL))
+        parts += _dumbbell(row.wrong.get(value), place, y + 28, _tone(row.step))
+        y += 42
+    for told, head in zip((row.gap, row.step), _heads(portrait), strict=True):
+        if told:
+            parts.append(text(8, y + 13, head, "soft", size=SMALL))
+            drawn, y = _answers(told, _Area(8.0, width - 16), y + 16)
+            parts += drawn
+    return parts, y + 8
+
+
+def _name(row: Row, area: _Area, top: float) -> tuple[list[str], float]:
+    parts = [text(area.left, top + 14, shortened(row.name, area.width - 8, 14), "strong", size=14)]
+    drawn, bottom = _answers([row.overall], _Area(area.left, area.width), top + 17)
+    return parts + drawn, bottom
+
+
+def _answers(told: Sequence[Told], area: _Area, top: float) -> tuple[list[str], float]:
+    """Verdicts below each other, each with what it is of; and where they end."""
+    parts = []
+    for verdict, of, little in told:
+        if verdict in SIGNS:
+            said = f"{SIGNS[verdict]} {verdict}{', a little' * little}"
+            parts.append(text(area.left, top + 12, said, f"{tone(verdict)} strong", size=SMALL))
+            top += LINE
+        for one in (part for whole in of for part in _lines(whole, area.width, SMALL)):
+            parts.append(text(area.left, top + 12, one, "soft", size=SMALL))
+            top += LINE
+    return parts, top
+
+
+def _dumbbell(wrong: Wrong | None, place: Place, y: float, kind: str) -> list[str]:
+    """The marks of a value with their intervals; the numbers are beside the outer two."""
+    if wrong is None:
+        return []
+    ends = [(kind_of, share) for kind_of, share in ((OWN, wrong.own), (OTHER, wrong.other)) if share]
+    parts = [line(place(0), y - 16, place(0), y + 16, "grid")]
+    if len(ends) == 2:
+        parts.append(line(place(ends[0][1].value), y, place(ends[1][1].value), y, kind, 3))
+    for number, (_, share) in enumerate(ends):
+        if share.low is not None and share.high is not None:
+            parts.append(line(place(share.low), y + 9 + 2 * number, place(share.high), y + 9 + 2 * number, kind, 1))
+    parts += _mark(ALL, place(wrong.every.value), y, kind)
+    for kind_of, share in ends:
+        parts += _mark(kind_of, place(share.value), y, kind)
+    numbers = sorted(ends or [(ALL, wrong.every)], key=lambda end: end[1].value)
+    right = numbers[-1][1]
+    apart = place(right.value) - place(numbers[0][1].value) > 26
+    shown = [fixed(share.value, 0) for _, share in (numbers if apart else ends or numbers)]
+    if len(shown) == 2 and apart and place(numbers[0][1].value) - place(0) > 26:
+        parts.append(text(place(numbers[0][1].value) - 9, y + 4, shown[0], "", "end", SMALL))
+        parts.append(text(place(right.value) + 9, y + 4, shown[1], "strong", size=SMALL))
+    else:
+        parts.append(text(place(right.value) + 9, y + 4, listed(shown), "strong", size=SMALL))
+    return parts
+
+
+def _mark(kind: str, x: float, y: float, colour: str) -> list[str]:
+    if kind == ALL:
+        return [line(x, y - 9, x, y + 5, colour, 2)]
+    return [dot(x, y, colour, hollow=kind == OWN, size=5.5)]
+
+
+def _axis(place: Place, most: float, y: float) -> list[str]:
+    return [text(place(at), y, f"{at:g}", "soft", "middle", 11) for at in ticks(0.0, most, 4)]
+
+
+def _tone(told: Sequence[Told]) -> str:
+    return tone(told[0].verdict) if told else "soft"
+
+
+def _ends(share: Estimate | None) -> list[float]:
+    return [end for end in (share or ())[:3] if end is not None]
+
+
+def _lines(content: str, width: float, size: float) -> list[str]:
+    return textwrap.wrap(content, max(8, int(width / (size * CHARACTER))))
+
+
+def _in_words(portrait: Portrait, row: Row) -> str:
+    """A row, for those who cannot see it."""
+    shares = [
+        f"{fixed(wrong.every.value, 0)} of 100 {group(value)} {portrait.wrongly(value)}"
+        + (
+            f" ({fixed(wrong.own.value, 0)} beside {portrait.called['tasks']} of their own {portrait.called['value']}, "
+            f"{fixed(wrong.other.value, 0)} beside others)"
+            if wrong.own and wrong.other
+            else ""
+        )
+        for value, wrong in row.wrong.items()
+    ]
+    said = [f"{told.verdict}: {', '.join(told.lines)}" for told in (*row.gap, *row.step)]
+    return ", ".join([f"{row.name}: {listed(shares)}", *said])

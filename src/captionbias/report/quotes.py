@@ -1,0 +1,97 @@
+"""Captions that name somebody wrong, each beside a person's of the same image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from captionbias.report.portrait import Portrait
+from captionbias.report.wording import group
+
+if TYPE_CHECKING:
+    from captionbias.analysis.audit import Audit
+
+QUOTES = 2  # of each dot
+Pieces = list[tuple[str, str]]  # of a text: each with what it names, "attribute", "task" or nothing
+
+
+class Quote(NamedTuple):
+    """A captioner's caption that names the wrong value, and a person's of the same image."""
+
+    name: str
+    captioner: Pieces
+    person: Pieces
+    image: str | None
+
+
+class Behind(NamedTuple):
+    """The captions behind a dot of the portrait; `place`: its number in the evidence, which lists `listed` of them."""
+
+    title: str
+    quotes: list[Quote]
+    captions: int
+    listed: int
+    place: int
+
+
+def behind(audit: Audit, portrait: Portrait, captioner: str) -> Iterator[Behind]:
+    """The captions behind each dot of a captioner, beside tasks of another value first."""
+    called, (row,) = portrait.called, (row for row in portrait.rows if row.name == captioner)
+    cells = audit.evidence["captioners"][captioner]["cells"]["t_to_a"]
+    for value in portrait.values:
+        for own in (False, True):
+            share = row.wrong[value].own if own else row.wrong[value].other
+            for place, cell in enumerate(cells):
+                if share and cell["rows"] and cell["attribute"] == value and (cell["suggested"] == value) == own:
+                    beside = f"beside {called['tasks']} that go with {group(cell['suggested'])}"
+                    title = f"{group(value).capitalize()} {portrait.wrongly(value)} {beside}"
+                    pairs = quotes(audit, captioner, value, cell["suggested"], QUOTES)
+                    yield Behind(title, pairs, cell["images"], len(cell["rows"]), place)
+
+
+def quotes(audit: Audit, captioner: str, value: str, suggested: str, most: int) -> list[Quote]:
+    """Different captions that name another value alone, of images of a value beside tasks that suggest one. Images come
+    first of which all people who name a value name the true one, then those of which a person names such a task."""
+    evidence = audit.evidence
+    own, labels = evidence["captioners"][captioner]["captions"], evidence["labels"]
+    cells = evidence["captioners"][captioner]["cells"]["t_to_a"]
+    values = {cell["attribute"] for cell in cells}
+    suggesting = {row["task"] for row in audit.details("sway", captioner)["leans"] if row["goes_with"] == suggested}
+    (behind,) = (cell for cell in cells if (cell["attribute"], cell["suggested"]) == (value, suggested))
+
+    def naming(number: int) -> set[str]:
+        return {labels[label] for label in evidence["marks"][number][2::3]}
+
+    told: dict[int, tuple[tuple[bool, bool], Quote]] = {}
+    for row in behind["rows"]:
+        number, image = own[row["row"]], evidence["images"][row["row"]]
+        true = [text for text in image["people"] if value in naming(text)]
+        if true and number not in told:
+            agreed = all(naming(text) & values <= {value} for text in image["people"])
+            person = max(true, key=lambda text: bool(naming(text) & suggesting))
+            quote = Quote(captioner, _pieces(evidence, number, values), _pieces(evidence, person, values), image["id"])
+            told[number] = (agreed, bool(naming(person) & suggesting)), quote
+    return [quote for _, quote in sorted(told.values(), key=lambda item: item[0], reverse=True)][:most]
+
+
+def first_quote(audit: Audit, portrait: Portrait) -> Quote | None:
+    """A caption of what is done most: of the first captioner, of the value that it names wrong most beside another's
+    tasks."""
+    for row in portrait.rows:
+        for value in sorted(row.wrong, key=lambda value: -(row.wrong[value].step or 0)):
+            for suggested in (other for other in portrait.tasks if other != value):
+                for quote in quotes(audit, row.name, value, suggested, 1):
+                    return quote
+    return None
+
+
+def _pieces(evidence: Mapping[str, Any], number: int, values: set[str]) -> Pieces:
+    """A text cut into pieces, each with what it names."""
+    text, flat = evidence["texts"][number], evidence["marks"][number]
+    pieces, done = [], 0
+    for start, end, label in sorted(zip(flat[::3], flat[1::3], flat[2::3], strict=True)):
+        name = evidence["labels"][label]
+        if start >= done and name != "person":
+            pieces += [(text[done:start], ""), (text[start:end], "attribute" if name in values else "task")]
+            done = end
+    return [*pieces, (text[done:], "")]
