@@ -63,7 +63,7 @@ def test_the_portrait_comes_first_and_what_measured_it_is_at_the_end(report, two
     assert report.startswith(f"## {headline(two)}")
     portrait = audit_portrait(two)
     assert tables(report)[0][1:] == [list(row) for row in naming(portrait).texts()]
-    assert [row[0] for row in tables(report)[0][1:]] == ["another person", *(row.name for row in portrait.rows)]
+    assert [row[0] for row in tables(report)[0][1:]] == ["people", *(row.name for row in portrait.rows)]
     assert {f"{metric}: {signature}" for metric, signature in two.signatures.items()} <= set(items)
     assert items[-1] == COMMAND
     assert COMMAND not in markdown_report(two)

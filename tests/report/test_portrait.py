@@ -57,7 +57,7 @@ def defaults():
 def test_the_dots_are_the_cells_and_the_person_is_on_top(swayed):
     portrait = audit_portrait(swayed)
     assert [row.name for row in portrait.rows] == ["biased", "faithful"]
-    assert portrait.person.name == "another person"
+    assert portrait.person.name == "people"
     cells = swayed.details("sway", "biased")["cells"]
     for value, other in (("female", "male"), ("male", "female")):
         (own,) = (cell for cell in cells if (cell["attribute"], cell["suggested"]) == (value, value))
@@ -68,13 +68,15 @@ def test_the_dots_are_the_cells_and_the_person_is_on_top(swayed):
         assert wrong.step == round(wrong.other.value) - round(wrong.own.value)
     step = portrait.rows[0].step[0]
     numbers = [wrong.step for wrong in portrait.rows[0].wrong.values()]
-    assert (step.verdict, step.lines[0]) == (MORE, f"{numbers[0]} more women, {numbers[1]} more men")
+    assert (step.verdict, step.lines[0]) == (MORE, f"women {numbers[0]:+d}, men {numbers[1]:+d}")
     assert portrait.rows[0].overall.verdict == MORE
     assert portrait.rows[1].overall.verdict in (LIKE, CANNOT_TELL)
 
 
 def test_the_headline_names_who_is_swayed_and_the_sentence_below_has_the_numbers_of_the_picture(swayed):
-    assert headline(swayed) == "More than people do, biased misgenders people beside the other gender's objects."
+    assert headline(swayed) == (
+        "biased misgenders more people beside the other gender's objects. Human captions do so less."
+    )
     portrait = audit_portrait(swayed)
     wrong = max(portrait.rows[0].wrong.values(), key=lambda wrong: wrong.step)
     numbers = re.findall(r"\d+", largest(portrait, swayed))
@@ -86,16 +88,16 @@ def test_the_headline_names_who_is_swayed_and_the_sentence_below_has_the_numbers
 
 
 def test_of_several_the_headline_counts_them_and_names_the_most_only_if_it_differs_from_each(defaults):
-    told = "More than people do, two of three captioners call women men more often than men women"
-    assert headline(defaults) == f"{told} (most most)."
+    told = "Two of three captioners call women men more often than they call men women"
+    assert headline(defaults) == f"{told}, most most. Human captions do so less."
     comparison = defaults.comparisons["sway"]
     alike = [replace(each, p_holm=1.0) for each in comparison.differences]
     unclear = replace(defaults, comparisons={"sway": replace(comparison, differences=alike)})
-    assert headline(unclear) == f"{told}."
+    assert headline(unclear).startswith(f"{told}. ")
     one = audit_portrait(defaults).rows
     gap = next(row for row in one if row.name == "most").gap[0]
-    assert re.fullmatch(r"\d+ women, 0 men", gap.lines[0])
-    assert gap.lines[1] == "people 0 and 0"
+    assert re.fullmatch(r"women \d+, men 0", gap.lines[0])
+    assert gap.lines[1] == "people 0, 0"
 
 
 def test_of_a_person_nothing_is_more(defaults):
@@ -187,5 +189,5 @@ def test_objects_are_told_of_once_all_of_them_are_given(swayed, defaults):
 def test_without_people_there_is_no_verdict_and_without_sway_scores_claim(alone, two):
     assert headline(alone).startswith("There is no verdict")
     others = replace(two, comparisons={"lic": two.comparisons["lic"]})
-    assert headline(others).startswith(("Nothing was found", "More than people do, "))
+    assert headline(others).startswith(("Nothing was found", "Both captioners show", "sat shows"))
     assert audit_portrait(others) is None

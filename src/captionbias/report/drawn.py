@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,7 +11,6 @@ from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, N
 from captionbias.report.portrait import Portrait, Row, Told, Word, Wrong
 from captionbias.report.svg import CHARACTER, Drawing, Place, box, dot, line, scale, shortened, text, ticks, tone
 from captionbias.report.wording import MOST_WORDS, fixed, group, listed
-from captionbias.statistics.samples import Estimate
 
 WIDE, NARROW = 1040.0, 360.0  # how wide pictures are for screens, and for telephones
 NAME, SAID, GAP, SMALL, LINE = 150.0, 205.0, 22.0, 12.0, 15.0
@@ -36,8 +36,9 @@ def naming(portrait: Portrait, width: float = WIDE) -> Drawing:
         panels = [_Area(NAME + number * (each + GAP), each) for number in range(len(values))]
         said = [_Area(width - (2 - number) * (SAID + GAP) + GAP, SAID) for number in range(2)]
     rows = [portrait.person, *portrait.rows]
-    most = max((end for row in rows for wrong in row.wrong.values() for of in wrong for end in _ends(of)), default=0.0)
-    places = [scale(0.0, max(most, 10.0), area.left + 8, area.left + area.width - 34) for area in panels]
+    shares = [share for row in rows for wrong in row.wrong.values() for share in wrong if share]
+    most = _round_up(max([10.0, *(share.value if share.high is None else share.high for share in shares)]))
+    places = [scale(0.0, most, area.left + 8, area.left + area.width - 34) for area in panels]
     parts, top = _legend(portrait, width)
     if wide:
         heads = [
@@ -52,7 +53,7 @@ def naming(portrait: Portrait, width: float = WIDE) -> Drawing:
             ]
         top += height * LINE + 4
         for place in places:
-            parts += _axis(place, max(most, 10.0), top + 10)
+            parts += _axis(place, most, top + 10)
         top += 16
     for number, row in enumerate(rows):
         drawn, bottom = (_wide_row if wide else _narrow_row)(portrait, row, places, said, top, width)
@@ -73,8 +74,8 @@ def words(portrait: Portrait, width: float = WIDE) -> Drawing:
     each = (width - left - said) / columns
     sizes = [size for row in rows for words in row.words.values() for word in words[:MOST_WORDS] for size in word[1:]]
     label, numbers = 116.0, 104.0
-    most = max(sizes)
-    parts = [*_boxed("more", 0, 8, "the captioner"), *_boxed("soft", 120, 8, "people, of the same photos")]
+    most = _round_up(max(sizes))
+    parts = [*_boxed("more", 0, 8, "the captioner"), *_boxed("soft", 120, 8, "people, of the same images")]
     axes = [
         scale(0.0, most, left + number * each + label, left + (number + 1) * each - numbers - GAP)
         for number in range(columns)
@@ -90,13 +91,13 @@ def words(portrait: Portrait, width: float = WIDE) -> Drawing:
         for place, (people, words) in enumerate(row.words.items()):
             x, y = left + (place % columns) * each, first if place % columns else bottom
             first = y
-            parts.append(text(x, y + 16, f"more of {people}", "soft", size=SMALL))
+            parts.append(text(x, y + 16, f"more about {people}", "soft", size=SMALL))
             for word in words[:MOST_WORDS]:
                 y += 19
                 parts += _bars(word, axes[place % columns], x, y, label)
             bottom = max(bottom, y + 26)
         more = sum(map(len, row.words.values())) - shown
-        told = [row.all_words, *([Told(NOTHING, [f"and {more} more word{'s' * (more > 1)}"])] if more > 0 else [])]
+        told = [row.all_words, *[Told(NOTHING, [f"{more} word{'s' * (more > 1)} not shown here"])] * (more > 0)]
         drawn, end = _answers(
             told, _Area(width - SAID, SAID) if wide else _Area(0.0, width), top + 4 if wide else bottom
         )
@@ -130,7 +131,7 @@ def _legend(portrait: Portrait, width: float) -> tuple[list[str], float]:
     told = {
         OWN: f"beside {called['tasks']} that go with their own {called['value']}",
         OTHER: f"beside {called['tasks']} of {called['other']} {called['value']}",
-        ALL: "all of them",
+        ALL: "all their captions",
     }
     parts, x, y = [], 8.0, 8.0
     for kind, what in told.items():
@@ -149,8 +150,8 @@ def _panel_head(portrait: Portrait, value: str) -> str:
 def _heads(portrait: Portrait) -> list[str]:
     called = portrait.called
     return [
-        f"Is one {called['value']} named wrong more? Of 100 of each",
-        f"Do the {called['tasks']} sway it? Beside {called['other']} {called['value']}'s",
+        f"1. Is one {called['value']} worse off?",
+        f"2. Worse beside {called['other']} {called['value']}'s {called['tasks']}?",
     ]
 
 
@@ -235,15 +236,17 @@ def _mark(kind: str, x: float, y: float, colour: str) -> list[str]:
 
 
 def _axis(place: Place, most: float, y: float) -> list[str]:
-    return [text(place(at), y, f"{at:g}", "soft", "middle", 11) for at in ticks(0.0, most, 4)]
+    return [text(place(at), y, f"{at:g}", "soft", "middle", 11) for at in ticks(0.0, most, 5)]
+
+
+def _round_up(most: float) -> float:
+    """An end of an axis that is one of its ticks."""
+    step = ticks(0.0, most, 5)[1]
+    return step * math.ceil(most / step - 1e-9)
 
 
 def _tone(told: Sequence[Told]) -> str:
     return tone(told[0].verdict) if told else "soft"
-
-
-def _ends(share: Estimate | None) -> list[float]:
-    return [end for end in (share or ())[:3] if end is not None]
 
 
 def _lines(content: str, width: float, size: float) -> list[str]:

@@ -31,7 +31,7 @@ def _lines(audit: Audit, data: str, command: str | None) -> Iterator[str]:
         for grid in (views.naming(drawn), views.followed(drawn)):
             yield from (f"### {grid.title}", "", *grid.markdown())
         if line := portrait.objects(audit):
-            yield from (f"**{escaped(portrait.objects_title(audit))}** {escaped(line)}", "")
+            yield from (f"**4\\. {escaped(portrait.objects_title(audit))}** {escaped(line)}", "")
     yield from (escaped(portrait.about(audit, data)), "")
     yield from (f"- {escaped(line)}" for line in portrait.doubts(audit))
     yield ""

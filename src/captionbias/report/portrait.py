@@ -121,7 +121,7 @@ def portrait_of(
     order = sorted(measured, key=lambda name: -measured[name].estimates.get("sway_t_to_a", lowest).value)
     first = measured[order[0]]["details"]
     person = Row(
-        "another person", _wrong(first, "_person"), [], [], Told(NOTHING, ["the yardstick"]), {}, Told(NOTHING, [])
+        "people", _wrong(first, "_person"), [], [], Told(NOTHING, ["one more person's captions"]), {}, Told(NOTHING, [])
     )
     rows = []
     for name in order:
@@ -157,7 +157,7 @@ def _row(name: str, sway: Result, said: Mapping[str, str], called: Mapping[str, 
         people: [Word(word, abs(row["captioner"]), _same_sign(row)) for word, row in rows]
         for people, rows in following_words(details).items()
     }
-    return Row(name, wrong, gap, step, _overall(said), words, _all_words(estimates, said))
+    return Row(name, wrong, gap, step, _overall(estimates, said), words, _all_words(estimates, said))
 
 
 def _wrong(details: Mapping[str, Any], whose: str = "") -> dict[str, Wrong]:
@@ -191,12 +191,12 @@ def _shown(share: Estimate | None) -> int:
 
 def _beside(shares: Mapping[str, tuple[float, float]], change: bool = False) -> list[str]:
     """Of 100 of each value those of the captioner and those of people."""
-    own = (
-        f"{fixed(abs(share), 0)}{' fewer' if share < 0 else ' more'}" if change else fixed(share, 0)
-        for share, _ in shares.values()
-    )
-    people = listed([fixed(share, 0) for _, share in shares.values()])
-    return [", ".join(f"{share} {group(value)}" for share, value in zip(own, shares, strict=True)), f"people {people}"]
+    sides = [
+        [f"{round(share):+d}" if change else f"{round(share)}" for share in side]
+        for side in zip(*shares.values(), strict=True)
+    ]
+    own = ", ".join(f"{group(value)} {share}" for value, share in zip(shares, sides[0], strict=True))
+    return [own, f"people {', '.join(sides[1])}"]
 
 
 def _worse(details: Mapping[str, Any], kind: str) -> list[str]:
@@ -207,23 +207,26 @@ def _worse(details: Mapping[str, Any], kind: str) -> list[str]:
 
 def _clear(details: Mapping[str, Any]) -> list[str]:
     """Which values alone follow the tasks beyond chance, if not all do."""
-    clear = [row["attribute"] for row in details["t_to_a"] if row.get("extra_ci_low", 0.0) > 0]
-    return [f"clear for {listed([*map(group, clear)])} only"] if 0 < len(clear) < len(details["t_to_a"]) else []
+    clear = {row["attribute"]: row.get("extra_ci_low", 0.0) > 0 for row in details["t_to_a"]}
+    some, others = (listed([group(value) for value in clear if clear[value] == sure]) for sure in (True, False))
+    return [f"clear for {some}, not for {others}"] if some and others else []
 
 
 def _same_sign(row: Mapping[str, Any]) -> float:
     return float(math.copysign(1.0, row["captioner"]) * row["person"])
 
 
-def _overall(said: Mapping[str, str]) -> Told:
-    """In how many of the questions that have an answer the captioner does more than people; else the one word that
-    holds for all."""
-    asked = [[said[key] for key in keys if key in said] for keys in QUESTIONS]
+def _overall(estimates: Mapping[str, Estimate], said: Mapping[str, str]) -> Told:
+    """In how many of the questions that can be answered the captioner does more than people; else the one word that
+    holds for all four. The tasks that are named read a range as long as not all are known."""
+    low, high = (estimates.get(f"sway_a_to_t_{end}") for end in ("low", "high"))
+    is_open = {"sway_a_to_t"} if low and high and low.value < high.value and said.get("sway_a_to_t") != MORE else set()
+    asked = [[said[key] for key in keys if key in said.keys() - is_open] for keys in QUESTIONS]
     more = sum(MORE in words for words in asked)
     if more:
         return Told(MORE, [f"in {more} of {sum(map(bool, asked))} questions"])
-    words = {word for words in asked for word in words}
-    return Told(LIKE if words and words <= {LIKE, NOTHING_FOUND} else CANNOT_TELL if words else NOTHING, [])
+    like = all(words and {*words} <= {LIKE, NOTHING_FOUND} for words in asked)
+    return Told(LIKE if like else CANNOT_TELL if any(asked) else NOTHING, [])
 
 
 def _all_words(estimates: Mapping[str, Estimate], said: Mapping[str, str]) -> Told:
@@ -232,8 +235,8 @@ def _all_words(estimates: Mapping[str, Estimate], said: Mapping[str, str]) -> To
         return Told(word, ["too few images for a verdict"])
     if word == NOTHING_FOUND and found.detectable:
         return Told(word, [f"a word in {fixed(found.detectable, 0)} of 100 captions would have been seen"])
-    size, least = fixed(found.value, 1), fixed(max(found.low, 0.0), 1)
-    return Told(word, [f"all words: {size} more of 100 captions, at least {least}"])
+    sure = f"at least {fixed(found.low, 1)}" if word == MORE else "too little for a verdict"
+    return Told(word, [f"all words together: {fixed(found.value, 1)}", sure])
 
 
 def _examples(details: Mapping[str, Any], value: str) -> list[str]:
@@ -278,14 +281,15 @@ def headline(audit: Audit) -> str:
     for key, says in _claims(audit).items():
         for what, names in _by_claim(audit, key, says).items():
             most = _most(audit.comparisons[SCORES[key].metric], key, names)
-            does.setdefault(tuple(names), []).append(what + (f" ({most} most)" if most else ""))
+            does.setdefault(tuple(names), []).append(what + (f", {most} most" if most else ""))
     if not does:
         return "Nothing was found that is more than people's; what is like people's, and what cannot be told, is below."
-    told = [
+    told = "; ".join(
         f"{_who(names, audit.captioners)} {listed([_verb(what, len(names)) for what in whats])}"
         for names, whats in does.items()
-    ]
-    return f"More than people do, {'; '.join(told)}."
+    )
+    begun = told[0].upper() if len(next(iter(does))) > 1 else told[0]  # a name stays as it is
+    return f"{begun}{told[1:]}. Human captions do so less."
 
 
 def _claims(audit: Audit) -> dict[str, str]:
@@ -299,7 +303,7 @@ def _claims(audit: Audit) -> dict[str, str]:
             for score in main_scores_by_metric(keys, audit.comparisons)
             if score.judged and score.claim
         }
-    wrong = "misgender people" if called["value"] == "gender" else f"name the wrong {called['value']}"
+    wrong = "misgender more people" if called["value"] == "gender" else f"name the wrong {called['value']} more often"
     beside = f"beside {called['other']} {called['value']}'s {called['tasks']}"
     claims = {"sway_t_to_a": f"{wrong} {beside}", **dict.fromkeys(KEYS.values(), "")}
     if "sway_t_to_a" not in more:
@@ -333,7 +337,7 @@ def gap_claim(details: Mapping[str, Any], kind: str, value: str) -> str:
         return f"leave out the {value} of {group(one)} {oftener} than {than}"
     than = group(others[0]) if len(others) == 1 else "others"
     if {group(one), than} == {"women", "men"}:
-        return f"call {group(one)} {than} {oftener} than {than} {group(one)}"
+        return f"call {group(one)} {than} {oftener} than they call {than} {group(one)}"
     return f"name {group(one)} wrong {oftener} than {than}"
 
 
@@ -358,7 +362,7 @@ def _who(names: Sequence[str], captioners: Sequence[str]) -> str:
 def _verb(what: str, captioners: int) -> str:
     """A claim with its verb in the singular of one captioner."""
     verb, rest = what.split(" ", 1)
-    return f"{verb}{'s' * (captioners == 1)} {rest}"
+    return f"{verb}s {rest.replace(' they call ', ' it calls ')}" if captioners == 1 else what
 
 
 def largest(portrait: Portrait, audit: Audit) -> str:
@@ -375,13 +379,13 @@ def largest(portrait: Portrait, audit: Audit) -> str:
             return (
                 f"{row.name} {portrait.calls(value, _shown(wrong.own))} beside {called['tasks']} that go with "
                 f"{group(value)}{_such_as(portrait.tasks, [value])}, and {_shown(wrong.other)} of 100 beside those "
-                f"that go with {whose}{_such_as(portrait.tasks, others)}; another person {_shown(person.own)} and "
-                f"{_shown(person.other)}."
+                f"that go with {whose}{_such_as(portrait.tasks, others)}; people call {_shown(person.own)} and "
+                f"{_shown(person.other)} so."
             )
         if row and len(row.wrong) > 1:
             shares = [portrait.calls(value, _shown(of.every)) for value, of in row.wrong.items()]
             people = [f"{_shown(of.every)}" for of in portrait.person.wrong.values()]
-            return f"{row.name} {listed(shares)}; another person {listed(people)}."
+            return f"{row.name} {listed(shares)}; people {listed(people)}."
     return ""
 
 
@@ -404,8 +408,8 @@ def objects(audit: Audit) -> str:
         return ""
     if "tasks:named" in audit.signatures["sway"] and MORE not in said.values():
         return (
-            f"Cannot tell: people leave {called['tasks']} out, so one that a captioner names and nobody else does may "
-            f"be there or not. Give all {called['tasks']} of each image, and this becomes a number."
+            f"Cannot tell: people leave {called['tasks']} out, so what a captioner names and they do not may "
+            f"be there or not. With a list of all {called['tasks']} that each image shows, it can be measured."
         )
     names_of = {word: [name for name in said if said[name] == word] for word in dict.fromkeys(said.values())}
     several = [f"{word}: {listed(names)}" for word, names in names_of.items()]

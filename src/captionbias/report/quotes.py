@@ -51,7 +51,7 @@ def behind(audit: Audit, portrait: Portrait, captioner: str) -> Iterator[Behind]
 
 def quotes(audit: Audit, captioner: str, value: str, suggested: str, most: int) -> list[Quote]:
     """Different captions that name another value alone, of images of a value beside tasks that suggest one. Images come
-    first of which all people who name a value name the true one, then those of which a person names such a task."""
+    first of which all people who name a value name the true one, then those where both name such a task."""
     evidence = audit.evidence
     own, labels = evidence["captioners"][captioner]["captions"], evidence["labels"]
     cells = evidence["captioners"][captioner]["cells"]["t_to_a"]
@@ -67,10 +67,13 @@ def quotes(audit: Audit, captioner: str, value: str, suggested: str, most: int) 
         number, image = own[row["row"]], evidence["images"][row["row"]]
         true = [text for text in image["people"] if value in naming(text)]
         if true and number not in told:
-            agreed = all(naming(text) & values <= {value} for text in image["people"])
-            person = max(true, key=lambda text: bool(naming(text) & suggesting))
+            agreed, tasks = (
+                all(naming(text) & values <= {value} for text in image["people"]),
+                naming(number) & suggesting,
+            )
+            person = max(true, key=lambda text: (bool(naming(text) & tasks), bool(naming(text) & suggesting)))
             quote = Quote(captioner, _pieces(evidence, number, values), _pieces(evidence, person, values), image["id"])
-            told[number] = (agreed, bool(naming(person) & suggesting)), quote
+            told[number] = (agreed, bool(naming(person) & tasks)), quote
     return [quote for _, quote in sorted(told.values(), key=lambda item: item[0], reverse=True)][:most]
 
 

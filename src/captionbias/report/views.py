@@ -225,7 +225,9 @@ def naming(portrait: Portrait) -> Grid:
     heads = [f"{group(one)} {portrait.wrongly(one)}" for one in portrait.values]
     return Grid(
         "Who is named wrong",
-        columns("captioner", *heads, f"is one {value} named wrong more?", f"do the {tasks} sway it?"),
+        columns(
+            "captioner", *heads, f"1. is one {value} worse off?", f"2. worse beside {other} {value}'s {tasks}?"
+        ),
         rows,
         f"Of 100 captions of each: all of them; in brackets those beside {tasks} that go with their own {value}, and "
         f"those beside {tasks} of {other} {value}.",
@@ -256,11 +258,11 @@ def followed(portrait: Portrait) -> Grid:
         )
         rows.append([row.name, *(words or None for words in told), _in_a_cell(row.all_words)])
     return Grid(
-        f"Other words that follow the {portrait.called['value']} more than in people's captions",
-        columns("captioner", *(f"more of {of}" for of in people), "all words"),
+        f"3. Other words that follow the {portrait.called['value']} more than in people's captions",
+        columns("captioner", *(f"more about {of}" for of in people), "all words"),
         rows if people else [],
-        "In how many more of 100 captions than of the others a word is used, what the picture shows being the same; in "
-        "brackets people's.",
+        "How many more of 100 captions use the word where the image shows one of these, the rest of the image being "
+        "alike; in brackets the same of people's captions.",
     )
 
 

@@ -23,7 +23,7 @@ from captionbias.warnings import note
 ONE = "sway_t_to_a_one"
 LEANING_Z = 4.0  # standard errors by which labels must follow the tasks to be told of
 FORMS = {"sway_t_to_a": NAMED, "sway_t_to_a_lost": ALL}  # of which captions an error is a share
-SHARES = "right", "wrong", "none", "wrong_of_named"  # of the captions of a cell
+SHARES = "right", "wrong", "none"  # of the captions of a cell
 STEPS = "step", "bound", "step_beyond"
 BESIDE = "(strata,2,r),(strata,2,r)->(r)"  # captions and errors of `r` replicates, and what a formula makes of them
 
@@ -168,8 +168,8 @@ def _swayed(namings: Namings, multiplicity: Floats) -> Swayed[Floats]:
     share = share_of(captioner[:, :, 0], captioner.sum(axis=(0, 2)))
     score = np.where(np.isnan(beyond).all(axis=0), np.nan, np.nansum(beyond * share, axis=0))
     every, named, right = np.moveaxis(table.sum(axis=2), 3, 0)
-    parts, wholes = (right, named - right, every - named, named - right), (every, every, every, named)
-    shares, ratio = share_of(np.stack(parts, axis=3), np.stack(wholes, axis=3)), np.log(ratio[:, :, 0]).mean(axis=0)
+    parts = np.stack((right, named - right, every - named), axis=3)
+    shares, ratio = share_of(parts, every[:, :, :, None]), np.log(ratio[:, :, 0]).mean(axis=0)
     steps = _steps(table[:, :, namings.seen[:, 0] == namings.seen[:, 1]].sum(axis=2))
     alike = 100 * beyond * share.sum(axis=0)
     return Swayed(100 * score, alike, 100 * beyond, np.exp(ratio), 100 * steps, 100 * shares)
