@@ -15,6 +15,7 @@ from captionbias.report.wording import (
     following_words,
     group,
     images_of,
+    interval,
     listed,
     named_things,
     number_word,
@@ -365,28 +366,37 @@ def _verb(what: str, captioners: int) -> str:
     return f"{verb}s {rest.replace(' they call ', ' it calls ')}" if captioners == 1 else what
 
 
+def most_wrong(portrait: Portrait, audit: Audit) -> tuple[Row, str | None] | None:
+    """The captioner of the largest effect that is more than people's, and the value that tasks sway most; None in place
+    of a value if it is the gap between values that is more, and alone if nothing is."""
+    for row in portrait.rows:
+        steps = {value: wrong.step for value, wrong in row.wrong.items() if wrong.step is not None}
+        if audit.verdicts.get((row.name, "sway_t_to_a")) == MORE and steps:
+            return row, max(steps, key=lambda value: steps[value])
+    worse = [row for row in portrait.rows if audit.verdicts.get((row.name, "sway_wrong_gap")) == MORE]
+    sizes = {row.name: abs(audit.measurement("sway", row.name).estimates["sway_wrong_gap"].value) for row in worse}
+    return (max(worse, key=lambda row: sizes[row.name]), None) if worse else None
+
+
 def largest(portrait: Portrait, audit: Audit) -> str:
-    """The largest effect that is more than people's, with its numbers and a person's; empty without one."""
-    called = portrait.called
-    for key in ("sway_t_to_a", "sway_wrong_gap"):
-        row = next((row for row in portrait.rows if audit.verdicts.get((row.name, key)) == MORE), None)
-        steps = {value: wrong.step for value, wrong in row.wrong.items() if wrong.step is not None} if row else {}
-        if row and key == "sway_t_to_a" and steps:
-            value = max(steps, key=lambda value: steps[value] or 0.0)
-            wrong, person = row.wrong[value], portrait.person.wrong[value]
-            others = [other for other in portrait.tasks if other != value]
-            whose = group(others[0]) if len(others) == 1 else f"another {called['value']}"
-            return (
-                f"{row.name} {portrait.calls(value, _shown(wrong.own))} beside {called['tasks']} that go with "
-                f"{group(value)}{_such_as(portrait.tasks, [value])}, and {_shown(wrong.other)} of 100 beside those "
-                f"that go with {whose}{_such_as(portrait.tasks, others)}; people call {_shown(person.own)} and "
-                f"{_shown(person.other)} so."
-            )
-        if row and len(row.wrong) > 1:
-            shares = [portrait.calls(value, _shown(of.every)) for value, of in row.wrong.items()]
-            people = [f"{_shown(of.every)}" for of in portrait.person.wrong.values()]
-            return f"{row.name} {listed(shares)}; people {listed(people)}."
-    return ""
+    """The largest effect that is more than people's, with its numbers and people's; empty without one."""
+    if not (most := most_wrong(portrait, audit)):
+        return ""
+    row, value = most
+    if value is None:
+        first, *others = [portrait.calls(one, _shown(of.every)) for one, of in row.wrong.items()]
+        shares = listed([first, *(other.partition(" ")[2] for other in others)])
+        return (
+            f"{row.name} {shares}; people {listed([f'{_shown(of.every)}' for of in portrait.person.wrong.values()])}."
+        )
+    wrong, person, tasks = row.wrong[value], portrait.person.wrong[value], portrait.called["tasks"]
+    others = [other for other in portrait.tasks if other != value]
+    whose = group(others[0]) if len(others) == 1 else f"another {portrait.called['value']}"
+    return (
+        f"{row.name} {portrait.calls(value, _shown(wrong.own))} beside {tasks} that go with {group(value)}"
+        f"{_such_as(portrait.tasks, [value])}, and {_shown(wrong.other)} of 100 beside those that go with {whose}"
+        f"{_such_as(portrait.tasks, others)}; people call {_shown(person.own)} and {_shown(person.other)} so."
+    )
 
 
 def _such_as(tasks: Mapping[str, Sequence[str]], values: Sequence[str]) -> str:
@@ -412,9 +422,11 @@ def objects(audit: Audit) -> str:
             f"be there or not. With a list of all {called['tasks']} that each image shows, it can be measured."
         )
     names_of = {word: [name for name in said if said[name] == word] for word in dict.fromkeys(said.values())}
-    several = [f"{word}: {listed(names)}" for word, names in names_of.items()]
-    told = "; ".join(several) if several[1:] else said[audit.captioners[0]]
-    return f"{told[0].upper()}{told[1:]}."
+    size = {name: audit.measurement("sway", name).estimates.get("sway_a_to_t") for name in said}
+    told = "; ".join(
+        f"{word}: {listed([f'{name} {interval(size[name], 1)}' for name in names])}" for word, names in names_of.items()
+    )
+    return f"{told[0].upper()}{told[1:]}, more mentions in 100 captions than people's."
 
 
 def doubts(audit: Audit) -> Iterator[str]:

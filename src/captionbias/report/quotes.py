@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from captionbias.report.portrait import Portrait
+from captionbias.report.portrait import Portrait, most_wrong
 from captionbias.report.wording import group
 
 if TYPE_CHECKING:
@@ -78,14 +78,14 @@ def quotes(audit: Audit, captioner: str, value: str, suggested: str, most: int) 
 
 
 def first_quote(audit: Audit, portrait: Portrait) -> Quote | None:
-    """A caption of what is done most: of the first captioner, of the value that it names wrong most beside another's
-    tasks."""
-    for row in portrait.rows:
-        for value in sorted(row.wrong, key=lambda value: -(row.wrong[value].step or 0)):
-            for suggested in (other for other in portrait.tasks if other != value):
-                for quote in quotes(audit, row.name, value, suggested, 1):
-                    return quote
-    return None
+    """A caption of the largest effect that is more than people's; None where nothing is."""
+    if not (most := most_wrong(portrait, audit)):
+        return None
+    row, value = most
+    others = sorted(row.wrong, key=lambda value: -row.wrong[value].every.value)
+    pairs = ((one, suggested) for one in ([value] if value else others) for suggested in portrait.tasks)
+    found = (quotes(audit, row.name, one, suggested, 1) for one, suggested in pairs if one != suggested)
+    return next((quote for pair in found for quote in pair), None)
 
 
 def _pieces(evidence: Mapping[str, Any], number: int, values: set[str]) -> Pieces:

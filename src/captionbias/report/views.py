@@ -225,9 +225,7 @@ def naming(portrait: Portrait) -> Grid:
     heads = [f"{group(one)} {portrait.wrongly(one)}" for one in portrait.values]
     return Grid(
         "Who is named wrong",
-        columns(
-            "captioner", *heads, f"1. is one {value} worse off?", f"2. worse beside {other} {value}'s {tasks}?"
-        ),
+        columns("captioner", *heads, f"1. is one {value} worse off?", f"2. worse beside {other} {value}'s {tasks}?"),
         rows,
         f"Of 100 captions of each: all of them; in brackets those beside {tasks} that go with their own {value}, and "
         f"those beside {tasks} of {other} {value}.",
