@@ -40,7 +40,7 @@ def test_page_markdown_and_json_are_the_library_s_audit(files, planted, tmp_path
     of_lists = json.loads(json_text(expected.as_dict()))
     assert written == of_lists | {"image_set": written["image_set"]}  # lists have no ids
     text = markdown.read_text()
-    assert text.startswith(markdown_report(expected).rpartition("\n</details>")[0].rstrip())
+    assert text.startswith(markdown_report(expected, data="people.parquet").rpartition("\n</details>")[0].rstrip())
     assert "<title>Two &lt;captioners&gt;</title>" in page.read_text()
     assert 'id="answer"' in page.read_text()
     for path in (page, markdown, data):

@@ -76,12 +76,13 @@ def report(
     if console.quiet:
         return
     command = shlex.join(["captionbias", *(re.sub(r"(^|=)/.*/", r"\1", word) for word in sys.argv[1:])])  # no folders
+    data = Path(files["references"] or "").name
     as_page = output.suffix.lower() != ".md"
     if as_page:
-        write_report(audited, output, title=title, command=command, picture_of=picture_of)
+        write_report(audited, output, title=title, data=data, command=command, picture_of=picture_of)
         say(f"the report is in {output}")
     for path in filter(None, [markdown, None if as_page else output]):
-        write_text(markdown_report(audited, command=command), path)
+        write_text(markdown_report(audited, data=data, command=command), path)
         say(f"as Markdown it is in {path}")
     if json:
         write_json(audited.as_dict(), json)

@@ -98,7 +98,7 @@ def _section(about: str, results: Results, scores: list[Score], judged: bool) ->
         "",
         about,
         "",
-        *([f"![The main scores, beside a person]({PICTURE})", ""] if judged else []),
+        *([f"![What captions say of some people more than of others, beside people]({PICTURE})", ""] if judged else []),
         f"| score | value [95% interval] |{' verdict |' if judged else ''}",
         f"| :--- | ---: |{' :--- |' if judged else ''}",
         *(f"| {score.label} | {_value(results[score.metric], score, judged)} |" for score in scores),
