@@ -128,7 +128,7 @@ const told = (kind, direction, item, name) => {
     return `${name} writes “${item.word.replaceAll("|", " or ")}” for ${count(item.images)} images of ${item.attribute}; one person or more does for ${count(item.people)}. Here: ${listed}.`;
   }
   if (kind === "cells") {
-    return `Of ${count(item.shown)} images of ${item.attribute} beside what goes with ${item.suggested}, ${name} names another value for ${count(item.captioner)}; one person or more does for ${count(item.people)}. Here: ${listed}.`;
+    return `Of ${count(item.shown)} images of ${item.attribute} beside what goes with ${item.suggested}, ${name} names another value for ${count(item.captioner)}; for ${count(item.people)} of these one person or more does so too. Here: ${listed}.`;
   }
   const attribute = item.attribute ?? "nobody";
   const task = item.task ?? "nothing";
