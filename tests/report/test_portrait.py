@@ -75,7 +75,7 @@ def test_the_dots_are_the_cells_and_the_person_is_on_top(swayed):
 
 def test_the_headline_names_who_is_swayed_and_the_sentence_below_has_the_numbers_of_the_picture(swayed):
     assert headline(swayed) == (
-        "biased misgenders more people beside the other gender's objects. Human captions do so less."
+        "biased misgenders people more beside the other gender's objects. Human captions do so less."
     )
     portrait = audit_portrait(swayed)
     wrong = max(portrait.rows[0].wrong.values(), key=lambda wrong: wrong.step)

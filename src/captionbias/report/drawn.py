@@ -75,7 +75,7 @@ def words(portrait: Portrait, width: float = WIDE) -> Drawing:
     sizes = [size for row in rows for words in row.words.values() for word in words[:MOST_WORDS] for size in word[1:]]
     label, numbers = 116.0, 104.0
     most = _round_up(max(sizes))
-    parts = [*_boxed("more", 0, 8, "the captioner"), *_boxed("soft", 120, 8, "people, of the same images")]
+    parts = [*_boxed("more", 0, 8, "the captioner"), *_boxed("soft", 120, 8, "people, on the same images")]
     axes = [
         scale(0.0, most, left + number * each + label, left + (number + 1) * each - numbers - GAP)
         for number in range(columns)

@@ -122,7 +122,7 @@ def portrait_of(
     order = sorted(measured, key=lambda name: -measured[name].estimates.get("sway_t_to_a", lowest).value)
     first = measured[order[0]]["details"]
     person = Row(
-        "people", _wrong(first, "_person"), [], [], Told(NOTHING, ["one more person's captions"]), {}, Told(NOTHING, [])
+        "people", _wrong(first, "_person"), [], [], Told(NOTHING, ["another person's captions"]), {}, Told(NOTHING, [])
     )
     rows = []
     for name in order:
@@ -236,7 +236,7 @@ def _all_words(estimates: Mapping[str, Estimate], said: Mapping[str, str]) -> To
         return Told(word, ["too few images for a verdict"])
     if word == NOTHING_FOUND and found.detectable:
         return Told(word, [f"a word in {fixed(found.detectable, 0)} of 100 captions would have been seen"])
-    sure = f"at least {fixed(found.low, 1)}" if word == MORE else "too little for a verdict"
+    sure = f"at least {fixed(found.low, 1)}" if word == MORE else "too small for a verdict"
     return Told(word, [f"all words together: {fixed(found.value, 1)}", sure])
 
 
@@ -304,7 +304,7 @@ def _claims(audit: Audit) -> dict[str, str]:
             for score in main_scores_by_metric(keys, audit.comparisons)
             if score.judged and score.claim
         }
-    wrong = "misgender more people" if called["value"] == "gender" else f"name the wrong {called['value']} more often"
+    wrong = "misgender people more" if called["value"] == "gender" else f"name the wrong {called['value']} more often"
     beside = f"beside {called['other']} {called['value']}'s {called['tasks']}"
     claims = {"sway_t_to_a": f"{wrong} {beside}", **dict.fromkeys(KEYS.values(), "")}
     if "sway_t_to_a" not in more:
@@ -395,7 +395,7 @@ def largest(portrait: Portrait, audit: Audit) -> str:
     return (
         f"{row.name} {portrait.calls(value, _shown(wrong.own))} beside {tasks} that go with {group(value)}"
         f"{_such_as(portrait.tasks, [value])}, and {_shown(wrong.other)} of 100 beside those that go with {whose}"
-        f"{_such_as(portrait.tasks, others)}; people call {_shown(person.own)} and {_shown(person.other)} so."
+        f"{_such_as(portrait.tasks, others)}; people do so for {_shown(person.own)} and {_shown(person.other)}."
     )
 
 

@@ -256,11 +256,11 @@ def followed(portrait: Portrait) -> Grid:
         )
         rows.append([row.name, *(words or None for words in told), _in_a_cell(row.all_words)])
     return Grid(
-        f"3. Other words that follow the {portrait.called['value']} more than in people's captions",
+        f"3. Other words tied to the {portrait.called['value']} more than in people's captions",
         columns("captioner", *(f"more about {of}" for of in people), "all words"),
         rows if people else [],
-        "How many more of 100 captions use the word where the image shows one of these, the rest of the image being "
-        "alike; in brackets the same of people's captions.",
+        "How many more of 100 captions use the word where the image shows one of these, with the rest of the image "
+        "alike; in brackets the same for people's captions.",
     )
 
 
