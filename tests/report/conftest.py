@@ -66,6 +66,14 @@ def happy():
 
 
 @pytest.fixture(scope="session")
+def swayed():
+    """A faithful captioner, and one whose gender follows the objects."""
+    people = vars(plant(600, captions=3))
+    captioners = {"faithful": people.pop("predictions"), "biased": plant(600, captions=3, t_to_a=0.6).predictions}
+    return audit(captioners, **people, metrics=["sway"], **QUICK | {"bootstrap": 1000})
+
+
+@pytest.fixture(scope="session")
 def two(planted):
     return audit(planted, **{**QUICK, "quality_images": 1000})
 

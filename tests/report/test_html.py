@@ -172,6 +172,22 @@ def test_a_click_on_a_pair_shows_its_captions_to_filter_sort_and_save(two, opene
 
 
 @NEEDS_BROWSER
+def test_a_click_shows_all_captions_of_the_captioner_that_name_the_wrong_value(swayed, opened):
+    page, _, wrong = opened(swayed)
+    (cell,) = (
+        cell
+        for cell in swayed.evidence["captioners"]["biased"]["cells"]["t_to_a"]
+        if (cell["attribute"], cell["suggested"]) == ("female", "male")
+    )
+    figure = visible(page, "figure").filter(has_text="Women called men beside objects that go with men")
+    figure.get_by_role("button", name=f"Show all {cell['images']} captions").click()
+    captions = [item.locator("dd").first.text_content() for item in page.locator(".panel li").all()]
+    assert len(captions) == cell["images"] > 5
+    assert all(re.search(r"\b(man|boy|guy)\b", text) for text in captions)
+    assert wrong == []
+
+
+@NEEDS_BROWSER
 def test_a_click_on_a_word_that_follows_a_value_shows_its_captions_with_the_word_marked(happy, opened):
     page, _, wrong = opened(happy, width=390)
     words = {row["word"]: row for row in happy.details("sway", "nic")["words"]}

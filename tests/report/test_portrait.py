@@ -35,14 +35,6 @@ def row_of(**captions):
 
 
 @pytest.fixture(scope="module")
-def swayed():
-    """A faithful captioner, and one whose gender follows the objects."""
-    people = vars(plant(600, captions=3))
-    captioners = {"faithful": people.pop("predictions"), "biased": plant(600, captions=3, t_to_a=0.6).predictions}
-    return audit(captioners, **people, metrics=["sway"], **QUICK | {"bootstrap": 1000})
-
-
-@pytest.fixture(scope="module")
 def defaults():
     """Captioners that call some of the women men."""
     people = world(600)
