@@ -23,6 +23,7 @@ from captionbias.app.data import (
     captions_of,
     choices_of,
     corrected,
+    guess_spoken,
     guess_words,
     left_out,
     missing_columns,
@@ -144,6 +145,23 @@ def test_what_is_missing_is_told_with_the_choice_that_makes_up_for_it(role, colu
 def test_words_are_guessed_by_labels_then_by_the_column_s_name(name, labels, words):
     data = said(("nic", {"caption": TEXTS, name: [*labels, *labels] * (60 // 2 // len(labels))}), nic=CAPTIONER)
     assert guess_words(data) == words
+
+
+@pytest.mark.parametrize(
+    ("captions", "language"),
+    [
+        (["eine Frau mit einem Hund", None], "de"),
+        ([["女の子が犬と歩いています", "女の子"], []], "ja"),
+        (['["una mujer en la calle"]', " "], "es"),
+        (["kobieta z psem", "kobieta"], "en"),
+        ([], "en"),
+    ],
+)
+def test_the_language_is_guessed_from_captions_of_any_form(captions, language):
+    rows = {"caption": captions * 10} if captions else {"x": [1]}
+    data = said(("nic", rows), nic=CAPTIONER)
+    columns = replace(data.columns, prediction_column=("caption",) if captions else ())
+    assert guess_spoken(replace(data, columns=columns)) == language
 
 
 @pytest.mark.parametrize(

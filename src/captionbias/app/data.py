@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,13 @@ from captionbias.captions import Captions, guess_columns, on_the_same_images, re
 from captionbias.captions.captioners import captioner_columns
 from captionbias.captions.columns import MAX_LABELS as MAX_LABELS
 from captionbias.captions.columns import SYNONYMS
-from captionbias.captions.names import plain_name
+from captionbias.captions.names import IN_FILES, plain_name
 from captionbias.captions.reader import label_counts
 from captionbias.captions.tables import Table
-from captionbias.captions.values import is_missing
+from captionbias.captions.values import entries, is_missing
 from captionbias.errors import InputError
-from captionbias.text import load_lexicon
+from captionbias.text import guess_language, load_lexicon
+from captionbias.text.languages import ENGLISH
 from captionbias.text.lexicon import attribute_lexicons
 
 MAX_CAPTIONERS = 10
@@ -147,15 +149,16 @@ def _several_an_image(table: Table, ids: str | None) -> bool:
 def choices_of(data: Data) -> dict[str, tuple[str, ...]]:
     """The columns to choose from for each field of `Columns`; for `keep` the labels, none if they are too many."""
     labels = tuple(data.counts) if len(data.counts) <= MAX_LABELS else ()
-    return {name: data.offered.get(name, ()) for name in vars(Columns())} | {"keep": labels}
+    return {name: data.offered.get(name, ()) for name in IN_FILES} | {"keep": labels}
 
 
 def corrected(data: Data, columns: Columns) -> Data:
     """The data with other columns; of other columns of labels those labels are kept that attackers can learn."""
     there = dict.fromkeys(column for _, table in data.tables() for column in table.columns)
-    for name, chosen in vars(columns).items():
+    for name in IN_FILES:
+        chosen = getattr(columns, name)
         for column in filter(None, chosen if isinstance(chosen, tuple) else [chosen]):
-            if column not in there and name != "keep":
+            if column not in there:
                 raise InputError(name, f"is {column!r}, and the columns are {', '.join(map(repr, there)) or 'none'}")
     same = replace(columns, keep=()) == replace(data.columns, keep=())
     other = _kept(data, columns) if same else _counted(replace(data, columns=columns))
@@ -167,7 +170,8 @@ def _counted(data: Data) -> Data:
     counts: dict[str, int] = {}
     if data.predictions and not missing_columns(data):
         with suppress(ValueError):  # which is told as the captions are read
-            counts = label_counts(**_options(data))
+            options: dict[str, Any] = {**data.others, **{name: getattr(data.columns, name) for name in IN_FILES}}
+            counts = label_counts(data.predictions, **options)
     return _kept(replace(data, counts=counts), data.columns)
 
 
@@ -221,6 +225,14 @@ def guess_words(data: Data) -> str:
     return next(named, ATTRIBUTES[0])
 
 
+def guess_spoken(data: Data) -> str:
+    """The language that the first captioner's captions seem to be in; English where no words tell it."""
+    columns_of = captioner_columns(list(data.predictions), data.columns.prediction_column)
+    cells = (cell for table, column in [*columns_of.values()][:1] for cell in data.predictions[table].column(column))
+    texts = chain.from_iterable(entries(cell) for cell in cells if not is_missing(cell))
+    return guess_language(text for text in texts if isinstance(text, str)) or ENGLISH
+
+
 def captions_of(data: Data, first_only: bool = False) -> dict[str, Captions]:
     """Each captioner's captions, joined with what is known of their images."""
     if not data:
@@ -229,7 +241,7 @@ def captions_of(data: Data, first_only: bool = False) -> dict[str, Captions]:
         raise ValueError(told)
     columns_of = captioner_columns(list(data.predictions), data.columns.prediction_column)
     _check_count(len(columns_of))
-    options = _options(data) | {"keep": data.columns.keep or None}
+    options = {**data.others, **vars(data.columns), "keep": data.columns.keep or None, "predictions": data.predictions}
     if first_only:
         name, (table, column) = next(iter(columns_of.items()))
         options |= {"predictions": {name: data.predictions[table]}, "prediction_column": column}
@@ -241,12 +253,6 @@ def captions_of(data: Data, first_only: bool = False) -> dict[str, Captions]:
             "machine of your own with the command line"
         )
     return captioners
-
-
-def _options(data: Data) -> dict[str, Any]:
-    """The tables and columns as the readers of captions take them."""
-    columns = {name: column for name, column in vars(data.columns).items() if name != "keep"}
-    return {**data.others, **columns, "predictions": data.predictions}
 
 
 def captioners_of(data: Data) -> dict[str, Captions]:
