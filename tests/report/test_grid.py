@@ -53,7 +53,7 @@ def test_the_rest_of_an_indented_row_is_indented():
     assert not re.search("^(counted|as|wrong)", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("width", [20, 60])
+@pytest.mark.parametrize("width", [4, 20, 60])
 def test_a_name_that_is_longer_than_the_terminal_is_folded(width):
     name = "captioner" * 10
     grid = Grid("", (Column(name), Column("score", ".1f")), [[name, 1.5]])

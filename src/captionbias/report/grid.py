@@ -98,7 +98,8 @@ class Grid(NamedTuple):
 
         rows = [*self.texts()]
         texts = [*zip([column.name for column in self.columns], *filter(None, rows), strict=True)]
-        yield Text(self.title, style="table.title")
+        if self.title:
+            yield Text(self.title, style="table.title")
         for part in _widths(texts, options.max_width):
             table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
             for column, width in part.items():
@@ -119,15 +120,15 @@ def _widths(texts: Sequence[Sequence[str]], room: int) -> list[dict[int, int]]:
     from rich.cells import cell_len
 
     words = [max(map(cell_len, chain.from_iterable(map(_words, column)))) for column in texts]
-    first = min(words[0], room // 2)
-    least = [first, *(min(width, room - first - GAP) for width in words[1:])]
+    first = max(1, min(words[0], room // 2))
+    least = [first, *(max(1, min(width, room - first - GAP)) for width in words[1:])]
     parts = [{0: first}]
     for column, width in enumerate(least[1:], 1):
         if sum(parts[-1].values()) + GAP * len(parts[-1]) + width > room:
             parts.append({0: first})
         parts[-1][column] = width
     for part in parts:
-        left = room - sum(part.values()) - GAP * (len(part) - 1)
+        left = max(0, room - sum(part.values()) - GAP * (len(part) - 1))
         lines = {column: chain.from_iterable(map(str.splitlines, texts[column])) for column in part}
         wanted = {column: max(map(cell_len, lines[column])) - width for column, width in part.items()}
         for others, column in zip(range(len(part) - 1, -1, -1), sorted(part, key=wanted.__getitem__), strict=True):
