@@ -20,15 +20,15 @@ from typer.testing import CliRunner
 from captionbias.app import uploads
 from captionbias.app.data import MAX_CAPTIONERS
 from captionbias.app.sessions import MAX_HELD, Sessions
-from captionbias.bench.catalogue import METRICS
 from captionbias.hub.commands import publish
+from captionbias.metrics import catalogue
 from tests import signals
 from tests.launch import environment, free_port, python
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "spaces" / "captionbias"
-FOLDERS = [FOLDER, *(ROOT / "metrics" / name for name in METRICS)]
+FOLDERS = [FOLDER, *(ROOT / "metrics" / name for name in catalogue.METRICS)]
 COLOURS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}
 
 
@@ -68,47 +68,34 @@ def test_the_limits_that_the_card_names_are_those_of_the_page() -> None:
         assert f"| {of} | {limit} |" in text
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    python("-m", "hatchling", "build", "--target", "wheel", "--directory", folder, folder=ROOT)
-    (built,) = folder.glob("*.whl")
-    return built
-
-
-@pytest.mark.parametrize(
-    ("command", "path", "extras"), [(["space"], ".", "[app,quality]"), (["metric", "lic"], "lic", "[app]")]
-)
-def test_a_folder_that_is_written_with_a_wheel_starts_as_it_lies(
-    tmp_path: Path, wheel: Path, command: list[str], path: str, extras: str
-) -> None:
-    given = [*command, "--dry-run", "--output", str(tmp_path / "to"), "--package", str(wheel)]
-    written = CliRunner().invoke(publish, given)
-    assert written.exit_code == 0, written.output
-    folder, installed = tmp_path / "to" / path, tmp_path / "installed"
-    assert (folder / "requirements.txt").read_text().split() == [f"./{wheel.name}{extras}"]
-    pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", installed]
-    python(*pip, "-r", "requirements.txt", folder=folder)
-    port, log = free_port(), tmp_path / "log"
-    variables = environment(PYTHONPATH=installed, GRADIO_SERVER_PORT=str(port), TMPDIR=tmp_path)
+def test_folders_that_are_written_with_a_wheel_start_as_they_lie(tmp_path: Path) -> None:
+    python("-m", "hatchling", "build", "--target", "wheel", "--directory", tmp_path, folder=ROOT)
+    (wheel,) = tmp_path.glob("*.whl")
+    installed, apps = tmp_path / "installed", {}
+    for command, path, extras in ((["space"], "page", "[app,quality]"), (["metric", "lic"], "lic", "[app]")):
+        to = tmp_path / "page" if command == ["space"] else tmp_path
+        written = CliRunner().invoke(publish, [*command, "--dry-run", f"--output={to}", f"--package={wheel}"])
+        assert written.exit_code == 0, written.output
+        assert (tmp_path / path / "requirements.txt").read_text().split() == [f"./{wheel.name}{extras}"]
+        pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--upgrade", "--target", installed]
+        python(*pip, "-r", "requirements.txt", folder=tmp_path / path)
+    variables = environment(PYTHONPATH=installed, TMPDIR=tmp_path)
     found = subprocess.check_output([sys.executable, "-c", "import captionbias as c; print(c.__file__)"], env=variables)
     assert Path(found.decode()).is_relative_to(installed)
-    with log.open("wb") as output:
-        app = subprocess.Popen(
-            [sys.executable, "app.py"],
-            cwd=folder,
-            env=variables,
-            stdout=output,
-            stderr=output,
-            preexec_fn=signals.restore,
-        )
     try:
-        status, end = 0, time.monotonic() + PATIENCE
-        while status == 0 and app.poll() is None and time.monotonic() < end:
-            with suppress(httpx.TransportError):
-                status = httpx.get(f"http://127.0.0.1:{port}/").status_code
-            time.sleep(0.1)
-        assert status == 200, log.read_text()
+        for path in ("page", "lic"):
+            port, log = free_port(), (tmp_path / f"{path}.log").open("wb")
+            given = {"cwd": tmp_path / path, "env": variables | {"GRADIO_SERVER_PORT": str(port)}}
+            command = [sys.executable, "app.py"]
+            apps[port] = subprocess.Popen(command, **given, stdout=log, stderr=log, preexec_fn=signals.restore)
+        for port, app in apps.items():
+            status, end = 0, time.monotonic() + PATIENCE
+            while status == 0 and app.poll() is None and time.monotonic() < end:
+                with suppress(httpx.TransportError):
+                    status = httpx.get(f"http://127.0.0.1:{port}/").status_code
+                time.sleep(0.1)
+            assert status == 200, [log.read_text() for log in tmp_path.glob("*.log")]
     finally:
-        app.kill()
-        app.wait()
+        for app in apps.values():
+            app.kill()
+            app.wait()
