@@ -74,7 +74,10 @@ def test_what_is_missing_is_told():
     assert look(NOTHING, *WORDS)["not_ready"] == ""
     data = session({"id": [1], "caption": ["a man"]}).data
     data = replace(data, columns=Columns("id", ("caption",)))
-    for words, missing in ((WORDS, "no attribute is chosen"), ((CUSTOM, None, *WORDS[2:]), "the list has no words")):
+    for words, missing in (
+        (WORDS, "none of these files has labels"),
+        ((CUSTOM, None, *WORDS[2:]), "the list has no words"),
+    ):
         found = look(data, *words)
         assert found["not_ready"].startswith(missing)
         assert found["masked"] == {}
@@ -90,7 +93,7 @@ def test_labels_too_few_are_left_out_or_told_of_if_they_are_kept():
     one.data = columns(one, "id", ["caption"], None, "sex")
     found = look(one.data, *WORDS)
     assert found["labels"] == {"female": 28, "male": 56}
-    assert "left out by their label: 'unsure' (6 rows, too few to split)" in found["notes"][0]
+    assert "left out by their label: 'unsure' (6 images, too few to split)" in found["notes"][0]
     assert {label for _, label in found["masked"]["attribute_lexicon"]} == {None, "female", "male"}
     found = look(columns(one, "id", "caption", None, "sex", keep=["female", "male", "unsure"]), *WORDS)
     assert "labels with too few images to split: 'unsure' (6). An attacker needs 10" in found["not_ready"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -10,22 +11,39 @@ from captionbias.app import data as module
 from captionbias.app import uploads
 from captionbias.app.data import (
     CAPTIONER,
+    LABELS,
     MAX_CAPTIONERS,
     MAX_FILES,
+    PEOPLE,
+    TASKS,
+    UNUSED,
     Columns,
-    Data,
     as_said,
+    captioners_of,
     captions_of,
+    choices_of,
     corrected,
-    count_labels,
+    guess_spoken,
     guess_words,
-    labels_at_first,
     left_out,
+    missing_columns,
+    missing_files,
     read_uploads,
 )
+from captionbias.captions import read_captions
 from captionbias.captions.tables import table_from_memory
 
 TABLE = {"id": [1, 2, 3], "a": ["a man", "a girl", "a dog"], "b": ["he", "she", "it"], "who": ["m", "f", " m "]}
+IDS = [*range(60)]
+TEXTS = [f"a person with thing {image}" for image in IDS]
+HUMAN = [[f"someone and thing {image}"] for image in IDS]
+GENDER = ["female", "male"] * 30
+
+
+def said(*tables, **roles):
+    """Tables in memory as what the user says they are, by their names."""
+    named = [table_from_memory(columns, f"{name}.csv") for name, columns in tables]
+    return as_said(named, {f"{name}.csv": role for name, role in roles.items()})
 
 
 def uploaded(write, columns, *files):
@@ -34,24 +52,81 @@ def uploaded(write, columns, *files):
     return replace(as_said(tables, dict.fromkeys(files, CAPTIONER)), columns=columns)
 
 
-def test_labels_are_counted_without_blanks_the_most_frequent_first(write):
-    data = uploaded(write, Columns(), "x.csv")
-    assert count_labels(data, "who") == {"m": 2, "f": 1}
-    assert count_labels(data, "missing") == count_labels(data, "") == {}
-    some = table_from_memory({"skin": ["dark", " ", None, "dark", " light "]})
-    assert count_labels(Data({"nic": some}), "skin") == {"dark": 2, "light": 1}
+def test_labels_are_counted_of_the_images_that_are_measured():
+    """Of people's labels some are of no image of the captioner, some of images without human captions, some missing;
+    the captioner's file has labels, too."""
+    people = {"image_id": IDS, "references": HUMAN, "gender": GENDER}
+    people["gender"] = ["unsure"] * 12 + ["both"] * 12 + [" male ", None] + GENDER[26:]
+    people["references"] = [[]] * 12 + HUMAN[12:]
+    nic = {"image_id": IDS[:12] + IDS[24:], "caption": TEXTS[12:], "gender": ["other"] * 48}
+    sat = {"image_id": IDS[:-1], "caption": TEXTS[1:]}
+    data = said(("nic", nic), ("sat", sat), ("people", people), nic=CAPTIONER, sat=CAPTIONER, people=PEOPLE)
+    measured = read_captions(predictions=nic, references=people, attribute_column="gender", keep=["female", "male"])
+    assert Counter(measured.attributes) == {"female": 17, "male": 18}
+    assert (data.counts, {*data.columns.keep}) == ({"female": 17, "male": 17}, {"female", "male"}), "sat lacks one"
+    assert {name: Counter(captions.attributes) for name, captions in captioners_of(data).items()} == {
+        "nic": data.counts,
+        "sat": data.counts,
+    }
+    alone = said(("nic", nic), ("people", people), nic=CAPTIONER, people=PEOPLE)
+    assert captions_of(alone)["nic"] == measured
+    assert corrected(data, replace(data.columns, keep=("unsure", "male"))).columns.keep == ("male",)
 
 
 def test_labels_left_out_are_noted_and_numbers_are_labels():
-    table = table_from_memory({"caption": ["a man"] * 25, "sex": [0] * 12 + [1] * 11 + [2] * 2})
-    data = Data({"nic": table})
-    counts = count_labels(data, "sex")
-    assert counts == {"0": 12, "1": 11, "2": 2}
-    chosen = Columns("", ("caption",), attribute_column="sex", keep=tuple(labels_at_first(counts)))
-    data = replace(data, columns=chosen)
-    assert left_out(data) == "left out by their label: '2' (2 rows, too few to split)"
+    data = said(("nic", {"caption": ["a man"] * 25, "sex": [0] * 12 + [1] * 11 + [2] * 2}), nic=CAPTIONER)
+    assert data.counts == {"0": 12, "1": 11, "2": 2}
+    assert left_out(data) == "left out by their label: '2' (2 images, too few to split)"
     captions = captions_of(data)["nic"]
     assert (len(captions), set(captions.attributes)) == (23, {"0", "1"})
+
+
+@pytest.mark.parametrize(
+    ("columns", "others", "guess"),
+    [
+        ({"bild": IDS, "satz": TEXTS, "wer": GENDER}, {}, Columns("", ("satz",), "", "wer", keep=("female", "male"))),
+        (
+            {"bild": IDS, "satz": TEXTS},
+            {PEOPLE: {"nummer": IDS, "sätze": HUMAN, "wer": GENDER}},
+            Columns("bild", ("satz",), "sätze", "wer", keep=("female", "male")),
+        ),
+        (
+            {"bild": [f"{image}.jpg" for image in IDS], "satz": TEXTS, "ort": ["here", "there"] * 30},
+            {LABELS: {"nr": IDS, "wer": GENDER}, TASKS: {"foto": IDS, "dinge": [["dog"], []] * 30}},
+            Columns("bild", ("satz",), "", "wer", "dinge", keep=("female", "male")),
+        ),
+        ({"bild": IDS, "satz": TEXTS, "text 2": TEXTS[::-1], "wer": GENDER}, {}, Columns("", (), "", "wer")),
+        ({"bild": IDS, "satz": TEXTS, "wer": GENDER, "ort": ["here", "there"] * 30}, {}, Columns("", ("satz",))),
+    ],
+)
+def test_columns_whose_names_say_nothing_are_guessed_by_what_is_left(columns, others, guess):
+    tables = [("nic", columns), *others.items()]
+    data = said(*tables, nic=CAPTIONER, **{role: role for role in others})
+    assert data.columns == guess
+    assert not {"bild", "nr", "nummer", "foto"} & {*choices_of(data)["attribute_column"]}, "ids are not labels"
+    assert bool(missing_columns(data)) == (guess.keep == ())
+    assert missing_files(data) == ""
+
+
+@pytest.mark.parametrize(
+    ("role", "columns", "files", "column"),
+    [
+        (
+            UNUSED,
+            {"satz": TEXTS, "wer": GENDER},
+            "choose below which file has a captioner's captions, or add",
+            "choose",
+        ),
+        (CAPTIONER, {"id": IDS, "a": TEXTS, "b": TEXTS}, "none of these files has labels of the images", "choose"),
+        (CAPTIONER, {"a": TEXTS, "b": TEXTS, "wer": GENDER}, "", "choose the column of the captioner's captions below"),
+        (CAPTIONER, {"a": TEXTS, "b": GENDER, "c": GENDER}, "", "no attribute is chosen: choose the column of the lab"),
+    ],
+)
+def test_what_is_missing_is_told_with_the_choice_that_makes_up_for_it(role, columns, files, column):
+    data = said(("nic", columns), nic=role)
+    assert (missing_files(data)[: len(files) or None], missing_columns(data)[: len(column)]) == (files, column)
+    with pytest.raises(ValueError, match=files or column):
+        captions_of(data)
 
 
 @pytest.mark.parametrize(
@@ -68,15 +143,30 @@ def test_labels_left_out_are_noted_and_numbers_are_labels():
     ],
 )
 def test_words_are_guessed_by_labels_then_by_the_column_s_name(name, labels, words):
-    table = table_from_memory({name: labels, "other": labels})
-    assert guess_words(Data({"nic": table}, columns=Columns(attribute_column=name))) == words
+    data = said(("nic", {"caption": TEXTS, name: [*labels, *labels] * (60 // 2 // len(labels))}), nic=CAPTIONER)
+    assert guess_words(data) == words
+
+
+@pytest.mark.parametrize(
+    ("captions", "language"),
+    [
+        (["eine Frau mit einem Hund", None], "de"),
+        ([["女の子が犬と歩いています", "女の子"], []], "ja"),
+        (['["una mujer en la calle"]', " "], "es"),
+        (["kobieta z psem", "kobieta"], "en"),
+        ([], "en"),
+    ],
+)
+def test_the_language_is_guessed_from_captions_of_any_form(captions, language):
+    rows = {"caption": captions * 10} if captions else {"x": [1]}
+    data = said(("nic", rows), nic=CAPTIONER)
+    columns = replace(data.columns, prediction_column=("caption",) if captions else ())
+    assert guess_spoken(replace(data, columns=columns)) == language
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (Columns("id", (), attribute_column="who"), "choose the file and the column of the captioner's captions"),
-        (Columns("id", ("a",)), "no attribute is chosen: choose the column that has the label of each image"),
         (Columns("id", tuple(map(str, range(11))), "", "who"), "11 captioners, and this page takes 10 at most"),
         (Columns("id", ("a",), "", "who", "what"), "x.csv has no column 'what'"),
     ],
@@ -110,7 +200,8 @@ def test_data_beyond_the_limits_are_refused(write, tmp_path, monkeypatch):
 
 
 def test_only_columns_that_there_are_can_be_chosen_and_labels_that_went_are_not_kept(write):
-    data = uploaded(write, Columns("id", ("a",), "", "who", keep=("m",)), "x.csv")
+    data = corrected(uploaded(write, Columns(), "x.csv"), Columns("id", ("a",), "", "who", keep=("m",)))
+    assert (data.columns.keep, data.counts) == (("m",), {"m": 2, "f": 1})
     assert corrected(data, data.columns) is data
     for columns, message in (
         (

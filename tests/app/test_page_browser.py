@@ -303,13 +303,14 @@ def test_what_is_missing_or_not_a_table_is_told_in_plain_words(opened, write, tm
         "image_id": range(IMAGES),
         "caption": ["a man waits"] * IMAGES,
         "note": ["female", "male"] * (IMAGES // 2),
+        "other": ["a", "b"] * (IMAGES // 2),
     }
     with opened() as page:
         page.locator("#own").click()
         assert page.locator("#next").is_disabled()
         drop(page, write("nic.csv", columns))
         page.locator("#next").click()
-        reason = "no attribute is chosen: choose the column that has the label of each image, such as gender"
+        reason = "no attribute is chosen: choose the column of the labels below, such as each person's gender"
         page.locator("#summary [role=alert]").get_by_text(reason).wait_for()
         assert page.locator("#measure").is_disabled()
         assert page.get_by_label("Label of each image").is_visible(), "what has to be corrected is folded away"

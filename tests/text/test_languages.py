@@ -264,14 +264,20 @@ def test_evidence_is_of_the_language() -> None:
     assert {"Frau", "Dame", "Radfahrerin", "Mann", "Krawatte"} <= words
 
 
-def test_the_command_line_takes_a_language(tmp_path: Path) -> None:
-    planted = plant(120, language="ja")
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [("ja", "give --language ja or --language zh"), ("de", "occurs in any caption; give --language de")],
+)
+def test_the_command_line_takes_a_language_and_says_which_where_none_is_given(
+    tmp_path: Path, language: str, told: str
+) -> None:
+    planted = plant(120, language=language)
     rows = zip(planted.predictions, planted.references, planted.attributes, strict=True)
     records = [{"caption": said, "references": human, "gender": value} for said, human, value in rows]
     (tmp_path / "all.json").write_text(json.dumps(records), encoding="utf-8")
     given = ["measure", "sway", "--predictions", tmp_path / "all.json", "--references", tmp_path / "all.json"]
-    assert "tok:ja,sudachipy" in invoke(*given, "--language", "ja")
-    assert "give --language ja or --language zh" in refused(*given)
+    assert f"tok:{language}," in invoke(*given, "--language", language)
+    assert told in " ".join(refused(*given).split())
 
 
 @pytest.fixture

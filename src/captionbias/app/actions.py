@@ -27,7 +27,6 @@ from captionbias.app.data import (
     captioners_of,
     captions_of,
     corrected,
-    count_labels,
     guess_words,
     left_out,
     read_uploads,
@@ -103,7 +102,7 @@ def what_was_read(data: Data) -> dict[str, Any]:
     return {
         "files": {table.name: TITLES[role] for role, table in data.tables()},
         "columns": vars(data.columns),
-        "labels": count_labels(data, data.columns.attribute_column),
+        "labels": data.counts,
         "attribute": guess_words(data),
     }
 

@@ -6,7 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +16,20 @@ from captionbias.app.uploads import MAX_IMAGES, check_total, open_table, shown_n
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import Captions, guess_columns, on_the_same_images, read_captioners
 from captionbias.captions.captioners import captioner_columns
+from captionbias.captions.columns import MAX_LABELS as MAX_LABELS
 from captionbias.captions.columns import SYNONYMS
-from captionbias.captions.names import plain_name
+from captionbias.captions.names import IN_FILES, plain_name
+from captionbias.captions.reader import label_counts
 from captionbias.captions.tables import Table
-from captionbias.captions.values import is_missing
+from captionbias.captions.values import entries, is_missing
 from captionbias.errors import InputError
-from captionbias.text import load_lexicon
+from captionbias.text import guess_language, load_lexicon
+from captionbias.text.languages import ENGLISH
 from captionbias.text.lexicon import attribute_lexicons
 
 MAX_CAPTIONERS = 10
 MAX_FILES = MAX_CAPTIONERS + 10
 READERS = 2  # files that are read at once
-MAX_LABELS = 50  # that can be chosen from
 ATTRIBUTES = (*attribute_lexicons(),)
 CAPTIONER, PEOPLE, LABELS, TASKS, UNUSED = "predictions", "references", "attributes", "tasks", ""
 TITLES = {
@@ -59,12 +63,15 @@ class Columns:
 @dataclass(frozen=True, eq=False)
 class Data:
     """Captioners' tables by their names, `others` by what they are (people's captions, labels, tasks), those that are
-    none of these, and which columns are read."""
+    none of these, and which columns are read. `offered`: the columns to choose from for each field of `Columns`;
+    `counts`: how many of the images that are measured have each label, the most frequent first."""
 
     predictions: dict[str, Table]
     others: dict[str, Table] = field(default_factory=dict)
     unused: tuple[Table, ...] = ()
     columns: Columns = Columns()
+    offered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return any(self.tables())
@@ -74,10 +81,6 @@ class Data:
         yield from ((CAPTIONER, table) for table in self.predictions.values())
         yield from self.others.items()
         yield from ((UNUSED, table) for table in self.unused)
-
-    def guesses(self) -> dict[str, Any]:
-        """The columns that the first captioner's tables seem to have, see `guess_columns`."""
-        return guess_columns(**{CAPTIONER: next(iter(self.predictions.values()), None), **self.others})
 
 
 def read_uploads(paths: Sequence[str]) -> Data:
@@ -99,11 +102,13 @@ def as_said(tables: Sequence[Table], roles: Mapping[str, str]) -> Data:
     _check_names("captioners", names)
     _check_count(len(names))
     others = {role: by_role[role][0] for role in (PEOPLE, LABELS, TASKS) if by_role[role]}
-    data = Data(dict(zip(names, by_role[CAPTIONER], strict=True)), others, tuple(by_role[UNUSED]))
-    guess: dict[str, Any] = {role: column or "" for role, (column, _) in data.guesses().items()}
+    predictions = dict(zip(names, by_role[CAPTIONER], strict=True))
+    first = {CAPTIONER: next(iter(predictions.values()), None), **others}
+    guesses = guess_columns(**first, whatever_their_names=True)
+    guess: dict[str, Any] = {role: column or "" for role, (column, _) in guesses.items()}
     guess["prediction_column"] = tuple(filter(None, [guess["prediction_column"]]))
-    keep = labels_at_first(count_labels(data, guess["attribute_column"]))
-    return replace(data, columns=Columns(**guess, keep=tuple(keep)))
+    offered = {role: choices for role, (_, choices) in guesses.items()}
+    return _counted(Data(predictions, others, tuple(by_role[UNUSED]), Columns(**guess), offered))
 
 
 def roles_of(tables: Sequence[Table]) -> dict[str, str]:
@@ -143,46 +148,66 @@ def _several_an_image(table: Table, ids: str | None) -> bool:
 
 def choices_of(data: Data) -> dict[str, tuple[str, ...]]:
     """The columns to choose from for each field of `Columns`; for `keep` the labels, none if they are too many."""
-    counts = count_labels(data, data.columns.attribute_column)
-    columns = {role: guess.choices for role, guess in data.guesses().items()}
-    return {**columns, "keep": tuple(counts) if len(counts) <= MAX_LABELS else ()}
+    labels = tuple(data.counts) if len(data.counts) <= MAX_LABELS else ()
+    return {name: data.offered.get(name, ()) for name in IN_FILES} | {"keep": labels}
 
 
 def corrected(data: Data, columns: Columns) -> Data:
     """The data with other columns; of other columns of labels those labels are kept that attackers can learn."""
-    for name, choices in choices_of(replace(data, columns=columns)).items():
+    there = dict.fromkeys(column for _, table in data.tables() for column in table.columns)
+    for name in IN_FILES:
         chosen = getattr(columns, name)
         for column in filter(None, chosen if isinstance(chosen, tuple) else [chosen]):
-            if column not in choices and name != "keep":
-                there = ", ".join(map(repr, choices)) or "none"
-                raise InputError(name, f"is {column!r}, and the columns are {there}")
-    counts = count_labels(data, columns.attribute_column)
-    keep = tuple(label for label in columns.keep if label in counts) or tuple(labels_at_first(counts))
-    columns = replace(columns, keep=keep)
-    return data if columns == data.columns else replace(data, columns=columns)
+            if column not in there:
+                raise InputError(name, f"is {column!r}, and the columns are {', '.join(map(repr, there)) or 'none'}")
+    same = replace(columns, keep=()) == replace(data.columns, keep=())
+    other = _kept(data, columns) if same else _counted(replace(data, columns=columns))
+    return data if other.columns == data.columns else other
 
 
-def count_labels(data: Data, column: str) -> dict[str, int]:
-    """How many rows each value of an attribute column has, the most frequent first."""
-    labels = data.others.get(LABELS)
-    tables = [labels] if labels else [data.others.get(PEOPLE), *data.predictions.values()]
-    table = next((table for table in tables if table is not None and column in table.columns), None)
-    values = (str(value).strip() for value in (table.column(column) if table else ()) if not is_missing(value))
-    return dict(Counter(filter(None, values)).most_common())
+def _counted(data: Data) -> Data:
+    """The data with the labels of the images that its columns join; without any where they cannot be joined."""
+    counts: dict[str, int] = {}
+    if data.predictions and not missing_columns(data):
+        with suppress(ValueError):  # which is told as the captions are read
+            options: dict[str, Any] = {**data.others, **{name: getattr(data.columns, name) for name in IN_FILES}}
+            counts = label_counts(data.predictions, **options)
+    return _kept(replace(data, counts=counts), data.columns)
 
 
-def labels_at_first(counts: Mapping[str, int]) -> list[str]:
-    """The labels that attackers can learn; none if there are too many to choose from."""
-    learnable = [label for label, count in counts.items() if count >= SMALLEST_CLASS]
-    return learnable if len(counts) <= MAX_LABELS else []
+def _kept(data: Data, columns: Columns) -> Data:
+    """The data with these columns, of whose labels to keep those stay that there are; else those that attackers can
+    learn, none if there are too many to choose from."""
+    few = data.counts.items() if len(data.counts) <= MAX_LABELS else ()
+    learnable = [label for label, count in few if count >= SMALLEST_CLASS]
+    keep = [label for label in columns.keep if label in data.counts] or learnable
+    return replace(data, columns=replace(columns, keep=tuple(keep)))
+
+
+def missing_files(data: Data) -> str:
+    """What no choice among the columns of these files can make up for; empty if there is nothing, or no file yet."""
+    if data and not data.predictions:
+        return "choose below which file has a captioner's captions, or add one that has"
+    if data and not (data.columns.attribute_column or data.offered.get("attribute_column")):
+        return "none of these files has labels of the images, such as each person's gender: add one that has"
+    return ""
+
+
+def missing_columns(data: Data) -> str:
+    """Which column is still to be chosen; empty if none is."""
+    if not data.columns.prediction_column:
+        return "choose the column of the captioner's captions below"
+    if not data.columns.attribute_column:
+        return "no attribute is chosen: choose the column of the labels below, such as each person's gender"
+    return ""
 
 
 def left_out(data: Data) -> str:
-    """Which labels are not kept, with their rows, and whether attackers could learn them; empty if all are."""
-    counts, keep = count_labels(data, data.columns.attribute_column), data.columns.keep
+    """Which labels are not kept, with their images, and whether attackers could learn them; empty if all are."""
+    keep = data.columns.keep
     gone = [
-        f"{label!r} ({count:,} rows{', too few to split' if count < SMALLEST_CLASS else ''})"
-        for label, count in counts.items()
+        f"{label!r} ({count:,} images{', too few to split' if count < SMALLEST_CLASS else ''})"
+        for label, count in data.counts.items()
         if keep and label not in keep
     ]
     return f"left out by their label: {', '.join(gone)}" if gone else ""
@@ -192,7 +217,7 @@ def guess_words(data: Data) -> str:
     """The attribute whose words the labels seem to need: by most of them, else by their column's name, else the
     first."""
     column = data.columns.attribute_column
-    spelled = set(map(str.casefold, count_labels(data, column)))
+    spelled = set(map(str.casefold, data.counts))
     for attribute in ATTRIBUTES:
         if len(spelled.intersection(map(str.casefold, load_lexicon(attribute).labels))) > len(spelled) / 2:
             return attribute
@@ -200,18 +225,23 @@ def guess_words(data: Data) -> str:
     return next(named, ATTRIBUTES[0])
 
 
+def guess_spoken(data: Data) -> str:
+    """The language that the first captioner's captions seem to be in; English where no words tell it."""
+    columns_of = captioner_columns(list(data.predictions), data.columns.prediction_column)
+    cells = (cell for table, column in [*columns_of.values()][:1] for cell in data.predictions[table].column(column))
+    texts = chain.from_iterable(entries(cell) for cell in cells if not is_missing(cell))
+    return guess_language(text for text in texts if isinstance(text, str)) or ENGLISH
+
+
 def captions_of(data: Data, first_only: bool = False) -> dict[str, Captions]:
     """Each captioner's captions, joined with what is known of their images."""
     if not data:
         raise ValueError("there are no captions yet: upload files, or take the example data")
-    columns = data.columns
-    columns_of = captioner_columns(list(data.predictions), columns.prediction_column)
+    if told := missing_files(data) or missing_columns(data):
+        raise ValueError(told)
+    columns_of = captioner_columns(list(data.predictions), data.columns.prediction_column)
     _check_count(len(columns_of))
-    if not columns_of:
-        raise ValueError("choose the file and the column of the captioner's captions")
-    if not columns.attribute_column:
-        raise ValueError("no attribute is chosen: choose the column that has the label of each image, such as gender")
-    options = {**data.others, **vars(columns), "keep": columns.keep or None, "predictions": data.predictions}
+    options = {**data.others, **vars(data.columns), "keep": data.columns.keep or None, "predictions": data.predictions}
     if first_only:
         name, (table, column) = next(iter(columns_of.items()))
         options |= {"predictions": {name: data.predictions[table]}, "prediction_column": column}

@@ -24,6 +24,8 @@ from captionbias.captions.labels import value_names
 from captionbias.errors import Argument, InputError, Message, few, missing, naming
 from captionbias.io.formats import read_json
 from captionbias.text import Lexicon, Tokens, find_mentions, load_lexicon, named_by_words, named_values, tokenize
+from captionbias.text.guess import guess_language
+from captionbias.text.languages import ENGLISH
 from captionbias.text.lexicon import SEPARATOR, builtin_lexicons
 from captionbias.warnings import note
 
@@ -285,7 +287,9 @@ def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: 
     for part in lexicon.parts or (lexicon,):
         named = np.asarray(named_in(words.tokens, part, tokenizer).any(axis=1))
         if not named.any():
-            return _unheard("attribute_lexicon", part)
+            language = guess_language(chain(captions.predictions or (), *(captions.references or ())))
+            given = naming("give {language}", language=language) if language else naming("give their {language}")
+            return _unheard("attribute_lexicon", part, *[given] * (language != (captions.language or ENGLISH)))
         model = "predictions", words.model, named[: words.model_rows]
         human = "references", words.human, named[words.model_rows :]
         if not one_language or not len(words.model) or not len(words.human):
@@ -305,10 +309,9 @@ def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: 
     return None
 
 
-def _unheard(argument: str, lexicon: Lexicon) -> InputError:
-    return InputError(
-        argument, f"{lexicon.name!r}: none of its words occurs in any caption; give the words that these captions use"
-    )
+def _unheard(argument: str, lexicon: Lexicon, *ways: str) -> InputError:
+    none = f"{lexicon.name!r}: none of its words occurs in any caption"
+    return InputError(argument, none, *ways, "give the words that these captions use")
 
 
 def _some(names: Sequence[str]) -> str:

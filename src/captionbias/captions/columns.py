@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ SYNONYMS = {"gender": ("bb_gender", "sex"), "race": ("skin", "bb_skin")}
 ANY_TEXTS = ("captions", "caption", "sentences", "text")  # names of human captions, or of the captioner's
 KINDS = ("scalars", "text", "text or lists", "text", "text or lists", "weights")  # what they must hold; see `_kinds`
 SAMPLE = 2000
+MAX_LABELS = 50  # values of a column that may be labels
 
 
 class Guess(NamedTuple):
@@ -32,19 +33,68 @@ def guess_columns(
     references: Table | None = None,
     attributes: Table | None = None,
     tasks: Table | None = None,
+    whatever_their_names: bool = False,
 ) -> dict[str, Guess]:
     """Guess every column by its name, if it holds what it should, for a user to correct.
 
-    Without a table of their own, references, attributes and tasks are looked for in the others.
+    Without a table of their own, references, attributes and tasks are looked for in the others. A column of which
+    nearly each value is another, as of ids, is no choice of labels. `whatever_their_names`: where no name tells, take
+    what is left if it is one column: that of ids that another table has too, of sentences, of few values, of lists.
     """
     pools = _pools(predictions, references, attributes, tasks)
     columns = _guessed(pools, {}, "attribute")
+    if whatever_their_names:
+        own = {"prediction_column": predictions, "reference_column": references, "task_column": tasks}
+        columns = _left(pools | {role: _distinct(table) for role, table in own.items()}, columns)
     guesses = {}
     for role, pool in pools.items():
         column = columns[role].name if role in columns else None
-        choices = dict.fromkeys(chain([column] if column else [], *(table.columns for table in pool)))
-        guesses[role] = Guess(column, tuple(choices))
+        there = [each.name for each in _columns(pool) if role != "attribute_column" or _values(each)]
+        guesses[role] = Guess(column, tuple(dict.fromkeys([column, *there] if column else there)))
     return guesses
+
+
+def _left(pools: Mapping[str, list[Table]], known: Mapping[str, Column]) -> dict[str, Column]:
+    """The columns that are known, and the one left for an argument in the first table that has any."""
+    columns, kinds, ids = dict(known), cache(_kinds), cache(_ids)
+    tables = _distinct(*chain.from_iterable(pools.values()))
+
+    def shared(column: Column) -> bool:
+        others = [ids(other) for other in _columns(tables) if other.table != column.table]
+        return any(2 * len(ids(column) & there) > min(len(ids(column)), len(there)) for there in others)
+
+    rules: dict[str, Callable[[Column], bool]] = {
+        "id_column": shared,
+        "prediction_column": lambda column: {"text", "references"} <= kinds(column),
+        "reference_column": lambda column: "references" in kinds(column),
+        "attribute_column": lambda column: _values(column) > 1,
+        "task_column": lambda column: kinds(column) == {"text or lists"},
+    }
+    for role, fits in rules.items():
+        for table in pools[role] if role not in columns else ():
+            left = [column for column in _columns([table]) if column not in columns.values() and fits(column)]
+            if len(left) == 1:
+                columns[role] = left[0]
+            if left:
+                break
+    return columns
+
+
+def _ids(column: Column) -> frozenset[str]:
+    """The ids of images that a column may hold; none if it holds something else."""
+    if _values(column) or "scalars" not in (kinds := _kinds(column)) or "references" in kinds:
+        return frozenset()
+    try:
+        return frozenset(image_keys(column.name, column.values()))
+    except ValueError:
+        return frozenset()
+
+
+def _values(column: Column) -> int:
+    """How many values a column has; 0 if they are too many, or too seldom the same, to be labels."""
+    present = [str(value) for value in column.values()[:SAMPLE] if not is_missing(value)]
+    values = len(set(present))
+    return values if values <= min(MAX_LABELS, len(present) / 2) else 0
 
 
 def choose_columns(

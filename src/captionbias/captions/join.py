@@ -53,16 +53,14 @@ def by_image(argument: str, column: Source, id_column: str | None, notes: list[s
 def joined(
     columns: Mapping[str, Source],
     id_columns: Mapping[Table, str | None],
-    keep: Sequence[str] | None,
     read: Reading,
     notes: list[str],
     labels: Mapping[Any, str] | None = None,
-    sample: str | None = None,
-) -> dict[str, Any]:
-    """The columns' values for the images that all of them have, as `check_captions` takes them.
+) -> dict[str, list[Any]]:
+    """The columns' values for the images that all of them have, in the order of their ids; a label may be None.
 
     `read` is `by_image`, which may remember; `notes` takes what is left out and why, a line for each cause; `labels`:
-    what labels are renamed to before any are kept; `sample`: see `read_captions`.
+    what labels are renamed to.
     """
     predictions, references, attributes = columns.get("predictions"), columns.get("references"), columns["attributes"]
     if predictions == references and predictions is not None:
@@ -88,11 +86,26 @@ def joined(
     if attributes.table not in {column.table for column in (predictions, references) if column}:
         _in_both(values["attributes"], attributes, every_image, base, "with a label have no caption", notes)
     # In one order, whatever that of the rows: it decides which images a seed puts to test.
-    images = sorted(_labelled(images, values["attributes"], attributes, keep, notes), key=image_order)
-    joint = {name: [by_id[image] for image in images] for name, by_id in values.items()}
-    if predictions:
-        joint["predictions"] = _sampled(joint["predictions"], predictions, sample, notes)
-    return {**joint, "image_ids": images}
+    images = sorted(images, key=image_order)
+    return {name: [by_id[image] for image in images] for name, by_id in values.items()} | {"image_ids": images}
+
+
+def kept(
+    values: Mapping[str, list[Any]],
+    columns: Mapping[str, Source],
+    keep: Sequence[str] | None,
+    sample: str | None,
+    notes: list[str],
+) -> dict[str, list[Any]]:
+    """What was `joined` of the images with a label to keep, as `check_captions` takes it; `sample`: see
+    `read_captions`."""
+    labels = dict(zip(values["image_ids"], values["attributes"], strict=True))
+    images = {*_labelled(values["image_ids"], labels, columns["attributes"], keep, notes)}
+    rows = [row for row, image in enumerate(labels) if image in images]
+    of_images = {name: [column[row] for row in rows] for name, column in values.items()}
+    if predictions := columns.get("predictions"):
+        of_images["predictions"] = _sampled(of_images["predictions"], predictions, sample, notes)
+    return of_images
 
 
 def _sampled(samples: list[list[Any]], column: Source, sample: str | None, notes: list[str]) -> list[Any]:

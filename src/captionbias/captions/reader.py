@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from captionbias.captions.captioners import captioner_columns, errors_of
 from captionbias.captions.check import CaptionBiasWarning, Captions, checked_columns
 from captionbias.captions.columns import choose_columns
 from captionbias.captions.crossing import attribute_columns
-from captionbias.captions.join import Reading, by_image, joined
+from captionbias.captions.join import Reading, Source, by_image, joined, kept
 from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Table, as_table, with_together
 from captionbias.errors import InputError, missing, naming, unknown
@@ -151,48 +152,44 @@ def read_labels(attributes: Any, tasks: Any = None, **options: Any) -> Captions:
     return _read({"": None}, [None], attributes=attributes, tasks=tasks, **options)[""]
 
 
+def label_counts(
+    predictions: Mapping[str, Any], *, prediction_column: str | Sequence[str] | None = None, **options: Any
+) -> dict[str, int]:
+    """How many of the images that `read_captioners` would join, and that every captioner has, have each label, the
+    most frequent first. Images without a label are no error here; `options`: those of what is joined.
+
+    >>> people = {"image_id": [1, 2, 3], "references": [["a girl"], ["a boy"], []], "gender": ["female", None, "male"]}
+    >>> label_counts({"nic": {"image_id": [1, 2, 3], "caption": ["a girl"] * 3}}, references=people, attribute="gender")
+    {'female': 1}
+    """
+    several = isinstance(prediction_column, (list, tuple))
+    joint = _joined(predictions, prediction_column if several else [prediction_column], [], **options)
+    first, *others = [dict(zip(values["image_ids"], values["attributes"], strict=True)) for _, _, values in joint]
+    shared = (label for image, label in first.items() if all(image in other for other in others))
+    return dict(Counter(label for label in shared if label is not None).most_common())
+
+
 def _read(
     predictions: Mapping[str, Any],
     prediction_columns: Any,
     *,
-    references: Any = None,
-    attributes: Any = None,
-    tasks: Any = None,
-    attribute: str | Sequence[str] = "attribute",
-    attribute_column: str | Sequence[str | None] | None = None,
-    reference_column: str | Sequence[str] | None = None,
     sample: str | None = None,
     keep: Sequence[str] | None = None,
-    labels: Mapping[Any, str] | None = None,
     language: str | None = None,
     trust_rows: bool = False,
-    optional: Sequence[str] = (),
     named: bool = False,
-    **columns: str | None,
+    **options: Any,
 ) -> dict[str, Captions]:
     """Each captioner's captions; notes become warnings at the line that called a function of this module."""
     if sample not in (None, *SAMPLE):
         raise unknown("sample", sample, SAMPLE)
-    human = [reference_column] if isinstance(reference_column, str) else list(reference_column or ())
-    columns["reference_column"] = ", ".join(human) if human else None
-    attribute_names = attribute_columns(attribute, attribute_column)
-    open_table = _once_each(human, [name or usual for usual, name in attribute_names])
-    others = {"references": references, "attributes": attributes, "tasks": tasks}
     captioners: dict[str, Captions] = {}
     people: dict[str, Any] = {}
     notes: list[str] = []
-    read: Reading = cache(partial(by_image, notes=notes))
     try:
         with told_if_long("reading captions"):
-            for name, (source, column) in captioner_columns(list(predictions), prediction_columns).items():
-                tables = {"predictions": open_table(predictions[source], source)}
-                tables |= {argument: open_table(data, argument) for argument, data in others.items()}
-                chosen, id_columns, guesses = choose_columns(
-                    tables, {**columns, "prediction_column": column}, attribute_names, optional
-                )
-                if guesses:
-                    notes.append(f"guessed: {', '.join(guesses)}; name the columns if this is wrong")
-                values = joined(chosen, id_columns, keep, read, notes, labels, sample)
+            for name, columns, joint in _joined(predictions, prediction_columns, notes, **options):
+                values: dict[str, Any] = kept(joint, columns, keep, sample, notes)
                 captions = values.pop("predictions", None)
                 with errors_of(name) if named else nullcontext():
                     if captioners and {**values, "predictions": None} == people:
@@ -206,6 +203,39 @@ def _read(
         for note in dict.fromkeys(notes):
             warnings.warn(note, CaptionBiasWarning, stacklevel=3)
     return captioners
+
+
+def _joined(
+    predictions: Mapping[str, Any],
+    prediction_columns: Any,
+    notes: list[str],
+    *,
+    references: Any = None,
+    attributes: Any = None,
+    tasks: Any = None,
+    attribute: str | Sequence[str] = "attribute",
+    attribute_column: str | Sequence[str | None] | None = None,
+    reference_column: str | Sequence[str] | None = None,
+    labels: Mapping[Any, str] | None = None,
+    optional: Sequence[str] = (),
+    **columns: str | None,
+) -> Iterator[tuple[str, Mapping[str, Source], dict[str, list[Any]]]]:
+    """Each captioner, the columns that are read for it, and what they have of the images in all of them."""
+    human = [reference_column] if isinstance(reference_column, str) else list(reference_column or ())
+    columns["reference_column"] = ", ".join(human) if human else None
+    attribute_names = attribute_columns(attribute, attribute_column)
+    open_table = _once_each(human, [name or usual for usual, name in attribute_names])
+    others = {"references": references, "attributes": attributes, "tasks": tasks}
+    read: Reading = cache(partial(by_image, notes=notes))
+    for name, (source, column) in captioner_columns(list(predictions), prediction_columns).items():
+        tables = {"predictions": open_table(predictions[source], source)}
+        tables |= {argument: open_table(data, argument) for argument, data in others.items()}
+        chosen, id_columns, guesses = choose_columns(
+            tables, {**columns, "prediction_column": column}, attribute_names, optional
+        )
+        if guesses:
+            notes.append(f"guessed: {', '.join(guesses)}; name the columns if this is wrong")
+        yield name, chosen, joined(chosen, id_columns, read, notes, labels)
 
 
 def _once_each(human: Sequence[str], attributes: Sequence[str]) -> Callable[[Any, str], Table | None]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from functools import partial
 from inspect import Parameter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import typer
 
 from captionbias.cli.options import Options, argument, command, option, switch
 from captionbias.cli.terminal import complaints, say
+from captionbias.wings import shipped
 
 flag = partial(option, panel=None)
 NAMES = argument(list[str] | None, "Which metrics; all when none is named.", default=None)
@@ -80,12 +82,37 @@ SENT: Options = {
     ),
     "private": switch("--private", "Create the repository private; refuse one that is public.", panel=None),
 }
-FOLDER: Options = {
+DATASET: Options = {
     "folder": argument(Path, "The folder to publish."),
     "repo": flag(str, "The repository on the Hub.", "--to", default=Parameter.empty, metavar="<owner/name>"),
 }
+STARTED: Options = {
+    "package": flag(
+        str | None,
+        "A wheel of captionbias to install, an address or a file, which is put beside the app; a private Space needs "
+        "an address.",
+        metavar="<file|URL>",
+        show_default="what requirements.txt names",
+    ),
+    "output": flag(
+        Path | None,
+        "Write what would be sent to this folder; start it there: pip install -r requirements.txt && python app.py",
+        metavar="<folder>",
+    ),
+}
+NO_REPOSITORY = "nowhere with --dry-run and --output"
+SPACE: Options = {
+    "folder": argument(Path | None, "The folder to publish; that of the page when none is named.", default=None),
+    "repo": flag(str | None, "The repository on the Hub.", "--to", metavar="<owner/name>", show_default=NO_REPOSITORY),
+}
 METRICS: Options = {
-    "owner": flag(str, "The user or organisation on the Hub.", "--to", default=Parameter.empty, metavar="<owner>"),
+    "owner": flag(
+        str | None,
+        "The user or organisation on the Hub.",
+        "--to",
+        metavar="<owner>",
+        show_default=NO_REPOSITORY,
+    ),
     "names": NAMES,
 }
 
@@ -106,17 +133,35 @@ def _send(kind: str, folder: Path, repo: str, *, dry_run: bool, private: bool, *
     say(f"nothing was sent; this would be {done.url}" if dry_run else f"published: {done.url}")
 
 
-def _send_metrics(names: list[str] | None, owner: str, **options: Any) -> None:
+def _send_space(
+    folder: Path | None, repo: str | None, *, package: str | None, output: Path | None, dry_run: bool, **options: Any
+) -> None:
+    """Write a Space's folder as it starts, and send it."""
+    from captionbias.hub.spaces import write_space
+
+    if repo is None and not (dry_run and output):
+        raise ValueError("--to is missing: name the repository, or only write the folder, with --dry-run and --output")
+    with TemporaryDirectory() as made:
+        to = output or Path(made)
+        write_space(folder or shipped("spaces") / "captionbias", to, package, repo)
+        if output:
+            say(f"written: {output}; there: pip install -r requirements.txt && python app.py")
+        if repo:
+            _send("space", to, repo, dry_run=dry_run, **options)
+
+
+def _send_metrics(names: list[str] | None, owner: str | None, *, output: Path | None, **options: Any) -> None:
     from captionbias.hub.modules import metric_folders
 
     for folder in metric_folders(names):
-        _send("space", folder, f"{owner}/{folder.name}", **options)
+        to, repo = output and output / folder.name, owner and f"{owner}/{folder.name}"
+        _send_space(folder, repo, output=to, **options)
 
 
 command(
     publish,
     "metric",
-    METRICS | SENT,
+    METRICS | STARTED | SENT,
     _send_metrics,
     """Make metrics Spaces, so that evaluate.load("<owner>/lic") works anywhere.
 
@@ -126,17 +171,17 @@ command(
 command(
     publish,
     "space",
-    FOLDER | SENT,
-    partial(_send, "space"),
-    """Make a folder with a Gradio app a Space.
+    SPACE | STARTED | SENT,
+    _send_space,
+    """Make the page, or a folder with a Gradio app, a Space; or write the folder, which starts as it lies.
 
-    Example: captionbias publish space spaces/captionbias --to someone/captionbias --dry-run
+    Example: captionbias publish space --package captionbias-0.2.0-py3-none-any.whl --output page --dry-run
     """,
 )
 command(
     publish,
     "dataset",
-    FOLDER | SENT,
+    DATASET | SENT,
     partial(_send, "dataset"),
     """Make a folder of Parquet files with a card a dataset; Parquet files of earlier builds go in the same commit.
 

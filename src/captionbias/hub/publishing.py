@@ -51,7 +51,7 @@ def publish(
     gate. ValueError, and nothing is sent: a file that is a link or a secret, or what the Hub refuses.
     """
     check_repo("repo", repo)
-    files = _files(Path(folder))
+    files = files_of(Path(folder))
     card = _front_matter(files)
     read = _read_files(card, files) if kind == "dataset" else []
     gated = kind == "dataset" and "extra_gated_prompt" in card
@@ -89,7 +89,7 @@ def publish(
     return Published(sent.pr_url or url, tuple(files), tuple(stale))
 
 
-def _files(folder: Path) -> dict[str, Path]:
+def files_of(folder: Path) -> dict[str, Path]:
     """The files to send by their paths in the repository, sorted."""
     if not folder.is_dir():
         raise ValueError(f"folder {str(folder)!r} is not a folder: name the one to publish")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from captionbias.io.formats import csv_text
@@ -11,7 +14,10 @@ from captionbias.statistics.samples import Estimate
 from captionbias.text.markdown import escaped
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console, ConsoleOptions, RenderableType
+
+GAP = 2  # blanks between two columns in a terminal
+NO_BREAK = "\xa0"  # stands for a blank that no line is folded at
 
 
 class Scored(NamedTuple):
@@ -83,29 +89,69 @@ class Grid(NamedTuple):
         rows = ([number for pair in row for number in numbers(*pair)] for row in pairs)
         return csv_text(names, rows)
 
-    def __rich__(self) -> Table:
-        """The table for rich, which fits 80 columns without frames, which would fold its intervals."""
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """The table for rich, without frames, which would take room. Text folds at blanks, outside of intervals;
+        columns for which there is no room go below, beside the first one again."""
         from rich import box
         from rich.table import Table
+        from rich.text import Text
 
-        table = Table(
-            *(column.name for column in self.columns),
-            title=self.title,
-            title_justify="left",
-            caption=f"\n{self.meaning}" if self.meaning else None,
-            caption_justify="left",
-            caption_style="none",
-            box=box.SIMPLE,
-            show_edge=False,
-            pad_edge=False,
-            padding=(0, 1, 0, 0),
-        )
-        for row, texts in zip(self.rows, self.texts(), strict=True):
-            if row:
-                table.add_row(*texts, style="bold" if isinstance(row, Strong) else None)
-            else:
-                table.add_section()
-        return table
+        rows = [*self.texts()]
+        texts = [*zip([column.name for column in self.columns], *filter(None, rows), strict=True)]
+        if self.title:
+            yield Text(self.title, style="table.title")
+        for part in _widths(texts, options.max_width):
+            table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+            for column, width in part.items():
+                table.add_column(Text(_folded(texts[column][0], width)), width=width, overflow="fold")
+            for row, cells in zip(self.rows, rows, strict=True):
+                if row:
+                    folded = [Text(_folded(cells[column], width)) for column, width in part.items()]
+                    table.add_row(*folded, style="bold" if isinstance(row, Strong) else None)
+                else:
+                    table.add_section()
+            yield from (table, "")
+        if self.meaning:
+            yield Text(self.meaning)
+
+
+def _widths(texts: Sequence[Sequence[str]], room: int) -> list[dict[int, int]]:
+    """The columns of each part of a table of these texts, by column, and their widths: at least their longest words."""
+    from rich.cells import cell_len
+
+    words = [max(map(cell_len, chain.from_iterable(map(_words, column)))) for column in texts]
+    first = max(1, min(words[0], room // 2))
+    least = [first, *(max(1, min(width, room - first - GAP)) for width in words[1:])]
+    parts = [{0: first}]
+    for column, width in enumerate(least[1:], 1):
+        if sum(parts[-1].values()) + GAP * len(parts[-1]) + width > room:
+            parts.append({0: first})
+        parts[-1][column] = width
+    for part in parts:
+        left = max(0, room - sum(part.values()) - GAP * (len(part) - 1))
+        lines = {column: chain.from_iterable(map(str.splitlines, texts[column])) for column in part}
+        wanted = {column: max(map(cell_len, lines[column])) - width for column, width in part.items()}
+        for others, column in zip(range(len(part) - 1, -1, -1), sorted(part, key=wanted.__getitem__), strict=True):
+            more = min(wanted[column], left // (others + 1))
+            part[column], left = part[column] + more, left - more
+    return parts
+
+
+def _words(text: str) -> list[str]:
+    """What no line is folded in, words and intervals, each as far indented as the text."""
+    indent = text[: len(text) - len(text.lstrip())]
+    unbroken = re.sub(r"\[[^\[\]]+\]|at least [-\d]", lambda interval: interval[0].replace(" ", NO_BREAK), text)
+    return [f"{indent}{word}" for word in re.split("[ \n]", unbroken) if word] or [""]
+
+
+def _folded(text: str, width: int) -> str:
+    """The text in lines of this width, each as far indented as its first."""
+    folded: list[str] = []
+    for line in text.splitlines():
+        indent = line[: len(line) - len(line.lstrip())][: width - 1]
+        words = " ".join(word.lstrip() for word in _words(line))
+        folded += wrap(words, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+    return "\n".join(folded).replace(NO_BREAK, " ")
 
 
 def columns(*names: str, form: str = "") -> tuple[Column, ...]:

@@ -1,5 +1,6 @@
 """Tokens, lexicons and masking."""
 
+from captionbias.text.guess import guess_language as guess_language
 from captionbias.text.lexicon import Lexicon as Lexicon
 from captionbias.text.lexicon import LexiconSource as LexiconSource
 from captionbias.text.lexicon import builtin_lexicons as builtin_lexicons

@@ -98,7 +98,7 @@ def load_language(name: str) -> Language:
     >>> load_language("de").words("Eine lächelnde Frau und ihr Hund."), load_language("de").words("Ein lächelnder Mann")
     (['ein', 'lächelnd', 'frau', 'und', 'ihr', 'hund', '.'], ['ein', 'lächelnd', 'mann'])
     """
-    data = _data(name)
+    data = language_data(name)
     groups = [[*lexicon["groups"].values(), lexicon.get("masked_only", [])] for lexicon in data["lexicons"].values()]
     listed = [word for words in chain(*groups) for phrase in words for word in phrase.split()]
     forms = {f"{word}{plural}": word for word in listed for plural in data.get("plurals", [])}
@@ -136,12 +136,12 @@ def signed(tokenizer: str) -> str:
     """
     if tokenizer not in languages():
         return tokenizer.partition("@")[0]
-    libraries = LIBRARIES[_data(tokenizer)["splitter"]]
+    libraries = LIBRARIES[language_data(tokenizer)["splitter"]]
     own = f"-{sha256(repr(_OWN[tokenizer]).encode()).hexdigest()[:8]}" if tokenizer in _OWN else ""
     return ",".join([f"{tokenizer}{own}", *(f"{library} {version(library)}" for library in libraries)])
 
 
-def _data(language: str) -> dict[str, Any]:
+def language_data(language: str) -> dict[str, Any]:
     if language in _OWN:
         return _OWN[language]
     return dict(json.loads((_FOLDER / f"{language}.json").read_text(encoding="utf-8")))

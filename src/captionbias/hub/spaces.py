@@ -1,0 +1,46 @@
+"""Folders of Spaces that run as they lie: their requirements name the package, or a wheel of it beside them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from urllib.parse import quote
+
+from huggingface_hub import constants
+
+from captionbias.hub.publishing import files_of
+
+_OURS = re.compile(r"^captionbias(\[[^\]]*\])?(?![\w.-]).*$", re.MULTILINE)
+
+
+def write_space(folder: Path, to: Path, package: str | None = None, repo: str | None = None) -> None:
+    """Write the files of a Space that would be sent to a new folder, from which it starts.
+
+    `package`: a wheel, as an address or as a file, which is put beside the app; None for what the requirements name.
+    `repo`: where the folder is sent. A Space is built with requirements.txt alone, which then names the wheel there.
+    """
+    if to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise ValueError(f"{to} is there already: name a folder that is new or empty")
+    for path, file in files_of(folder).items():
+        (to / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, to / path)
+    if package is None:
+        return
+    requirements = to / "requirements.txt"
+    text = requirements.read_text(encoding="utf-8") if requirements.is_file() else ""
+    if not _OURS.search(text):
+        raise ValueError(f"requirements.txt of {folder} does not name captionbias: add it, or give no package")
+    address = package
+    if "://" not in package:
+        wheel = Path(package)
+        if not re.fullmatch(r"captionbias-.+\.whl", wheel.name) or not wheel.is_file():
+            raise ValueError(f"package {package!r} is neither an address nor a wheel of captionbias that exists")
+        shutil.copyfile(wheel, to / wheel.name)
+        address = f"{constants.ENDPOINT}/spaces/{repo}/resolve/main/{quote(wheel.name)}" if repo else ""
+
+    def named(ours: re.Match[str]) -> str:
+        extras = ours[1] or ""
+        return f"captionbias{extras} @ {address}" if address else f"./{wheel.name}{extras}"
+
+    requirements.write_text(_OURS.sub(named, text), encoding="utf-8")
