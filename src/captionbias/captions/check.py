@@ -116,14 +116,15 @@ class Captions:
     @property
     def references_to_join(self) -> int:
         """The number of human captions that, joined, are as long as the captioner's on average; at least 1."""
-        if self.mean_words is None:
+        lengths = self.mean_words
+        if lengths is None:
             raise InputError(
                 "join_references",
                 ": human captions are joined until they are as long as the captioner's, and one of these is missing",
                 naming("give {predictions} and {references}"),
                 "leave it out",
             )
-        model, human = self.mean_words
+        model, human = lengths
         return max(1, round(model / human))
 
     @property
@@ -134,7 +135,8 @@ class Captions:
         if self.language:
             words = self.words()
             return float(words.model.lengths.mean()), float(words.human.lengths.mean())
-        return _mean_words(self.predictions), _mean_words(list(chain.from_iterable(self.references)))
+        people = list(chain.from_iterable(self.references))
+        return _mean_words(self.predictions), self.of_people("mean words", None, lambda: _mean_words(people))
 
     def join_references(self, count: int) -> Captions:
         """The images with `count` human captions or more, every `count` of them joined into one, in their order.
