@@ -75,6 +75,7 @@ class Draw:
     seed: int
     person: Said  # the drawn captions
     other: Flags  # which human captions are not drawn
+    shares: Floats  # of these, the share that names each task, `(images, tasks)`
     shown: Flags  # the tasks that are given, or that these name, `(images, tasks)`
     suggested: Integers  # the number of the value that those suggest, -1 for none
 
@@ -102,9 +103,12 @@ def draw_person(named: NamedImages, counts: Counts, seed: int, join: int = 1) ->
     joined = np.array([first + (drawn - first + further) % captions for further in range(join)])
     other = np.ones(len(named.image), bool)
     other[joined] = False
-    person, shown = named.said(joined), named.shown(other)
+    shares = named.shares(other)
+    shown = named.shown(shares)
     suggested = suggested_values(shown, counts.both, counts.shares, counts.own)
-    return Draw(named, leans_of(counts.both, counts.shares), seed, person, other, shown, suggested)
+    return Draw(
+        named, leans_of(counts.both, counts.shares), seed, named.said(joined), other, shares, shown, suggested
+    )
 
 
 def entry(what: str, scale: Scale, key: str, part: str, meaning: str, **also: Any) -> Score:
