@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, count, repeat
 from numbers import Real
 from typing import Any, TypeAlias, TypeVar
@@ -177,12 +177,15 @@ class Captions:
         object.__setattr__(other, "_of_people", self._of_people)  # of the same human captions, made once
         return other
 
-    @cached_property
+    @property
     def copies(self) -> Integers | None:
         """The number of the picture that each image is, `(n,)`, where more than one image in 20 has the human
         captions of another, 30 words or more: copies of a picture, as a table with a row a person has them. None
         where fewer do. Fewer words are no sign: pictures alike have them in common.
         """
+        return self.of_people("copies", None, self._copies)
+
+    def _copies(self) -> Integers | None:
         known: dict[Any, int] = {}
         keys = (
             tuple(sorted(texts)) if sum(text.count(" ") + 1 for text in texts) >= SIGN_OF_A_COPY else row

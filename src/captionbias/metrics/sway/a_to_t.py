@@ -16,6 +16,7 @@ from captionbias.metrics.sway.naming import LEAST_NAMED, NAMES_BOTH
 from captionbias.metrics.sway.question import (
     Answer,
     Asked,
+    Counted,
     Draw,
     Numbers,
     constant,
@@ -75,7 +76,13 @@ class Followed(Generic[Numbers]):
     pairs: Numbers  # of each task and value: beyond the person, the captioner, the person, `(pairs, 3)`
 
 
-def answer(asked: Asked) -> Answer:
+def counted(asked: Asked) -> Counted:
+    """How much more often captions of each draw name tasks with the value that they go with."""
+    pairs = _pairs(asked)
+    return [partial(_followed, _sums(draw, pairs), pairs, asked.named) for draw in asked.draws]
+
+
+def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
     """The scores from attribute to task."""
     named, draws = asked.named, asked.draws
     if named.given is None:
@@ -84,10 +91,7 @@ def answer(asked: Asked) -> Answer:
             "what people do not name may be there or not, so the score has a range; complete tasks close it",
             about="a_to_t",
         )
-    pairs = np.stack(np.nonzero(draws[0].leans.goes_with))
-    followed = Followed[Sample](
-        **asked.resample([partial(_followed, _sums(draw, pairs), pairs, named) for draw in draws])
-    )
+    followed = Followed[Sample](**samples)
     ends = [followed.ends[end] for end in range(2)]
     no_interval: dict[str, Any] = {"per_trial": np.zeros((1, 0)), "replicates": np.zeros(0)}
     left = [replace(followed.without[place], **no_interval) for place in np.ndindex(followed.without.values.shape[:2])]
@@ -96,7 +100,12 @@ def answer(asked: Asked) -> Answer:
     scores = {"sway_a_to_t": followed.score, TASKS_NAMED: constant(float(names))}
     scores |= {"sway_a_to_t_low": Extreme.of(min, ends), "sway_a_to_t_high": Extreme.of(max, ends)}
     scores |= {"sway_a_to_t_least": Extreme.of(min, left), "sway_a_to_t_most": Extreme.of(max, left)}
-    return Answer(scores, partial(_details, followed, pairs, draws))
+    return Answer(scores, partial(_details, followed, _pairs(asked), draws))
+
+
+def _pairs(asked: Asked) -> Integers:
+    """The numbers of the tasks that go with a value, and of that value, `(2, pairs)`."""
+    return np.stack(np.nonzero(asked.draws[0].leans.goes_with))
 
 
 def _sums(draw: Draw, pairs: Integers) -> tuple[Floats, Any]:
