@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, count, repeat
 from numbers import Real
 from typing import Any, TypeAlias, TypeVar
@@ -116,14 +116,15 @@ class Captions:
     @property
     def references_to_join(self) -> int:
         """The number of human captions that, joined, are as long as the captioner's on average; at least 1."""
-        if self.mean_words is None:
+        lengths = self.mean_words
+        if lengths is None:
             raise InputError(
                 "join_references",
                 ": human captions are joined until they are as long as the captioner's, and one of these is missing",
                 naming("give {predictions} and {references}"),
                 "leave it out",
             )
-        model, human = self.mean_words
+        model, human = lengths
         return max(1, round(model / human))
 
     @property
@@ -134,7 +135,8 @@ class Captions:
         if self.language:
             words = self.words()
             return float(words.model.lengths.mean()), float(words.human.lengths.mean())
-        return _mean_words(self.predictions), _mean_words(list(chain.from_iterable(self.references)))
+        people = list(chain.from_iterable(self.references))
+        return _mean_words(self.predictions), self.of_people("mean words", None, lambda: _mean_words(people))
 
     def join_references(self, count: int) -> Captions:
         """The images with `count` human captions or more, every `count` of them joined into one, in their order.
@@ -175,12 +177,15 @@ class Captions:
         object.__setattr__(other, "_of_people", self._of_people)  # of the same human captions, made once
         return other
 
-    @cached_property
+    @property
     def copies(self) -> Integers | None:
         """The number of the picture that each image is, `(n,)`, where more than one image in 20 has the human
         captions of another, 30 words or more: copies of a picture, as a table with a row a person has them. None
         where fewer do. Fewer words are no sign: pictures alike have them in common.
         """
+        return self.of_people("copies", None, self._copies)
+
+    def _copies(self) -> Integers | None:
         known: dict[Any, int] = {}
         keys = (
             tuple(sorted(texts)) if sum(text.count(" ") + 1 for text in texts) >= SIGN_OF_A_COPY else row

@@ -72,6 +72,9 @@ def no_captions(said: Sequence[Sequence[str]], references: Sequence[Sequence[str
         mentions = find_mentions(tokens, lexicon, language or "words")
         person = lexicon.labels.index("person") if "person" in lexicon.labels else -1
         naming[tokens.rows[mentions.starts[mentions.labels != person]]] = True
+    nameless = list(compress(often, ~naming))
+    if not nameless:
+        return set()
     closed = function_words(language or ENGLISH)
     of_people = [set(words_of(" ".join(texts)).split()) for texts in references]
     frequency, images = Counter(word for words in of_people for word in words), len(of_people)
@@ -85,7 +88,7 @@ def no_captions(said: Sequence[Sequence[str]], references: Sequence[Sequence[str
             own
         ) * len(there)
 
-    return set(filter(is_unlike, compress(often, ~naming)))
+    return set(filter(is_unlike, nameless))
 
 
 def words_of(text: str) -> str:

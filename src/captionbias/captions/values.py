@@ -25,7 +25,7 @@ _PYTHON = re.compile(r"""('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")(?=(\s+['"])?)
 
 def is_missing(value: object) -> bool:
     """True for None, NaN, pandas' NA and NaT."""
-    if isinstance(value, (str, list, tuple)):
+    if isinstance(value, (str, list, tuple, int)):
         return False  # almost always so, and much faster than the question for numbers
     is_nan = isinstance(value, numbers.Real) and value != value  # numpy's floats are Real too
     return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
@@ -33,12 +33,12 @@ def is_missing(value: object) -> bool:
 
 def is_column(value: object) -> bool:
     """True for a list, tuple, array, Series or datasets Column; False for text, a mapping, a set, a table."""
-    if isinstance(value, (list, tuple)):
-        return True
+    if isinstance(value, (list, tuple, str)):
+        return not isinstance(value, str)
     is_table = hasattr(value, "columns") or hasattr(value, "column_names")
     is_scalar = getattr(value, "ndim", 1) == 0
     is_sized_and_ordered = hasattr(value, "__len__") and hasattr(value, "__getitem__")
-    return is_sized_and_ordered and not (is_table or is_scalar or isinstance(value, (str, bytes, bytearray, Mapping)))
+    return is_sized_and_ordered and not (is_table or is_scalar or isinstance(value, (bytes, bytearray, Mapping)))
 
 
 def as_list(argument: str, value: Collection[Any]) -> list[Any]:

@@ -4,7 +4,7 @@ with LIC's telling words."""
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -257,11 +257,10 @@ def _column(labels: Sequence[str], label: str | None) -> int:
 
 def _marks(texts: Sequence[str], lexicons: Iterable[Lexicon], tokenizer: str) -> tuple[list[str], list[list[int]]]:
     """The labels, and of each text start, end and number of the label, one mention after the other."""
-    numbers: dict[str, int] = {}
-    marks: list[list[int]] = [[] for _ in texts]
-    for lexicon in lexicons:
-        for row, mentions in enumerate(find_marks(texts, lexicon, tokenizer)):
-            for start, end, label in mentions:
-                if label is not None:
-                    marks[row] += (start, end, numbers.setdefault(label, len(numbers)))
+    parts = (part for lexicon in lexicons for part in lexicon.parts or (lexicon,))
+    numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+    marks = [
+        [place for start, end, label in of_text if label is not None for place in (start, end, numbers[label])]
+        for of_text in find_marks(texts, Lexicon("marked", "", {}, parts=tuple(parts)), tokenizer)
+    ]
     return list(numbers), marks

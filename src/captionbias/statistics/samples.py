@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -209,7 +209,7 @@ def random_groups(images: int, seed: int, most: int = GROUPS, copies: Integers |
 
 # Quantities in each trial, `(..., trials, replicates)` or `(..., 1, replicates)`, from how often each unit counts,
 # `(units, replicates)`, and how much each trial does, `(trials, replicates)`; the latter is None for the estimate.
-Quantities = Callable[[Floats, Floats | None], Mapping[str, Floats]]
+Quantities = Callable[[Floats, Floats | None], Mapping[Any, Floats]]
 
 
 def bootstrap_samples(
@@ -220,7 +220,7 @@ def bootstrap_samples(
     seed: int,
     overlap: float = 0.0,
     copies: Integers | None = None,
-) -> dict[str, Sample]:
+) -> dict[Any, Sample]:
     """The sample of every quantity, over units (images, or groups of them) and trials; `overlap` as `trial_weights`.
 
     `copies`: of units that are images, see `Captions.copies`; those of a picture are drawn together.
@@ -234,8 +234,8 @@ def bootstrap_samples(
     from threadpoolctl import threadpool_limits
 
     estimate = quantities(np.ones((units, 1)), None)
-    per_trial: dict[str, list[Floats]] = {key: [values[..., :0]] for key, values in estimate.items()}
-    means: dict[str, list[Floats]] = {key: [values[..., 0, :0]] for key, values in estimate.items()}
+    per_trial: dict[Any, list[Floats]] = {key: [values[..., :0]] for key, values in estimate.items()}
+    means: dict[Any, list[Floats]] = {key: [values[..., 0, :0]] for key, values in estimate.items()}
     drawn = units if copies is None else int(copies.max()) + 1
     replicates, done = replicates if drawn >= LEAST_IMAGES else 0, 0
     # More threads wait for each other longer than they work.

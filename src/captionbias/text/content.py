@@ -109,11 +109,11 @@ def word_forms(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: str
     (['ties', 'tie'], ['girl', 'boy'], ['cell phone', 'cell phones'])
     """
     forms: dict[str, list[str]] = {}
-    terms, names, _ = _terms(attribute, task, tokenizer)
+    lemma, (terms, names, _) = _lemma(tokenizer), _terms(attribute, task, tokenizer)
     for name, words in zip(names, terms.values(), strict=True):
         forms.setdefault(name, []).extend(words)
     for word in tokens.words:
-        forms.setdefault(_lemma(tokenizer)(word), []).append(word)
+        forms.setdefault(lemma(word), []).append(word)
     return forms
 
 

@@ -5,7 +5,6 @@ images?"""
 from __future__ import annotations
 
 import itertools
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,10 +117,16 @@ def sway(
 
     join, drawn = captions.references_to_join, people(1)
     as_long = people(join) if join > 1 else drawn
-    resample = partial(resampled, groups=int(images.group.max()) + 1, replicates=bootstrap, seed=seed)
-    asked = Asked(captions, *lexicons, tokenizer, images, drawn, join, as_long, resample, seed, bootstrap, notes)
+    asked = Asked(captions, *lexicons, tokenizer, images, drawn, join, as_long, seed, bootstrap, notes)
     with threadpool_limits(1):  # more threads wait for each other longer than they work
-        answers = [question.answer(asked) for question in QUESTIONS]
+        counted = (question.counted(asked) for question in (naming, t_to_a, a_to_t))
+        named, swayed, followed = resampled([*counted], int(images.group.max()) + 1, bootstrap, seed)
+        answers = [
+            naming.answer(asked, named),
+            t_to_a.answer(asked, swayed),
+            words.answer(asked),
+            a_to_t.answer(asked, followed),
+        ]
     kept = next((answer.kept for answer in answers if answer.kept), None)
     number_suggested = [np.count_nonzero(draw.suggested >= 0) for draw in drawn]
     how = {"lean": counts.source, "draws": draws, "tok": tokenizer, "attribute": names[0], "task": names[1]}

@@ -16,6 +16,7 @@ from captionbias.metrics.sway.naming import LEAST_NAMED, NAMES_BOTH
 from captionbias.metrics.sway.question import (
     Answer,
     Asked,
+    Counted,
     Draw,
     Numbers,
     constant,
@@ -75,7 +76,13 @@ class Followed(Generic[Numbers]):
     pairs: Numbers  # of each task and value: beyond the person, the captioner, the person, `(pairs, 3)`
 
 
-def answer(asked: Asked) -> Answer:
+def counted(asked: Asked) -> Counted:
+    """How much more often captions of each draw name tasks with the value that they go with."""
+    pairs = _pairs(asked)
+    return [partial(_followed, _sums(draw, pairs), pairs, asked.named) for draw in asked.draws]
+
+
+def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
     """The scores from attribute to task."""
     named, draws = asked.named, asked.draws
     if named.given is None:
@@ -84,10 +91,7 @@ def answer(asked: Asked) -> Answer:
             "what people do not name may be there or not, so the score has a range; complete tasks close it",
             about="a_to_t",
         )
-    pairs = np.stack(np.nonzero(draws[0].leans.goes_with))
-    followed = Followed[Sample](
-        **asked.resample([partial(_followed, _sums(draw, pairs), pairs, named) for draw in draws])
-    )
+    followed = Followed[Sample](**samples)
     ends = [followed.ends[end] for end in range(2)]
     no_interval: dict[str, Any] = {"per_trial": np.zeros((1, 0)), "replicates": np.zeros(0)}
     left = [replace(followed.without[place], **no_interval) for place in np.ndindex(followed.without.values.shape[:2])]
@@ -96,36 +100,45 @@ def answer(asked: Asked) -> Answer:
     scores = {"sway_a_to_t": followed.score, TASKS_NAMED: constant(float(names))}
     scores |= {"sway_a_to_t_low": Extreme.of(min, ends), "sway_a_to_t_high": Extreme.of(max, ends)}
     scores |= {"sway_a_to_t_least": Extreme.of(min, left), "sway_a_to_t_most": Extreme.of(max, left)}
-    return Answer(scores, partial(_details, followed, pairs, draws))
+    return Answer(scores, partial(_details, followed, _pairs(asked), draws))
 
 
-def _sums(draw: Draw, pairs: Integers) -> Floats:
-    """The sums over each group of images, `(7 pairs + values, groups)`. Of each pair of a task and a value the products
-    of what is left of having the value with what is left of the captioner's mentions of the task, of the person's where
-    the image shows it, and of the person's others; then the captioner's mentions where the image shows it, and where
-    not, and the person's. Of each value the squares of what is left of having it."""
+def _pairs(asked: Asked) -> Integers:
+    """The numbers of the tasks that go with a value, and of that value, `(2, pairs)`."""
+    return np.stack(np.nonzero(asked.draws[0].leans.goes_with))
+
+
+def _sums(draw: Draw, pairs: Integers) -> tuple[Floats, Any]:
+    """The sums over each group of images. Of each pair of a task and a value the products of what is left of having the
+    value with what is left of the captioner's mentions of the task, of the person's where the image shows it, and of
+    the person's others; of each value the squares of what is left of having it: `(3 pairs + values, groups)`. Of each
+    pair the captioner's mentions where the image shows the task, and where not, and the person's, which are few:
+    `(4 pairs, groups)`, sparse."""
+    from scipy.sparse import csr_array
+
     named, values, (task, value) = draw.named, len(draw.named.values), pairs
     used, column = np.unique(task, return_inverse=True)
     captioner, person, shown = (flags[:, used] for flags in (named.captioner.tasks, draw.person.tasks, draw.shown))
     mentions = captioner * shown, captioner * ~shown, person * shown, person * ~shown
-    contents: Floats = np.concatenate((draw.shown, named.shares(draw.other)), axis=1)
+    contents: Floats = np.concatenate((draw.shown, draw.shares), axis=1)
     contents = contents[:, contents.any(axis=0)]
     has_value = named.value[:, None] == np.arange(values)
     outcomes = np.concatenate((has_value, captioner, *mentions[2:]), axis=1).astype(np.float64)
     left = residuals(contents, outcomes, draw.seed, named.picture, named.weight)
     products = (left[:, value] * left[:, values + kind * len(used) + column] for kind in range(3))
-    tables = (*products, *(flags[:, column] for flags in mentions), left[:, :values] ** 2)
-    return np.concatenate([np.ascontiguousarray(named.sums(table)) for table in tables])
+    tables = (*products, left[:, :values] ** 2)
+    mentioned = csr_array(np.concatenate([flags[:, column] for flags in mentions], axis=1))
+    return np.concatenate([np.ascontiguousarray(named.sums(table)) for table in tables]), named.sums(mentioned).tocsr()
 
 
-def _followed(sums: Floats, pairs: Integers, named: NamedImages, multiplicity: Floats) -> Followed[Floats]:
+def _followed(sums: tuple[Floats, Any], pairs: Integers, named: NamedImages, multiplicity: Floats) -> Followed[Floats]:
     tasks, values = pairs
-    resampled = sums @ multiplicity
-    rows = resampled[: 7 * len(tasks)].reshape(7, len(tasks), multiplicity.shape[1])
-    spread = resampled[7 * len(tasks) :][values]
+    products, mentions = (of_groups @ multiplicity for of_groups in sums)
+    spread, shape = products[3 * len(tasks) :][values], (len(tasks), multiplicity.shape[1])
     # In a replicate that has a value in no image there is nothing to divide.
-    captioner, shown, other = rows[:3] / np.where(spread > 0, spread, np.nan)
-    rate, elsewhere = naming_rates(rows[3], rows[5]), naming_rates(rows[4], rows[6])
+    captioner, shown, other = products[: 3 * len(tasks)].reshape(3, *shape) / np.where(spread > 0, spread, np.nan)
+    rows = mentions.reshape(4, *shape)
+    rate, elsewhere = naming_rates(rows[0], rows[2]), naming_rates(rows[1], rows[3])
     made_up, beyond = captioner - rate * shown, captioner - rate * (shown + other)
     parts = np.stack([beyond] * 3 if named.given is not None else [beyond, made_up - elsewhere * other, made_up])
     whole = parts.sum(axis=1) if len(tasks) else np.full((3, multiplicity.shape[1]), np.nan)

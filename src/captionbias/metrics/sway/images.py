@@ -74,9 +74,9 @@ class NamedImages(NamedTuple):
         """The share of these human captions of each image that name each task, `(n, tasks)`."""
         return share_naming(self.image[human], len(self.value), self.people.tasks[human])
 
-    def shown(self, human: Flags) -> Flags:
-        """The tasks that are given, or that these human captions name, `(n, tasks)`."""
-        return self.shares(human) > 0 if self.given is None else self.given
+    def shown(self, shares: Floats) -> Flags:
+        """The tasks that are given, or that some of each image's human captions name, see `shares`: `(n, tasks)`."""
+        return shares > 0 if self.given is None else self.given
 
     def sums(self, counts: Any) -> Any:
         """The sums over each group of what each image counts, `(n, columns)`: `(columns, groups)`."""
@@ -198,7 +198,7 @@ def count_leans(named: NamedImages, lean: str | None, lexicons: tuple[Lexicon, L
 def _own_counts(named: NamedImages) -> Counts:
     """Those of these images; an image is with its picture's copies among them."""
     has_value = np.where(named.value[:, None] == np.arange(len(named.values)), named.weight[:, None], 0.0)
-    both = named.shown(np.ones(len(named.image), bool)).T.astype(np.float64) @ has_value
+    both = named.shown(named.shares(np.ones(len(named.image), bool))).T.astype(np.float64) @ has_value
     of_picture = sparse(np.ones(len(has_value)), (named.picture, np.arange(len(has_value))), (len(has_value),) * 2)
     return Counts(OWN, both, has_value.sum(axis=0) / named.weight.sum(), (of_picture @ has_value)[named.picture])
 

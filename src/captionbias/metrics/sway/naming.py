@@ -11,7 +11,7 @@ import numpy as np
 
 from captionbias.arrays import Floats, Integers
 from captionbias.bench.catalogue import CAPTIONS, PERCENT, Score
-from captionbias.metrics.sway.question import Answer, Asked, Draw, Numbers, constant, entry, numbers, share_of
+from captionbias.metrics.sway.question import Answer, Asked, Counted, Draw, Numbers, constant, entry, numbers, share_of
 from captionbias.scores.naming import KINDS, SIDES, naming_gaps, naming_levels
 from captionbias.statistics.samples import RULE_OF_THREE, Largest, Sample
 
@@ -70,10 +70,14 @@ class Named(Generic[Numbers]):
     gaps: Numbers  # beyond those of the other values and beyond the person, `(KINDS, values)`
 
 
-def answer(asked: Asked) -> Answer:
+def counted(asked: Asked) -> Counted:
+    """How often captions of each draw name a value wrong, and not at all."""
+    return [partial(_named, draw) for draw in asked.as_long]
+
+
+def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
     """The gaps, and what they are gaps of."""
-    values = asked.named.values
-    named = Named[Sample](**asked.resample([partial(_named, draw) for draw in asked.as_long]))
+    values, named = asked.named.values, Named[Sample](**samples)
     pictures = np.unique(np.column_stack((asked.named.value, asked.named.picture)), axis=0)[:, 0]
     floor = 100 * RULE_OF_THREE / int(np.bincount(pictures).min())  # what three captions of the rarest value can hide
     gaps = [

@@ -20,8 +20,7 @@ from captionbias.statistics.samples import Sample, bootstrap_samples
 from captionbias.text import Lexicon
 
 Numbers = TypeVar("Numbers", Floats, Sample)  # of a dataclass of arrays, whose last axis is replicates
-# The samples of such arrays, the mean over draws, from what makes those of a draw of how often each group counts.
-Resample = Callable[[Sequence[Callable[[Floats], Any]]], dict[str, Sample]]
+Counted = Sequence[Callable[[Floats], Any]]  # of each draw what makes such arrays of how often each group counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +35,6 @@ class Asked:
     draws: Sequence[Draw]
     join: int  # as many human captions as are, joined, as long as the captioner's
     as_long: Sequence[Draw]  # the same draws of so many
-    resample: Resample
     seed: int
     replicates: int
     notes: list[str]
@@ -75,6 +73,7 @@ class Draw:
     seed: int
     person: Said  # the drawn captions
     other: Flags  # which human captions are not drawn
+    shares: Floats  # of these, the share that names each task, `(images, tasks)`
     shown: Flags  # the tasks that are given, or that these name, `(images, tasks)`
     suggested: Integers  # the number of the value that those suggest, -1 for none
 
@@ -102,9 +101,10 @@ def draw_person(named: NamedImages, counts: Counts, seed: int, join: int = 1) ->
     joined = np.array([first + (drawn - first + further) % captions for further in range(join)])
     other = np.ones(len(named.image), bool)
     other[joined] = False
-    person, shown = named.said(joined), named.shown(other)
+    shares = named.shares(other)
+    shown = named.shown(shares)
     suggested = suggested_values(shown, counts.both, counts.shares, counts.own)
-    return Draw(named, leans_of(counts.both, counts.shares), seed, person, other, shown, suggested)
+    return Draw(named, leans_of(counts.both, counts.shares), seed, named.said(joined), other, shares, shown, suggested)
 
 
 def entry(what: str, scale: Scale, key: str, part: str, meaning: str, **also: Any) -> Score:
@@ -113,14 +113,20 @@ def entry(what: str, scale: Scale, key: str, part: str, meaning: str, **also: An
     return Score(key, f"{what}, of 100{label}", 1, scale, meaning, **{"row": row, "task": key} | also)
 
 
-def resampled(answers: Sequence[Callable[[Floats], Any]], groups: int, replicates: int, seed: int) -> dict[str, Sample]:
-    """The bootstrap over groups of images; see `Resample`."""
+def resampled(questions: Sequence[Counted], groups: int, replicates: int, seed: int) -> list[dict[str, Sample]]:
+    """The samples of each question's arrays, the mean over draws: one bootstrap over groups of images for all."""
 
-    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        arrays = [vars(answer(multiplicity)) for answer in answers]
-        return {name: mean_of_known([of_draw[name] for of_draw in arrays])[..., None, :] for name in arrays[0]}
+    def quantities(multiplicity: Floats, _: Floats | None) -> dict[tuple[int, str], Floats]:
+        arrays = [[vars(of_draw(multiplicity)) for of_draw in counted] for counted in questions]
+        return {
+            (number, name): mean_of_known([of_draw[name] for of_draw in draws])[..., None, :]
+            for number, draws in enumerate(arrays)
+            for name in draws[0]
+        }
 
-    return bootstrap_samples(quantities, groups, 1, replicates, seed)
+    samples = bootstrap_samples(quantities, groups, 1, replicates, seed)
+    every = range(len(questions))
+    return [{name: sample for (of, name), sample in samples.items() if of == number} for number in every]
 
 
 def constant(value: float) -> Sample:

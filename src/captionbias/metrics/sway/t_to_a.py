@@ -14,7 +14,7 @@ from captionbias.bench.catalogue import CAPTIONS, Score
 from captionbias.bench.verdicts import CANNOT_TELL, MORE
 from captionbias.metrics.sway.images import FEW
 from captionbias.metrics.sway.naming import NAMES_BOTH
-from captionbias.metrics.sway.question import Answer, Asked, Draw, Namings, Numbers, entry, numbers, share_of
+from captionbias.metrics.sway.question import Answer, Asked, Counted, Draw, Namings, Numbers, entry, numbers, share_of
 from captionbias.scores.naming import ALL, NAMED, RIGHT, SIDES
 from captionbias.scores.sway import error_difference, error_ratio
 from captionbias.statistics.samples import RULE_OF_THREE, Beyond, Extreme, Sample
@@ -81,12 +81,17 @@ class Swayed(Generic[Numbers]):
     cells: Numbers  # by true value and suggested one, the last: none, `(values, values + 1, SIDES, SHARES)`
 
 
-def answer(asked: Asked) -> Answer:
+def counted(asked: Asked) -> Counted:
+    """How often captions of each draw name a wrong value beside which tasks."""
+    return [partial(_swayed, draw.namings) for draw in asked.draws]
+
+
+def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
     """The scores from task to attribute."""
     images, values = [_images(draw) for draw in asked.draws], asked.named.values
     _note_suggested(values, images[0], asked.notes)
     _note_leaning_labels(asked.draws[0], asked.notes)
-    swayed = Swayed[Sample](**asked.resample([partial(_swayed, draw.namings) for draw in asked.draws]))
+    swayed = Swayed[Sample](**samples)
     floors, of_steps = _floors(asked.draws[0])
     against = 1 - np.trace(images[0]) / max(images[0][:, :-1].sum(), 1)  # of the images whose tasks suggest a value
     scores: dict[str, Sample] = {}
