@@ -20,6 +20,7 @@ from captionbias.captions.tables import Table
 from captionbias.captions.values import is_missing
 from captionbias.errors import InputError
 from captionbias.text import load_lexicon
+from captionbias.text.languages import ENGLISH
 from captionbias.text.lexicon import attribute_lexicons
 
 MAX_CAPTIONERS = 10
@@ -45,7 +46,7 @@ _PEOPLE = re.compile(
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to read and the labels to keep, as `read_captioners` takes them."""
+    """The columns to read, the labels to keep and the captions' language, as `read_captioners` takes them."""
 
     id_column: str = ""
     prediction_column: tuple[str, ...] = ()
@@ -54,6 +55,7 @@ class Columns:
     task_column: str = ""
     weight_column: str = ""
     keep: tuple[str, ...] = ()
+    language: str = ENGLISH
 
 
 @dataclass(frozen=True, eq=False)
