@@ -17,7 +17,7 @@ from tests.browser import NEEDS_BROWSER
 pytestmark = NEEDS_BROWSER
 
 WAITED = 3.0  # seconds after which a run is cancelled that no page shows, where that is tested
-PART = "This result is not whole: below is Sway alone; the rest"
+PART = "This result is not whole: it is Sway alone; the rest"
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +177,7 @@ def test_an_earlier_run_s_captioners_are_measured_beside_this_one_s(chromium, pa
     with opens(chromium, patient)() as page:
         ask(page, *folders["A"], while_working="#downloads")
         ask(page, *folders["B"], while_working="#downloads")
-        page.locator("#compare").click()
+        page.locator("#compare").press("Enter")
         page.locator("#compared [role=alert]").get_by_text("choose the earlier run to compare with").wait_for()
         choose_earlier(page)
         page.locator("#summary").get_by_text("mymodel, mymodel (2)").wait_for()
@@ -199,4 +199,4 @@ def test_an_earlier_run_s_captioners_are_measured_beside_this_one_s(chromium, pa
 def choose_earlier(page: Any) -> None:
     page.locator("#earlier input").click()
     page.get_by_role("option").last.click()
-    page.locator("#compare").click()
+    page.locator("#compare").press("Enter")

@@ -19,11 +19,12 @@ class Outcome:
     """The components of a result."""
 
     def __init__(self) -> None:
-        self.told = gr.HTML(elem_id="status", padding=False)
-        self.progress = gr.HTML(elem_id="progress", padding=False)
-        self.cancel = gr.Button("Cancel", variant="stop", visible=False, elem_id="cancel")
-        self.again = gr.Button("Measure again", variant="primary", visible=False, elem_id="again")
         self.frame = gr.HTML(elem_id="result-frame", padding=False)
+        with gr.Column(elem_id="state"):  # below what it is of, which stays where it is as the rest comes
+            self.told = gr.HTML(elem_id="status", padding=False)
+            self.progress = gr.HTML(elem_id="progress", padding=False)
+            self.cancel = gr.Button("Cancel", variant="stop", visible=False, elem_id="cancel")
+            self.again = gr.Button("Measure again", variant="primary", visible=False, elem_id="again")
         self.downloads = gr.HTML(elem_id="downloads", visible=False)
 
     def show(self, run: Run) -> dict[Any, Any]:
@@ -60,7 +61,7 @@ def told(run: Run) -> str:
     if run.result and not run.result.whole:
         titles = ", ".join(catalogue.METRICS[name].title for name in run.result.audit.comparisons)
         rest = "the rest is still being measured" if run.working else "the rest was not measured"
-        part = f"<p><strong>This result is not whole</strong>: below is {titles} alone; {rest}.</p>"
+        part = f"<p><strong>This result is not whole</strong>: it is {titles} alone; {rest}.</p>"
     if run.state == State.DONE:
         return '<p class="heard">Done.</p>'
     if run.state == State.FAILED:
@@ -72,13 +73,12 @@ def report(run: Run) -> str:
     """The names of the run's files, and its report, as far as it goes."""
     if not run.result:
         return ""
-    named = f"<p>Of {of_files(run)}.</p>"
     whole = run.result.whole
-    link = '<p><a href="run/{}/report" target="_blank" rel="noopener">Open the result on a page of its own</a></p>'
+    link = f'<a href="run/{run.id}/report" target="_blank" rel="noopener">Open the result on a page of its own</a>'
     # In another element the frame is another one: a new address in the same would be a step of the back button.
     tag = "div" if whole else "section"
     shown = frame(f"run/{run.id}/report?part={'whole' if whole else 'first'}", "The result")
-    return f"<{tag}>{named}{link.format(run.id) if whole else ''}{shown}</{tag}>"
+    return f"<{tag}><p>Of {of_files(run)}. {link if whole else ''}</p>{shown}</{tag}>"
 
 
 def downloads(run: Run) -> str:
