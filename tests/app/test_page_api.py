@@ -60,17 +60,7 @@ def small(write: Callable[..., Path], name: str, images: int = 80, only_people: 
 # What is documented
 
 
-ENDPOINTS = {
-    "/read",
-    "/example",
-    "/roles",
-    "/columns",
-    "/preview",
-    "/measure",
-    "/cancel",
-    "/results",
-    "/files",
-}
+ENDPOINTS = {"/read", "/example", "/roles", "/columns", "/preview", "/measure", "/cancel", "/results", "/files"}
 
 
 def test_every_endpoint_has_a_name_and_says_what_it_does(client):

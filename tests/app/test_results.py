@@ -71,15 +71,7 @@ def test_the_command_gives_the_same_scores(files, tmp_path, monkeypatch):
     ("tables", "columns"),
     [
         (  # odd names, labels to keep, tasks that are not chosen, and human captions in the captioner's file
-            {
-                "beam=5 $(rm -r ~).csv": {
-                    "nr": range(120),
-                    "said": TEXTS,
-                    "a label": VALUES,
-                    "tasks": TEXTS,
-                    "h": HERE,
-                }
-            },
+            {"beam=5 $(rm -r ~).csv": {"nr": range(120), "said": TEXTS, "a label": VALUES, "tasks": TEXTS, "h": HERE}},
             Columns("nr", ("said",), "h", "a label", keep=("female", "it's")),
         ),
         (  # several captioners in one file, without ids

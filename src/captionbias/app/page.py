@@ -155,6 +155,7 @@ class Page:
         shown = [self.run, self.owner]
         loaded = app.load(self._loaded, shown, self.outputs, js="() => captionbias.opened()", **UNNAMED)
         loaded.then(None, js="() => captionbias.ready()", **UNNAMED)
+        app.unload(self._left)
         self.run.change(None, self.run, None, js="(run) => captionbias.shows(run)", **UNNAMED)
         self.timer.tick(self._tick, [*shown, self.edition], self.outputs, queue=False, **UNNAMED)
         given = partial(gr.on, [files.uploads.upload, files.uploads.delete, files.uploads.clear])
@@ -206,6 +207,11 @@ class Page:
             self.runs.look(run, owner)
             shown, step = self.show(run, owner), "result" if run.asked else "check" if run.data else "files"
         return {**shown, self.owner: owner, self.steps: gr.Tabs(selected=step)}
+
+    def _left(self, request: gr.Request) -> None:
+        """End what a program asked for that hung up: its runs are its connection's."""
+        for run in self.runs.of(request.session_hash or ""):
+            self.runs.cancel(run)
 
     def _tick(self, name: str, owner: str, edition: int) -> dict[Any, Any]:
         """What is new of a run that is on its way; what is chosen in the other steps stays."""

@@ -81,8 +81,6 @@ def endpoints(runs: Runs, new: Settings, files: Files, check: Check) -> None:
         return act
 
     def measures(name: str, parts_of: Callable[..., dict[str, Any]], inputs: list[Any], what: str) -> None:
-        """A client that hangs up looks at its run no more."""
-
         async def run(name: str, request: gr.Request, *given: Any) -> AsyncIterator[Any]:
             with plain_errors():
                 parts = parts_of(*given)
