@@ -215,10 +215,7 @@ def test_an_earlier_run_s_captioners_are_measured_beside_this_one_s(chromium, pa
         # Of captions of other images there is nothing to compare.
         columns = {"image_id": [f"other {number}" for number in range(IMAGES)], "caption": ["a man"] * IMAGES}
         labels = {"gender": ["female", "male"] * (IMAGES // 2)}
-        go(page, "1. Files")
-        page.locator("#upload").get_by_label("Clear").click()
-        page.locator("#read table").wait_for(state="detached")
-        ask(page, write_csv(folders["B"][0].parent / "other.csv", columns | labels))
+        drop(page, write_csv(folders["B"][0].parent / "other.csv", columns | labels))
         choose_earlier(page)
         page.locator("#compared [role=alert]").get_by_text("have no image in common").wait_for()
 

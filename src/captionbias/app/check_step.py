@@ -77,29 +77,13 @@ class Check:
                 }
 
     def _words_section(self) -> None:
-        of_page = Words()
+        tasks = [(title, name) for name, title in task_lexicons().items()]
         with gr.Row():
-            self.columns["language"] = gr.Dropdown(
-                [(TONGUES.get(name, name), name) for name in languages()],
-                value=ENGLISH,
-                label="Language of the captions",
-                info="Guessed: correct it if it is another.",
-                min_width=200,
-            )
-            attribute = gr.Dropdown(
-                [*ATTRIBUTES, CUSTOM],
-                value=of_page.attribute,
-                label="Attribute",
-                info="Whose words are masked.",
-                min_width=200,
-            )
-            tasks = gr.Dropdown(
-                [*((title, name) for name, title in task_lexicons().items()), CUSTOM],
-                value=of_page.task_words,
-                label="Task words",
-                info="What is looked for in captions.",
-                min_width=200,
-            )
+            tongues = [(TONGUES.get(name, name), name) for name in languages()]
+            guessed = "Guessed: correct it if it is another."
+            self.columns["language"] = known("Language of the captions", guessed, tongues, ENGLISH)
+            attribute = known("Attribute", "Whose words are masked.", [*ATTRIBUTES, CUSTOM], Words().attribute)
+            task_words = known("Task words", "What is looked for in captions.", [*tasks, CUSTOM], Words().task_words)
         self.custom = [
             gr.Textbox(info=f"A line for each {name}.", label=label, lines=3, visible=False, placeholder=placeholder)
             for name, label, placeholder in (
@@ -107,12 +91,8 @@ class Check:
                 ("task", "Your task words", "knife: knife, knives\nsurfboard: surfboard, surf board"),
             )
         ]
-        self.words = {
-            "attribute": attribute,
-            "custom_attribute": self.custom[0],
-            "task_words": tasks,
-            "custom_tasks": self.custom[1],
-        }
+        fields = (attribute, self.custom[0], task_words, self.custom[1])
+        self.words = dict(zip(vars(Words()), fields, strict=True))
         with gr.Accordion("What will be masked, in some of the images", open=False, visible=False) as self.masked_group:
             self.masked = gr.HTML(elem_id="masked")
 
@@ -124,13 +104,9 @@ class Check:
             measured = gr.CheckboxGroup(offered, value=list(metrics), label="Metrics", visible=len(metrics) > 1)
             preset = gr.Radio([FAST, PAPERS] if find_spec("torch") else [FAST], value=of_page.preset, label="Preset")
         with gr.Row():
+            info = "More of them give narrower intervals."
             trials = gr.Slider(
-                2,
-                20,
-                of_page.trials,
-                step=1,
-                label="Trials: attackers for each set of captions",
-                info="More of them give narrower intervals.",
+                2, 20, of_page.trials, step=1, label="Trials: attackers for each set of captions", info=info
             )
             seed = gr.Number(of_page.seed, precision=0, minimum=0, label="Seed")
         gr.Markdown(TERMS)
@@ -209,6 +185,11 @@ class Check:
                 self.measure_images: gr.update(interactive=run.ready and run.pictures is not None),
             }
         return updates
+
+
+def known(label: str, info: str, choices: list[Any], value: str) -> Any:
+    """A choice of what the page knows."""
+    return gr.Dropdown(choices, value=value, label=label, info=info, min_width=200)
 
 
 def about(run: Run) -> str:

@@ -215,11 +215,11 @@ class Page:
 
     def _tick(self, name: str, owner: str, edition: int) -> dict[Any, Any]:
         """What is new of a run that is on its way; what is chosen in the other steps stays."""
-        run = self.runs.find(name)
+        run = self.runs.find(name) if name else Run(owner)
         if run is None:
             return self.show(Run(owner, settings=self.new), owner, fault=GONE)
         self.runs.look(run, owner)
-        if run.edition == edition:
+        if run.edition == edition or not name:
             return self._follow(run, owner)
         if run.asked:
             return {**self._show_outcome(run, owner), **self.history.show(run, self.runs.of(owner))}
