@@ -96,7 +96,7 @@ def measured(opened: Open, files: dict[str, Path]) -> Iterator[Any]:
         yield page
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1000, 800), (390, 844)])
 def test_the_first_screen_shows_an_example_of_which_nothing_is_kept(opened, served, width, height):
     trained = sorted((served.folder / "CAPTIONBIAS_CACHE").rglob("*"))
     with opened(width, height) as page:
@@ -107,6 +107,7 @@ def test_the_first_screen_shows_an_example_of_which_nothing_is_kept(opened, serv
         assert 0 < answer.bounding_box()["y"] < height * 0.75
         assert answer.bounding_box()["y"] < picture.bounding_box()["y"] < height
         assert page.locator("#own").is_visible()
+        assert page.locator("#steps").bounding_box()["width"] > 0.8 * min(width, 1152)
         for tab in ("2. Check", "3. Result"):
             assert page.get_by_role("tab", name=tab).is_disabled()
     assert sorted((served.folder / "CAPTIONBIAS_CACHE").rglob("*")) == trained
@@ -116,6 +117,7 @@ def test_dropped_files_are_sorted_out_and_measured_in_three_steps(measured):
     rows = measured.locator("#read tbody tr").all_text_contents()
     assert [row.split("csv")[1][:10] for row in rows] == ["a captione", "a captione", "people's c"]
     assert "240 images" in measured.locator("#summary").text_content()
+    assert measured.get_by_label("common.upload").count() == 0
     assert "woman female" in measured.locator("#masked mark").all_text_contents()
     assert shown_step(measured) == "3. Result"
     result = measured.frame_locator(FRAME)
