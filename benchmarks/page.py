@@ -123,7 +123,7 @@ def drawn(url: str, server: psutil.Process, chromium: str, files: list[Path]) ->
         page = browser.new_page()
         page.set_default_timeout(600_000)
         page.goto(url)
-        page.frame_locator("iframe[src='result/example']").locator("svg:visible").first.wait_for()
+        page.frame_locator("iframe[src='example']").locator("svg:visible").first.wait_for()
         lap("first paint with the finished example")
         page.get_by_role("tab", name="1. Files").click()
         page.wait_for_timeout(1000 * IMPORTED)

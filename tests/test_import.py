@@ -179,9 +179,9 @@ def test_tables_have_metrics_in_the_order_of_their_list_whatever_is_imported_fir
 
 LISTED = """
 from captionbias.app.page import page
-from captionbias.app.sessions import Sessions
+from captionbias.app.runs import Runs
 from captionbias.images.judges import prompt_for
-choices = {part["props"].get("label"): part["props"].get("choices") for part in page(Sessions()).config["components"]}
+choices = {part["props"].get("label"): part["props"].get("choices") for part in page(Runs()).config["components"]}
 assert ("hair", "hair") in map(tuple, choices["Attribute"]), choices
 assert ("hats of heads", "hats") in map(tuple, choices["Task words"]), choices
 assert prompt_for("hair") == "The hair looks"

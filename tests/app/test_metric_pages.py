@@ -8,10 +8,11 @@ import gradio as gr
 import pytest
 
 from captionbias import metrics
-from captionbias.app import actions, results
+from captionbias.app import results
 from captionbias.app.data import CAPTIONER, as_said
+from captionbias.app.measuring import Settings, Words, measure
 from captionbias.app.page import page
-from captionbias.app.sessions import Session, Sessions
+from captionbias.app.runs import Runs
 from captionbias.captions.tables import table_from_memory
 from captionbias.metrics import catalogue
 from captionbias.synthetic import plant
@@ -25,8 +26,7 @@ def test_every_page_measures_as_the_library_does(name: str) -> None:
     rows = {"caption": few.predictions, "references": few.references, "gender": few.attributes, "tasks": few.tasks}
     data = as_said([table_from_memory(rows, "nic")], {"nic": CAPTIONER})
     seen: list[float] = []
-    words = ("gender", "", "coco_objects", "")
-    *_, run = actions.measure(lambda step, done: seen.append(done), Session(data=data), *words, [name], "fast", 2, 0)
+    *_, run = measure(data, Words(), Settings((name,), trials=2), lambda step, done: seen.append(done))
     options: dict[str, Any] = {"preset": "fast"} if entry.presets else {}
     options |= metrics.find_metric(name).accepted({"trials": 2})
     expected = metrics.find_metric(name)(**vars(few), **options)
@@ -39,7 +39,7 @@ def test_every_page_measures_as_the_library_does(name: str) -> None:
 @pytest.mark.parametrize("name", ["lic", "dpa"])
 @pytest.mark.filterwarnings("ignore")  # a page listens to warnings
 def test_it_offers_its_metric_alone_and_the_example_only_where_it_has_it(name: str) -> None:
-    served = page(Sessions(), metrics=(name,))
+    served = page(Runs(), metrics=(name,))
     blocks = list(served.blocks.values())
     assert [tab.label for tab in blocks if isinstance(tab, gr.Tab)][-3:] == ["1. Files", "2. Check", "3. Result"]
     assert any(isinstance(tab, gr.Tab) and tab.id == "example" for tab in blocks) == (name == "lic")

@@ -13,7 +13,7 @@ import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 
-from captionbias.app import components
+from captionbias.app import pieces
 from captionbias.app.uploads import image_wing
 from captionbias.synthetic import plant
 from tests.patience import PATIENCE
@@ -60,18 +60,7 @@ def small(write: Callable[..., Path], name: str, images: int = 80, only_people: 
 # What is documented
 
 
-ENDPOINTS = {
-    "/read",
-    "/example",
-    "/roles",
-    "/columns",
-    "/undo",
-    "/preview",
-    "/measure",
-    "/cancel",
-    "/results",
-    "/files",
-}
+ENDPOINTS = {"/read", "/example", "/roles", "/columns", "/preview", "/measure", "/cancel", "/results", "/files"}
 
 
 def test_every_endpoint_has_a_name_and_says_what_it_does(client):
@@ -90,6 +79,7 @@ def test_every_endpoint_answers_for_data_of_ones_own(client, files):
         "columns": {
             **{"id_column": "image_id", "prediction_column": ["caption"], "reference_column": "references"},
             **{"attribute_column": "gender", "task_column": "tasks", "weight_column": "", "keep": ["female", "male"]},
+            "language": "en",
         },
         "labels": {"female": 120, "male": 120},
         "attribute": "gender",
@@ -164,7 +154,7 @@ def call(served: Any, file: dict[str, Any]) -> str:
 def test_files_of_the_machine_are_neither_read_nor_served(served):
     secret = served.folder / "secret.csv"
     secret.write_text("image_id,caption\n1,secret\n")
-    for path in (Path("/etc/passwd"), secret, Path(components.__file__), served.folder / "log"):
+    for path in (Path("/etc/passwd"), secret, Path(pieces.__file__), served.folder / "log"):
         assert path.is_file()
         answer = call(served, {"path": str(path), "meta": {"_type": "gradio.FileData"}})
         assert "event: error" in answer

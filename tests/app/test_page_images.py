@@ -26,8 +26,8 @@ MEASURE = ("gender", "", 2)  # words, and two judges
 PAGE = """
 import captionbias
 from captionbias.app.page import page
-from captionbias.app.sessions import Sessions
-blocks = page(Sessions())
+from captionbias.app.runs import Runs
+blocks = page(Runs())
 print(captionbias.__file__, [getattr(block, "value", None) for block in blocks.blocks.values()])
 print([event.api_name for event in blocks.fns.values()])
 """

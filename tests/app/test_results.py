@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from captionbias.app import actions, results
-from captionbias.app.actions import CUSTOM
+from captionbias.app import measuring
 from captionbias.app.data import CAPTIONER, LABELS, Columns, Data, as_said, read_uploads
 from captionbias.app.example import example
+from captionbias.app.measuring import CUSTOM, Settings, Words
 from captionbias.app.results import again
-from captionbias.app.sessions import Session
 from captionbias.app.uploads import open_table
 from captionbias.captions.tables import table_from_memory
 from captionbias.cli.main import app
@@ -38,14 +37,14 @@ HERE = ["a man waits here", "one dog"] * 60
 
 def measured(data: Data, attribute_words: str = "", task_words: str = "", metrics: Any = ("lic",)) -> Any:
     attribute, tasks = CUSTOM if attribute_words else "gender", CUSTOM if task_words else "coco_objects"
-    words = (attribute, attribute_words, tasks, task_words)
-    *_, run = actions.measure(lambda step, done: None, Session(data=data), *words, list(metrics), "fast", 2, 3)
+    words, settings = Words(attribute, attribute_words, tasks, task_words), Settings(metrics, trials=2, seed=3)
+    *_, run = measuring.measure(data, words, settings, lambda step, done: None)
     return run
 
 
 def measured_again(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """By the command, in a folder with the files that were uploaded and those to take away."""
-    for path in results.files(run):
+    for path in run.files.values():
         shutil.copy(path, folder)
     monkeypatch.chdir(folder)
     first, *words = shlex.split(run.command)
@@ -72,15 +71,7 @@ def test_the_command_gives_the_same_scores(files, tmp_path, monkeypatch):
     ("tables", "columns"),
     [
         (  # odd names, labels to keep, tasks that are not chosen, and human captions in the captioner's file
-            {
-                "beam=5 $(rm -r ~).csv": {
-                    "nr": range(120),
-                    "said": TEXTS,
-                    "a label": VALUES,
-                    "tasks": TEXTS,
-                    "h": HERE,
-                }
-            },
+            {"beam=5 $(rm -r ~).csv": {"nr": range(120), "said": TEXTS, "a label": VALUES, "tasks": TEXTS, "h": HERE}},
             Columns("nr", ("said",), "h", "a label", keep=("female", "it's")),
         ),
         (  # several captioners in one file, without ids

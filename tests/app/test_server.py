@@ -1,4 +1,4 @@
-"""The server below the page: who may ask for what, what is refused, whose run ends, and that nothing is left."""
+"""The server below the page: who may ask for what, what is refused, and that nothing is left."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import asyncio
 import os
 import signal
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
 from gradio_client import Client
-from gradio_client.utils import Status
 
+from captionbias.app.runs import Runs
 from captionbias.app.server import PREFIX, launch_options, private_folder
-from captionbias.app.sessions import Sessions
 from tests.app.conftest import Served, ended, start
-from tests.patience import FOREVER, PATIENCE
+from tests.patience import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +42,6 @@ def join(page: Served, name: str, *values: Any, session: str) -> httpx.Response:
     (number,) = (one["id"] for one in config["dependencies"] if one["api_name"] == name)
     body = {"data": list(values), "fn_index": number, "session_hash": session}
     return httpx.post(f"{page.url}gradio_api/queue/join", json=body, timeout=PATIENCE)
-
-
-def wait_until(true: Callable[[], Any]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 # Answers
@@ -86,25 +77,32 @@ def test_a_page_of_another_site_sends_nothing(small, place):
 
 
 def test_the_example_is_measured_when_it_is_first_asked_for_and_shown_to_everybody(small):
-    first, again = (httpx.get(f"{small.url}result/example", timeout=PATIENCE) for _ in range(2))
+    first, again = (httpx.get(f"{small.url}example", timeout=PATIENCE) for _ in range(2))
     assert first.status_code == 200
     assert "<title>An example with a planted bias" in first.text
     assert again.text == first.text
     assert again.headers["content-security-policy"].startswith("sandbox ")
 
 
-def test_a_result_is_at_its_secret_link_in_a_sandbox_as_long_as_its_session_has_it(small, client):
-    name = client.predict("<h1>found</h1>", api_name="/finish")
-    answer = httpx.get(f"{small.url}result/{name}")
+def test_a_run_s_report_and_files_are_at_its_secret_address_in_a_sandbox(small, client):
+    name = client.predict("<h1>found</h1>", api_name="/keep")
+    answer = httpx.get(f"{small.url}run/{name}/report")
     assert (answer.text, answer.headers["content-type"]) == ("<h1>found</h1>", "text/html; charset=utf-8")
     policy = answer.headers["content-security-policy"]
     assert policy.startswith("sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; ")
     assert "http" not in policy
     assert answer.headers["cache-control"] == "no-store"
-    client.predict("other", api_name="/keep")
-    for gone in (name, "x", "%2e%2e/config"):
-        assert httpx.get(f"{small.url}result/{gone}").status_code == 404
-    assert "not here any more" in httpx.get(f"{small.url}result/{name}").text
+    file = httpx.get(f"{small.url}run/{name}/files/scores.csv")
+    assert (file.text, file.headers["content-disposition"]) == ("<h1>found</h1>", 'attachment; filename="scores.csv"')
+    for gone in ("x/report", "%2e%2e/config", f"{name}/files/..%2fscores.csv", f"{name}/files/%2fetc%2fpasswd"):
+        assert httpx.get(f"{small.url}run/{gone}").status_code == 404
+    assert "not here any more" in httpx.get(f"{small.url}run/x/report").text
+
+
+def test_a_run_s_address_leads_back_to_the_page_also_behind_a_proxy(small):
+    for name, place in (("abc", "../?run=abc"), ("a%26b%3Fc", "../?run=a%26b%3Fc")):
+        answer = httpx.get(f"{small.url}run/{name}")
+        assert (answer.status_code, answer.headers["location"]) == (307, place)
 
 
 @pytest.mark.parametrize(
@@ -113,19 +111,6 @@ def test_a_result_is_at_its_secret_link_in_a_sandbox_as_long_as_its_session_has_
 def test_what_gradio_serves_beside_pages_is_not_served(small, path):
     for ask in (httpx.get, httpx.post):
         assert ask(f"{small.url}gradio_api/{path}").status_code == 404
-
-
-# Runs that nobody waits for
-
-
-def test_a_run_whose_page_is_closed_ends_and_others_get_their_turn(small, client):
-    first, second = connect(small), connect(small)
-    first.submit("closed", FOREVER, api_name="/work")
-    wait_until(lambda: "closed" in client.predict(api_name="/told"))
-    waiting = second.submit("mine", 0, api_name="/work")
-    wait_until(lambda: waiting.status().code == Status.IN_QUEUE)
-    first.close()
-    assert waiting.result(timeout=PATIENCE) == "closed, mine, mine done"
 
 
 # Uploads
@@ -155,7 +140,7 @@ def test_what_broken_off_uploads_left_is_removed(tmp_path, monkeypatch):
             os.utime(path, (0, 0))
 
     async def start() -> None:
-        async with launch_options(Sessions(), tmp_path)["app_kwargs"]["lifespan"](None):
+        async with launch_options(Runs(), tmp_path)["app_kwargs"]["lifespan"](None):
             await asyncio.sleep(0.1)
 
     asyncio.run(start())
@@ -199,7 +184,7 @@ def test_no_file_is_left_when_it_ends(tmp_path):
     (folder,) = tmp_path.glob(f"{PREFIX}*")
     assert [path.name for path in (folder / "uploads").rglob("*") if path.is_file()] == ["x.csv"]
     session = uuid4().hex
-    join(page, "work", "long", FOREVER, session=session)
+    join(page, "work", session=session)
     with (
         begin_upload(page, 1000),
         httpx.stream("GET", f"{page.url}gradio_api/queue/data", params={"session_hash": session}) as stream,

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from captionbias.app import uploads
 from captionbias.app.data import MAX_CAPTIONERS
-from captionbias.app.sessions import MAX_HELD, Sessions
+from captionbias.app.runs import MAX_HELD, Runs
 from captionbias.hub.commands import publish
 from captionbias.metrics import catalogue
 from tests import signals
@@ -49,7 +49,7 @@ def test_the_front_matter_is_what_the_hub_takes(folder: Path) -> None:
 def test_the_app_serves_a_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     served = []
     for place in ("server", "space"):
-        monkeypatch.setattr(f"captionbias.app.{place}.serve", lambda build, **look: served.append(build(Sessions())))
+        monkeypatch.setattr(f"captionbias.app.{place}.serve", lambda build, *runs, **look: served.append(build(Runs())))
     with warnings.catch_warnings():  # the page listens to these
         runpy.run_path(str(folder / "app.py"), run_name="__main__")
     assert served[0].blocks
@@ -61,8 +61,8 @@ def test_the_limits_that_the_card_names_are_those_of_the_page() -> None:
         "a file": f"{uploads.MAX_BYTES // 10**6} MB, {uploads.MAX_ROWS:,} rows, {uploads.MAX_COLUMNS} columns",
         "images": f"{uploads.MAX_IMAGES:,}",
         "captioners": f"{MAX_CAPTIONERS}",
-        "runs at once": "1; others wait",
-        "sessions with data": f"{MAX_HELD}; what was unused longest goes first, and who comes back is told",
+        "runs at once": "1; others wait, and one that no page shows for two minutes is cancelled",
+        "runs that are kept": f"{MAX_HELD}; those of whoever has most go first, and who comes back is told",
     }
     for of, limit in limits.items():
         assert f"| {of} | {limit} |" in text

@@ -49,7 +49,7 @@ _PEOPLE = re.compile(
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to read and the labels to keep, as `read_captioners` takes them."""
+    """The columns to read, the labels to keep and the captions' language, as `read_captioners` takes them."""
 
     id_column: str = ""
     prediction_column: tuple[str, ...] = ()
@@ -58,6 +58,7 @@ class Columns:
     task_column: str = ""
     weight_column: str = ""
     keep: tuple[str, ...] = ()
+    language: str = ENGLISH
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +109,8 @@ def as_said(tables: Sequence[Table], roles: Mapping[str, str]) -> Data:
     guess: dict[str, Any] = {role: column or "" for role, (column, _) in guesses.items()}
     guess["prediction_column"] = tuple(filter(None, [guess["prediction_column"]]))
     offered = {role: choices for role, (_, choices) in guesses.items()}
-    return _counted(Data(predictions, others, tuple(by_role[UNUSED]), Columns(**guess), offered))
+    data = Data(predictions, others, tuple(by_role[UNUSED]), Columns(**guess), offered)
+    return counted(replace(data, columns=replace(data.columns, language=guess_spoken(data))))
 
 
 def roles_of(tables: Sequence[Table]) -> dict[str, str]:
@@ -161,11 +163,11 @@ def corrected(data: Data, columns: Columns) -> Data:
             if column not in there:
                 raise InputError(name, f"is {column!r}, and the columns are {', '.join(map(repr, there)) or 'none'}")
     same = replace(columns, keep=()) == replace(data.columns, keep=())
-    other = _kept(data, columns) if same else _counted(replace(data, columns=columns))
+    other = _kept(data, columns) if same else counted(replace(data, columns=columns))
     return data if other.columns == data.columns else other
 
 
-def _counted(data: Data) -> Data:
+def counted(data: Data) -> Data:
     """The data with the labels of the images that its columns join; without any where they cannot be joined."""
     counts: dict[str, int] = {}
     if data.predictions and not missing_columns(data):

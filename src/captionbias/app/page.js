@@ -1,10 +1,39 @@
 (() => {
   const tabs = () => [...document.querySelectorAll("#steps [role=tab][data-tab-id]")];
   const tab = (step) => tabs().find((tab) => tab.dataset.tabId === step);
-  const KEPT = "captionbias";
-  let asked = false;
+  const runAt = () => new URLSearchParams(location.search).get("run") ?? "";
   let returning = null;
   let wanted = history.state?.step; // the step at which the page was loaded again
+  let shown = "";
+
+  // The secret by which this browser's runs are listed; without a place to keep it there is no list.
+  const owner = () => {
+    try {
+      const fresh = () => [...crypto.getRandomValues(new Uint32Array(6))].map((number) => number.toString(36)).join("");
+      return (localStorage.captionbias ??= fresh());
+    } catch {
+      return "";
+    }
+  };
+
+  // The address leads to the run that is shown.
+  const shows = (run) => {
+    shown = run;
+    if (run === runAt()) return;
+    const address = new URL(location);
+    if (run) address.searchParams.set("run", run);
+    else address.searchParams.delete("run");
+    history.replaceState(history.state, "", address);
+  };
+  // Nothing begins before the run is there that the address leads to.
+  const ready = (yes = true) => {
+    document.querySelector("#steps").inert = !yes;
+  };
+  const opened = () => {
+    ready(!runAt());
+    return [runAt(), owner()];
+  };
+  window.captionbias = { opened, ready: () => ready(), shows };
 
   // The steps are in the browser's history, so that its back button goes to the step before.
   const noteStep = () => {
@@ -22,33 +51,24 @@
       window.scrollTo({ top: 0 });
     }
   };
-
-  // A page that is loaded again asks for the session that it had in this tab of the browser.
-  const keepSession = () => {
-    const box = document.querySelector("#token textarea, #token input");
-    if (box && !asked) {
-      asked = true;
-      box.value = sessionStorage.getItem(KEPT) || "";
-      if (box.value) {
-        box.dispatchEvent(new Event("input", { bubbles: true }));
-        box.dispatchEvent(new KeyboardEvent("keypress", { key: "Enter", bubbles: true }));
-      }
-    }
-    const token = document.querySelector("#session [data-token]")?.dataset.token;
-    if (token !== undefined) sessionStorage.setItem(KEPT, token);
-  };
-
-  new MutationObserver(() => {
-    noteStep();
-    keepSession();
-  }).observe(document, { subtree: true, childList: true, attributeFilter: ["aria-selected", "aria-disabled", "data-token"] });
+  new MutationObserver(noteStep).observe(document, {
+    subtree: true, childList: true, attributeFilter: ["aria-selected", "aria-disabled"],
+  });
 
   window.addEventListener("popstate", ({ state }) => {
+    if (runAt() && runAt() !== shown) return location.reload(); // the step was another run's
+    shows(shown);
     const back = tab(state?.step);
     if (!back || back.ariaSelected === "true") return;
     returning = state.step;
     back.click();
   });
+
+  // While files are on their way nothing begins with those before them.
+  document.addEventListener("click", (event) => {
+    const begins = event.target.closest("#next, #measure, #measure-images");
+    if (begins && document.querySelector("#steps .uploading")) event.stopImmediatePropagation();
+  }, true);
 
   document.addEventListener("click", ({ target, isTrusted }) => {
     if (isTrusted) wanted = null;

@@ -1,32 +1,35 @@
-"""The page: what its events do, for people and for programs."""
+"""The page: what its events do, for people; `captionbias.app.programs` has those for programs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from importlib import resources
 from typing import Any
 
 import gradio as gr
 
-from captionbias.app import actions, components, results
-from captionbias.app.data import Data, guess_words
+from captionbias.app import changes, measuring
+from captionbias.app.check_step import Check
+from captionbias.app.data import guess_words
 from captionbias.app.example import example
-from captionbias.app.sessions import NOTHING, CancelledError, Session, Sessions
-from captionbias.attackers.ranks import RankError
-from captionbias.attackers.workers import WorkerKilledError
+from captionbias.app.files_step import Files, given_after
+from captionbias.app.measuring import Judging, Settings, Words
+from captionbias.app.pieces import frame
+from captionbias.app.programs import endpoints
+from captionbias.app.result_step import History, Outcome
+from captionbias.app.runs import FAULTS, GONE, NOTHING, Run, Runs, State, read_files
 from captionbias.errors import message_of
+from captionbias.metrics import catalogue
 
-QUEUE, AT_ONCE, HOUR = 32, 8, 3600
-# Who measures or reads waits in one queue with all others who do.
-MEASURING: dict[str, Any] = {"concurrency_id": "measure", "concurrency_limit": 1}
-READING: dict[str, Any] = {"concurrency_id": "read", "concurrency_limit": 2}
-# What changes during a reading is read after it: an older reading never ends last.
-LAST: dict[str, Any] = {"trigger_mode": "always_last"}
+METRICS = catalogue.REPORTED
+QUEUE, AT_ONCE, HOUR, TICK = 32, 8, 3600, 0.5
 # A part of the page. It has a name, or it would take the name of its function from an endpoint.
-UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part"}
-PROGRESS = gr.Progress()  # as a default it tells gradio that it is wanted
-FAULTS = (ValueError, RankError, WorkerKilledError)
+UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part", "show_progress": "hidden"}
+Act = Callable[[Run, str, Mapping[Any, Any]], Run]
+ABOUT = "Does an image captioner make the bias of its data worse? In which direction, and how certain is that?"
+EXAMPLE = "**An example**: two made-up captioners, one with a planted bias."
 # Of gradio's page of the endpoints, of which each client has data and results of its own.
 READ = "Takes files (a list), finds out which is what, and guesses their columns."
 ROLES = "Corrects what the files are, by their names: captioners (a list), people, labels, tasks."
@@ -50,41 +53,17 @@ COLOURS = {
 }
 
 
-def page(sessions: Sessions, seconds: float | None = None, metrics: tuple[str, ...] = components.METRICS) -> Any:
-    """The app as a gradio page, for `captionbias.app.server.serve`; no run takes more seconds."""
-    actions.listen()
-    with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as app:
-        parts = components.sections(metrics)
-        everything = [*components.contents(parts, Session(), ["", "", "", ""])]
-        _changes_by_people(parts, sessions, everything)
-        runs = _runs_of_people(parts, sessions, seconds, everything)
-        with gr.Column(visible=False):
-            _for_programs(parts, sessions, seconds)
-
-        def stop(request: gr.Request) -> dict[Any, Any]:
-            session = sessions.of(request)
-            answer = components.result(parts, session, f"<p>{_cancelled(session)}</p>")
-            return {**answer, parts.measure: gr.update(interactive=True)}
-
-        def left(request: gr.Request) -> None:
-            sessions.leave(request)
-
-        def restored(token: str, request: gr.Request) -> dict[Any, Any]:
-            """What a page had before it was loaded again."""
-            sessions.adopt(request, token)
-            session = sessions.of(request)
-            words = [guess_words(session.data), "", parts.tasks.value, ""]
-            return components.contents(parts, session, words)
-
-        parts.cancel.click(stop, None, everything, cancels=runs, queue=False, **UNNAMED)
-        parts.token.submit(restored, parts.token, everything, show_progress="hidden", **UNNAMED)
-        app.unload(left)
+def page(runs: Runs, metrics: Sequence[str] = METRICS) -> Any:
+    """The app as a gradio page, for `captionbias.app.server.serve`."""
+    measuring.listen()
+    with gr.Blocks(title="captionbias", analytics_enabled=False, delete_cache=(HOUR, HOUR), fill_width=True) as app:
+        Page(app, runs, metrics)
     app.queue(max_size=QUEUE, default_concurrency_limit=AT_ONCE)
     return app
 
 
 def look() -> dict[str, Any]:
-    """The look of the page, for `launch`: style, script, and fonts that every machine has."""
+    """The look of the page, for `launch`: style, script, words, and fonts that every machine has."""
     theme = gr.themes.Default(
         primary_hue="blue", font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
     ).set(**COLOURS)
@@ -94,223 +73,236 @@ def look() -> dict[str, Any]:
         "theme": theme,
         "css": files.joinpath("page.css").read_text(encoding="utf-8"),
         "head": f"<script>{script}</script>",
+        "i18n": gr.I18n(en={"common.upload": "Upload"}),  # which gradio has no words for
     }
 
 
-# What people do
+class Page:
+    """One run in three steps. The page itself says which run it shows, and whose it is: the server keeps no pages."""
 
+    def __init__(self, app: Any, runs: Runs, metrics: Sequence[str]) -> None:
+        self.runs, self.new = runs, Settings(metrics=tuple(metrics))
+        self._layout(metrics)
+        self.outputs = [*self.show(Run(settings=self.new), ""), self.owner, self.steps]
+        self._events(app)
+        with gr.Column(visible=False):
+            endpoints(runs, self.new, self.files, self.check)
 
-def _changes_by_people(parts: Any, sessions: Sessions, everything: list[Any]) -> None:
-    """What people change about their data."""
+    def _layout(self, metrics: Sequence[str]) -> None:
+        entry = catalogue.METRICS[metrics[0]]
+        title, question = entry.title, f"{entry.question[0].upper()}{entry.question[1:]}"
+        if tuple(metrics) == METRICS:
+            title, question = "captionbias", ABOUT
+        gr.Markdown(f"# {title}\n{question}", elem_id="about")
+        with gr.Tabs(elem_id="steps", overflow_behavior="wrap") as self.steps:
+            if set(metrics) <= set(METRICS):
+                with gr.Tab("Example", id="example"):
+                    with gr.Row(elem_id="example-about"):
+                        gr.Markdown(EXAMPLE)
+                        gr.Button("Measure your own captions", variant="primary", elem_id="own", scale=0)
+                    gr.HTML(frame("example", "The example's result"), padding=False)
+            with gr.Tab("1. Files", id="files"):
+                self.files = Files()
+            with gr.Tab("2. Check", id="check", interactive=False) as self.check_tab:
+                self.check = Check(metrics)
+            with gr.Tab("3. Result", id="result", interactive=False) as self.result_tab:
+                self.outcome = Outcome()
+        self.history = History()
+        self.run = gr.Textbox(visible="hidden", elem_id="run")
+        self.owner = gr.Textbox(visible="hidden")
+        self.edition = gr.Number(visible="hidden")
+        self.timer = gr.Timer(TICK, active=False)
 
-    def on(event: Any, action: Callable[..., Any], inputs: list[Any], **options: Any) -> None:
-        options = {"show_progress": "hidden", **LAST, **UNNAMED, **options}
-        event(_changed(parts, sessions, action), [*inputs, *parts.words], everything, **options)
+    def show(
+        self, run: Run, owner: str, given: Mapping[Any, Any] | None = None, fault: str = "", below: bool = False
+    ) -> dict[Any, Any]:
+        """What all components hold for a run, without what those that were `given` hold already: more may have been
+        chosen since. `below`: tell what went wrong below the steps."""
+        told = fault or ("" if run.asked else run.told)
+        runs = self.runs.of(owner)
+        updates = {
+            self.run: run.id if self.runs.find(run.id) else "",
+            self.check_tab: gr.update(interactive=bool(run.data) or run.state == State.READING),
+            **self.files.show(run, "" if below else told),
+            **self.check.show(run, "" if below else told),
+            **self._show_outcome(run, owner),
+            **self.history.show(run, runs, fault if below else ""),
+        }
+        return {part: _without(update, (given or {}).get(part, ...)) for part, update in updates.items()}
 
-    def wait() -> list[Any]:
-        """Let nothing begin that takes the data before they are read."""
-        return [gr.update(interactive=False)] * 3
-
-    files = parts.files
-    given = [files.upload, files.delete, files.clear]
-    begun = gr.on(given, wait, None, [parts.next, parts.check, parts.measure], queue=False, **UNNAMED)
-    on(begun.then, actions.read, [files], show_progress="full", show_progress_on=parts.read, **READING)
-    taken = parts.example.click(lambda: None, None, files, queue=False, **UNNAMED)
-    on(taken.then, lambda session: example(), [])
-    on(_choosing(*parts.roles), actions.roles, parts.roles)
-    on(_choosing(*parts.columns), actions.columns, parts.columns)
-    on(parts.undo.click, sessions.undo, [])
-    on(_choosing(parts.attribute, parts.tasks, *parts.custom), lambda session: session.data, [])
-    if parts.images:
-        outputs = [parts.images_told, parts.previews_group, parts.previews, parts.measure_images]
-        changes = [field.change for field in parts.images]
-        gr.on(changes, _pictures_of_people(parts, sessions), parts.images, outputs, **LAST, **READING, **UNNAMED)
-
-
-def _changed(parts: Any, sessions: Sessions, action: Callable[..., Data]) -> Callable[..., dict[Any, Any]]:
-    """The event that changes a session's data; what goes wrong is told where people look."""
-
-    def change(request: gr.Request, *given: Any) -> dict[Any, Any]:
-        session = sessions.of(request)
-        with session.changing:
-            return changed(session, list(given[-4:]), given[:-4])
-
-    def changed(session: Session, words: list[Any], values: tuple[Any, ...]) -> dict[Any, Any]:
-        before, fault = session.data, ""
-        try:
-            _change(sessions, session, action, *values)
-        except FAULTS as error:
-            fault = message_of(error)
-            if action is actions.read and session.data:  # what was there before must not be measured in its place
-                sessions.keep(session, NOTHING)
-        if session.data.columns.attribute_column != before.columns.attribute_column:
-            words[0] = guess_words(session.data)
-        # Gradio tells of one choice several times: what was chosen since must not be set back.
-        again = session.data is before and not fault and action in (actions.roles, actions.columns)
-        if again and session.look:
-            words = list(session.look[0][1:])
-        contents = components.contents(parts, session, words, fault)
-        return {part: contents[part] for part in (parts.read, parts.summary)} if again else contents
-
-    return change
-
-
-def _pictures_of_people(parts: Any, sessions: Sessions) -> Callable[..., dict[Any, Any]]:
-    def read(request: gr.Request, *given: Any) -> dict[Any, Any]:
-        session = sessions.of(request)
-        try:
-            session.pictures, text, previews = actions.read_pictures(*given)
-        except ValueError as error:
-            session.pictures, text, previews = None, str(error), []
+    def _show_outcome(self, run: Run, owner: str) -> dict[Any, Any]:
         return {
-            parts.images_told: components.paragraphs(text),
-            parts.previews_group: gr.update(visible=bool(previews)),
-            parts.previews: previews,
-            parts.measure_images: gr.update(interactive=bool(session.pictures and session.data)),
+            self.edition: run.edition,
+            self.result_tab: gr.update(interactive=run.asked > 0),
+            **self.outcome.show(run),
+            **self._follow(run, owner),
         }
 
-    return read
-
-
-def _runs_of_people(parts: Any, sessions: Sessions, seconds: float | None, everything: list[Any]) -> list[Any]:
-    """What the buttons that measure do: the page goes to the result and shows the progress there."""
-
-    def begin(request: gr.Request) -> dict[Any, Any]:
-        session = sessions.of(request)
-        session.ask(request.session_hash)
-        session.run, session.result = None, ""
+    def _follow(self, run: Run, owner: str) -> dict[Any, Any]:
+        """What changes while the run, or another one of the owner's, is on its way."""
+        runs = self.runs.of(owner)
+        on_its_way = run.state == State.READING or any(one.working for one in (run, *runs))
         return {
-            **components.result(parts, session),
-            parts.steps: gr.Tabs(selected="result"),
-            parts.measure: gr.update(interactive=False),
+            self.timer: gr.update(active=on_its_way),
+            **self.outcome.follow(run, self.runs.before(run)),
+            **self.history.follow(run, runs),
         }
 
-    def images(watch: Any, session: Session, *settings: Any) -> Iterator[results.Run]:
-        return actions.measure_pictures(watch, session, *settings[:2], *settings[4:])
+    # Events
 
-    buttons: list[Any] = [([parts.measure.click, parts.again.click], actions.measure, parts.settings)]
-    if parts.images:
-        buttons.append(([parts.measure_images.click], images, parts.judging))
-    runs = []
-    for clicks, action, settings in buttons:
-        begun = gr.on(clicks, begin, None, [*everything, parts.steps], queue=False, **UNNAMED)
-        inputs = [*parts.columns, *parts.words, *settings]
-        options = {"show_progress_on": parts.status, **MEASURING, **UNNAMED}
-        runs.append(begun.then(_running(parts, sessions, seconds, action), inputs, everything, **options))
-    return runs
+    def _events(self, app: Any) -> None:
+        files, check, outcome, on = self.files, self.check, self.outcome, self._on
+        shown = [self.run, self.owner]
+        loaded = app.load(self._loaded, shown, self.outputs, js="() => captionbias.opened()", **UNNAMED)
+        loaded.then(None, js="() => captionbias.ready()", **UNNAMED)
+        app.unload(self._left)
+        self.run.change(None, self.run, None, js="(run) => captionbias.shows(run)", **UNNAMED)
+        self.timer.tick(self._tick, [*shown, self.edition], self.outputs, queue=False, **UNNAMED)
+        given = partial(gr.on, [files.uploads.upload, files.uploads.delete, files.uploads.clear])
+        readings = [on(given, self._give, [files.uploads]), on(files.example.click, self._take_example)]
+        if check.images:
+            judge = partial(self._measure, with_images=True)
+            on(check.measure_images.click, judge, check.fields, select="result")
+            pictured = partial(gr.on, [field.change for field in check.images])
+            readings.append(on(pictured, self._picture, check.images))
+        for begun in readings:  # what is read is read, whatever becomes of the page, which waits for it
+            begun.then(self._read, shown, self.outputs, concurrency_limit=None, **UNNAMED)
+        for act, fields in ((self._say, [*files.roles.values()]), (self._choose, check.fields)):
+            on(partial(gr.on, _choosing(fields)), act, fields, trigger_mode="always_last")
+        for button in (check.measure, outcome.again):
+            on(button.click, self._measure, check.fields, select="result")
+        on(outcome.cancel.click, self._cancel, queue=False)
+        on(self.history.compare.click, self._compare, [self.history.earlier], select="check", below=True)
+
+    def _on(
+        self, event: Any, act: Act, fields: Sequence[Any] = (), select: str = "", below: bool = False, **options: Any
+    ) -> Any:
+        """Let an event show the run that `act` makes of the one that is shown, the owner and what fields hold, and go
+        to a step; what goes wrong is told where people look."""
+
+        def handle(given: dict[Any, Any]) -> dict[Any, Any]:
+            owner = given[self.owner]
+            run = self.runs.find(given[self.run], owner)
+            if given[self.run] and run is None:
+                return self.show(Run(owner, settings=self.new), owner, fault=GONE)
+            run = run or Run(owner, settings=self.new)
+            try:
+                made = act(run, owner, given)
+            except FAULTS as error:
+                return self.show(run, owner, given, message_of(error), below)
+            selected = {self.steps: gr.Tabs(selected=select)} if select else {}
+            return {**self.show(made, owner, given), **selected}
+
+        return event(handle, {self.run, self.owner, *fields}, self.outputs, **{**UNNAMED, **options})
+
+    def _loaded(self, name: str, owner: str) -> dict[Any, Any]:
+        """What a page shows that is opened at an address, or has its connection back."""
+        nothing = Run(owner, settings=self.new)
+        run = self.runs.find(name, owner)
+        if not name:  # something may have begun meanwhile
+            return {self.owner: owner, **self.history.show(nothing, self.runs.of(owner))}
+        if run is None:
+            shown, step = self.show(nothing, owner, fault=GONE), "files"
+        else:
+            self.runs.look(run, owner)
+            shown, step = self.show(run, owner), "result" if run.asked else "check" if run.data else "files"
+        return {**shown, self.owner: owner, self.steps: gr.Tabs(selected=step)}
+
+    def _left(self, request: gr.Request) -> None:
+        """End what a program asked for that hung up: its runs are its connection's."""
+        for run in self.runs.of(request.session_hash or ""):
+            self.runs.cancel(run)
+
+    def _tick(self, name: str, owner: str, edition: int) -> dict[Any, Any]:
+        """What is new of a run that is on its way; what is chosen in the other steps stays."""
+        run = self.runs.find(name) if name else Run(owner)
+        if run is None:
+            return self.show(Run(owner, settings=self.new), owner, fault=GONE)
+        self.runs.look(run, owner)
+        if run.edition == edition or not name:
+            return self._follow(run, owner)
+        if run.asked:
+            return {**self._show_outcome(run, owner), **self.history.show(run, self.runs.of(owner))}
+        return self.show(run, owner)
+
+    def _read(self, name: str, owner: str) -> Any:
+        """What was read, once it is."""
+        run = self.runs.find(name)
+        if run is None or run.reading is None:
+            return gr.skip()
+        run.reading.result()
+        return self.show(run, owner)
+
+    # What they make of the run that is shown
+
+    def _give(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
+        paths = given_after(run.uploads, list(map(str, given[self.files.uploads] or ())))
+        return self.runs.read(run, owner, partial(read_files, paths), data=NOTHING, files={}, uploads=paths)
+
+    def _take_example(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
+        return self.runs.read(run, owner, lambda: {"data": example()}, data=NOTHING, files={}, uploads=())
+
+    def _picture(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
+        read = partial(measuring.read_pictures, *(given[field] for field in self.check.images))
+        return self.runs.read(run, owner, read, pictures=None, pictures_told="")
+
+    def _say(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
+        if run.state == State.READING:
+            return run
+        data = changes.roles(run.data, **_named(given, self.files.roles))
+        words = run.words if data is run.data else replace(run.words, attribute=guess_words(data))
+        return self.runs.change(run, owner, data=data, words=words)
+
+    def _choose(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
+        if run.state == State.READING:
+            return run
+        data = changes.columns(run.data, **_named(given, self.check.columns))
+        words, settings = Words(**_named(given, self.check.words)), _named(given, self.check.settings)
+        if data.columns.attribute_column != run.data.columns.attribute_column:
+            words = replace(words, attribute=guess_words(data))
+        parts = {
+            "data": data,
+            "words": words,
+            "settings": Settings(**{**settings, "metrics": tuple(settings["metrics"])}),
+            "judging": Judging(**_named(given, self.check.judging)),
+        }
+        return self.runs.change(run, owner, **parts)
+
+    def _measure(self, run: Run, owner: str, given: Mapping[Any, Any], with_images: bool = False) -> Run:
+        return self.runs.ask(self._choose(run, owner, given), owner, with_images)
+
+    def _cancel(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
+        self.runs.cancel(run)
+        return run
+
+    def _compare(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
+        earlier = self.runs.find(given[self.history.earlier] or "")
+        if earlier is None:
+            raise ValueError("choose the earlier run to compare with")
+        data = changes.together(run.data, earlier.data)
+        return self.runs.keep(run.another(owner, data=data, files={**earlier.files, **run.files}, uploads=()))
 
 
-def _running(
-    parts: Any, sessions: Sessions, seconds: float | None, action: Callable[..., Iterator[results.Run]]
-) -> Any:
-    """The event that measures, and shows each result as soon as it is there."""
-
-    def run(request: gr.Request, progress: gr.Progress = PROGRESS, *given: Any) -> Iterator[dict[Any, Any]]:
-        session, end = sessions.of(request), '<p class="heard">Done.</p>'
-        columns, settings = given[: len(parts.columns)], given[len(parts.columns) :]
-        words = settings[:4]
-        try:
-            with sessions.running(session, progress, seconds) as watch:
-                _change(sessions, session, actions.columns, *columns)  # should their event be still on its way
-                for measured in action(watch, session, *settings):
-                    sessions.finish(session, measured)
-                    yield components.result(parts, session)
-        except CancelledError:
-            end = "<p>Cancelled.</p>"
-        except FAULTS as error:
-            end = components.alert(error)
-        yield components.contents(parts, session, words, progress=end)
-
-    return run
+def _named(given: Mapping[Any, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What fields hold, by their names."""
+    return {name: given[field] for name, field in fields.items()}
 
 
-# What programs do
+def _without(update: Any, held: Any) -> Any:
+    """An update without the value that a component holds already."""
+    if isinstance(update, dict) and held is not ... and (update.get("value") or None) == (held or None):
+        return {name: value for name, value in update.items() if name != "value"}
+    return update
 
 
-def _for_programs(parts: Any, sessions: Sessions, seconds: float | None) -> None:
-    """Endpoints that do the same: plain values in, plain text out, errors instead of notes."""
-    trigger, answer, text, files = gr.Button(), gr.JSON(), gr.Textbox(), gr.File(file_count="multiple")
-
-    def changes(action: Callable[..., Data]) -> Any:
-        def change(session: Session, *given: Any) -> dict[str, Any]:
-            _change(sessions, session, action, *given)
-            return actions.what_was_read(session.data)
-
-        return change
-
-    def images(session: Session, *given: Any) -> tuple[str, Any]:
-        session.pictures, message, previews = actions.read_pictures(*given)
-        return message, previews
-
-    def endpoint(name: str, action: Any, inputs: list[Any], output: Any, what: str, **options: Any) -> None:
-        def called(request: gr.Request, *given: Any) -> Any:
-            with plain_errors():
-                return action(sessions.of(request), *given)
-
-        trigger.click(called, inputs, output, api_name=name, api_description=what, **options)
-
-    def measures(name: str, action: Any, inputs: list[Any], what: str) -> None:
-        def run(request: gr.Request, progress: gr.Progress = PROGRESS, *given: Any) -> str:
-            session = sessions.of(request)
-            session.ask(request.session_hash)
-            with plain_errors(), sessions.running(session, progress, seconds) as watch:
-                *_, measured = action(watch, session, *given)
-                sessions.finish(session, measured)
-            return "Done."
-
-        trigger.click(run, inputs, text, api_name=name, api_description=what, **MEASURING)
-
-    endpoint("read", changes(actions.read), [parts.files], answer, READ, **READING)
-    endpoint("example", changes(lambda session: example()), [], answer, "Takes the example data.")
-    endpoint("roles", changes(actions.roles), parts.roles, answer, ROLES)
-    endpoint("columns", changes(actions.columns), parts.columns, answer, COLUMNS)
-    endpoint("undo", changes(sessions.undo), [], answer, "Takes back the last of these changes.")
-    endpoint(
-        "preview",
-        lambda session, *words: actions.look(session.data, *words),
-        parts.words,
-        answer,
-        "What will be measured and masked.",
-    )
-    measures("measure", actions.measure, [*parts.words, *parts.settings], "Measures; then there are results and files.")
-    if parts.images:
-        endpoint("images", images, parts.images, [text, gr.Gallery()], IMAGES, **READING)
-        judged = [*parts.words[:2], *parts.judging]
-        measures("measure_images", actions.measure_pictures, judged, "Measures ImageCaptioner2 of these images.")
-    endpoint("cancel", _cancelled, [], text, "Cancels the run of this client.", queue=False)
-    endpoint("results", lambda session: results.overview(_finished(session)), [], answer, RESULTS)
-    endpoint("files", lambda session: results.files(_finished(session)), [], files, "The report, the data, the tables.")
-
-
-def _finished(session: Session) -> results.Run:
-    if session.run is None:
-        raise ValueError(session.gone or "nothing has been measured yet: call /measure first")
-    return session.run
-
-
-def _change(sessions: Sessions, session: Session, action: Callable[..., Data], *values: Any) -> None:
-    """Take the data that an action makes; what changes nothing leaves the result."""
-    if (data := action(session, *values)) is not session.data:
-        sessions.keep(session, data)
-
-
-def _cancelled(session: Session) -> str:
-    return "Cancelled." if session.cancel() else "There is no run to cancel."
-
-
-def _choosing(*fields: Any) -> Any:
-    """The event of a user changing any of these fields; gradio tells of a backspace when the field is left."""
-    typed = [field for field in fields if isinstance(field, gr.Textbox) or field.multiselect]
-    events = [field.blur for field in typed] + [field.input for field in fields if not isinstance(field, gr.Textbox)]
-    return lambda action, inputs, outputs, **options: gr.on(events, action, inputs, outputs, **options)
-
-
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """Tell programs in words what is wrong."""
-    try:
-        yield
-    except CancelledError:
-        raise gr.Error("The run was cancelled.", print_exception=False) from None
-    except FAULTS as error:
-        raise gr.Error(str(error), print_exception=False) from None
+def _choosing(fields: Sequence[Any]) -> list[Any]:
+    """The events of a user changing any of these fields; gradio tells of a backspace when the field is left."""
+    events = []
+    for field in fields:
+        if isinstance(field, gr.Slider):
+            events.append(field.release)
+        elif isinstance(field, (gr.Textbox, gr.Number)):
+            events.append(field.blur)
+        else:
+            events += [field.input, *([field.blur] if getattr(field, "multiselect", False) else [])]
+    return events

@@ -22,12 +22,13 @@ from captionbias.report.grid import Column, Grid
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
 from captionbias.text import Lexicon
+from captionbias.text.languages import ENGLISH
 
 OPTIONS = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where the command line has another name
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Result:
     """What was measured, warnings of its input, how to repeat it, custom words, and images that there were then. Its
     `folder` is deleted with it; `whole`: whether all that was asked for is in it."""
 
@@ -45,44 +46,43 @@ class Run:
         picture_of = self.pictures.small() if self.pictures else None
         return html_report(self.audit, command=self.command, picture_of=picture_of)
 
+    @cached_property
+    def files(self) -> dict[str, Path]:
+        """Files to download, written now: the report, everything as JSON, the tables as CSV, custom words as JSON."""
+        texts = {
+            "report.html": self.report,
+            "report.md": markdown_report(self.audit, command=self.command),
+            "everything.json": json_text(self.audit.as_dict(), indent=2),
+            **{f"{name}.csv": grid.csv() for name, grid in _tables(self.audit) if grid.rows},
+        }
+        for lexicon in self.custom:
+            texts[f"{lexicon.name}.json"] = json_text({"groups": lexicon.groups, "mask": lexicon.mask}, indent=2)
+        paths = {name: Path(self.folder.name, name) for name in texts}
+        for name, path in paths.items():
+            write_text(texts[name], path)
+        return paths
 
-def overview(run: Run) -> dict[str, Any]:
+
+def overview(result: Result) -> dict[str, Any]:
     """Verdicts and scores by captioner and by the keys that metrics return, for programs; text is as it is."""
-    by_metrics = [f"{name}: {note}" for name in run.audit.captioners for note in run.audit.notes(name)]
-    missing = [f"not measured: {line}" for line in run.audit.missing]
+    by_metrics = [f"{name}: {note}" for name in result.audit.captioners for note in result.audit.notes(name)]
+    missing = [f"not measured: {line}" for line in result.audit.missing]
     return {
-        "captioners": list(run.audit.captioners),
-        "images": run.audit.images,
-        "verdicts": by_captioner(run.audit.verdicts, run.audit.captioners),
+        "captioners": list(result.audit.captioners),
+        "images": result.audit.images,
+        "verdicts": by_captioner(result.audit.verdicts, result.audit.captioners),
         "scores": {
             name: {
                 key: value
-                for comparison in run.audit.comparisons.values()
+                for comparison in result.audit.comparisons.values()
                 for key, value in comparison.measurements[name].flat().items()
                 if isinstance(value, float)
             }
-            for name in run.audit.captioners
+            for name in result.audit.captioners
         },
-        "notes": list(dict.fromkeys([*run.notes, *by_metrics, *missing])),
-        "signatures": run.audit.signatures,
+        "notes": list(dict.fromkeys([*result.notes, *by_metrics, *missing])),
+        "signatures": result.audit.signatures,
     }
-
-
-def files(run: Run) -> list[str]:
-    """Write the files to download: the report, everything as JSON, the tables as CSV, custom words as JSON."""
-    texts = {
-        "report.html": run.report,
-        "report.md": markdown_report(run.audit, command=run.command),
-        "everything.json": json_text(run.audit.as_dict(), indent=2),
-    }
-    for name, grid in _tables(run.audit):
-        if grid.rows:
-            texts[f"{name}.csv"] = grid.csv()
-    for lexicon in run.custom:
-        texts[f"{lexicon.name}.json"] = json_text({"groups": lexicon.groups, "mask": lexicon.mask}, indent=2)
-    for name, text in texts.items():
-        write_text(text, Path(run.folder.name, name))
-    return [str(Path(run.folder.name, name)) for name in texts]
 
 
 def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
@@ -112,6 +112,8 @@ def again(data: Data, settings: dict[str, Any], lexicons: dict[str, Any]) -> str
         name: f"{source.name}.json" if isinstance(source, Lexicon) else source for name, source in lexicons.items()
     }
     options = {"predictions": named, **others, **vars(data.columns), **chosen, **words}
+    if data.columns.language == ENGLISH:
+        del options["language"]
     return shlex.join(["captionbias", "report", *_flags(options)])
 
 

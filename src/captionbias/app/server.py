@@ -16,17 +16,17 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from captionbias.app import example
-from captionbias.app.sessions import MAX_SESSIONS, Sessions
+from captionbias.app.runs import GONE, Runs
 from captionbias.app.uploads import MAX_BYTES, stop_reading
 
 PREFIX = "captionbias-page-"
 LOCK, NEW = "lock", 60  # of a folder in use; seconds in which a folder has no lock yet
 UPLOAD = 310_000_000  # bytes of a request: the largest set of files or images
 BODY = 5_000_000  # bytes of any other request: settings, and words that somebody wrote
-HOUR = 3600
+HOUR, MAX_CLIENTS = 3600, 2000
 NEEDED = (  # by runs
     *("gensim.models", "sklearn.linear_model", "captionbias.report.html"),
     *("nltk.translate.meteor_score", "pycocoevalcap.bleu.bleu", "pycocoevalcap.cider.cider"),
@@ -49,14 +49,14 @@ _HEADERS = {
     b"x-content-type-options": b"nosniff",
     b"referrer-policy": b"no-referrer",
 }
-_GONE = "This result is not here any more: results are deleted an hour after their last use, and by a new measurement."
 HERE = ["localhost", "127.0.0.1"]
 # What gradio serves beside pages; these write files that nobody counts, or ask other servers.
 _UNUSED = re.compile(r"/gradio_api/(process_recording|vibe-|deep_link|proxy=)")
 
 
 def serve(
-    build: Callable[[Sessions], Any],
+    build: Callable[[Runs], Any],
+    runs: Runs | None = None,
     *,
     host: str | None = None,
     port: int | None = None,
@@ -64,29 +64,29 @@ def serve(
     tell: Callable[[str], None] = print,
     **look: Any,
 ) -> None:
-    """Serve the page that `build` makes for these sessions until this process is asked to end; nothing of what users
+    """Serve the page that `build` makes for these runs until this process is asked to end; nothing of what users
     uploaded is left then. `tell` is called with the address, `look` is more for `gr.Blocks.launch`."""
     for name in NEEDED:  # now, in one thread: some of these packages import each other in a circle
         with suppress(ImportError):
             import_module(name)
-    sessions = Sessions()
+    runs = runs or Runs()
     with private_folder() as folder:
-        blocks = build(sessions)
+        blocks = build(runs)
         try:
-            options = launch_options(sessions, folder, host) | {"server_port": port, "inbrowser": open_browser}
+            options = launch_options(runs, folder, host) | {"server_port": port, "inbrowser": open_browser}
             _, address, _ = blocks.launch(**options, **look, quiet=True, prevent_thread_lock=True)
             tell(f"the page is at {address}; end it with Ctrl-C")
             with suppress(KeyboardInterrupt):
                 while blocks.is_running:
                     time.sleep(0.1)
         finally:
-            sessions.close()
+            runs.close()
             stop_reading()
             blocks.close(verbose=False)
 
 
-def launch_options(sessions: Sessions, folder: Path, host: str | None = None) -> dict[str, Any]:
-    """What `gr.Blocks.launch` needs so that these sessions are served as they should be; see `serve`."""
+def launch_options(runs: Runs, folder: Path, host: str | None = None) -> dict[str, Any]:
+    """What `gr.Blocks.launch` needs so that these runs are served as they should be; see `serve`."""
     from starlette.middleware import Middleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
     from starlette.routing import Route
@@ -97,13 +97,13 @@ def launch_options(sessions: Sessions, folder: Path, host: str | None = None) ->
     return {
         "server_name": host,
         "max_file_size": MAX_BYTES,
-        "state_session_capacity": MAX_SESSIONS,  # gradio keeps 0.2 MB of each page
+        "state_session_capacity": MAX_CLIENTS,  # gradio keeps 0.2 MB of each page
         "ssr_mode": False,  # another server would answer, without what is below
         "footer_links": ["api", "settings"],
         "app_kwargs": {
-            "routes": [Route("/result/{name}", _result_of(sessions))],
+            "routes": [Route(path, answer) for path, answer in _answers(runs).items()],
             "middleware": [*names, Middleware(Guard)],
-            "lifespan": _tidying(sessions, folder),
+            "lifespan": _tidying(runs, folder),
         },
     }
 
@@ -162,28 +162,44 @@ def private_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _result_of(sessions: Sessions) -> Any:
-    from starlette.responses import HTMLResponse, PlainTextResponse
+def _answers(runs: Runs) -> dict[str, Callable[[Any], Any]]:
+    """What is served beside the page, by its path: the example's report, and of each run the way back to the page that
+    shows it, its report and its files."""
+    from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse
 
-    def result(request: Any) -> Any:
-        name = request.path_params["name"]
-        headers = {"Content-Security-Policy": RESULT_POLICY + EMBEDDED, "Cache-Control": "no-store"}
-        if name == "example":
-            return HTMLResponse(example.result(), headers=headers)
-        run = sessions.result(name)
-        return HTMLResponse(run.report, headers=headers) if run else PlainTextResponse(_GONE, 404, headers)
+    headers = {"Content-Security-Policy": RESULT_POLICY + EMBEDDED, "Cache-Control": "no-store"}
 
-    return result
+    def shown(request: Any) -> Any:
+        return RedirectResponse(f"../?run={quote(request.path_params['name'], safe='')}")  # also behind a proxy
+
+    def report(request: Any) -> Any:
+        run = runs.find(request.path_params["name"])
+        return HTMLResponse(run.result.report, headers=headers) if run and run.result else gone()
+
+    def file(request: Any) -> Any:
+        run = runs.find(request.path_params["name"])
+        path = run.result.files.get(request.path_params["file"]) if run and run.result else None
+        return FileResponse(path, filename=path.name, headers=headers) if path else gone()
+
+    def gone() -> Any:
+        return PlainTextResponse(f"{GONE[0].upper()}{GONE[1:]}.", 404, headers)
+
+    return {
+        "/example": lambda request: HTMLResponse(example.result(), headers=headers),
+        "/run/{name}": shown,
+        "/run/{name}/report": report,
+        "/run/{name}/files/{file}": file,
+    }
 
 
-def _tidying(sessions: Sessions, folder: Path) -> Any:
+def _tidying(runs: Runs, folder: Path) -> Any:
     """Remove every minute what nobody used for an hour, with uploads that were broken off, which gradio leaves."""
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
         async def tidy() -> None:
             while True:
-                sessions.expire()
+                runs.expire()
                 for part in folder.glob("uploads/tmp*"):  # gradio moves whole ones on into folders of their own
                     if part.is_file() and time.time() - part.stat().st_mtime > HOUR:
                         part.unlink(missing_ok=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from captionbias.app.components import METRICS
-from captionbias.app.page import look, page
+from captionbias.app.page import METRICS, look, page
+from captionbias.app.runs import Runs
 from captionbias.app.server import serve
 
 LONGEST_RUN = 30 * 60  # seconds: others wait meanwhile
@@ -13,4 +13,4 @@ LONGEST_RUN = 30 * 60  # seconds: others wait meanwhile
 
 def serve_space(*metrics: str) -> None:
     """Serve the page of these metrics, of all that it has when none is named."""
-    serve(partial(page, seconds=LONGEST_RUN, metrics=metrics or METRICS), **look())
+    serve(partial(page, metrics=metrics or METRICS), Runs(seconds=LONGEST_RUN), **look())

@@ -34,25 +34,25 @@ def custom_lexicon(text: str, name: str) -> Lexicon:
 def preview(captions: Captions, lexicon: Lexicon) -> Spans:
     """Some images of each label with a caption of each side, in which the words that will be masked are marked."""
     spans: Spans = []
-    labels = pd.Series(captions.attributes)
+    tokenizer, labels = captions.language or "words", pd.Series(captions.attributes)
     turns = labels.groupby(labels).cumcount()  # 0 for the first image of every label, 1 for the second
     for row in turns.sort_values(kind="stable").index[:IMAGES].tolist():
         image = captions.image_ids[row] if captions.image_ids is not None else f"row {row}"
         spans.append((f"{image} ({captions.attributes[row]})\n", None))
         if captions.predictions is not None:
-            spans += [("captioner: ", None), *mark_masked(captions.predictions[row], lexicon), ("\n", None)]
+            spans += [("captioner: ", None), *mark_masked(captions.predictions[row], lexicon, tokenizer), ("\n", None)]
         if captions.references is not None:
-            spans += [("human: ", None), *mark_masked(captions.references[row][0], lexicon), ("\n", None)]
+            spans += [("human: ", None), *mark_masked(captions.references[row][0], lexicon, tokenizer), ("\n", None)]
         spans.append(("\n", None))
     return spans
 
 
-def mark_masked(caption: str, lexicon: Lexicon) -> Spans:
+def mark_masked(caption: str, lexicon: Lexicon, tokenizer: str = "words") -> Spans:
     """The caption as spans `(text, label)`, whose texts join to it; the label of what is not masked is None,
     of what is masked and names no value the mask."""
     spans: Spans = []
     done = 0
-    for start, end, label in find_marks([caption], lexicon)[0]:
+    for start, end, label in find_marks([caption], lexicon, tokenizer)[0]:
         spans += [(caption[done:start], None), (caption[max(start, done) : end], label or lexicon.mask)]
         done = max(done, end)
     return [span for span in (*spans, (caption[done:], None)) if span[0]]

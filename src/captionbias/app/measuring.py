@@ -1,4 +1,4 @@
-"""What events of the page make of a session's data."""
+"""What is measured of data by the choices of a user, what can be told before, and the warnings on the way."""
 
 from __future__ import annotations
 
@@ -7,41 +7,27 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from captionbias.analysis.audit import Audit, audit
 from captionbias.analysis.compare import replicates_for
 from captionbias.app import results
-from captionbias.app.data import (
-    CAPTIONER,
-    LABELS,
-    MAX_LABELS,
-    PEOPLE,
-    TASKS,
-    TITLES,
-    UNUSED,
-    Columns,
-    Data,
-    as_said,
-    captioners_of,
-    captions_of,
-    corrected,
-    guess_words,
-    left_out,
-    read_uploads,
-)
-from captionbias.app.results import Run
-from captionbias.app.sessions import Session
+from captionbias.app.data import ATTRIBUTES, MAX_LABELS, Data, captioners_of, captions_of, left_out
+from captionbias.app.example import TRIALS
+from captionbias.app.results import Result
 from captionbias.app.uploads import Pictures, image_wing, open_pictures
 from captionbias.app.words import custom_lexicon, preview
 from captionbias.attackers.base import SMALLEST_CLASS
+from captionbias.bench.catalogue import REPORTED
 from captionbias.bench.inputs import other_labels
 from captionbias.captions import CaptionBiasWarning, Captions
 from captionbias.captions.captioners import captioner_columns
 from captionbias.errors import message_of
 from captionbias.progress import Watch
 from captionbias.text import Lexicon, load_lexicon
+from captionbias.text.lexicon import said_in
 
 CUSTOM = "custom words"
 SHOWN_LABELS = 5
@@ -51,81 +37,58 @@ JUDGED, JUDGED_PRESET = "imagecaptioner2", "fast"
 _heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
 
 
-def read(session: Session, files: list[str] | None) -> Data:
-    """The files in place of the data, with a guess of what each is and of their columns."""
-    return read_uploads(files or [])
+@dataclass(frozen=True)
+class Words:
+    """The words of the attribute and of the tasks: names of lexicons, or `CUSTOM` and what the user typed."""
+
+    attribute: str = ATTRIBUTES[0]
+    custom_attribute: str = ""
+    task_words: str = "coco_objects"
+    custom_tasks: str = ""
+
+    def lexicons(self) -> dict[str, Any]:
+        """The chosen words by their setting; custom ones are called like their file."""
+        attribute: Any = self.attribute
+        tasks: Any = self.task_words
+        if attribute == CUSTOM:
+            attribute = custom_lexicon(self.custom_attribute or "", "attribute-words")
+        if tasks == CUSTOM:
+            tasks = custom_lexicon(self.custom_tasks or "", "task-words")
+        return {"attribute_lexicon": attribute} | ({"task_lexicon": tasks} if tasks else {})
 
 
-def roles(
-    session: Session,
-    captioners: list[str] | str | None,
-    people: str | None = None,
-    labels: str | None = None,
-    tasks: str | None = None,
-) -> Data:
-    """The files as the user says what they are, by their names; those that are not named are not used. A file that is
-    named as two things is the later one: events may come twice, and the second one must change nothing."""
-    tables = [table for _, table in session.data.tables()]
-    before = {table.name: role for role, table in session.data.tables()}
-    after = dict.fromkeys(before, UNUSED)
-    for role, names in ((CAPTIONER, captioners), (PEOPLE, people), (LABELS, labels), (TASKS, tasks)):
-        for name in listed(names):
-            if name not in after:
-                raise ValueError(f"there is no file {name!r}: the files are {', '.join(map(repr, after)) or 'none'}")
-            after[name] = role
-    return session.data if after == before else as_said(tables, after)
+@dataclass(frozen=True)
+class Settings:
+    """What is measured of the captions, and how."""
+
+    metrics: tuple[str, ...] = REPORTED
+    preset: str = "fast"
+    trials: int = TRIALS
+    seed: int | None = 0
 
 
-def columns(
-    session: Session,
-    image_ids: str | None = None,
-    captions: list[str] | str | None = None,
-    people: str | None = None,
-    labels: str | None = None,
-    tasks: str | None = None,
-    weights: str | None = None,
-    keep: list[str] | str | None = None,
-) -> Data:
-    """The data with the columns as the user corrects them, and only images with the labels to keep."""
-    ids, people, labels, tasks, weights = (str(name or "") for name in (image_ids, people, labels, tasks, weights))
-    chosen = Columns(ids, tuple(listed(captions)), people, labels, tasks, weights, tuple(listed(keep)))
-    return corrected(session.data, chosen)
+@dataclass(frozen=True)
+class Judging:
+    """How judges are trained on the images."""
+
+    trials: int = 2
+    epochs: int = 20
+    prompt: str = ""
+    seed: int | None = 0
 
 
-def listed(chosen: list[str] | str | None) -> list[str]:
-    """A choice as a list of names: programs may give a single one as it is."""
-    return [str(name) for name in ([chosen] if isinstance(chosen, str) else chosen or []) if name]
-
-
-def what_was_read(data: Data) -> dict[str, Any]:
-    """Tell programs the files and what they are, the columns, the labels with their rows, the attribute."""
-    return {
-        "files": {table.name: TITLES[role] for role, table in data.tables()},
-        "columns": vars(data.columns),
-        "labels": data.counts,
-        "attribute": guess_words(data),
-    }
-
-
-def last_look(session: Session, *words: Any) -> dict[str, Any]:
-    """The answer of `look`, which is kept: several events ask for the same."""
-    asked = (session.data, *words)
-    if session.look is None or session.look[0] != asked:
-        session.look = asked, look(*asked)
-    answer: dict[str, Any] = session.look[1]
-    return answer
-
-
-def look(data: Data, attribute: str, custom_attribute: str, task_words: str, custom_tasks: str) -> dict[str, Any]:
+def look(data: Data, words: Words) -> dict[str, Any]:
     """What will be measured, as far as it can be: `not_ready` says what is missing, `masked` has for the words of the
     attribute and of the tasks the spans of the first captions, see `captionbias.app.words`."""
     nothing = {"not_ready": "", "images": 0, "captioners": [], "labels": {}, "notes": [], "masked": {}}
     if not data:
         return nothing
     try:
-        lexicons = _lexicons(attribute, custom_attribute, task_words, custom_tasks)
+        lexicons = words.lexicons()
         with heard() as notes:
             (captions,) = captions_of(data, first_only=True).values()
+        if captions.language:
+            lexicons = {name: said_in(captions.language, lexicons)[name] for name in lexicons}
         loaded = {kind: load_lexicon(lexicon) for kind, lexicon in lexicons.items()}
     except ValueError as error:
         return {**nothing, "not_ready": message_of(error)}
@@ -157,47 +120,31 @@ def _too_few(counts: Mapping[str, int]) -> Iterator[str]:
         )
 
 
-def _lexicons(attribute: str, custom_attribute: str, task_words: str = "", custom_tasks: str = "") -> dict[str, Any]:
-    """The chosen words by their setting; custom ones are called like their file."""
-    words = custom_lexicon(custom_attribute or "", "attribute-words") if attribute == CUSTOM else attribute
-    tasks = custom_lexicon(custom_tasks or "", "task-words") if task_words == CUSTOM else task_words
-    return {"attribute_lexicon": words} | ({"task_lexicon": tasks} if tasks else {})
-
-
 def _custom(lexicons: Mapping[str, Any]) -> tuple[Lexicon, ...]:
     return tuple(words for words in lexicons.values() if isinstance(words, Lexicon))
 
 
 def measure(
-    watch: Watch,
-    session: Session,
-    attribute: str,
-    custom_attribute: str,
-    task_words: str,
-    custom_tasks: str,
-    metrics: list[str],
-    preset: str,
-    trials: int,
-    seed: int | None,
-) -> Iterator[Run]:
-    """Measure the data by the settings that are chosen: sway's scores alone first, then everything."""
-    data = session.data
-    if not metrics:
+    data: Data, words: Words, settings: Settings, watch: Watch, pictures: Pictures | None = None
+) -> Iterator[Result]:
+    """Measure the data: sway's scores alone first, then everything. Reports show small `pictures`."""
+    if not settings.metrics:
         raise ValueError("choose at least one metric")
-    lexicons = _lexicons(attribute, custom_attribute, task_words, custom_tasks)
-    chance = {"trials": int(trials), "seed": _whole(seed)}
+    lexicons = words.lexicons()
+    chance = {"trials": int(settings.trials), "seed": _whole(settings.seed)}
     watch("reading", 0.0)
     with heard() as notes:
         captioners = captioners_of(data)
-    options = {**lexicons, **chance, "preset": preset, "bootstrap": replicates_for(metrics, len(captioners))}
-    for measured, warned, whole in _audits(watch, captioners, metrics, options):
-        yield Run(
+    bootstrap = replicates_for(settings.metrics, len(captioners))
+    options = {**lexicons, **chance, "preset": settings.preset, "bootstrap": bootstrap}
+    for measured, warned, whole in _audits(watch, captioners, settings.metrics, options):
+        yield Result(
             measured,
             _not_in(measured, [*notes, *warned, left_out(data)]),
             results.again(data, measured.settings, lexicons),
             _custom(lexicons),
             whole=whole,
-            pictures=session.pictures,
+            pictures=pictures,
         )
 
 
@@ -236,43 +183,35 @@ def _not_in(measured: Audit, notes: Sequence[str]) -> tuple[str, ...]:
 # With images
 
 
-def read_pictures(
-    paths: list[str] | None, annotations: str | None, masked: bool
-) -> tuple[Pictures | None, str, list[Any]]:
-    """The images as the judge will see them, what there is to tell of them, and some before and after masking."""
+def read_pictures(paths: list[str] | None, annotations: str | None, masked: bool) -> dict[str, Any]:
+    """The parts of a run that images make: `pictures`, as the judge will see them, and what is told of them."""
     if not paths:
-        return None, "", []
+        return {"pictures": None, "pictures_told": ""}
     if bool(annotations) == masked:
-        return None, "Not ready yet: give annotations of the persons, or say that they are masked.", []
+        told = "Not ready yet: give annotations of the persons, or say that they are masked."
+        return {"pictures": None, "pictures_told": told}
     pictures = open_pictures([Path(path) for path in paths], Path(annotations) if annotations else None)
     lines = [f"{len(pictures.ids):,} images, of which the judge sees {pictures.side} x {pictures.side} pixels."]
     lines += [f"Note: {note}." for note in pictures.notes]
-    return pictures, "\n".join(lines), list(pictures.previews)
+    return {"pictures": pictures, "pictures_told": "\n".join(lines)}
 
 
 def measure_pictures(
-    watch: Watch,
-    session: Session,
-    attribute: str,
-    custom_attribute: str,
-    trials: int,
-    epochs: int,
-    prompt: str,
-    seed: int | None,
-) -> Iterator[Run]:
+    data: Data, words: Words, judging: Judging, watch: Watch, pictures: Pictures | None
+) -> Iterator[Result]:
     """Measure ImageCaptioner2 of each captioner, of the captions that have an image."""
-    data, pictures = session.data, session.pictures
     if pictures is None:
         raise ValueError("there are no images yet: upload some, and annotations unless the persons are masked")
-    lexicons = _lexicons(attribute, custom_attribute)
-    options: dict[str, Any] = {"preset": JUDGED_PRESET, "trials": int(trials), "seed": _whole(seed)}
-    judging: dict[str, Any] = {"epochs": int(epochs), "prompt": prompt.strip() or None}
+    lexicons = {"attribute_lexicon": words.lexicons()["attribute_lexicon"]}
+    options: dict[str, Any] = {"preset": JUDGED_PRESET, "trials": int(judging.trials), "seed": _whole(judging.seed)}
+    image_options: dict[str, Any] = {"epochs": int(judging.epochs), "prompt": judging.prompt.strip() or None}
     watch("reading", 0.0)
     with heard() as notes:
-        captioners, judging["images"] = image_wing().beside(captioners_of(data), pictures.ids, pictures.pixels(), notes)
+        captioners, images = image_wing().beside(captioners_of(data), pictures.ids, pictures.pixels(), notes)
+    image_options["images"] = images
     with heard() as warned:
-        measured = audit(captioners, metrics=[JUDGED], image_options=judging, watch=watch, **lexicons, **options)
-    yield Run(measured, (*pictures.notes, *notes, *_not_in(measured, warned)), None, _custom(lexicons))
+        measured = audit(captioners, metrics=[JUDGED], image_options=image_options, watch=watch, **lexicons, **options)
+    yield Result(measured, (*pictures.notes, *notes, *_not_in(measured, warned)), None, _custom(lexicons))
 
 
 # Warnings

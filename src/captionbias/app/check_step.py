@@ -1,0 +1,234 @@
+"""The second step: what will be measured, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.util import find_spec
+from typing import Any
+
+import gradio as gr
+
+from captionbias.app import uploads
+from captionbias.app.data import ATTRIBUTES, choices_of
+from captionbias.app.measuring import CUSTOM, Judging, Settings, Words
+from captionbias.app.pieces import NONE, alert, choice, chosen, in_words
+from captionbias.app.runs import Run, State
+from captionbias.metrics import catalogue
+from captionbias.text.languages import ENGLISH, languages
+from captionbias.text.lexicon import task_lexicons
+
+FAST = ("fast: seconds to minutes", "fast")
+PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural attackers, so with torch
+TONGUES = {"de": "German", "en": "English", "es": "Spanish", "fr": "French", "ja": "Japanese", "zh": "Chinese"}
+TERMS = """
+An *attribute* is what the people in the images differ in, such as gender; a *task* is what else an image shows, such
+as a knife. *A to T*: do the tasks that the captioner names follow the attribute? *T to A*: does the attribute that it
+names follow the tasks? Each is compared with people's captions of the same images. Sway counts; for DBAC and LIC an
+*attacker*, a small model, guesses what the captions hide, and each *trial* trains one.
+"""
+IMAGES_ABOUT = f"""
+Can the attribute be told from an image and its caption, once neither shows it? **ImageCaptioner2** masks the person in
+the image and the words in the caption, and trains a small captioner, the *judge*, to guess on. Images are joined with
+captions by their ids: the names of their files without the ending, of COCO's files the number, or the whole names. At
+most {uploads.MAX_PICTURES:,} images and {uploads.MAX_TOTAL / 1e6:,.0f} MB. A thousand images take some minutes. What
+*Measure* makes then shows them too, small, beside captions that name somebody wrong.
+"""
+IMAGES_NEED = """
+ImageCaptioner2 looks at the images, too, and needs more packages where this page runs:
+`pip install 'captionbias[images]'`.
+"""
+
+
+class Check:
+    """Its components: `columns`, `words`, `settings` and `judging` by what their values are called in `Columns`,
+    `Words`, `Settings` and `Judging`; `images` in the order in which `read_pictures` takes them."""
+
+    def __init__(self, metrics: Sequence[str]) -> None:
+        self.summary = gr.HTML(elem_id="summary")
+        self._columns_section()
+        self._words_section()
+        with gr.Accordion("Metrics, trials and seed", open=False):
+            self._settings_section(metrics)
+        self.measure = gr.Button("Measure", variant="primary", interactive=False, elem_id="measure")
+        self.images: list[Any] = []
+        self.judging: dict[str, Any] = {}
+        if tuple(metrics) == catalogue.REPORTED:
+            with gr.Accordion("With the images: ImageCaptioner2", open=False):
+                if uploads.image_wing():
+                    self._images_section()
+                else:
+                    gr.Markdown(IMAGES_NEED)
+
+    def _columns_section(self) -> None:
+        with gr.Accordion("Columns: correct what was guessed", open=False) as self.columns_group, gr.Group():
+            with gr.Row():
+                self.columns = {
+                    "id_column": choice("Image ids"),
+                    "prediction_column": choice("The captioner's captions", multiselect=True),
+                    "reference_column": choice("People's captions of each image"),
+                }
+            with gr.Row():
+                self.columns |= {
+                    "attribute_column": choice("Label of each image"),
+                    "task_column": choice("Tasks of each image"),
+                    "weight_column": choice("Weight of each image"),
+                    "keep": choice("Only images with these labels", multiselect=True),
+                }
+
+    def _words_section(self) -> None:
+        tasks = [(title, name) for name, title in task_lexicons().items()]
+        with gr.Row():
+            tongues = [(TONGUES.get(name, name), name) for name in languages()]
+            guessed = "Guessed: correct it if it is another."
+            self.columns["language"] = known("Language of the captions", guessed, tongues, ENGLISH)
+            attribute = known("Attribute", "Whose words are masked.", [*ATTRIBUTES, CUSTOM], Words().attribute)
+            task_words = known("Task words", "What is looked for in captions.", [*tasks, CUSTOM], Words().task_words)
+        self.custom = [
+            gr.Textbox(info=f"A line for each {name}.", label=label, lines=3, visible=False, placeholder=placeholder)
+            for name, label, placeholder in (
+                ("value", "Attribute words", "female: woman, lady, girl\nmale: man, guy, boy"),
+                ("task", "Your task words", "knife: knife, knives\nsurfboard: surfboard, surf board"),
+            )
+        ]
+        fields = (attribute, self.custom[0], task_words, self.custom[1])
+        self.words = dict(zip(vars(Words()), fields, strict=True))
+        with gr.Accordion("What will be masked, in some of the images", open=False, visible=False) as self.masked_group:
+            self.masked = gr.HTML(elem_id="masked")
+
+    def _settings_section(self, metrics: Sequence[str]) -> None:
+        entries = [catalogue.METRICS[metric] for metric in metrics]
+        offered = [(f"{entry.title}: {entry.question}", entry.name) for entry in entries]
+        of_page = Settings()
+        with gr.Row():
+            measured = gr.CheckboxGroup(offered, value=list(metrics), label="Metrics", visible=len(metrics) > 1)
+            preset = gr.Radio([FAST, PAPERS] if find_spec("torch") else [FAST], value=of_page.preset, label="Preset")
+        with gr.Row():
+            info = "More of them give narrower intervals."
+            trials = gr.Slider(
+                2, 20, of_page.trials, step=1, label="Trials: attackers for each set of captions", info=info
+            )
+            seed = gr.Number(of_page.seed, precision=0, minimum=0, label="Seed")
+        gr.Markdown(TERMS)
+        self.settings = {"metrics": measured, "preset": preset, "trials": trials, "seed": seed}
+
+    def _images_section(self) -> None:
+        """The images, and how judges are trained on them."""
+        gr.Markdown(IMAGES_ABOUT)
+        with gr.Row():
+            images = gr.File(
+                file_types=[*uploads.ARCHIVES, *uploads.image_wing().ENDINGS],
+                label="Images, or zip archives of them",
+                file_count="multiple",
+                elem_id="images",
+            )
+            with gr.Column():
+                annotations = gr.File(
+                    file_types=[".json"], label="COCO annotations of the persons in them", elem_id="annotations"
+                )
+                masked = gr.Checkbox(label="The persons are masked already, or nobody is shown")
+        self.images = [images, annotations, masked]
+        self.images_told = gr.HTML(elem_id="images-read")
+        with gr.Column(visible=False) as self.previews_group:
+            self.previews = gr.Gallery(
+                label="The first images, before and after masking",
+                columns=4,
+                height=260,
+                interactive=False,
+                elem_id="previews",
+            )
+        of_page = Judging()
+        with gr.Row():
+            trials = gr.Slider(2, 10, value=of_page.trials, step=1, label="Judges for each set of captions")
+            epochs = gr.Slider(1, 40, value=of_page.epochs, step=1, label="Epochs: how often a judge sees each image")
+        with gr.Row():
+            prompt = gr.Textbox(
+                label="What the judge is asked after a caption", placeholder="Therefore, the gender is", max_lines=1
+            )
+            seed = gr.Number(of_page.seed, precision=0, minimum=0, label="Seed of the judges")
+        self.judging = {"trials": trials, "epochs": epochs, "prompt": prompt, "seed": seed}
+        self.measure_images = gr.Button("Measure with the images", interactive=False, elem_id="measure-images")
+
+    @property
+    def fields(self) -> list[Any]:
+        """Everything that is chosen here, but for images."""
+        groups = (self.columns, self.words, self.settings, self.judging)
+        return [field for group in groups for field in group.values()]
+
+    def show(self, run: Run, fault: str) -> dict[Any, Any]:
+        """What the components hold for a run."""
+        data, check, words = run.data, run.look(), run.words
+        updates: dict[Any, Any] = {
+            self.summary: alert(fault) + about(run),
+            self.columns_group: gr.update(open=True) if data and check["not_ready"] else gr.update(),
+            **chosen(self.words, words),
+            **chosen(self.settings, run.settings),
+            **chosen(self.judging, run.judging),
+            **chosen(self.columns, data.columns),
+            self.masked_group: gr.update(visible=bool(check["masked"])),
+            self.masked: masked(check["masked"]),
+            self.measure: gr.update(interactive=run.ready, value="Measure again" if run.asked else "Measure"),
+        }
+        for field, kind in zip(self.custom, (words.attribute, words.task_words), strict=True):
+            updates[field]["visible"] = kind == CUSTOM
+        for name, offered in choices_of(data).items():
+            counts = check["labels"]
+            counted = [(f"{label} ({counts[label]:,})", label) if label in counts else label for label in offered]
+            several = isinstance(getattr(data.columns, name), tuple)
+            updates[self.columns[name]]["choices"] = counted if several else [NONE, *offered]
+        if self.images:
+            previews = list(run.pictures.previews) if run.pictures else []
+            updates |= {
+                self.images_told: paragraphs(run.pictures_told),
+                self.previews_group: gr.update(visible=bool(previews)),
+                self.previews: previews,
+                self.measure_images: gr.update(interactive=run.ready and run.pictures is not None),
+            }
+        return updates
+
+
+def known(label: str, info: str, choices: list[Any], value: str) -> Any:
+    """A choice of what the page knows."""
+    return gr.Dropdown(choices, value=value, label=label, info=info, min_width=200)
+
+
+def about(run: Run) -> str:
+    """What will be measured, what to know of it, and what is missing."""
+    if run.state == State.READING:
+        return "<p>The files are being read ...</p>"
+    if not run.data:
+        return "<p>There are no files yet: give some in step 1.</p>"
+    check = run.look()
+    blocks = [alert(check["not_ready"], "Not ready yet:")]
+    if check["images"]:
+        labels = ", ".join(f"{count:,} {label}" for label, count in check["labels"].items())
+        captioners = ", ".join(check["captioners"])
+        blocks.append(
+            f"<p><strong>{check['images']:,} images</strong> ({escape(labels)})</p>"
+            f"<p>{'Captioners' if len(check['captioners']) > 1 else 'Captioner'}: {escape(captioners)}</p>"
+        )
+    if check["notes"]:
+        blocks.append("<ul>" + "".join(f"<li>{in_words(note)}</li>" for note in check["notes"]) + "</ul>")
+    return "".join(blocks)
+
+
+def masked(spans_of: Mapping[str, Any]) -> str:
+    """Captions with the words marked that will be masked."""
+    titles = {
+        "attribute_lexicon": "In A to T, LIC and ImageCaptioner2: the words for the attribute",
+        "task_lexicon": "In T to A: the words for tasks",
+    }
+    return "".join(
+        f"<section><h3>{titles[kind]}</h3><p>{''.join(map(_marked, spans))}</p></section>"
+        for kind, spans in spans_of.items()
+    )
+
+
+def _marked(span: tuple[str, str | None]) -> str:
+    text, label = escape(span[0]).replace("\n", "<br>"), span[1]
+    return f"<mark>{text} <small>{escape(label)}</small></mark>" if label else text
+
+
+def paragraphs(text: str) -> str:
+    """Lines of text, told to screen readers."""
+    return f'<div role="status">{"".join(f"<p>{escape(line)}</p>" for line in text.splitlines())}</div>'

@@ -1,0 +1,93 @@
+"""The first step: files, and which is what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from captionbias.app import uploads
+from captionbias.app.changes import listed
+from captionbias.app.data import (
+    LABELS,
+    MAX_CAPTIONERS,
+    MAX_FILES,
+    PEOPLE,
+    TASKS,
+    TITLES,
+    UNUSED,
+    Data,
+    missing_files,
+)
+from captionbias.app.pieces import NONE, alert, choice, table
+from captionbias.app.runs import Run, State
+
+ABOUT = """
+Drop everything at once: captions of one or more captioners, people's captions of the same images, labels (such as each
+person's gender), tasks (such as objects). The page finds out which is which.
+"""
+KEPT = f"""
+CSV, TSV, JSON, JSONL, Parquet, captions of COCO and Flickr: at most {MAX_FILES} files, {MAX_CAPTIONERS} captioners,
+{uploads.MAX_IMAGES:,} images, {uploads.MAX_BYTES / 1e6:,.0f} MB a file and {uploads.MAX_TOTAL / 1e6:,.0f} MB together.
+Files are read on the machine that serves this page, sent nowhere else, and deleted within two hours.
+"""
+
+
+class Files:
+    """Its components; `roles` by what `captionbias.app.changes.roles` calls them."""
+
+    def __init__(self) -> None:
+        gr.Markdown(ABOUT)
+        gr.Markdown(KEPT, elem_classes="small")
+        self.uploads = gr.File(
+            file_types=[*uploads.TABLES], label="Your files", file_count="multiple", elem_id="upload"
+        )
+        self.read = gr.HTML(elem_id="read")
+        with gr.Group(visible=False) as self.roles_group, gr.Row():
+            self.roles = {
+                "captioners": choice("Captions of captioners, one file each", multiselect=True),
+                "people": choice("People's captions"),
+                "labels": choice("Labels of the images"),
+                "tasks": choice("Tasks of the images"),
+            }
+        with gr.Row():
+            self.example = gr.Button("Try it with the example's data", elem_id="take-example")
+            self.next = gr.Button("Next: check", variant="primary", interactive=False, elem_id="next")
+
+    def show(self, run: Run, fault: str) -> dict[Any, Any]:
+        """What the components hold for a run."""
+        data, missing = run.data, missing_files(run.data)
+        names = [table.name for _, table in data.tables()]
+        captioners, *others = self.roles.values()
+        reading = "<p>The files are being read ...</p>" if run.state == State.READING else ""
+        there = [path for path in run.uploads if Path(path).exists()]
+        updates = {
+            self.uploads: gr.update(value=there or None),
+            self.read: alert(fault) + reading + files_table(data) + alert(missing, "Not ready yet:"),
+            self.roles_group: gr.update(visible=bool(data)),
+            self.next: gr.update(interactive=bool(data) and not missing),
+            captioners: gr.update(choices=names, value=[table.name for table in data.predictions.values()]),
+        }
+        for dropdown, role in zip(others, (PEOPLE, LABELS, TASKS), strict=True):
+            value = data.others[role].name if role in data.others else ""
+            updates[dropdown] = gr.update(choices=[NONE, *names], value=value)
+        return updates
+
+
+def given_after(before: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:
+    """The files that are given, where a new one takes the place of one of its name from before."""
+    new = {Path(path).name for path in paths if path not in before}
+    return tuple(dict.fromkeys(path for path in paths if path not in before or Path(path).name not in new))
+
+
+def files_table(data: Data) -> str:
+    """Each file, what it is, and the columns of it that are read."""
+    read = {column for names in vars(data.columns).values() for column in listed(names)}
+    rows = []
+    for role, found in data.tables():
+        used = [column for column in found.columns if column in read and role != UNUSED]
+        rows.append([escape(cell) for cell in (found.name, TITLES[role], ", ".join(used or found.columns[:6]))])
+    return table(("file", "what it is", "columns"), rows) if rows else ""

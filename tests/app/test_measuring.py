@@ -1,0 +1,70 @@
+"""What is told of data before they are measured: what is missing, what is left out, which words are masked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from captionbias.app.changes import columns
+from captionbias.app.data import CAPTIONER, Columns, as_said
+from captionbias.app.measuring import CUSTOM, Settings, Words, look, measure
+from captionbias.app.runs import NOTHING
+from captionbias.captions.tables import table_from_memory
+from captionbias.synthetic import plant
+
+
+def data_of(content, name="x.csv"):
+    """One captioner's file with everything."""
+    return as_said([table_from_memory(content, name)], {name: CAPTIONER})
+
+
+def test_what_is_missing_is_told():
+    assert look(NOTHING, Words())["not_ready"] == ""
+    data = data_of({"id": [1], "caption": ["a man"]})
+    data = replace(data, columns=Columns("id", ("caption",)))
+    for words, missing in ((Words(), "none of these files has labels"), (Words(CUSTOM), "the list has no words")):
+        found = look(data, words)
+        assert found["not_ready"].startswith(missing)
+        assert found["masked"] == {}
+    for metrics, seed, missing in (((), 0, "choose at least one metric"), (("lic",), None, "seed is empty")):
+        with pytest.raises(ValueError, match=missing):
+            next(measure(data, Words(), Settings(metrics, seed=seed), lambda step, done: None))
+
+
+def test_labels_too_few_are_left_out_or_told_of_if_they_are_kept():
+    labels = ["female", "male", "male"] * 30
+    labels[:6] = ["unsure"] * 6
+    data = data_of({"id": range(90), "caption": ["a woman", "a man", "a guy"] * 30, "sex": labels})
+    data = columns(data, "id", ["caption"], None, "sex")
+    found = look(data, Words())
+    assert found["labels"] == {"female": 28, "male": 56}
+    assert "left out by their label: 'unsure' (6 images, too few to split)" in found["notes"][0]
+    assert {label for _, label in found["masked"]["attribute_lexicon"]} == {None, "female", "male"}
+    found = look(columns(data, "id", "caption", None, "sex", keep=["female", "male", "unsure"]), Words())
+    assert "labels with too few images to split: 'unsure' (6). An attacker needs 10" in found["not_ready"]
+    assert any("'unsure' is not a label of attribute" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize(
+    ("labels", "attribute", "message"),
+    [
+        ("caption", "gender", "there are 90 labels: leave some out"),
+        ("sex", "race", "'female', 'male' are not labels of attribute_lexicon 'race' ('light', 'dark')"),
+    ],
+)
+def test_words_that_do_not_fit_the_column_are_told(labels, attribute, message):
+    content = {"id": range(90), "caption": [f"a man {n}" for n in range(90)], "sex": ["female", "male"] * 45}
+    found = look(columns(data_of(content), "id", ["caption"], None, labels), Words(attribute))
+    assert message in "; ".join([found["not_ready"], *found["notes"]])
+
+
+def test_captions_of_another_language_are_read_by_its_words():
+    pytest.importorskip("simplemma")
+    planted = plant(60, captions=2, language="de")
+    content = {"id": range(60), "caption": planted.predictions, "references": planted.references}
+    data = columns(data_of({**content, "sex": planted.attributes}), "id", "caption", "references", "sex", language="de")
+    marks = {text.casefold() for text, label in look(data, Words())["masked"]["attribute_lexicon"] if label == "female"}
+    assert "frau" in marks
+    *_, found = measure(data, Words(), Settings(("lic",), trials=2), lambda step, done: None)
+    assert "tok:de" in found.audit.signatures["lic"]

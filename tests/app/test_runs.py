@@ -1,0 +1,230 @@
+"""A run keeps what it was asked for, works in its turn whatever becomes of its page, and ends when nobody looks."""
+
+from __future__ import annotations
+
+import time
+from threading import Event
+from types import SimpleNamespace
+
+import pytest
+
+from captionbias.app import runs as module
+from captionbias.app.data import Columns, Data
+from captionbias.app.measuring import Settings, Words
+from captionbias.app.runs import EXPIRES, MAX_HELD, MAX_WAITING, Run, Runs, State
+from captionbias.captions.tables import Table
+from tests.patience import PATIENCE
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    return now
+
+
+class Work:
+    """Measures a part, then the whole, each when it may; `watch` is the function that a run is told by."""
+
+    def __init__(self):
+        self.first, self.rest, self.begun, self.order, self.watch = Event(), Event(), Event(), [], None
+
+    def __call__(self, run, watch):
+        self.order.append(run)
+        self.watch = watch
+        self.begun.set()
+        for part, may in ((False, self.first), (True, self.rest)):
+            while not may.wait(0.01):
+                watch("step", 0.5)
+            yield SimpleNamespace(whole=part, report="report")
+
+
+@pytest.fixture
+def work():
+    return Work()
+
+
+@pytest.fixture
+def found(work):
+    runs = Runs(work)
+    yield runs
+    runs.close()
+
+
+def data(name="nic"):
+    return Data({name: Table(name, ("caption",), lambda column: [])})
+
+
+def wait_for(true):
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_draft_is_changed_and_what_was_asked_for_stays_as_it_was(found, work):
+    draft = found.change(Run("me"), "me", data=data())
+    assert found.find(draft.id) is draft
+    assert found.change(draft, "me", words=Words("race")) is draft
+    asked = found.ask(draft, "me")
+    assert asked is draft
+    other = found.change(draft, "me", settings=Settings(seed=5), words=draft.words)
+    assert (other.id == draft.id, other.state, other.data) == (False, State.DRAFT, draft.data)
+    assert (draft.settings.seed, other.settings.seed, other.words) == (0, 5, Words("race"))
+    assert found.change(draft, "me", words=draft.words, data=draft.data) is draft, "what changes nothing is no change"
+    assert found.ask(draft, "me") is not draft, "measured again it is another run"
+    assert found.change(other, "a visitor", words=Words()) is not other
+
+
+def test_files_that_are_read_make_another_run_and_what_is_wrong_with_them_is_told(found, work):
+    first = found.keep(Run("me", data=data(), settings=Settings(seed=7)))
+    may = Event()
+
+    def read():
+        assert may.wait(PATIENCE)
+        return {"data": data("sat"), "files": {"sat": "digest"}}
+
+    second = found.read(first, "me", read, data=module.NOTHING)
+    assert (second.state, bool(second.data), second.ready) == (State.READING, False, False)
+    with pytest.raises(ValueError, match="the files are still being read"):
+        found.ask(second, "me")
+    may.set()
+    second.reading.result(PATIENCE)
+    assert (second.state, list(second.data.predictions), second.settings.seed) == (State.DRAFT, ["sat"], 7)
+    assert (list(first.data.predictions), second.files) == (["nic"], {"sat": "digest"})
+
+    def refuse():
+        raise ValueError("nic.csv is empty")
+
+    third = found.read(second, "me", refuse, data=module.NOTHING)
+    third.reading.result(PATIENCE)
+    assert (third.state, third.told, bool(third.data)) == (State.DRAFT, "nic.csv is empty", False)
+
+
+def test_runs_are_measured_one_by_one_in_the_order_in_which_they_were_asked_for(found, work):
+    asked = [found.ask(Run(owner, data=data()), owner) for owner in ("a", "b", "a")]
+    work.begun.wait(PATIENCE)
+    assert [found.before(run) for run in asked] == [0, 1, 2]
+    assert [run.state for run in asked] == [State.RUNNING, State.WAITING, State.WAITING]
+    assert found.cancel(asked[1])
+    assert found.before(asked[2]) == 1
+    work.first.set()
+    wait_for(lambda: asked[0].result)
+    assert (asked[0].result.whole, asked[0].state) == (False, State.RUNNING)
+    work.rest.set()
+    wait_for(lambda: not asked[2].working)
+    assert work.order == [asked[0], asked[2]]
+    assert [run.state for run in asked] == [State.DONE, State.CANCELLED, State.DONE]
+    assert [run.result is not None and run.result.whole for run in asked] == [True, False, True]
+    assert found.of("a") == [asked[2], asked[0]], "the latest first"
+    assert found.of("") == []
+
+
+def test_a_cancelled_run_keeps_its_part_and_gets_no_more(found, work):
+    run = found.ask(Run(data=data()), "")
+    work.first.set()
+    wait_for(lambda: run.result)
+    assert found.cancel(run)
+    work.rest.set()
+    other = found.ask(Run(data=data()), "")
+    wait_for(lambda: other.state == State.DONE)
+    assert (run.state, run.told, run.result.whole) == (State.CANCELLED, "Cancelled.", False)
+    assert not found.cancel(run)
+
+
+def test_what_fails_tells_why_and_others_get_their_turn(caplog):
+    faults = iter([ValueError("choose at least one metric"), KeyError("secret")])
+
+    def fail(run, watch):
+        raise next(faults)
+        yield
+
+    found = Runs(fail)
+    runs = [found.ask(Run(data=data()), "") for _ in range(2)]
+    wait_for(lambda: runs[1].state == State.FAILED)
+    assert [run.told for run in runs] == [
+        "choose at least one metric",
+        "the page failed; whoever serves it finds the reason in its log",
+    ]
+    assert "secret" in caplog.text
+    found.close()
+
+
+def test_a_run_at_which_nobody_looks_is_cancelled_and_says_so(work, clock):
+    found = Runs(work, unseen=60)
+    looked, left, waits = (found.ask(Run(owner, data=data()), owner) for owner in ("a", "b", "a"))
+    work.begun.wait(PATIENCE)
+    clock[0] += 50
+    found.look(looked, "a")  # which lists the owner's other run
+    clock[0] += 20
+    found.expire()
+    assert [run.state for run in (looked, left, waits)] == [State.RUNNING, State.CANCELLED, State.WAITING]
+    assert left.told == "Cancelled: no page showed this run for 60 s."
+    clock[0] += 50
+    wait_for(lambda: looked.state == State.CANCELLED)  # by itself, at its next step
+    found.close()
+
+
+def test_the_time_of_a_run_is_told_and_limited(work, clock):
+    found = Runs(work, seconds=60)
+    run = found.ask(Run(data=data()), "")
+    work.begun.wait(PATIENCE)
+    wait_for(lambda: run.step == "step")
+    clock[0] += 30
+    found.look(run)
+    assert run.left() == "step, about 30 s left"
+    clock[0] += 31
+    wait_for(lambda: run.state == State.FAILED)
+    assert "took more than 1 minutes, the limit of this page: take the fast preset" in run.told
+    found.close()
+
+
+def test_runs_expire_an_hour_after_their_last_use_but_not_while_they_work(found, work, clock):
+    idle, used = (found.keep(Run("me", data=data())) for _ in range(2))
+    works = found.ask(Run(data=data()), "")
+    clock[0] += EXPIRES - 1
+    found.look(works)
+    assert found.find(used.id)
+    clock[0] += 2
+    found.look(works)
+    assert [found.find(run.id) for run in (idle, used, works)] == [None, used, works]
+
+
+def test_room_is_made_by_who_has_most_and_drafts_go_first(found, work, clock):
+    others = [found.keep(Run(f"owner {number}", data=data())) for number in range(MAX_HELD - 4)]
+    work.first.set()
+    work.rest.set()
+    done = found.ask(Run("many", data=data()), "many")
+    wait_for(lambda: done.state == State.DONE)
+    drafts = []
+    for _ in range(4):
+        clock[0] += 1
+        drafts.append(found.keep(Run("many", data=data())))
+    assert found.find(drafts[0].id) is None, "the draft that was unused longest"
+    assert all(found.find(run.id) for run in (*others, done, *drafts[1:]))
+
+
+def test_not_everybody_can_wait(found, work):
+    for _ in range(MAX_WAITING):
+        found.ask(Run(data=data()), "")
+    with pytest.raises(ValueError, match=f"{MAX_WAITING} runs wait already"):
+        found.ask(Run(data=data()), "")
+
+
+def test_as_the_page_ends_nothing_goes_on(found, work):
+    run = found.ask(Run(data=data(), words=Words(), files={}), "")
+    work.begun.wait(PATIENCE)
+    found.close()
+    assert (run.state, found.find(run.id)) == (State.CANCELLED, None)
+
+
+def test_what_will_be_measured_is_looked_at_once(monkeypatch):
+    looked = []
+    monkeypatch.setattr(module.measuring, "look", lambda *asked: looked.append(asked) or {"not_ready": ""})
+    run = Run(data=data())
+    assert run.look() is run.look()
+    run.words = Words("race")
+    run.look()
+    run.data = Data(run.data.predictions, columns=Columns("id"))
+    run.look()
+    assert len(looked) == 3
