@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import re
@@ -75,6 +76,8 @@ def serve(
         try:
             options = launch_options(runs, folder, host) | {"server_port": port, "inbrowser": open_browser}
             _, address, _ = blocks.launch(**options, **look, quiet=True, prevent_thread_lock=True)
+            gc.collect()
+            gc.freeze()  # what is there now stays: looking through it again takes a second of a run
             tell(f"the page is at {address}; end it with Ctrl-C")
             with suppress(KeyboardInterrupt):
                 while blocks.is_running:
