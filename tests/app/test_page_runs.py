@@ -116,7 +116,7 @@ def test_a_run_goes_on_through_a_reload_and_in_a_second_tab_which_can_cancel_it(
         assert second.url == address
         second.locator("#cancel").click()
         for shown in (second, page):
-            shown.locator("#status").get_by_text(f"{PART} was not measured").wait_for()
+            shown.locator("#status").get_by_text(f"{PART} is not measured").wait_for()
             assert not shown.locator("#downloads").is_visible()
 
 

@@ -60,8 +60,8 @@ def told(run: Run) -> str:
     part = ""
     if run.result and not run.result.whole:
         titles = ", ".join(catalogue.METRICS[name].title for name in run.result.audit.comparisons)
-        rest = "the rest is still being measured, and may change verdicts" if run.working else "the rest was not measured"
-        part = f"<p><strong>This result is not whole</strong>: it is {titles} alone; {rest}.</p>"
+        rest = "still being measured, and may change verdicts" if run.working else "not measured"
+        part = f"<p><strong>This result is not whole</strong>: it is {titles} alone; the rest is {rest}.</p>"
     if run.state == State.DONE:
         return '<p class="heard">Done.</p>'
     if run.state == State.FAILED:
