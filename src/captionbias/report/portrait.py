@@ -278,17 +278,14 @@ def headline(audit: Audit) -> str:
     """What captioners do more than people, in a sentence: how many of them, and which most."""
     if not audit.verdicts:
         return "There is no verdict: that takes human captions of the same images to compare with."
-    does: dict[tuple[str, ...], list[str]] = {}
+    does: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for key, says in _claims(audit).items():
         for what, names in _by_claim(audit, key, says).items():
             most = _most(audit.comparisons[SCORES[key].metric], key, names)
-            does.setdefault(tuple(names), []).append(what + (f", {most} most" if most else ""))
+            does.setdefault(tuple(names), []).append((_verb(what, len(names)), most))
     if not does:
         return "Nothing was found that is more than people's; what is like people's, and what cannot be told, is below."
-    told = "; ".join(
-        f"{_who(names, audit.captioners)} {listed([_verb(what, len(names)) for what in whats])}"
-        for names, whats in does.items()
-    )
+    told = "; ".join(f"{_who(names, audit.captioners)} {_all_that(whats)}" for names, whats in does.items())
     begun = told[0].upper() if len(next(iter(does))) > 1 else told[0]  # a name stays as it is
     return f"{begun}{told[1:]}. Human captions do so less."
 
@@ -358,6 +355,14 @@ def _who(names: Sequence[str], captioners: Sequence[str]) -> str:
     if len(names) < len(captioners):
         return f"{number_word(len(names))} of {number_word(len(captioners))} captioners"
     return "both captioners" if len(names) == 2 else f"all {number_word(len(names))}"
+
+
+def _all_that(whats: Sequence[tuple[str, str]]) -> str:
+    """What captioners do, and which does it most, once if it is the same."""
+    mosts = {most for _, most in whats}
+    if len(mosts) == 1:
+        return listed([what for what, _ in whats]) + "".join(f", {most} most" for most in mosts if most)
+    return listed([what + f" ({most} most)" * bool(most) for what, most in whats])
 
 
 def _verb(what: str, captioners: int) -> str:
