@@ -24,7 +24,7 @@ from captionbias.errors import message_of
 from captionbias.metrics import catalogue
 
 METRICS = catalogue.REPORTED
-QUEUE, AT_ONCE, HOUR, TICK = 32, 8, 3600, 0.5
+QUEUE, AT_ONCE, HOUR, TICK = 32, 8, 3600, 1.0
 # A part of the page. It has a name, or it would take the name of its function from an endpoint.
 UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part", "show_progress": "hidden"}
 Act = Callable[[Run, str, Mapping[Any, Any]], Run]
