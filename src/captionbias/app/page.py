@@ -30,15 +30,6 @@ UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part", "sho
 Act = Callable[[Run, str, Mapping[Any, Any]], Run]
 ABOUT = "Does an image captioner make the bias of its data worse? In which direction, and how certain is that?"
 EXAMPLE = "**An example**: two made-up captioners, one with a planted bias."
-# Of gradio's page of the endpoints, of which each client has data and results of its own.
-READ = "Takes files (a list), finds out which is what, and guesses their columns."
-ROLES = "Corrects what the files are, by their names: captioners (a list), people, labels, tasks."
-COLUMNS = (
-    "Corrects the columns of ids, captions (a list), people's captions, labels, tasks and weights, and keeps only "
-    "images with these labels."
-)
-IMAGES = "Takes images or archives of them (a list), annotations, and whether the persons are masked already."
-RESULTS = "Verdicts, scores, notes and signatures."
 # Of gradio's own, those that are too faint to be read are replaced.
 COLOURS = {
     "body_text_color_subdued": "#5a5a63",
