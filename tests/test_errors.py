@@ -11,7 +11,7 @@ import pytest
 from typer.main import get_command
 
 import captionbias
-from captionbias.app import components
+from captionbias.app import pieces
 from captionbias.cli.main import app
 from captionbias.errors import Argument, InputError, message_of, missing, naming, said, within
 from captionbias.report import wording
@@ -80,7 +80,7 @@ def test_every_argument_that_is_named_has_an_option_or_words():
     literal = [call.args[0] for call in NAMING if getattr(call.args[0], "id", "") != "template"]
     templates = [ast.literal_eval(text) for text in literal + TEMPLATES]  # so what users named is in none
     named = {name for template in templates for _, name, *_ in Formatter().parse(template) if name}
-    assert named - {*flags(get_command(app)), *components.WORDS, *wording.WORDS} == IN_PYTHON
+    assert named - {*flags(get_command(app)), *pieces.WORDS, *wording.WORDS} == IN_PYTHON
 
 
 def test_every_error_is_of_an_argument_that_some_function_takes():
@@ -92,7 +92,7 @@ def test_every_error_is_of_an_argument_that_some_function_takes():
 
 def test_the_page_says_what_users_named_as_it_is():
     told = InputError("attributes", "is <predictions>", naming("{attribute_lexicon} is 'references'"), row=2)
-    assert components.in_words(told) == (
+    assert pieces.in_words(told) == (
         "the labels of image 2 is &lt;predictions&gt;; the words for the attribute is &#x27;references&#x27;"
     )
-    assert components.alert("task_lexicon").endswith(" task_lexicon</p>")
+    assert pieces.alert("task_lexicon").endswith(" task_lexicon</p>")

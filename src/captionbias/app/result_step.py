@@ -12,7 +12,6 @@ import gradio as gr
 from captionbias.app.pieces import alert, frame, table
 from captionbias.app.runs import Run, State
 from captionbias.metrics import catalogue
-from captionbias.progress import duration
 
 
 class Outcome:
@@ -127,7 +126,7 @@ class History:
                 str(len(runs) - place),
                 escape(captioners(one)),
                 of_files(one),
-                f"{duration(time.monotonic() - one.asked)} ago",
+                time.strftime("%H:%M UTC", time.gmtime(time.time() - time.monotonic() + one.asked)),
                 one.state.value,
                 "this one" if one is run else f'<a href="run/{one.id}">show it</a>',
             )
