@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from gradio_client import Client, handle_file
@@ -94,9 +95,11 @@ def test_other_files_during_a_run_are_another_run_and_each_has_its_own_result(ch
         page.locator("#downloads").wait_for()
         assert page.url == second
         assert digest(page, "#result-frame") != of_first
-        # The list leads back to the first, which is whole, too.
-        page.locator("#runs tbody tr", has_text="show it").locator("a").click()
-        page.wait_for_url(first, wait_until="commit")
+        # The list leads back to the first, which is whole, too, once it says that the second is.
+        page.locator("#runs tbody tr", has_text="this one").get_by_text("done").wait_for()
+        link = page.locator("#runs tbody tr", has_text="show it").locator("a").get_attribute("href")
+        page.goto(urljoin(patient.url, link))
+        assert page.url == first
         page.locator("#downloads").wait_for()
         assert digest(page, "#result-frame") == of_first
         go(page, "1. Files")
