@@ -26,6 +26,8 @@ def test_another_column_of_labels_has_other_labels_and_words():
     again = columns(data, "id", "caption", "", "skin", "", keep=["x", "y"])
     assert again is data, "what changes nothing is not read again"
     assert columns(data, "id", "caption", "", "skin", "", keep=["x", "y"], language="de").columns.language == "de"
+    german = replace(data, columns=replace(data.columns, language="de"))
+    assert columns(german, "id", "caption", "", "who").columns.language == "de", "what was guessed stays"
 
 
 def test_files_are_what_the_user_says_they_are():

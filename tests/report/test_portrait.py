@@ -79,6 +79,21 @@ def test_the_headline_names_who_is_swayed_and_the_sentence_below_has_the_numbers
     assert "1,800 human captions." in about(swayed)
 
 
+def test_a_captioner_that_leaves_the_gender_out_is_in_the_headline_beside_one_that_is_swayed(swayed):
+    both = dict.fromkeys(swayed.verdicts, CANNOT_TELL)
+    both |= {
+        ("biased", "sway_t_to_a"): MORE,
+        ("biased", "sway_t_to_a_lost"): MORE,
+        ("faithful", "sway_t_to_a_lost"): MORE,
+    }
+    told = replace(swayed)
+    told.__dict__["verdicts"] = both
+    assert headline(told) == (
+        "biased misgenders people more beside the other gender's objects; faithful fails more often to "
+        "name the right gender beside the other gender's objects. Human captions do so less."
+    )
+
+
 def test_of_several_the_headline_counts_them_and_names_the_most_only_if_it_differs_from_each(defaults):
     told = "Two of three captioners call women men more often than they call men women"
     assert headline(defaults) == f"{told}, most most. Human captions do so less."

@@ -25,7 +25,6 @@ from captionbias.app.data import (
 )
 from captionbias.captions.captioners import captioner_columns
 from captionbias.captions.tables import Table
-from captionbias.text.languages import ENGLISH
 
 
 def roles(
@@ -63,7 +62,9 @@ def columns(
     single = (id_column, reference_column, attribute_column, task_column, weight_column)
     ids, people, labels, tasks, weights = (str(name or "") for name in single)
     captions, kept = tuple(listed(prediction_column)), tuple(listed(keep))
-    return corrected(data, Columns(ids, captions, people, labels, tasks, weights, kept, language or ENGLISH))
+    return corrected(
+        data, Columns(ids, captions, people, labels, tasks, weights, kept, language or data.columns.language)
+    )
 
 
 def listed(chosen: Any) -> list[str]:

@@ -56,7 +56,7 @@ def naming(portrait: Portrait, width: float = WIDE) -> Drawing:
             parts += _axis(place, most, top + 10)
         top += 16
     for number, row in enumerate(rows):
-        drawn, bottom = (_wide_row if wide else _narrow_row)(portrait, row, places, said, top, width)
+        drawn, bottom = _wide_row(portrait, row, places, said, top) if wide else _narrow_row(portrait, row, places, top)
         ground = [box(0, top, width, bottom - top, "raised")] if number == 0 else [line(0, top, width, top, "grid")]
         parts += ground + drawn
         top = bottom
@@ -156,7 +156,7 @@ def _heads(portrait: Portrait) -> list[str]:
 
 
 def _wide_row(
-    portrait: Portrait, row: Row, places: Sequence[Place], said: Sequence[_Area], top: float, width: float
+    portrait: Portrait, row: Row, places: Sequence[Place], said: Sequence[_Area], top: float
 ) -> tuple[list[str], float]:
     answers = [_answers(told, area, top + 5) for told, area in zip((row.gap, row.step), said, strict=True)]
     name, end = _name(row, _Area(0.0, NAME), top + 5)
@@ -167,10 +167,9 @@ def _wide_row(
     return parts, bottom
 
 
-def _narrow_row(
-    portrait: Portrait, row: Row, places: Sequence[Place], said: Sequence[_Area], top: float, width: float
-) -> tuple[list[str], float]:
-    parts, y = _name(row, _Area(8.0, width - 16), top + 5)
+def _narrow_row(portrait: Portrait, row: Row, places: Sequence[Place], top: float) -> tuple[list[str], float]:
+    area = _Area(8.0, NARROW - 16)
+    parts, y = _name(row, area, top + 5)
     for value, place in zip(portrait.values, places, strict=True):
         parts.append(text(8, y + 13, _panel_head(portrait, value), "soft", size=SMALL))
         parts += _dumbbell(row.wrong.get(value), place, y + 28, _tone(row.step))
@@ -178,14 +177,14 @@ def _narrow_row(
     for told, head in zip((row.gap, row.step), _heads(portrait), strict=True):
         if told:
             parts.append(text(8, y + 13, head, "soft", size=SMALL))
-            drawn, y = _answers(told, _Area(8.0, width - 16), y + 16)
+            drawn, y = _answers(told, area, y + 16)
             parts += drawn
     return parts, y + 8
 
 
 def _name(row: Row, area: _Area, top: float) -> tuple[list[str], float]:
     parts = [text(area.left, top + 14, shortened(row.name, area.width - 8, 14), "strong", size=14)]
-    drawn, bottom = _answers([row.overall], _Area(area.left, area.width), top + 17)
+    drawn, bottom = _answers([row.overall], area, top + 17)
     return parts + drawn, bottom
 
 

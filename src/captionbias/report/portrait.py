@@ -303,9 +303,8 @@ def _claims(audit: Audit) -> dict[str, str]:
         }
     wrong = "misgender people more" if called["value"] == "gender" else f"name the wrong {called['value']} more often"
     beside = f"beside {called['other']} {called['value']}'s {called['tasks']}"
-    claims = {"sway_t_to_a": f"{wrong} {beside}", **dict.fromkeys(KEYS.values(), "")}
-    if "sway_t_to_a" not in more:
-        claims = {"sway_t_to_a_lost": f"get the {called['value']} wrong or leave it out {beside}", **claims}
+    lost = f"fail more often to name the right {called['value']} {beside}"
+    claims = {"sway_t_to_a": f"{wrong} {beside}", "sway_t_to_a_lost": lost, **dict.fromkeys(KEYS.values(), "")}
     if not more & claims.keys():
         claims |= {"sway_words": f"use other words that follow the {called['value']}"}
         claims |= {"sway_a_to_t": f"name {called['tasks']} that follow the {called['value']}"}
@@ -317,7 +316,8 @@ def _by_claim(audit: Audit, key: str, says: str) -> Mapping[str, list[str]]:
     kinds = {gap: kind for kind, gap in KEYS.items()}
     claims: dict[str, list[str]] = {}
     for name in audit.captioners:
-        if audit.verdicts.get((name, key)) == MORE:
+        wrong = key == "sway_t_to_a_lost" and audit.verdicts.get((name, "sway_t_to_a")) == MORE  # which says as much
+        if audit.verdicts.get((name, key)) == MORE and not wrong:
             what = says or gap_claim(audit.details("sway", name), kinds[key], named_things(audit)["value"])
             claims.setdefault(what, []).append(name)
     return claims
