@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
-from agreement import Shared
+from published import Shared
 from rich.console import Console
 from rich.table import Table
 
