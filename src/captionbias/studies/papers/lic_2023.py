@@ -33,7 +33,14 @@ def bias_over_quality(run: Experiment) -> Picture:
     return points_chart(points, "CIDEr x 100", "LIC x 100", "Bias over quality")
 
 
-@table(PAPER, "table-2", "LIC and the quality of captions, of gender", digits=1, picture=bias_over_quality)
+@table(
+    PAPER,
+    "table-2",
+    "LIC and the quality of captions, of gender",
+    digits=1,
+    picture=bias_over_quality,
+    differs="BLEU-4 of print is twice ours (SAT 71.6, here 34.8), and no other quality agrees",
+)
 def quality_beside_bias(run: Experiment) -> None:
     reproduced(run)
     for row, captions in run.captioners.items():
