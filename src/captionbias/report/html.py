@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from captionbias._version import __version__
+from captionbias.analysis.audit import Audit
 from captionbias.bench.catalogue import DIRECTIONS
 from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
@@ -20,14 +21,11 @@ from captionbias.io.formats import json_text
 from captionbias.report import charts, portrait, quotes, views, wording
 from captionbias.report.drawn import NARROW, WIDE, naming, words
 from captionbias.report.grid import cell_text
+from captionbias.report.portrait import Portrait
 from captionbias.report.rows import rows_of
 from captionbias.report.svg import STYLE, Drawing, document
 from captionbias.report.wording import FORMS
 from captionbias.statistics.samples import Estimate
-
-if TYPE_CHECKING:
-    from captionbias.analysis.audit import Audit
-    from captionbias.report.portrait import Portrait
 
 TOP = 30  # rows of the sources on the page; all of them are in its data
 WORDS = 12  # of an attribute value, before one asks for more
@@ -35,11 +33,7 @@ ARTICLES = ("a", "an", "the")
 
 
 def write_report(audit: Audit, path: str | Path, **options: Any) -> None:
-    """Write an audit as one HTML file, whole or not at all; `options`: of `html_report`.
-
-    Raises:
-        ValueError: the path cannot be written, or jinja2 is missing.
-    """
+    """Write an audit as one HTML file, whole or not at all; `options`: of `html_report`."""
     write_text(html_report(audit, **options), Path(path))
 
 
@@ -91,7 +85,6 @@ def html_report(
 
 
 def _both_widths(draw: Callable[[Portrait, float], Drawing], drawn: Portrait, title: str) -> str:
-    """A picture for screens and one for telephones, of which the page shows one."""
     pictures = [document([draw(drawn, width)], width, title) for width in (WIDE, NARROW)]
     return "".join(f'<div class="{kind}">{one}</div>' for kind, one in zip(("wide", "narrow"), pictures, strict=True))
 
