@@ -95,23 +95,18 @@ class Captions:
 
     def saying(self, texts: Iterable[str]) -> Captions:
         """The same images and human captions with these captions of our own making, which are not checked."""
-        return self._with_words_of(replace(self, predictions=tuple(texts), samples=None, model_notes=()))
-
-    def with_captions_of(self, other: Captions) -> Captions:
-        """The same human captions with what another captioner, checked before, says of these images."""
-        names = "predictions", "samples", "model_notes"
-        return self._with_words_of(replace(self, **{name: getattr(other, name) for name in names}))
+        return self.of_same_people(replace(self, predictions=tuple(texts), samples=None, model_notes=()))
 
     def with_attributes(self, attributes: Collection[Any]) -> Captions:
         """The same captions of the same images with `n` other labels, which alone are checked."""
         lists = as_lists({"attributes": attributes, "captions": self.attributes})
-        other = self._with_words_of(replace(self, attributes=_checked_attributes(lists["attributes"], self.image_ids)))
+        other = self.of_same_people(replace(self, attributes=_checked_attributes(lists["attributes"], self.image_ids)))
         object.__setattr__(other, "_words", self._words)
         return other
 
     def without_tasks(self) -> Captions:
         """The same captions, whose tasks are those that human captions name."""
-        return self._with_words_of(replace(self, tasks=None))
+        return self.of_same_people(replace(self, tasks=None))
 
     @property
     def references_to_join(self) -> int:
@@ -156,7 +151,7 @@ class Captions:
 
     def first_samples(self) -> Captions:
         """The same with the first of the captioner's captions of each image alone."""
-        return self._with_words_of(replace(self, samples=None)) if self.samples else self
+        return self.of_same_people(replace(self, samples=None)) if self.samples else self
 
     def columns(self, rows: Collection[int]) -> dict[str, Any]:
         """The columns of the images in these rows, as `check_captions` takes them."""
@@ -173,8 +168,9 @@ class Captions:
             changed[name] = column and tuple(column[row] for row in rows)
         return replace(self, **changed)
 
-    def _with_words_of(self, other: Captions) -> Captions:
-        object.__setattr__(other, "_of_people", self._of_people)  # of the same human captions, made once
+    def of_same_people(self, other: Captions) -> Captions:
+        """The other captions, which have the same human captions, of which all is made once."""
+        object.__setattr__(other, "_of_people", self._of_people)
         return other
 
     @property
@@ -370,7 +366,7 @@ def checked_columns(
         attributes=_checked_attributes(lists["attributes"], ids),
         tasks=_checked_tasks(lists["tasks"], ids) if "tasks" in lists else None,
         image_ids=ids,
-        weights=_checked_weights(lists["weights"], ids) if "weights" in lists else None,
+        weights=checked_weights(lists["weights"], ids) if "weights" in lists else None,
         language=check_language(language),
         trust_rows=trust_rows,
     )
@@ -416,7 +412,7 @@ def _with_said(captions: Captions, said: Sequence[tuple[str, ...]], unsplit: boo
         lack = f"have {'no' if none else 'an empty'} caption{_by_label(captions, rows)}"
         captions = _with_rows(captions, rows, lack, "predictions", notes, **columns)
     else:
-        captions = captions._with_words_of(replace(captions, **columns))
+        captions = captions.of_same_people(replace(captions, **columns))
     return _belonging(captions, unsplit, notes)
 
 
@@ -553,16 +549,13 @@ def _said(argument: str, column: list[Any], ids: Ids, notes: list[str]) -> list[
         check_strings(texts, _places(argument, ids), "caption", "drop the image or add a caption")
     else:
         checked = checked_lists(argument, bare, ids, "caption", blank=True)
-    if marked := sum(map(_differ, chain.from_iterable(rows), chain.from_iterable(bare))):
+    pairs = zip(chain.from_iterable(rows), chain.from_iterable(bare), strict=True)
+    if marked := sum(text is not plain and isinstance(text, str) and text != plain for text, plain in pairs):
         notes.append(f"{argument}: thoughts and special tokens are taken off {marked:,} captions")
     said = [_plain(text for text in texts if not is_blank(text)) for texts in checked]
     if lost := sum(0 < len(texts) < len(row) for texts, row in zip(said, rows, strict=True)):
         notes.append(f"{argument}: {lost:,} images have an empty caption beside others, which is left out")
     return said
-
-
-def _differ(text: Any, bare: Any) -> bool:
-    return text is not bare and isinstance(text, str) and text != bare
 
 
 def _in_order(references: list[tuple[str, ...]], trusted: bool, notes: list[str]) -> tuple[tuple[str, ...], ...]:
@@ -574,13 +567,8 @@ def _in_order(references: list[tuple[str, ...]], trusted: bool, notes: list[str]
     return in_one_order(references, repeated and not trusted)
 
 
-def checked_weights(weights: Collection[Any], images: int) -> tuple[float, ...]:
-    """The weights of so many images, as numbers."""
-    lists = as_lists({"weights": weights, "attributes": range(images)})
-    return _checked_weights(lists["weights"], None)
-
-
-def _checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:
+def checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:
+    """The weights of images, as numbers."""
     for weight, place in zip(column, _places("weights", ids), strict=False):
         number = not isinstance(weight, (bool, np.bool_)) and isinstance(weight, (Real, np.number))
         if not (number and 1 / MOST_WEIGHT <= weight <= MOST_WEIGHT):
