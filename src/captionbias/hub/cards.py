@@ -93,6 +93,10 @@ def _section(about: str, results: Results, scores: list[Score], judged: bool) ->
     for score in scores:
         meanings.setdefault(score.meaning, []).append(score.label)
     versions = sorted({results[name]["signature"].rpartition("|v:")[2] for name in names})
+    estimates = {name: Result(results[name]).estimates for name in names}
+    values = {score: interval(estimates[score.metric].get(score.key), score.digits) for score in scores}
+    values |= {score: "undefined" for score in scores if score.key not in results[score.metric]}
+    verdicts = {score: f" {verdict_in(results[score.metric], score)} |" if judged else "" for score in scores}
     lines = [
         "## Societal bias of the captions",
         "",
@@ -101,7 +105,7 @@ def _section(about: str, results: Results, scores: list[Score], judged: bool) ->
         *([f"![What captions say of some people more than of others, beside people]({PICTURE})", ""] if judged else []),
         f"| score | value [95% interval] |{' verdict |' if judged else ''}",
         f"| :--- | ---: |{' :--- |' if judged else ''}",
-        *(f"| {score.label} | {_value(results[score.metric], score, judged)} |" for score in scores),
+        *(f"| {score.label} | {values[score]} |{verdicts[score]}" for score in scores),
         "",
         "What the scores mean:",
         "",
@@ -115,12 +119,6 @@ def _section(about: str, results: Results, scores: list[Score], judged: bool) ->
         f"Measured with captionbias {', '.join(map(escaped, versions))}.",
     ]
     return "\n".join(lines)
-
-
-def _value(result: Mapping[str, Any], score: Score, judged: bool) -> str:
-    """The cells of a score's row after its label."""
-    value = interval(Result(result).estimates.get(score.key), score.digits) if score.key in result else "undefined"
-    return f"{value} | {verdict_in(result, score)}" if judged else value
 
 
 def _reservations(results: Results) -> list[str]:

@@ -31,10 +31,6 @@ class CaptionBias(TorchMetric):
         metric: the name of one of `captionbias.metrics`.
         **options: of that metric, such as `preset` or `trials`; or of `torchmetrics.Metric`, such as `sync_on_compute`.
 
-    Raises:
-        ValueError: the metric is unknown. `compute`: as the metric, naming the argument and the first bad row.
-        TypeError: an option is unknown.
-
     >>> bias = CaptionBias("gender_error", bootstrap=0)
     >>> bias.update(["a man", "a man with a dog"], attributes=["male", "female"])
     >>> bias.compute()["error"]
@@ -74,9 +70,6 @@ class CaptionBias(TorchMetric):
             attributes: the label of the protected attribute for each image.
             tasks: the tasks that each image shows; likewise optional, see the metric.
             weights: how much each image counts; likewise.
-
-        Raises:
-            ValueError: columns of different lengths.
         """
         columns = dict(zip(MEASURED, (preds, target, attributes, tasks, weights), strict=True))
         batch = {name: as_list(name, column) for name, column in columns.items() if column is not None}

@@ -107,7 +107,6 @@ def _check_best(args: Any, metrics: Collection[str]) -> None:
 
 
 def _best(args: Any) -> str:
-    """What chooses the best model."""
     return str(args.metric_for_best_model).removeprefix("eval_")
 
 
