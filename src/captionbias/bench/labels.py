@@ -26,7 +26,8 @@ from captionbias.bench.measurement import Scores
 from captionbias.bench.pairing import drawn_captions, named_by_any
 from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions, Labels, check_labels, join_labels
-from captionbias.captions.check import as_lists, check_lengths, checked_weights, digest_of_rows
+from captionbias.captions.check import digest_of_rows
+from captionbias.captions.entries import as_lists, check_lengths, checked_weights
 from captionbias.errors import InputError, missing, naming
 from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import random_groups

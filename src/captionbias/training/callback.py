@@ -11,7 +11,7 @@ from transformers import TrainerCallback
 
 from captionbias.attackers.ranks import on_rank_0
 from captionbias.bench.protocol import whole_number
-from captionbias.captions.check import check_lengths
+from captionbias.captions.entries import check_lengths
 from captionbias.metrics import catalogue
 from captionbias.training.captioning import caption_images
 from captionbias.training.scores import BIAS, Settings, TrainingBias

@@ -13,7 +13,7 @@ from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.bench.protocol import whole_number
 from captionbias.bench.verdicts import MORE, NOTHING, is_mute, verdict
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
-from captionbias.captions.check import check_lengths
+from captionbias.captions.entries import check_lengths
 from captionbias.captions.texts import is_blank
 from captionbias.captions.values import as_list, is_column
 from captionbias.errors import InputError
