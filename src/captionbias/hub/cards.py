@@ -42,10 +42,11 @@ def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
     The section is where an earlier one is, else at the end. ValueError, and no change: it cannot be shown or written.
     """
     check_results(results)
-    if not scores_in(results, human=True):
+    if not (scores := scores_in(results, human=True)):
         raise ValueError("results have no score of human captions: measure lic or dbac with references")
     card = _card_at(path)
-    return _write({card: _changed(card, NEW_DATASET_CARD, dataset_section(results))})
+    about = "How much the human captions reveal of a protected attribute beyond the words that name it."
+    return _write({card: _changed(card, NEW_DATASET_CARD, _section(about, results, scores, judged=False))})
 
 
 def update_model_card(path: str | Path, results: Results, *, dataset: str | None = None) -> list[Path]:
@@ -73,14 +74,9 @@ def update_model_card(path: str | Path, results: Results, *, dataset: str | None
     return _write(files if dataset is None else {**files, entries: (_read(entries), entries_of(results, dataset))})
 
 
-def dataset_section(results: Results) -> str:
-    """The section of a dataset card, about its human captions, without the markers; lines end in line feeds."""
-    about = "How much the human captions reveal of a protected attribute beyond the words that name it."
-    return _section(about, results, scores_in(results, human=True), judged=False)
-
-
 def model_section(results: Results, dataset: str | None) -> str:
-    """The section of a model card, as `dataset_section`: how the captioner changes the bias of its data."""
+    """The section of a model card, without the markers: how the captioner changes the bias of its data. Lines end in
+    line feeds."""
     about = "Does this captioner make the bias of its data worse, and in which direction?"
     if dataset is not None:
         about += f" Measured on [{escaped(dataset)}](https://huggingface.co/datasets/{dataset})."

@@ -24,7 +24,6 @@ from captionbias.report.grid import cell_text
 from captionbias.report.portrait import Portrait
 from captionbias.report.rows import rows_of
 from captionbias.report.svg import STYLE, Drawing, document
-from captionbias.report.wording import FORMS
 from captionbias.statistics.samples import Estimate
 
 TOP = 30  # rows of the sources on the page; all of them are in its data
@@ -72,7 +71,6 @@ def html_report(
         charts=charts,
         directions=DIRECTIONS,
         word_bar=lambda mean, largest: charts.bar(Estimate(mean), largest, positive=True),
-        part_of=_part_of,
         reach_of=_reach_of,
         telling=_telling,
         **wording.named_things(audit),
@@ -113,12 +111,6 @@ def rendered(template: str, **content: Any) -> str:
 def _telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The words that speak for a value; articles and full stops tell a reader nothing."""
     return [row for row in rows if row["mean"] > 0 and row["word"] not in ARTICLES and re.search(r"\w", row["word"])]
-
-
-def _part_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The score that rows of the sources add to, for the head of a table."""
-    part = views.main_part(*rows)
-    return f"adds to the score ({FORMS[part]})" if part in FORMS else "omega"
 
 
 def _reach_of(sources: Mapping[str, Sequence[Mapping[str, Any]]]) -> float:
