@@ -309,31 +309,18 @@ def _captions(
     silence: float = 0.0,
 ) -> list[str]:
     # All draws are made whatever the dials are, so that a dial changes nothing but what it is for.
-    task = _named_task(kind, attribute, shown, generator, a_to_t)
-    person = _named_person(kind, attribute, shown, generator, t_to_a)
-    beside = kind.leaning()[shown]
-    silent = silence * ((beside != attribute) & (beside != NO_VALUE))
-    person = np.where(generator.random(len(attribute)) < NAMES_PERSON * (1 - silent), person, len(kind.values))
-    task = np.where(generator.random(len(attribute)) < NAMES_TASK * naming, task, NO_TASK)
-    return _words(kind, person, task, generator)
-
-
-def _named_task(
-    kind: _Attribute, attribute: Integers, shown: Integers, generator: np.random.Generator, dial: float
-) -> Integers:
-    leaning = kind.leaning()[:NO_TASK] == np.arange(len(kind.values))[:, None]
-    weights = leaning / leaning.sum(axis=1, keepdims=True) if dial > 0 else np.full(leaning.shape, 1 / len(TASKS))
+    images, values, leaning = len(attribute), len(kind.values), kind.leaning()
+    fits = leaning[:NO_TASK] == np.arange(values)[:, None]
+    weights = fits / fits.sum(axis=1, keepdims=True) if a_to_t > 0 else np.full(fits.shape, 1 / len(TASKS))
     instead = _draw(weights[attribute], generator)
-    return np.where(generator.random(len(shown)) < abs(dial), instead, shown)
-
-
-def _named_person(
-    kind: _Attribute, attribute: Integers, shown: Integers, generator: np.random.Generator, dial: float
-) -> Integers:
-    drawn = generator.integers(len(kind.values), size=len(attribute))
-    beside = kind.leaning()[shown]
-    leaning = np.where(beside == NO_VALUE, drawn, beside)
-    return np.where(generator.random(len(attribute)) < abs(dial), leaning if dial > 0 else drawn, attribute)
+    task = np.where(generator.random(images) < abs(a_to_t), instead, shown)
+    drawn, beside = generator.integers(values, size=images), leaning[shown]
+    other = np.where(beside == NO_VALUE, drawn, beside) if t_to_a > 0 else drawn
+    person = np.where(generator.random(images) < abs(t_to_a), other, attribute)
+    silent = silence * ((beside != attribute) & (beside != NO_VALUE))
+    person = np.where(generator.random(images) < NAMES_PERSON * (1 - silent), person, values)
+    task = np.where(generator.random(images) < NAMES_TASK * naming, task, NO_TASK)
+    return _words(kind, person, task, generator)
 
 
 def _words(kind: _Attribute, person: Integers, task: Integers, generator: np.random.Generator) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from captionbias.captions import check_labels, join_labels
 
-NAMES = ("cake", "dog", "knife")
+NAMES, NUMBERS = ("cake", "dog", "knife"), ("0", "1", "2")
 FLAGS = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 0], [1, 1, 1]])
 LISTS = [["knife", "cake"], [], ["dog"], ["dog", "cake", "knife"]]
 TABLE = pd.DataFrame(FLAGS, columns=["knife", "cake", "dog"])
@@ -22,19 +22,20 @@ def fault(value, known=None):
 
 
 @pytest.mark.parametrize(
-    "rows",
+    ("given", "names", "numbered"),
     [
-        LISTS,
-        pd.Series(LISTS),
-        [np.array(row, object) for row in LISTS],
-        [[f" {name}\n" for name in row] * 2 for row in LISTS],
+        *((rows, NAMES, False) for rows in (LISTS, pd.Series(LISTS), [np.array(row, object) for row in LISTS])),
+        ([[f" {name}\n" for name in row] * 2 for row in LISTS], NAMES, False),
+        *((FLAGS.astype(kind), NUMBERS, True) for kind in (bool, np.int64, np.uint8, np.float32, object)),
+        *((rows, NUMBERS, True) for rows in (FLAGS.tolist(), FLAGS.astype(bool).tolist(), list(FLAGS))),
+        ([[True, 0, 1.0], *FLAGS.tolist()[1:]], NUMBERS, True),
+        *((table, ("knife", "cake", "dog"), False) for table in (TABLE, TABLE.convert_dtypes())),
+        *((TABLE.astype({"dog": kind}), ("knife", "cake", "dog"), False) for kind in (bool, "boolean")),
     ],
-    ids=["lists", "Series", "arrays", "blanks and repetitions"],
 )
-def test_lists_of_names_are_flags_of_the_sorted_names(rows):
-    labels = check_labels("tasks", rows)
-    assert (labels.names, labels.numbered, len(labels)) == (NAMES, False, 4)
-    assert labels.flags.dtype == bool
+def test_names_arrays_and_tables_are_flags_with_their_names(given, names, numbered):
+    labels = check_labels("tasks", given)
+    assert (labels.names, labels.numbered, len(labels), labels.flags.dtype) == (names, numbered, 4, bool)
     assert np.array_equal(labels.flags, FLAGS)
 
 
@@ -46,37 +47,10 @@ def test_a_single_name_is_a_list_of_one(rows):
     assert (labels.names, labels.flags.tolist()) == (("f", "m"), [[True, False], [False, True], [True, False]])
 
 
-@pytest.mark.parametrize(
-    "array",
-    [
-        *(FLAGS.astype(kind) for kind in (bool, np.int64, np.uint8, np.float32, object)),
-        FLAGS.tolist(),
-        FLAGS.astype(bool).tolist(),
-        list(FLAGS),
-        [[True, 0, 1.0], *FLAGS.tolist()[1:]],
-    ],
-)
-def test_arrays_of_any_kind_of_0_and_1_are_the_same(array):
-    labels = check_labels("tasks", array)
-    assert np.array_equal(labels.flags, FLAGS)
-    assert (labels.flags.dtype, labels.names, labels.numbered) == (bool, ("0", "1", "2"), True)
-
-
 def test_tensors_are_arrays_also_those_that_have_a_gradient():
     torch = pytest.importorskip("torch")
     for tensor in (torch.tensor(FLAGS), torch.tensor(FLAGS, dtype=torch.float32, requires_grad=True)):
         assert np.array_equal(check_labels("tasks", tensor).flags, FLAGS)
-
-
-@pytest.mark.parametrize(
-    "table",
-    [TABLE, TABLE.convert_dtypes(), TABLE.astype({"dog": bool}), TABLE.astype({"dog": "boolean"})],
-    ids=["int", "nullable", "of two kinds", "one nullable"],
-)
-def test_a_table_names_its_columns_and_keeps_their_order(table):
-    labels = check_labels("tasks", table)
-    assert (labels.names, labels.numbered) == (("knife", "cake", "dog"), False)
-    assert np.array_equal(labels.flags, FLAGS)
 
 
 @pytest.mark.parametrize(

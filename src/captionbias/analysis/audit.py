@@ -161,9 +161,6 @@ def audit(
         watch: called with the step that begins or goes on and the share of the work that is done, in [0, 1]. What it
             raises ends the audit.
 
-    Raises:
-        ValueError: no captioner, an unknown metric or preset, a bad number, or what the metrics refuse.
-
     >>> from captionbias.synthetic import plant
     >>> people = vars(plant(200))
     >>> found = audit({"faithful": people.pop("predictions")}, **people, metrics=["lic"], trials=2)
@@ -217,7 +214,7 @@ def audit(
             **find_metric(metric).accepted({**options, **others, **for_images, **aligning}),
         )
 
-    def quality_of(captions: Captions) -> dict[str, Any]:
+    def quality_of(_: str, captions: Captions) -> dict[str, Any]:
         sides = {"predictions": captions.predictions, "references": captions.references}
         return caption_quality(**sides, tokenizer=captions.language or "words", images=quality_images, seed=seed)
 
@@ -226,7 +223,7 @@ def audit(
     alone = _alone(checked, chosen, crossed, steps, compared)
     explaining = {"preset": preset, "seed": seed, "cache": cache}
     words = steps.each(explained, "words", partial(_words, comparisons.get("lic"), attribute_lexicon, explaining))
-    quality = steps.each(scored, "quality", lambda name, captions: quality_of(captions))
+    quality = steps.each(scored, "quality", quality_of)
     lexicon = load_lexicon(attribute_lexicon)
     with_values = {name: labelled(captions, lexicon, []) for name, captions in checked.items()}
     evidence = captions_behind(

@@ -38,9 +38,6 @@ def caption_quality(
         `bleu_4`, `rouge_l` and `meteor` in [0, 1], `cider` in [0, 10], the higher the better, and `signature`. METEOR
         matches synonyms through WordNet; where that is not installed it is `meteor_without_synonyms` instead.
 
-    Raises:
-        ValueError: bad captions or numbers, or a package is missing.
-
     Warns:
         CaptionBiasWarning: WordNet is not installed.
 

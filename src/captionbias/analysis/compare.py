@@ -129,18 +129,14 @@ def corrected(measurements: Iterable[tuple[str, Measurement]]) -> dict[tuple[str
             word = verdict(measured.estimates, score.key) if score.judged and score.claim else NOTHING
             if word != NOTHING:
                 words[captioner, score.key] = word
-                p_values[captioner, score.key] = _p_value(measured, score.key)
+                side = 1 if measured.estimates[score.key].value > 0 else -1  # on which it is no further by chance
+                chance = noise(measured.estimates, score.key)
+                p_values[captioner, score.key] = p_of_verdict(measured.samples, score.key, side, chance)
     adjusted = false_discovery_control(list(p_values.values())) if p_values else []
     return {
         named: CANNOT_TELL if word in (MORE, LESS) and p >= LEVEL else word
         for (named, word), p in zip(words.items(), adjusted, strict=True)
     }
-
-
-def _p_value(measured: Measurement, key: str) -> float:
-    """The p-value of the score being no further from 0 than by chance, on its side."""
-    side = 1 if measured.estimates[key].value > 0 else -1
-    return p_of_verdict(measured.samples, key, side, noise(measured.estimates, key))
 
 
 def compare(
@@ -179,9 +175,6 @@ def compare(
         margins: how near to 0 a score is as good as 0, by its key, in place of the usual margins.
         watch: called before each measurement with the captioner and the share of the work that is done, in [0, 1].
         options: of the metric, such as `preset`, `trials`, `seed` or `cache`.
-
-    Raises:
-        ValueError: fewer than two captioners, an unknown metric or score, or what the metric refuses.
 
     >>> from captionbias.synthetic import plant
     >>> people = vars(plant(200))
@@ -254,7 +247,11 @@ def measure_together(
             _check_scores(scores or (), samples, "is not measured here")
             usual = next((keys for keys in _defaults(metric) if not samples.keys().isdisjoint(keys)), [])
             most = len(scores or _tested(metric, [key for key in usual if key in samples]))
-            _warn_of_few_replicates(options.get("bootstrap", REPLICATES), len(pairs) * most)
+            bootstrap, tests = options.get("bootstrap", REPLICATES), len(pairs) * most
+            if bootstrap and tests and least_p_value(bootstrap) * tests >= 0.05:
+                text = f"bootstrap={bootstrap} is too few for {tests} differences: after correction none can have a "
+                text += f"p-value below 0.05; take {PER_TEST * tests:,} or more"
+                warnings.warn(text, CaptionBiasWarning, stacklevel=2)
     of_any = {key for measured in measurements.values() for key in measured.samples}
     chosen = list(dict.fromkeys(scores or [key for key in usual if key in of_any]))
     tested = chosen if scores else _tested(metric, chosen)
@@ -273,16 +270,6 @@ def _check_same_images(captioners: Mapping[str, Captions]) -> None:
             "join_references",
             f"leaves different images ({counts}), as captions of different length take different numbers of human "
             "captions; keep images with enough of them",
-        )
-
-
-def _warn_of_few_replicates(bootstrap: int, tests: int) -> None:
-    if bootstrap and tests and least_p_value(bootstrap) * tests >= 0.05:
-        warnings.warn(
-            f"bootstrap={bootstrap} is too few for {tests} differences: after correction none can have a p-value "
-            f"below 0.05; take {PER_TEST * tests:,} or more",
-            CaptionBiasWarning,
-            stacklevel=3,
         )
 
 

@@ -33,10 +33,6 @@ def intersections(
     Returns:
         Each attribute's measurement by its name, and last the crossing's, called "gender x skin", say.
 
-    Raises:
-        ValueError: another metric, one attribute, labels that are no crossing of so many, or what the metric refuses,
-            such as an intersection with fewer than 10 images.
-
     >>> from captionbias.captions import check_captions, cross
     >>> people = {"gender": ["female", "male"] * 40, "skin": ["dark", "dark", "light", "light"] * 20}
     >>> texts = ["a black woman cooks", "a man surfs", "a lady rides", "a guy skates"] * 20

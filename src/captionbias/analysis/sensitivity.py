@@ -17,7 +17,7 @@ from captionbias.bench.protocol import lexicon_name, preset_settings, vectors_na
 from captionbias.bench.verdicts import NOTHING, verdict
 from captionbias.captions import Captions, check_captioners
 from captionbias.errors import InputError, unknown, within
-from captionbias.metrics import Measurement, catalogue, dbac
+from captionbias.metrics import catalogue, dbac
 from captionbias.progress import Watch
 from captionbias.scores.captions import QUALITIES
 from captionbias.statistics.samples import Estimate
@@ -166,9 +166,6 @@ def sensitivity(
     Returns:
         Every specification, and what each choice moves.
 
-    Raises:
-        ValueError: no human captions, an unknown value of a choice, or what `dbac` refuses.
-
     Source: Simonsohn, Simmons and Nelson 2020, "Specification curve analysis".
 
     >>> from captionbias.synthetic import plant
@@ -207,21 +204,20 @@ def sensitivity(
                     measured = dbac.measure(captions, preset=preset, cache=store, **own, **fixed)
                 except ValueError as error:
                     raise within(step, error) from error
-                specifications.append(_specification(name, choice, value, measured))
+                estimates = {score: measured.estimates[score] for score in SCORES if score in measured.estimates}
+                judged = (score for score in estimates if catalogue.SCORES[score].judged)
+                said = {score: verdict(measured.estimates, score) for score in judged}
+                verdicts = {score: words for score, words in said.items() if words != NOTHING}
+                specifications.append(Specification(name, choice, value, estimates, verdicts, measured.signature))
     scores = [score for score in SCORES if score in measured.samples]
     return Sensitivity(list(checked), scores, choices, specifications)
 
 
-def draws(preset: str, trials: int | None = None, seed: int = 0) -> list[int]:
-    """Seeds, this one first, none of whose trials draw or split alike."""
-    _, settings = preset_settings(dbac.entry.presets, preset, trials=trials)
-    return [seed + draw * settings.trials for draw in range(DRAWS)]
-
-
 def _values(preset: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The values of each choice to try, by their text, the base's first."""
-    _, settings = preset_settings(dbac.entry.presets, preset)
-    usual = {**USUAL, "seed": draws(preset, options.get("trials"))}
+    _, settings = preset_settings(dbac.entry.presets, preset, trials=options.get("trials"))
+    seeds = [draw * settings.trials for draw in range(DRAWS)]  # none of whose trials draw or split alike
+    usual = {**USUAL, "seed": seeds}
     values: dict[str, dict[str, Any]] = {}
     for choice in USUAL:
         given = options.get(choice)
@@ -264,13 +260,6 @@ def _vectors(captions: Captions, sources: Mapping[str, Any], tokenizer: str, nam
     loaded = load_vectors(sources[name], words.human)
     loaded.called = name
     return loaded
-
-
-def _specification(captioner: str, choice: str, value: str, measured: Measurement) -> Specification:
-    estimates = {score: measured.estimates[score] for score in SCORES if score in measured.estimates}
-    said = {score: verdict(measured.estimates, score) for score in estimates if catalogue.SCORES[score].judged}
-    verdicts = {score: words for score, words in said.items() if words != NOTHING}
-    return Specification(captioner, choice, value, estimates, verdicts, measured.signature)
 
 
 def _move(captioner: str, choice: str, score: str, by_value: Mapping[str, Specification]) -> Move | None:

@@ -37,9 +37,6 @@ def by_sentence(captions: Captions, positions: int = 3) -> dict[str, Captions]:
     Returns:
         The captions by `whole`, `sentence 1`, ..., and `sentence n and on`.
 
-    Raises:
-        ValueError: predictions are missing or each is a single sentence, or `positions` is below 2.
-
     >>> from captionbias.captions import check_captions
     >>> captions = check_captions(predictions=["A man. He cooks. Well."] * 2 + ["A girl."], attributes=["m", "m", "f"])
     >>> {name: of.predictions[1:] for name, of in by_sentence(captions, 2).items() if name != "whole"}

@@ -47,24 +47,16 @@ def roles(
     return data if after == before else as_said(tables, after)
 
 
-def columns(
-    data: Data,
-    id_column: str | None = None,
-    prediction_column: list[str] | str | None = None,
-    reference_column: str | None = None,
-    attribute_column: str | None = None,
-    task_column: str | None = None,
-    weight_column: str | None = None,
-    keep: list[str] | str | None = None,
-    language: str | None = None,
-) -> Data:
-    """The data with the columns and the language as the user corrects them, and only images with the labels to keep."""
-    single = (id_column, reference_column, attribute_column, task_column, weight_column)
-    ids, people, labels, tasks, weights = (str(name or "") for name in single)
-    captions, kept = tuple(listed(prediction_column)), tuple(listed(keep))
-    return corrected(
-        data, Columns(ids, captions, people, labels, tasks, weights, kept, language or data.columns.language)
-    )
+def columns(data: Data, *chosen: Any, **named: Any) -> Data:
+    """The data with the columns and the language as the user corrects them, and only images with the labels to keep;
+    in the order of `Columns`, or by their names there."""
+    usual = vars(replace(Columns(), language=data.columns.language))
+    given = dict(zip(usual, chosen, strict=False)) | named
+    read: dict[str, Any] = {
+        name: tuple(listed(given.get(name))) if isinstance(value, tuple) else str(given.get(name) or value)
+        for name, value in usual.items()
+    }
+    return corrected(data, Columns(**read))
 
 
 def listed(chosen: Any) -> list[str]:
@@ -84,11 +76,7 @@ def what_was_read(data: Data) -> dict[str, Any]:
 
 def together(data: Data, earlier: Data) -> Data:
     """The data with the captioners of earlier data beside their own, to be measured on the images that all have:
-    people's captions and labels are those of the data. A captioner whose name is taken is called "nic (2)", say.
-
-    Raises:
-        ValueError: there are no image ids to join them by, no image in common, or too many captioners.
-    """
+    people's captions and labels are those of the data. A captioner whose name is taken is called "nic (2)", say."""
     ids, captions = data.columns.id_column, data.columns.prediction_column
     if not (ids and earlier.columns.id_column):
         raise ValueError(

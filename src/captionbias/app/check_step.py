@@ -113,7 +113,6 @@ class Check:
         self.settings = {"metrics": measured, "preset": preset, "trials": trials, "seed": seed}
 
     def _images_section(self) -> None:
-        """The images, and how judges are trained on them."""
         gr.Markdown(IMAGES_ABOUT)
         with gr.Row():
             images = gr.File(
@@ -177,9 +176,9 @@ class Check:
             several = isinstance(getattr(data.columns, name), tuple)
             updates[self.columns[name]]["choices"] = counted if several else [NONE, *offered]
         if self.images:
-            previews = list(run.pictures.previews) if run.pictures else []
+            previews, lines = list(run.pictures.previews) if run.pictures else [], run.pictures_told.splitlines()
             updates |= {
-                self.images_told: paragraphs(run.pictures_told),
+                self.images_told: f'<div role="status">{"".join(f"<p>{escape(line)}</p>" for line in lines)}</div>',
                 self.previews_group: gr.update(visible=bool(previews)),
                 self.previews: previews,
                 self.measure_images: gr.update(interactive=run.ready and run.pictures is not None),
@@ -218,17 +217,9 @@ def masked(spans_of: Mapping[str, Any]) -> str:
         "attribute_lexicon": "In A to T, LIC and ImageCaptioner2: the words for the attribute",
         "task_lexicon": "In T to A: the words for tasks",
     }
-    return "".join(
-        f"<section><h3>{titles[kind]}</h3><p>{''.join(map(_marked, spans))}</p></section>"
-        for kind, spans in spans_of.items()
-    )
-
-
-def _marked(span: tuple[str, str | None]) -> str:
-    text, label = escape(span[0]).replace("\n", "<br>"), span[1]
-    return f"<mark>{text} <small>{escape(label)}</small></mark>" if label else text
-
-
-def paragraphs(text: str) -> str:
-    """Lines of text, told to screen readers."""
-    return f'<div role="status">{"".join(f"<p>{escape(line)}</p>" for line in text.splitlines())}</div>'
+    shown = ""
+    for kind, spans in spans_of.items():
+        texts = [(escape(text).replace("\n", "<br>"), label) for text, label in spans]
+        marked = (f"<mark>{text} <small>{escape(label)}</small></mark>" if label else text for text, label in texts)
+        shown += f"<section><h3>{titles[kind]}</h3><p>{''.join(marked)}</p></section>"
+    return shown

@@ -135,17 +135,13 @@ def _role(table: Table) -> tuple[str, int]:
         return LABELS if labels else TASKS if tasks else UNUSED, known
     if caption is None:
         return PEOPLE, 4 + known
-    if human is None and _several_an_image(table, guessed["id_column"]):
+    ids = table.column(guessed["id_column"]) if guessed["id_column"] and human is None else []
+    present = [str(value) for value in ids if not is_missing(value)]
+    if len(set(present)) < 0.9 * len(present):  # many of the images are in several rows
         return PEOPLE, 3 + known
     if human is None and any(map(_PEOPLE.search, (caption, Path(table.name).stem))):
         return PEOPLE, known
     return CAPTIONER, 0
-
-
-def _several_an_image(table: Table, ids: str | None) -> bool:
-    """Whether many of the image ids are in several rows."""
-    present = [value for value in (table.column(ids) if ids else []) if not is_missing(value)]
-    return len(set(map(str, present))) < 0.9 * len(present)
 
 
 def choices_of(data: Data) -> dict[str, tuple[str, ...]]:

@@ -217,7 +217,6 @@ class Page:
         return self.show(run, owner)
 
     def _read(self, name: str, owner: str) -> Any:
-        """What was read, once it is."""
         run = self.runs.find(name)
         if run is None or run.reading is None:
             return gr.skip()
@@ -275,7 +274,6 @@ class Page:
 
 
 def _named(given: Mapping[Any, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What fields hold, by their names."""
     return {name: given[field] for name, field in fields.items()}
 
 

@@ -102,6 +102,9 @@ def endpoints(runs: Runs, new: Settings, files: Files, check: Check) -> None:
     def judged(attribute: str, custom_attribute: str, *given: Any) -> dict[str, Any]:
         return {"words": Words(attribute, custom_attribute), "judging": Judging(*given)}
 
+    def written(run: Run) -> Any:
+        return run, list(map(str, result_of(run).files.values()))
+
     endpoint("read", lambda run, paths: read(run, partial(read_files, paths or [])), [files.uploads], [answer], READ)
     endpoint("example", lambda run: read(run, lambda: {"data": example()}), [], [answer], "Takes the example data.")
     endpoint("roles", changed(changes.roles), roles, [answer], ROLES)
@@ -117,9 +120,10 @@ def endpoints(runs: Runs, new: Settings, files: Files, check: Check) -> None:
     if check.images:
         endpoint("images", pictured, check.images, [text, gr.Gallery()], IMAGES)
         measures("measure_images", judged, [*words[:2], *judging], "Measures ImageCaptioner2 of these images.")
-    endpoint("cancel", lambda run: (run, cancelled(runs, run)), [], [text], "Cancels the run of this client.")
+    told = {True: "Cancelled.", False: "There is no run to cancel."}
+    endpoint("cancel", lambda run: (run, told[runs.cancel(run)]), [], [text], "Cancels the run of this client.")
     endpoint("results", lambda run: (run, results.overview(result_of(run))), [], [answer], RESULTS)
-    endpoint("files", lambda run: (run, written(run)), [], [several], "The report, the data, the tables.")
+    endpoint("files", written, [], [several], "The report, the data, the tables.")
 
 
 def result_of(run: Run) -> Result:
@@ -127,14 +131,6 @@ def result_of(run: Run) -> Result:
     if run.result is None or not run.result.whole:
         raise ValueError(run.told or "nothing has been measured yet: call /measure first")
     return run.result
-
-
-def written(run: Run) -> list[str]:
-    return list(map(str, result_of(run).files.values()))
-
-
-def cancelled(runs: Runs, run: Run) -> str:
-    return "Cancelled." if runs.cancel(run) else "There is no run to cancel."
 
 
 @contextmanager

@@ -245,15 +245,11 @@ class Guard:
 
 
 def _refusal(request: Any) -> tuple[str, int] | None:
-    if request.method == "POST" and _foreign(request.headers):
+    origin = request.headers.get("origin")  # of which browsers tell, and programs do not
+    own = [request.headers.get(name) for name in ("host", "x-forwarded-host")]
+    if request.method == "POST" and origin is not None and urlsplit(origin).netloc not in own:
         return "Another site's page may not send anything to this one.", 403
     return ("This page has no such thing.", 404) if _UNUSED.search(request.url.path) else None
-
-
-def _foreign(headers: Any) -> bool:
-    """Whether a browser says that a page of another site sends this; programs say nothing."""
-    own = {headers.get("host"), headers.get("x-forwarded-host")}
-    return "origin" in headers and urlsplit(headers["origin"]).netloc not in own
 
 
 def _checked(receive: Any, uploads: bool) -> Any:

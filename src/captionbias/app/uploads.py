@@ -149,22 +149,18 @@ def shown_name(name: str) -> str:
 
 def check_file(path: Path, endings: Sequence[str]) -> None:
     """Raise ValueError for what is wrong with a file as far as can be seen before it is parsed."""
-    if fault := _fault(path, endings):
-        raise ValueError(f"{shown_name(path.name)} {fault}")
-
-
-def _fault(path: Path, endings: Sequence[str]) -> str | None:
+    name, ending = shown_name(path.name), path.suffix.lower()
     if path.is_symlink() or not path.is_file():
-        return "is not a file: upload it again"
-    ending = path.suffix.lower()
+        raise ValueError(f"{name} is not a file: upload it again")
     if ending not in endings:
-        return f"has the ending '{ending[:20]}': give a file that ends with one of {', '.join(endings)}"
-    size = path.stat().st_size
+        raise ValueError(
+            f"{name} has the ending '{ending[:20]}': give a file that ends with one of {', '.join(endings)}"
+        )
+    size, most = path.stat().st_size, f"{MAX_BYTES / 1e6:,.0f} MB"
     if size > MAX_BYTES:
-        return f"has {size / 1e6:,.0f} MB, and no file may have more than {MAX_BYTES / 1e6:,.0f} MB: give fewer images"
+        raise ValueError(f"{name} has {size / 1e6:,.0f} MB, and no file may have more than {most}: give fewer images")
     if size == 0:
-        return "is empty: write it again, or give another"
-    return None
+        raise ValueError(f"{name} is empty: write it again, or give another")
 
 
 def check_total(size: int) -> None:
@@ -212,7 +208,12 @@ def _table(path: Path) -> list[bytes]:
             continue
         entries += sum(len(value) if type(value) is list else 1 for value in values)
         characters += sum(map(len, texts))
-        _check_totals(len(values), entries, characters)
+        if len(values) > MAX_ROWS:
+            raise ValueError(f"has more than {MAX_ROWS:,} rows: give fewer images")
+        if entries > MAX_VALUES:
+            raise ValueError(f"has more than {MAX_VALUES:,} values: give fewer images, or leave out columns")
+        if characters > MAX_BYTES:
+            raise ValueError(f"holds more than {MAX_BYTES / 1e6:,.0f} MB of text once unpacked: give fewer images")
         _check_texts(texts, column)
         columns[name] = values
     if not columns:
@@ -227,15 +228,6 @@ def _texts(values: list[Any]) -> list[str] | None:
     if not (kinds - {list} | set(map(type, entries))) <= _SCALARS:
         return None
     return [text for text in chain(values, entries) if type(text) is str]
-
-
-def _check_totals(rows: int, entries: int, characters: int) -> None:
-    if rows > MAX_ROWS:
-        raise ValueError(f"has more than {MAX_ROWS:,} rows: give fewer images")
-    if entries > MAX_VALUES:
-        raise ValueError(f"has more than {MAX_VALUES:,} values: give fewer images, or leave out columns")
-    if characters > MAX_BYTES:
-        raise ValueError(f"holds more than {MAX_BYTES / 1e6:,.0f} MB of text once unpacked: give fewer images")
 
 
 def _check_texts(texts: list[str], column: str) -> None:

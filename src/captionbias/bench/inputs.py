@@ -253,7 +253,7 @@ def other_labels(captions: Captions, lexicon: Lexicon, tokenizer: str) -> InputE
     if not others:
         return None
     are_none, it, each = ("is not a label", "it", "it") if len(others) == 1 else ("are not labels", "them", "each")
-    listed = naming(": {} {} of {} ({})", _some(others), are_none, words, _some(lexicon.labels))
+    listed = naming(": {} {} of {} ({})", few(map(repr, others)), are_none, words, few(map(repr, lexicon.labels)))
     if names:
         images = sum(counts[label] for label in others)
         return fault(
@@ -312,10 +312,6 @@ def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: 
 def _unheard(argument: str, lexicon: Lexicon, *ways: str) -> InputError:
     none = f"{lexicon.name!r}: none of its words occurs in any caption"
     return InputError(argument, none, *ways, "give the words that these captions use")
-
-
-def _some(names: Sequence[str]) -> str:
-    return few(map(repr, names))
 
 
 def check_tasks_named(named: Flags, lexicon: Lexicon) -> None:

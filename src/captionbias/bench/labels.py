@@ -26,7 +26,8 @@ from captionbias.bench.measurement import Scores
 from captionbias.bench.pairing import drawn_captions, named_by_any
 from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions, Labels, check_labels, join_labels
-from captionbias.captions.check import check_lengths, checked_weights, digest_of_rows
+from captionbias.captions.check import digest_of_rows
+from captionbias.captions.entries import as_lists, check_lengths, checked_weights
 from captionbias.errors import InputError, missing, naming
 from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import random_groups
@@ -201,10 +202,6 @@ def read_labels(
     Args:
         captions: from `check_captions` or `read_captions`; None for labels.
         attributes, ...: those of metrics that take labels, such as `captionbias.metrics.directional_ba`.
-
-    Raises:
-        ValueError: captions and predicted labels, no predictions at all, or what `check_captions`, `check_labels` or
-            `load_lexicon` refuse.
     """
     shown = {"attributes": attributes, "tasks": tasks}
     predicted = {"attributes": predicted_attributes, "tasks": predicted_tasks}
@@ -256,7 +253,8 @@ def _from_labels(
     }
     check_lengths(shown | {f"predicted_{side}": labels for side, labels in predicted.items()})
     images = len(shown["tasks"])
-    counted = np.ones(images) if weights is None else np.array(checked_weights(weights, images))
+    lists = {} if weights is None else as_lists({"weights": weights, "attributes": range(images)})
+    counted = np.array(checked_weights(lists["weights"], None)) if lists else np.ones(images)
     sources = {"labels": "given"} | ({"training": "given"} if training else {})
     # Whatever the labels are called, and in whatever order these are.
     digest = digest_of_rows(*(sorted(column.tobytes() for column in of.flags.T) for of in shown.values()))

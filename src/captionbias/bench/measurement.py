@@ -85,9 +85,6 @@ class Measurement:
     def with_margins(self, margins: Mapping[str, float]) -> Measurement:
         """The same with other margins, by the keys of its scores, in their units; verdicts then go by these.
 
-        Raises:
-            ValueError: a score of the metric that has no verdict, or a margin that is not a number of 0 or more.
-
         >>> from captionbias.metrics import sway
         >>> from captionbias.synthetic import plant
         >>> measured = sway.measure(**vars(plant(300))).with_margins({"sway_t_to_a": 2.0})

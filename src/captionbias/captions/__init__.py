@@ -5,7 +5,6 @@ from __future__ import annotations
 from captionbias.captions.captioned import captioned_labels as captioned_labels
 from captionbias.captions.captioners import check_captioners as check_captioners
 from captionbias.captions.captioners import on_the_same_images as on_the_same_images
-from captionbias.captions.check import MAX_CHARACTERS as MAX_CHARACTERS
 from captionbias.captions.check import CaptionBiasWarning as CaptionBiasWarning
 from captionbias.captions.check import Captions as Captions
 from captionbias.captions.check import Words as Words
@@ -16,6 +15,7 @@ from captionbias.captions.columns import guess_columns as guess_columns
 from captionbias.captions.crossing import count_cells as count_cells
 from captionbias.captions.crossing import cross as cross
 from captionbias.captions.crossing import uncross as uncross
+from captionbias.captions.entries import MAX_CHARACTERS as MAX_CHARACTERS
 from captionbias.captions.labels import Labels as Labels
 from captionbias.captions.labels import check_labels as check_labels
 from captionbias.captions.labels import join_labels as join_labels

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.captions.check import as_lists, checked_lists
+from captionbias.captions.entries import as_lists, checked_lists
 from captionbias.text import LexiconSource, find_mentions, load_lexicon, named_values, tokenize
 
 

@@ -78,7 +78,8 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
                 )
     if all(list(images) == shared for images in rows.values()):
         return dict(read)
-    return {name: parts[first].with_captions_of(part) for name, part in parts.items()}
+    told = parts[first].people_notes
+    return {name: parts[first].of_same_people(replace(part, people_notes=told)) for name, part in parts.items()}
 
 
 def captioner_columns(tables: Sequence[str], columns: Sequence[Any]) -> dict[str, tuple[str, Any]]:

@@ -5,32 +5,41 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, count, repeat
-from numbers import Real
-from typing import Any, TypeAlias, TypeVar
+from itertools import chain, repeat
+from typing import Any, TypeVar
 
 import numpy as np
 
 from captionbias.arrays import Integers
 from captionbias.captions.belonging import strangers
+from captionbias.captions.entries import (
+    as_lists,
+    check_split,
+    check_strings,
+    check_values,
+    checked_attributes,
+    checked_ids,
+    checked_lists,
+    checked_tasks,
+    checked_weights,
+    in_order,
+    places_of,
+    plain_strings,
+    said_of_images,
+)
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.names import COLUMNS, SIDES
 from captionbias.captions.texts import (
-    category_names,
     in_one_order,
-    is_blank,
-    is_repeated,
     no_captions,
-    task_names,
     uneven,
-    unmarked,
 )
-from captionbias.captions.values import ROW, as_list, image_keys, is_column, is_missing
+from captionbias.captions.values import ROW, as_list
 from captionbias.captions.words import Words as Words
-from captionbias.errors import Argument, InputError, Message, few, missing, naming
+from captionbias.errors import InputError, Message, few, missing, naming
 from captionbias.text import Tokens, find_mentions, load_lexicon, tokenize
 from captionbias.text.languages import COVERED, check_language, load_language
 from captionbias.text.tokens import is_unsplit
@@ -39,11 +48,8 @@ from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
 FEW_COPIES = 0.05  # of the images
 LEAST_SAID, MOST_QUOTED = 0.1, 60  # of the images; characters
 SIGN_OF_A_COPY = 30  # words in common
-MOST_WEIGHT = 1e9  # sums of more, or of less than one in so many, lose digits
-MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
 SENTENCE_ENDS = (".", "!", "?", "\u3002")
 
-Ids: TypeAlias = tuple[str, ...] | None
 T = TypeVar("T")
 
 
@@ -91,27 +97,24 @@ class Captions:
         lists = as_lists({"predictions": predictions, "attributes": self.attributes})
         notes: list[str] = []
         unsplit = is_unsplit([text for texts in self.references or () for text in texts])  # as somebody's own tokenizer
-        return _with_said(self, _said("predictions", lists["predictions"], self.image_ids, notes), unsplit, notes)
+        return _with_said(
+            self, said_of_images("predictions", lists["predictions"], self.image_ids, notes), unsplit, notes
+        )
 
     def saying(self, texts: Iterable[str]) -> Captions:
         """The same images and human captions with these captions of our own making, which are not checked."""
-        return self._with_words_of(replace(self, predictions=tuple(texts), samples=None, model_notes=()))
-
-    def with_captions_of(self, other: Captions) -> Captions:
-        """The same human captions with what another captioner, checked before, says of these images."""
-        names = "predictions", "samples", "model_notes"
-        return self._with_words_of(replace(self, **{name: getattr(other, name) for name in names}))
+        return self.of_same_people(replace(self, predictions=tuple(texts), samples=None, model_notes=()))
 
     def with_attributes(self, attributes: Collection[Any]) -> Captions:
         """The same captions of the same images with `n` other labels, which alone are checked."""
         lists = as_lists({"attributes": attributes, "captions": self.attributes})
-        other = self._with_words_of(replace(self, attributes=_checked_attributes(lists["attributes"], self.image_ids)))
+        other = self.of_same_people(replace(self, attributes=checked_attributes(lists["attributes"], self.image_ids)))
         object.__setattr__(other, "_words", self._words)
         return other
 
     def without_tasks(self) -> Captions:
         """The same captions, whose tasks are those that human captions name."""
-        return self._with_words_of(replace(self, tasks=None))
+        return self.of_same_people(replace(self, tasks=None))
 
     @property
     def references_to_join(self) -> int:
@@ -151,12 +154,12 @@ class Captions:
                 "references",
                 f": no image has the {count} human captions that are to be joined into one; give more of them",
             )
-        _check_values([self.attributes[row] for row in rows])
+        check_values([self.attributes[row] for row in rows])
         return self.select(rows, references=tuple(_in_groups((self.references or ())[row], count) for row in rows))
 
     def first_samples(self) -> Captions:
         """The same with the first of the captioner's captions of each image alone."""
-        return self._with_words_of(replace(self, samples=None)) if self.samples else self
+        return self.of_same_people(replace(self, samples=None)) if self.samples else self
 
     def columns(self, rows: Collection[int]) -> dict[str, Any]:
         """The columns of the images in these rows, as `check_captions` takes them."""
@@ -173,8 +176,9 @@ class Captions:
             changed[name] = column and tuple(column[row] for row in rows)
         return replace(self, **changed)
 
-    def _with_words_of(self, other: Captions) -> Captions:
-        object.__setattr__(other, "_of_people", self._of_people)  # of the same human captions, made once
+    def of_same_people(self, other: Captions) -> Captions:
+        """The other captions, which have the same human captions, of which all is made once."""
+        object.__setattr__(other, "_of_people", self._of_people)
         return other
 
     @property
@@ -362,15 +366,15 @@ def checked_columns(
     """Check columns like `check_captions`, but warn of nothing, and where only labels are needed there may be no
     captions."""
     lists, notes = as_lists(columns), {side: list[str]() for side in SIDES}
-    ids = _checked_ids(lists["image_ids"]) if "image_ids" in lists else None
-    said = {side: _said(side, lists[side], ids, notes[side]) for side in SIDES if side in lists}
+    ids = checked_ids(lists["image_ids"]) if "image_ids" in lists else None
+    said = {side: said_of_images(side, lists[side], ids, notes[side]) for side in SIDES if side in lists}
     captions = Captions(
         predictions=None,
-        references=_in_order(said["references"], trust_rows, notes["references"]) if "references" in said else None,
-        attributes=_checked_attributes(lists["attributes"], ids),
-        tasks=_checked_tasks(lists["tasks"], ids) if "tasks" in lists else None,
+        references=in_order(said["references"], trust_rows, notes["references"]) if "references" in said else None,
+        attributes=checked_attributes(lists["attributes"], ids),
+        tasks=checked_tasks(lists["tasks"], ids) if "tasks" in lists else None,
         image_ids=ids,
-        weights=_checked_weights(lists["weights"], ids) if "weights" in lists else None,
+        weights=checked_weights(lists["weights"], ids) if "weights" in lists else None,
         language=check_language(language),
         trust_rows=trust_rows,
     )
@@ -392,7 +396,7 @@ def _with_rows(captions: Captions, rows: list[int], lack: str, side: str, notes:
     lost = few((names[row] for row in sorted({*range(len(captions))}.difference(rows))), 3)
     notes.append(f"{len(captions) - len(rows):,} of {len(captions):,} images {lack} and are left out (first: {lost})")
     part = replace(captions, image_ids=tuple(names)).select(rows, **columns)
-    _check_values(part.attributes)
+    check_values(part.attributes)
     return part
 
 
@@ -416,7 +420,7 @@ def _with_said(captions: Captions, said: Sequence[tuple[str, ...]], unsplit: boo
         lack = f"have {'no' if none else 'an empty'} caption{_by_label(captions, rows)}"
         captions = _with_rows(captions, rows, lack, "predictions", notes, **columns)
     else:
-        captions = captions._with_words_of(replace(captions, **columns))
+        captions = captions.of_same_people(replace(captions, **columns))
     return _belonging(captions, unsplit, notes)
 
 
@@ -449,7 +453,7 @@ def _check_language(captions: Captions) -> None:
     language = captions.language
     if not language:
         for side in SIDES:
-            _check_split(side, getattr(captions, side) or ())
+            check_split(side, getattr(captions, side) or ())
         return
     words, named = captions.words(), np.zeros(len(captions.words().tokens), bool)
     for lexicon in load_language(language).lexicons:
@@ -494,195 +498,13 @@ def check_sides(
     if len(lists) < 2:
         side = "predictions" if predictions is None else "references"
         raise missing(side, "is missing: give model captions and human captions")
-    check_strings(lists["predictions"], _places("predictions", None), "caption", "drop the image or add a caption")
+    check_strings(lists["predictions"], places_of("predictions", None), "caption", "drop the image or add a caption")
     people = checked_lists("references", lists["references"], None, "caption")
     for row, texts in enumerate(people):
         if not texts:
             raise InputError("references", "is empty: drop the image, or add a human caption", row=row)
-    sides = _plain(lists["predictions"]), tuple(map(_plain, people))
+    sides = plain_strings(lists["predictions"]), tuple(map(plain_strings, people))
     if not unsplit:
-        _check_split("predictions", sides[0])
-        _check_split("references", sides[1])
+        check_split("predictions", sides[0])
+        check_split("references", sides[1])
     return sides
-
-
-def as_lists(columns: Mapping[str, Collection[Any] | None]) -> dict[str, list[Any]]:
-    """The columns that are given, as lists of one length."""
-    lists = {name: as_list(name, column) for name, column in columns.items() if column is not None}
-    first = next(iter(lists))
-    check_lengths(lists)
-    if not lists[first]:
-        raise InputError(first, "has no rows: give at least one image of each group")
-    return lists
-
-
-def check_lengths(columns: Mapping[str, Sized]) -> None:
-    """Refuse columns of which one is longer than another."""
-    first, *others = columns
-    for name in others:
-        if len(columns[name]) != len(columns[first]):
-            lengths = len(columns[first]), Argument(name), len(columns[name])
-            raise InputError(
-                first,
-                naming(
-                    "has length {:,} and {} has length {:,}: entry i of each belongs to image i, so give as many of "
-                    "one as of the other",
-                    *lengths,
-                ),
-            )
-
-
-def _checked_ids(column: list[Any]) -> tuple[str, ...]:
-    rows: dict[str, int] = {}
-    for row, image in enumerate(image_keys("image_ids", column)):
-        if (first := rows.setdefault(image, row)) != row:
-            raise InputError(
-                "image_ids", f"repeats {image}, the image of row {first}: give each image one row", row=row
-            )
-    return tuple(rows)
-
-
-def _said(argument: str, column: list[Any], ids: Ids, notes: list[str]) -> list[tuple[str, ...]]:
-    """The captions of each image, without marks of models and without what is missing or blank."""
-    single = argument == "predictions"
-    rows = [cell if is_column(cell) else [] if is_missing(cell) else [cell] if single else cell for cell in column]
-    bare = [[unmarked(text) for text in row] if is_column(row) else row for row in rows]
-    if single and not any(map(is_column, column)):
-        checked = bare
-        texts = [row[0] if row and not is_blank(row[0]) else "caption" for row in bare]
-        check_strings(texts, _places(argument, ids), "caption", "drop the image or add a caption")
-    else:
-        checked = checked_lists(argument, bare, ids, "caption", blank=True)
-    if marked := sum(map(_differ, chain.from_iterable(rows), chain.from_iterable(bare))):
-        notes.append(f"{argument}: thoughts and special tokens are taken off {marked:,} captions")
-    said = [_plain(text for text in texts if not is_blank(text)) for texts in checked]
-    if lost := sum(0 < len(texts) < len(row) for texts, row in zip(said, rows, strict=True)):
-        notes.append(f"{argument}: {lost:,} images have an empty caption beside others, which is left out")
-    return said
-
-
-def _differ(text: Any, bare: Any) -> bool:
-    return text is not bare and isinstance(text, str) and text != bare
-
-
-def _in_order(references: list[tuple[str, ...]], trusted: bool, notes: list[str]) -> tuple[tuple[str, ...], ...]:
-    """The human captions of each image in their own order, each once if people have each of theirs twice."""
-    repeated = is_repeated(references)
-    if repeated:
-        times = "as often" if trusted else "once"
-        notes.append(f"references: people have each caption of an image twice or more: it counts {times}")
-    return in_one_order(references, repeated and not trusted)
-
-
-def checked_weights(weights: Collection[Any], images: int) -> tuple[float, ...]:
-    """The weights of so many images, as numbers."""
-    lists = as_lists({"weights": weights, "attributes": range(images)})
-    return _checked_weights(lists["weights"], None)
-
-
-def _checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:
-    for weight, place in zip(column, _places("weights", ids), strict=False):
-        number = not isinstance(weight, (bool, np.bool_)) and isinstance(weight, (Real, np.number))
-        if not (number and 1 / MOST_WEIGHT <= weight <= MOST_WEIGHT):
-            limits = f"a number above 0, from {1 / MOST_WEIGHT:g} to {MOST_WEIGHT:g}"
-            raise InputError(place, f"is {weight!r}: a weight is {limits}; give one, or leave the image out")
-    weights = np.array(column, np.float64)
-    return tuple((weights / min(weights.mean(), 1.0)).tolist())  # probabilities, too, are numbers of images
-
-
-def _check_split(argument: str, side: Sequence[Any]) -> None:
-    if is_unsplit(side if argument == "predictions" else list(chain.from_iterable(side))):
-        raise InputError(
-            argument,
-            "are not split into words, which their script sets no blanks between:",
-            naming("give {language} or {}", Argument("language", "zh"), language="ja"),
-            "split others by blanks",
-            naming(
-                "give a function as {tokenizer} (with {unsplit}), and words in that language as {attribute_lexicon} "
-                "and {task_lexicon}",
-                unsplit=True,
-            ),
-        )
-
-
-def _checked_attributes(column: list[Any], ids: Ids) -> tuple[str, ...]:
-    check_strings(column, _places("attributes", ids), "label", "drop the image or add a label")
-    labels = tuple(map(str.strip, column))
-    _check_values(labels)
-    return labels
-
-
-def _check_values(labels: Sequence[str]) -> None:
-    if len(set(labels)) == 1:
-        raise InputError(
-            "attributes",
-            f"has only one value '{labels[0]}' in all {len(labels):,} rows: a bias between groups needs two or more; "
-            "add images of another group",
-        )
-
-
-def _checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
-    texts = [[_named(task) for task in row] if is_column(row) else row for row in column]
-    rows = checked_lists("tasks", texts, ids, "task")
-    if not any(rows):
-        raise InputError(
-            "tasks",
-            "has no task in any image:",
-            "name the objects or activities of the images",
-            naming("leave {tasks} out"),
-        )
-    return task_names(rows)
-
-
-def _named(task: Any) -> Any:
-    """The name of a task that is the number of a category of COCO."""
-    return category_names().get(int(task), task) if isinstance(task, (int, np.integer)) else task
-
-
-def checked_lists(argument: str, column: list[Any], ids: Ids, noun: str, blank: bool = False) -> list[Any]:
-    """The rows as lists of strings; `blank`: some of which may be missing or blank."""
-    if not set(map(type, column)) <= {list, tuple}:
-        for value, place in zip(column, _places(argument, ids), strict=False):
-            if not is_column(value):
-                kind = "missing" if is_missing(value) else f"of type {type(value).__name__}"
-                raise InputError(place, f"is {kind}: every row is a list of {noun}s; give one, or drop the image")
-        column = [as_list(argument, value) for value in column]
-    places = (
-        place._replace(entry=number)
-        for place, texts in zip(_places(argument, ids), column, strict=False)
-        for number in range(len(texts))
-    )
-    texts = list(chain.from_iterable(column))
-    if blank:
-        texts = [noun if is_blank(text) else text for text in texts]
-    check_strings(texts, places, noun, "take it out of the list or fill it in")
-    return column
-
-
-def check_strings(texts: Sequence[Any], places: Iterable[Argument], noun: str, way_out: str) -> None:
-    """Refuse the first that is no text, is empty or too long; `places`: where each is."""
-    if (
-        all(issubclass(kind, str) for kind in set(map(type, texts)))
-        and all(map(str.strip, texts))
-        and max(map(len, texts), default=0) <= MAX_CHARACTERS
-    ):
-        return
-    for text, place in zip(texts, places, strict=False):
-        if is_missing(text):
-            raise InputError(place, f"is missing ({text}): {way_out}")
-        if not isinstance(text, str):
-            raise InputError(place, f"is of type {type(text).__name__}: a {noun} is a string")
-        if not text.strip():
-            raise InputError(place, f"is empty: {way_out}")
-        if len(text) > MAX_CHARACTERS:
-            fault = f"has {len(text):,} characters, and no {noun} has more than {MAX_CHARACTERS:,}: shorten it"
-            raise InputError(place, fault)
-
-
-def _plain(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(map(str.__str__, texts))  # numpy's str_ and enumerations become str; a str stays the same object
-
-
-def _places(argument: str, ids: Ids) -> Iterator[Argument]:
-    """The rows, as messages name them."""
-    return (Argument(argument, row=row, image=None if ids is None else ids[row]) for row in count())

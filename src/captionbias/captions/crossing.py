@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from captionbias.captions.check import as_lists, check_strings
+from captionbias.captions.entries import as_lists, check_strings
 from captionbias.captions.tables import Column, Table
 from captionbias.errors import Argument, InputError, naming
 from captionbias.text.lexicon import SEPARATOR

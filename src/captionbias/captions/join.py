@@ -12,7 +12,7 @@ from captionbias.captions.labels import rename_labels
 from captionbias.captions.names import PEOPLE, SIDES
 from captionbias.captions.tables import Column, Table, nested
 from captionbias.captions.texts import is_blank
-from captionbias.captions.values import ROW, as_weight, entries, holds_list, image_keys, image_order, is_missing
+from captionbias.captions.values import ROW, as_weight, entries, holds_list, image_keys, is_missing
 from captionbias.errors import InputError, few, naming
 
 ALIKE = "192, 192.jpg, 000000000192 and COCO_val2014_000000000192.jpg are one image, img_192 is another"
@@ -85,8 +85,8 @@ def joined(
         _in_both(values["references"], references, values["predictions"], predictions, lack, notes)
     if attributes.table not in {column.table for column in (predictions, references) if column}:
         _in_both(values["attributes"], attributes, every_image, base, "with a label have no caption", notes)
-    # In one order, whatever that of the rows: it decides which images a seed puts to test.
-    images = sorted(images, key=image_order)
+    # In one order, whatever that of the rows: it decides which images a seed puts to test. Numbers come in theirs.
+    images = sorted(images, key=lambda image: (len(image), image))
     return {name: [by_id[image] for image in images] for name, by_id in values.items()} | {"image_ids": images}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -47,7 +47,9 @@ def check_labels(argument: str, value: Any, known: Labels | None = None, known_a
     rows = value if getattr(value, "ndim", 1) == 2 else as_list(argument, value)
     if not len(rows):
         raise ValueError(f"{argument} has no rows: give the labels of at least one image")
-    read = _from_array if rows is value or _has_numbers(rows) else _from_names
+    first: Any = next((row for row in rows if not (is_column(row) and len(row) == 0)), "")
+    numbers = is_column(first) and not isinstance(first[0], str) and not is_missing(first[0])
+    read = _from_array if rows is value or numbers else _from_names
     labels = read(argument, rows, known, known_as)
     if known is None and not labels.flags.any():
         raise ValueError(f"{argument} has no label in any image: name what the images show")
@@ -115,12 +117,6 @@ def rename_labels(labels: Collection[Any], names: Mapping[Any, str], place: str 
     return [None if text is None else renamed[text] for text in texts]
 
 
-def _has_numbers(rows: Sequence[Any]) -> bool:
-    """Whether rows are numbers, by the first that is not an empty list."""
-    first: Any = next((row for row in rows if not (is_column(row) and len(row) == 0)), "")
-    return is_column(first) and not isinstance(first[0], str) and not is_missing(first[0])
-
-
 def _from_array(argument: str, value: Any, known: Labels | None, known_as: str) -> Labels:
     columns = getattr(value, "columns", None)
     try:
@@ -169,7 +165,6 @@ def _from_names(argument: str, rows: list[Any], known: Labels | None, known_as: 
 
 
 def _names(place: str, row: Any) -> list[str]:
-    """The labels of one image."""
     if not isinstance(row, str) and not is_column(row):
         raise ValueError(f"{place} is of type {type(row).__name__}: give a label, a list of labels, or an empty list")
     names = [row] if isinstance(row, str) else as_list(place, row)

@@ -31,6 +31,7 @@ _NUMBERED = re.compile(
 _PICTURE = re.compile(r"[^,;\t|]+(?:#\d+|\.(?:jpe?g|png|webp|gif))\s*[,;\t|](\s*\d+\s*[,;\t|])?", re.IGNORECASE)
 MOST_SHOWN, MOST_INSIDE = 20, 1000  # column names in a message, and parts of an object that are looked through for it
 PERSON = "person"  # bears the attribute, and is no object
+CAPTIONS = {*NAMES["prediction_column"], *NAMES["reference_column"]}  # may have separators in them, and end a row
 ANSWER = "filtered_resps"  # what lmms-eval's `--log_samples` calls the model's text
 DAMAGED = (OSError, RecursionError, KeyError, csv.Error, json.JSONDecodeError, BadZipFile)
 DICTIONARIES = ("PLAIN_DICTIONARY", "RLE_DICTIONARY")
@@ -237,34 +238,26 @@ def _csv(path: File) -> Table:
     with _text(path) as file:
         # Where the comma is the decimal mark, Excel separates cells with semicolons.
         marks = "\t" if path.suffix.lower() == ".tsv" else ",;\t|"
-        header = file.readline(csv.field_size_limit())
+        first = file.readline(csv.field_size_limit())
         file.seek(0)
-        mark = min(filter(header.__contains__, marks), key=header.index, default=marks[0])
-        unnamed = _PICTURE.match(header)
+        mark = min(filter(first.__contains__, marks), key=first.index, default=marks[0])
+        unnamed = _PICTURE.match(first)
         if unnamed:
             rows.append([USUAL_ID, "number", "caption"] if unnamed[1] else [USUAL_ID, "caption"])
         plain = unnamed and mark == "\t"  # no quotes around cells
         reader = csv.reader(file, delimiter=mark, quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL, strict=True)
         for row in filter(None, reader):
             rows.append(list(map(str.strip, row)))
-            if len(row) > len(rows[0]) and _ends_with_captions(rows[0]):
-                rows[-1][len(rows[0]) - 1 :] = [mark.join(row[len(rows[0]) - 1 :]).strip()]
-            if len(rows[-1]) != len(rows[0]):
-                more = len(row) > len(rows[0])
+            header, more = rows[0], len(row) > len(rows[0])
+            if more and plain_name(header[0]) in NAMES["id_column"] and plain_name(header[-1]) in CAPTIONS:
+                rows[-1][len(header) - 1 :] = [mark.join(row[len(header) - 1 :]).strip()]
+            if len(rows[-1]) != len(header):
                 mend = "put a cell that contains the separator in double quotes" if more else "add what it lacks"
-                raise ValueError(
-                    f"{path} has {len(rows[0])} columns, but line {reader.line_num} has {len(row)}: {mend}"
-                )
+                raise ValueError(f"{path} has {len(header)} columns, but line {reader.line_num} has {len(row)}: {mend}")
     if not rows:
         raise ValueError(f"{path} has only blank lines: give a file with column names and rows")
     columns = tuple(rows[0])
     return Table(str(path), columns, lambda column: [row[columns.index(column)] or None for row in rows[1:]])
-
-
-def _ends_with_captions(header: Sequence[str]) -> bool:
-    """Whether what a row has too much is of a caption with separators in it, which ends the row."""
-    first, last = plain_name(header[0]), plain_name(header[-1])
-    return first in NAMES["id_column"] and last in (*NAMES["prediction_column"], *NAMES["reference_column"])
 
 
 def _text(path: File) -> IO[str]:

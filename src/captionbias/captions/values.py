@@ -127,11 +127,6 @@ def as_weight(cell: Any) -> float | None:
 ROW = "row "  # what an image without an id is called, before its number
 
 
-def image_order(image: str) -> tuple[int, str]:
-    """A key to sort image ids by, so that numbers come in their order."""
-    return len(image), image
-
-
 def image_keys(argument: str, values: list[Any]) -> list[str]:
     """Image ids as strings that are equal if the ids are: 42, 42.0, "42", "42.0", "42.jpg", "42.jpg#0" and COCO's file
     names of it are one image. What follows a ? in an address tells images apart only where nothing else does."""

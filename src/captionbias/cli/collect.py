@@ -53,7 +53,6 @@ def collect(results: list[Path], output: Path, plot: Path | None) -> None:
 
 
 def _files(path: Path) -> list[Path]:
-    """The file, or those of the folder by name."""
     files = sorted(path.glob("*.json")) if path.is_dir() else [path]
     if not files:
         raise ValueError(f"{path} has no .json file: name the folder of the results, or the results")

@@ -72,8 +72,11 @@ def gate(
     if not at_most and not portrait:
         raise ValueError("nothing is asked: give --at-most, as in --at-most sway_t_to_a=1, or --portrait")
     bounds = scores_of("--at-most", at_most)
+    known = [entry.key for metric in catalogue.of_captions() for entry in catalogue.scores_of(metric)]
     for score, _ in bounds:
-        _check_known(score)
+        if score not in known:
+            alike = ", ".join(get_close_matches(score, known) or catalogue.headlines("sway"))
+            raise ValueError(f"--at-most {score}: no metric of captions has that score; there are {alike}")
     entries = [catalogue.SCORES[score] for score, _ in bounds]
     files, chosen = split_options(values)
     chosen["margins"] = margins_by_metric(dict(scores_of("--margin", margins)), list(catalogue.METRICS))
@@ -132,13 +135,6 @@ def _portrait(estimates: dict[str, Estimate], words_seen: float, with_tasks: boo
             )
         status = FAIL if word == MORE else PASS if passes else UNKNOWN
         yield status, f"{question} {numbers}: {ANSWERS[status]}"
-
-
-def _check_known(score: str) -> None:
-    known = [entry.key for metric in catalogue.of_captions() for entry in catalogue.scores_of(metric)]
-    if score not in known:
-        alike = get_close_matches(score, known) or catalogue.headlines("sway")
-        raise ValueError(f"--at-most {score}: no metric of captions has that score; there are {', '.join(alike)}")
 
 
 def _interval(score: str, estimates: dict[str, Estimate]) -> Estimate:

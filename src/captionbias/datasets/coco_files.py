@@ -80,35 +80,22 @@ def read_things(path: Path, images: Mapping[int, Image], categories: Mapping[int
 
 def checked_run_lengths(outline: Any, height: int, width: int, where: str) -> str:
     """The compressed run lengths of a segment: of polygons, or of run lengths, compressed or not, of this size."""
-    counts = _run_lengths(outline, height, width)
-    if counts is None:
+    from pycocotools import mask  # which is C, and checks nothing
+
+    known = outline if isinstance(outline, dict) else {}
+    counts = known.get("counts")
+    runs = _expanded(counts) if isinstance(counts, (str, bytes)) else counts
+    polygons = isinstance(outline, list) and len(outline) > 0 and all(map(_is_polygon, outline))
+    whole = isinstance(runs, list) and all(isinstance(run, int) and run >= 0 for run in runs)
+    fits = known.get("size") == [height, width] and whole and sum(runs or ()) == height * width
+    if not (height and width and (polygons or fits)):
         raise ValueError(
             f'{where}: "segmentation" must be polygons, or run lengths of the size of the image: correct it, or fetch '
             "the file again"
         )
-    return counts
-
-
-def _run_lengths(outline: Any, height: int, width: int) -> str | None:
-    """The compressed run lengths, None for what is no segment: pycocotools, which is C, checks nothing."""
-    from pycocotools import mask
-
-    if not height or not width:
-        return None
-    if isinstance(outline, dict):
-        counts = outline.get("counts")
-        runs = _expanded(counts) if isinstance(counts, (str, bytes)) else counts
-        if not (
-            outline.get("size") == [height, width]
-            and isinstance(runs, list)
-            and all(isinstance(run, int) and run >= 0 for run in runs)
-            and sum(runs) == height * width
-        ):
-            return None
-        return str(mask.frPyObjects({"size": [height, width], "counts": runs}, height, width)["counts"], "ascii")
-    if isinstance(outline, list) and outline and all(map(_is_polygon, outline)):
-        return str(mask.merge(mask.frPyObjects(outline, height, width))["counts"], "ascii")
-    return None
+    segment = outline if polygons else {"size": [height, width], "counts": runs}
+    encoded = mask.frPyObjects(segment, height, width)
+    return str((mask.merge(encoded) if polygons else encoded)["counts"], "ascii")
 
 
 def _expanded(counts: str | bytes) -> list[int] | None:

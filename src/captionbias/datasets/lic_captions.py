@@ -80,7 +80,6 @@ class LicCaptions(OriginalFiles):
         return _entries(self._human[configuration], {"caption_list": list})
 
     def _images(self, configuration: str) -> Iterator[dict[str, Any]]:
-        """All images, labelled or not."""
         people, file = self._people(configuration), _HUMAN[configuration]
         gender, skin = (
             dict(zip(people, spelled([person.get(name) for person in people.values()], known, where), strict=True))

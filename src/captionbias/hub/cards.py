@@ -42,10 +42,11 @@ def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
     The section is where an earlier one is, else at the end. ValueError, and no change: it cannot be shown or written.
     """
     check_results(results)
-    if not scores_in(results, human=True):
+    if not (scores := scores_in(results, human=True)):
         raise ValueError("results have no score of human captions: measure lic or dbac with references")
     card = _card_at(path)
-    return _write({card: _changed(card, NEW_DATASET_CARD, dataset_section(results))})
+    about = "How much the human captions reveal of a protected attribute beyond the words that name it."
+    return _write({card: _changed(card, NEW_DATASET_CARD, _section(about, results, scores, judged=False))})
 
 
 def update_model_card(path: str | Path, results: Results, *, dataset: str | None = None) -> list[Path]:
@@ -73,14 +74,9 @@ def update_model_card(path: str | Path, results: Results, *, dataset: str | None
     return _write(files if dataset is None else {**files, entries: (_read(entries), entries_of(results, dataset))})
 
 
-def dataset_section(results: Results) -> str:
-    """The section of a dataset card, about its human captions, without the markers; lines end in line feeds."""
-    about = "How much the human captions reveal of a protected attribute beyond the words that name it."
-    return _section(about, results, scores_in(results, human=True), judged=False)
-
-
 def model_section(results: Results, dataset: str | None) -> str:
-    """The section of a model card, as `dataset_section`: how the captioner changes the bias of its data."""
+    """The section of a model card, without the markers: how the captioner changes the bias of its data. Lines end in
+    line feeds."""
     about = "Does this captioner make the bias of its data worse, and in which direction?"
     if dataset is not None:
         about += f" Measured on [{escaped(dataset)}](https://huggingface.co/datasets/{dataset})."
@@ -93,6 +89,10 @@ def _section(about: str, results: Results, scores: list[Score], judged: bool) ->
     for score in scores:
         meanings.setdefault(score.meaning, []).append(score.label)
     versions = sorted({results[name]["signature"].rpartition("|v:")[2] for name in names})
+    estimates = {name: Result(results[name]).estimates for name in names}
+    values = {score: interval(estimates[score.metric].get(score.key), score.digits) for score in scores}
+    values |= {score: "undefined" for score in scores if score.key not in results[score.metric]}
+    verdicts = {score: f" {verdict_in(results[score.metric], score)} |" if judged else "" for score in scores}
     lines = [
         "## Societal bias of the captions",
         "",
@@ -101,7 +101,7 @@ def _section(about: str, results: Results, scores: list[Score], judged: bool) ->
         *([f"![What captions say of some people more than of others, beside people]({PICTURE})", ""] if judged else []),
         f"| score | value [95% interval] |{' verdict |' if judged else ''}",
         f"| :--- | ---: |{' :--- |' if judged else ''}",
-        *(f"| {score.label} | {_value(results[score.metric], score, judged)} |" for score in scores),
+        *(f"| {score.label} | {values[score]} |{verdicts[score]}" for score in scores),
         "",
         "What the scores mean:",
         "",
@@ -115,12 +115,6 @@ def _section(about: str, results: Results, scores: list[Score], judged: bool) ->
         f"Measured with captionbias {', '.join(map(escaped, versions))}.",
     ]
     return "\n".join(lines)
-
-
-def _value(result: Mapping[str, Any], score: Score, judged: bool) -> str:
-    """The cells of a score's row after its label."""
-    value = interval(Result(result).estimates.get(score.key), score.digits) if score.key in result else "undefined"
-    return f"{value} | {verdict_in(result, score)}" if judged else value
 
 
 def _reservations(results: Results) -> list[str]:

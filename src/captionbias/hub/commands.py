@@ -39,7 +39,6 @@ MEASURED: Options = {
 
 
 def _update(function: str, path: Path, results: list[Path], **options: Any) -> None:
-    """Update the card, and print which files changed."""
     from captionbias.hub import cards
 
     for line in getattr(cards, function)(path, cards.read_results(results), **options) or ["nothing changed"]:
@@ -136,7 +135,6 @@ def _send(kind: str, folder: Path, repo: str, *, dry_run: bool, private: bool, *
 def _send_space(
     folder: Path | None, repo: str | None, *, package: str | None, output: Path | None, dry_run: bool, **options: Any
 ) -> None:
-    """Write a Space's folder as it starts, and send it."""
     from captionbias.hub.spaces import write_space
 
     if repo is None and not (dry_run and output):

@@ -97,19 +97,14 @@ def entries_of(results: Results, dataset: str) -> str:
     """The text of `.eval_results/captionbias.yaml`: an entry for each task that the results on a dataset hold."""
     entries = []
     for task, score in tasks_in(results).items():
-        result = results[score.metric]
+        result, judgement = results[score.metric], verdict_in(results[score.metric], score)
+        _, _, ends = interval(Result(result).estimates[score.key], score.digits).partition(" ")
+        notes = [f"95% interval {ends}" if ends else "", "" if judgement == NOTHING else judgement]
+        notes += ["preset fast, not for publication" if is_fast(result) else "", one_line(result["signature"])]
         value = result[score.key] + 0.0  # turns -0 into 0
-        entries.append(EvalResultEntry(dataset, task, value, notes=_notes(result, score)))
+        entries.append(EvalResultEntry(dataset, task, value, notes="; ".join(filter(None, notes))))
     content = eval_result_entries_to_yaml(entries)
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))  # no line is folded
-
-
-def _notes(result: Mapping[str, Any], score: Score) -> str:
-    _, _, ends = interval(Result(result).estimates[score.key], score.digits).partition(" ")
-    judgement = verdict_in(result, score)
-    notes = [f"95% interval {ends}" if ends else "", "" if judgement == NOTHING else judgement]
-    notes += ["preset fast, not for publication" if is_fast(result) else "", one_line(result["signature"])]
-    return "; ".join(filter(None, notes))
 
 
 def check_repo(argument: str, repo: str) -> None:

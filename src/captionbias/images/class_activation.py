@@ -93,7 +93,10 @@ def _log_probability(model: Any, tokenizer: Any, inputs: Mapping[str, Tensor], b
     arguments = dict(inputs)
     prompt = None if decoder else arguments.pop("input_ids", None)  # a chat model's prompt
     if prompt is None:
-        prompt = torch.full((len(batch), 1), _first_token(model), device=device)
+        first = getattr(model.config, "decoder_start_token_id", None)  # with which the decoder begins a caption
+        if first is None:
+            first = model.config.get_text_config(decoder=True).bos_token_id
+        prompt = torch.full((len(batch), 1), int(first), device=device)
     filler = tokenizer.pad_token_id or 0  # nothing before a word depends on what is behind it
     padded = torch.tensor([word.ids + [filler] * (longest - len(word.ids)) for word in batch], device=device)
     text = torch.cat((prompt, padded), dim=1)
@@ -106,13 +109,6 @@ def _log_probability(model: Any, tokenizer: Any, inputs: Mapping[str, Tensor], b
     before = logits[row, [at - 1 for at in place]].float().log_softmax(dim=-1)
     said: Tensor = before.gather(1, text[row, place][:, None]).sum()
     return said
-
-
-def _first_token(model: Any) -> int:
-    """The token with which the decoder begins a caption."""
-    language = model.config.get_text_config(decoder=True)
-    first = getattr(model.config, "decoder_start_token_id", None)
-    return int(language.bos_token_id if first is None else first)
 
 
 def _as_map(values: Tensor, shape: float) -> Tensor:

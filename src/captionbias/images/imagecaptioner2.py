@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,14 +21,12 @@ from captionbias.captions import Captions
 from captionbias.errors import InputError, missing
 from captionbias.images.beside_captions import images_of
 from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
+from captionbias.images.reading import Images
 from captionbias.progress import Progress
 from captionbias.scores.captions import confidence, leakage, lic
 from captionbias.statistics.samples import trial_rows
 from captionbias.text import LexiconSource
 from captionbias.warnings import note
-
-if TYPE_CHECKING:
-    from captionbias.images.reading import Images
 
 SCORES = {
     "": percent(confidence),

@@ -219,7 +219,6 @@ class ModelJudge:
         return Scorer(self.model, self.question, self.precision, self.device)
 
     def _texts(self, trial: Trial) -> list[str]:
-        """Captions and prompt as text."""
         tokens, masks = trial.examples.tokens, trial.examples.masks
         words = tuple("[MASK]" if word in masks else word for word in tokens.words)
         captions = replace(tokens, words=words).texts()
@@ -320,7 +319,6 @@ class Scorer:
             )
 
     def _tokens(self, model: Model, prompt: str, answer: str) -> tuple[int, ...]:
-        """The tokens that the answer adds to the prompt."""
         before, after = (
             self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in (prompt, f"{prompt} {answer}")
         )
@@ -393,8 +391,15 @@ class Scorer:
             pixels = self.processor(images=images, return_tensors="pt")
             return Prepared([[start, *row] for row in tokens], {}, self._moved(pixels))
         if getattr(self.processor, "chat_template", None):
+            request = {"type": "text", "text": REQUEST}
             inputs = self.processor.apply_chat_template(
-                [_conversation(image, text) for image, text in zip(images, texts, strict=True)],
+                [
+                    [  # in which the model has described the image with this text, and goes on
+                        {"role": "user", "content": [{"type": "image", "image": image}, request]},
+                        {"role": "assistant", "content": [{"type": "text", "text": text}]},
+                    ]
+                    for image, text in zip(images, texts, strict=True)
+                ],
                 tokenize=True,
                 continue_final_message=True,
                 return_dict=True,
@@ -422,9 +427,3 @@ class Scorer:
 
     def _moved(self, inputs: Any) -> dict[str, Any]:
         return {name: value.to(self.device) if hasattr(value, "to") else value for name, value in dict(inputs).items()}
-
-
-def _conversation(image: Any, text: str) -> list[dict[str, Any]]:
-    """A conversation in which a chat model has described the image with this text, and goes on."""
-    request = [{"type": "image", "image": image}, {"type": "text", "text": REQUEST}]
-    return [{"role": "user", "content": request}, {"role": "assistant", "content": [{"type": "text", "text": text}]}]

@@ -109,16 +109,6 @@ def masking_experiment(
 
     for version, version_pictures in pictures.items():
         captions[version] = caption(model, version_pictures, watch=overall if watch else None, **(generation or {}))
-    return MaskingStudy(captions, _comparisons(captions, people, metrics, options))
-
-
-def _comparisons(
-    captions: Mapping[str, Mapping[str, str]],
-    people: Mapping[str, Any],
-    metrics: Sequence[str],
-    options: Mapping[str, Any],
-) -> dict[str, Comparison]:
-    """The versions by each metric, each against the original."""
     tables = {
         version: {"image_id": list(texts), "caption": list(texts.values())} for version, texts in captions.items()
     }
@@ -131,5 +121,5 @@ def _comparisons(
         except ValueError as error:
             if metric != "sway" or len(metrics) == 1:
                 raise
-            warnings.warn(Message("sway is left out: ", message_of(error)), CaptionBiasWarning, stacklevel=3)
-    return comparisons
+            warnings.warn(Message("sway is left out: ", message_of(error)), CaptionBiasWarning, stacklevel=2)
+    return MaskingStudy(captions, comparisons)

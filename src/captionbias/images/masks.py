@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from reprlib import repr as short
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -170,17 +170,14 @@ def read_regions(
         if image_things is None or record["category_id"] not in wanted:
             continue
         where = f"{path.name}: annotations[{number}], of image {images.ids[row]}"
-        thing = Thing(_box(record["bbox"], where))
+        box = record["bbox"]
+        if len(box) != 4 or not all(isinstance(side, (int, float)) and math.isfinite(side) for side in box):
+            raise ValueError(f'{where}: "bbox" is {short(box)}: correct it, or fetch the file again')
+        thing = Thing((box[0], box[1], box[2], box[3]))
         if chosen.shape == "segment" and (segment := record.get("segmentation")):
             thing = thing._replace(outline=checked_run_lengths(segment, *sizes[row], where).encode())
         image_things.append(thing)
     return Regions(images, things, sizes, chosen, path.name)
-
-
-def _box(box: list[Any], where: str) -> tuple[float, float, float, float]:
-    if len(box) != 4 or not all(isinstance(side, (int, float)) and math.isfinite(side) for side in box):
-        raise ValueError(f'{where}: "bbox" is {short(box)}: correct it, or fetch the file again')
-    return box[0], box[1], box[2], box[3]
 
 
 def check_labels(labels: Sequence[str], known: Iterable[str], source: str) -> None:

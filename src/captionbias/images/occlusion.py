@@ -30,7 +30,8 @@ def credits(
 
     def said(hidden: Sequence[Flags]) -> Floats:
         pictures = [_filled(*pair, fill) for pair in zip(images, hidden, strict=True)]
-        return _log_odds(log_probabilities(model, processor(images=pictures, return_tensors="pt"), batch))
+        logs = log_probabilities(model, processor(images=pictures, return_tensors="pt"), batch)
+        return logs - np.log(-np.expm1(np.minimum(logs, -LEAST)))
 
     nowhere = [np.zeros_like(region) for region in regions]
     both, rest = said(nowhere), said(regions)
@@ -70,10 +71,6 @@ def log_probabilities(model: Any, inputs: Mapping[str, Any], batch: Sequence[Nam
     each = [logits.double().log_softmax(1).gather(1, step[:, None])[:, 0] for logits, step in steps]
     rows = torch.stack(each, dim=1).cpu().numpy()
     return np.array([row[len(start) + np.array(word.places)].sum() for row, word in zip(rows, batch, strict=True)])
-
-
-def _log_odds(log_probability: Floats) -> Floats:
-    return log_probability - np.log(-np.expm1(np.minimum(log_probability, -LEAST)))
 
 
 def _filled(image: Any, hidden: Flags, fill: str) -> Any:

@@ -193,34 +193,24 @@ def _opened(source: Any) -> Image:
     """The image, its pixels not decoded yet."""
     from PIL import Image
 
-    source = _located(source)
+    if isinstance(source, dict):  # a dataset's entry
+        source = source.get("bytes") or source.get("path")
+    if isinstance(source, (str, Path)):
+        source = Remote(str(source)) if is_url(source) else Path(source).expanduser()
     if isinstance(source, Image.Image):
         image = source
     elif isinstance(source, (*FILES, bytes)):
         Image.init()  # or formats that were not used yet are unknown
-        content = _content(source) if isinstance(source, (Remote, Member)) else source
-        file = io.BytesIO(content) if isinstance(content, bytes) else content
+        if isinstance(source, (Remote, Member)):
+            with source.open("rb") as opened:
+                source = opened.read()
+        file = io.BytesIO(source) if isinstance(source, bytes) else source
         image = Image.open(file, formats=sorted(FORMATS & Image.OPEN.keys()))
     else:
         image = Image.fromarray(_bytes_of_pixels(np.asarray(source)))
     if image.width * image.height > MAX_PIXELS:
         raise ValueError(f"{image.width:,} x {image.height:,} pixels are more than {MAX_PIXELS:,}")
     return image
-
-
-def _located(source: Any) -> Any:
-    """The content of a dataset's entry; a text as the path or address that it is."""
-    if isinstance(source, dict):
-        source = source.get("bytes") or source.get("path")
-    if is_url(source):
-        return Remote(source)
-    return Path(source).expanduser() if isinstance(source, (str, Path)) else source
-
-
-def _content(file: Path | Remote | Member) -> bytes:
-    with file.open("rb") as opened:
-        content: bytes = opened.read()
-    return content
 
 
 def _where(source: Any, name: str) -> str:
@@ -315,7 +305,6 @@ def _from_folder(path: Path, image_column: str | None, id_column: str | None) ->
 
 
 def _named_as_images(files: Iterable[Any]) -> list[Any]:
-    """The files whose names end like images'."""
     need_images("PIL")
     from PIL import Image
 

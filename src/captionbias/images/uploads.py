@@ -45,10 +45,11 @@ def prepare(
                 continue
             if len(ids) < PREVIEWS:
                 stages = {name: after} if regions is None else {f"{name}, before": before, f"{name}, masked": after}
-                previews += [
-                    _preview(image, folder, len(previews) + at, stage)
-                    for at, (stage, image) in enumerate(stages.items())
-                ]
+                for stage, image in stages.items():
+                    preview = image.copy()
+                    preview.thumbnail((PREVIEW_SIDE, PREVIEW_SIDE))
+                    preview.save(folder / f"{len(previews)}.png")
+                    previews.append((f"{len(previews)}.png", stage))
             side = side or small_side(after)
             file.write(shrunk(after, side).tobytes())
             _small(folder, len(ids)).write_text(thumbnail(before), encoding="ascii")
@@ -58,13 +59,6 @@ def prepare(
     if left_out:
         notes.append(f"{len(left_out):,} files are left out: {first_of(left_out)}")
     return {"ids": ids, "side": side, "notes": notes, "previews": previews}
-
-
-def _preview(image: Any, folder: Path, number: int, caption: str) -> tuple[str, str]:
-    small, name = image.copy(), f"{number}.png"
-    small.thumbnail((PREVIEW_SIDE, PREVIEW_SIDE))
-    small.save(folder / name)
-    return name, caption
 
 
 def _images(files: Sequence[tuple[str, str, Callable[[], bytes]]]) -> tuple[Images, list[str], list[str]]:

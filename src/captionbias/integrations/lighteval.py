@@ -31,10 +31,6 @@ def caption_bias(metric: str = "dbac", **options: Any) -> CorpusLevelMetric:
         metric: the name of one of `captionbias.metrics`.
         **options: of that metric, such as `preset` or `trials`.
 
-    Raises:
-        ValueError: the metric is unknown; when it is computed, as the metric, naming the argument and the first bad
-            row, or a document without an attribute.
-
     >>> caption_bias("lic", preset="fast").metric_name
     'lic'
     """

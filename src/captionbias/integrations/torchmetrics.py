@@ -19,6 +19,8 @@ except ImportError as error:
         "captionbias.integrations.torchmetrics needs torchmetrics: pip install 'captionbias[torchmetrics]'"
     ) from error
 
+NOTHING = torch.zeros(0, dtype=torch.uint8)
+
 
 class CaptionBias(TorchMetric):
     """Any of this library's metrics as a `torchmetrics.Metric`.
@@ -30,10 +32,6 @@ class CaptionBias(TorchMetric):
     Args:
         metric: the name of one of `captionbias.metrics`.
         **options: of that metric, such as `preset` or `trials`; or of `torchmetrics.Metric`, such as `sync_on_compute`.
-
-    Raises:
-        ValueError: the metric is unknown. `compute`: as the metric, naming the argument and the first bad row.
-        TypeError: an option is unknown.
 
     >>> bias = CaptionBias("gender_error", bootstrap=0)
     >>> bias.update(["a man", "a man with a dog"], attributes=["male", "female"])
@@ -74,9 +72,6 @@ class CaptionBias(TorchMetric):
             attributes: the label of the protected attribute for each image.
             tasks: the tasks that each image shows; likewise optional, see the metric.
             weights: how much each image counts; likewise.
-
-        Raises:
-            ValueError: columns of different lengths.
         """
         columns = dict(zip(MEASURED, (preds, target, attributes, tasks, weights), strict=True))
         batch = {name: as_list(name, column) for name, column in columns.items() if column is not None}
@@ -86,11 +81,11 @@ class CaptionBias(TorchMetric):
             batch["weights"] = [float(weight) for weight in batch["weights"]]  # of numpy and torch, too
         lines = [json.dumps(dict(zip(batch, row, strict=True))) for row in zip(*batch.values(), strict=True)]
         text = "".join(f"{line}\n" for line in lines).encode()
-        self.rows.append(torch.frombuffer(bytearray(text), dtype=torch.uint8).to(self.device) if text else _nothing())
+        self.rows.append(torch.frombuffer(bytearray(text), dtype=torch.uint8).to(self.device) if text else NOTHING)
 
     def compute(self) -> dict[str, torch.Tensor]:
         """Every number of the metric's flat result, for `log_dict`: 0-dimensional, in the default floating type."""
-        known = dim_zero_cat(self.rows) if len(self.rows) else _nothing()
+        known = dim_zero_cat(self.rows) if len(self.rows) else NOTHING
         images = [json.loads(line) for line in bytes(known.to(torch.uint8).cpu().numpy()).decode().splitlines()]
         names = dict.fromkeys(name for image in images for name in image)
         scores = self.metric(**{name: [image.get(name) for image in images] for name in names}, **self.options)
@@ -99,7 +94,3 @@ class CaptionBias(TorchMetric):
 
     def extra_repr(self) -> str:
         return ", ".join([repr(self.metric.name), *(f"{name}={value!r}" for name, value in self.options.items())])
-
-
-def _nothing() -> torch.Tensor:
-    return torch.zeros(0, dtype=torch.uint8)

@@ -48,12 +48,9 @@ def csv_text(header: Iterable[str], rows: Iterable[Sequence[str | float | None]]
     """A table as CSV. No spreadsheet takes a text in it for a formula: what could be one gets a quote before it."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")  # with another, a lone \r in a cell would begin a row
-    writer.writerows([_no_formula(cell) for cell in row] for row in (header, *rows))
+    for row in (header, *rows):
+        writer.writerow([f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell for cell in row])
     return text.getvalue()
-
-
-def _no_formula(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
 
 
 def _plain(value: Any) -> Any:

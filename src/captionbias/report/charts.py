@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from captionbias.analysis.sensitivity import Sensitivity
 from captionbias.bench.catalogue import Score
 from captionbias.bench.verdicts import LESS, MORE, NOTHING
 from captionbias.metrics import catalogue
@@ -18,9 +19,6 @@ from captionbias.report.rows import Row, bias, headlines
 from captionbias.report.views import main_part
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
-
-if TYPE_CHECKING:
-    from captionbias.analysis.sensitivity import Sensitivity
 
 WIDTH, HEIGHT, LEFT, ROW, SMALL = 480.0, 280.0, 8.0, 42.0, 12.0
 BAR = 220.0
@@ -171,7 +169,9 @@ def _descending(entries: Iterable[Entry], score: Score) -> list[Entry]:
 
 def _ground(panel: Panel, place: svg.Place, at: Sequence[float], top: float, bottom: float) -> Iterator[str]:
     """The ground of a panel, below its marks: how far from 0 a person reads, the grid with its numbers, and 0."""
-    yield from svg.zero_band(place, panel.band, top, bottom)
+    if panel.band:
+        start = place(-panel.band)
+        yield svg.box(start, top, place(panel.band) - start, bottom - top, "person")
     for value in at:
         yield svg.line(place(value), top, place(value), bottom, "grid")
         yield svg.text(place(value), bottom + 14, f"{value:.10g}", "soft", "middle", 11)
@@ -180,7 +180,6 @@ def _ground(panel: Panel, place: svg.Place, at: Sequence[float], top: float, bot
 
 
 def _entry(entry: Entry, panel: Panel, place: svg.Place, top: float) -> Iterator[str]:
-    """A row: its name, its numbers, its mark and its interval."""
     numbers = interval(entry.estimate, panel.score.digits)
     kind = svg.tone(entry.verdict)
     name = svg.shortened(entry.name, max(WIDTH - 8 * len(numbers) - 4, 60), SMALL)

@@ -122,7 +122,6 @@ def _bars(word: Word, axis: Place, x: float, y: float, label: float) -> list[str
 
 
 def _boxed(kind: str, x: float, y: float, what: str) -> list[str]:
-    """A coloured box and what it stands for."""
     return [box(x, y - 5, 14, 9, kind), text(x + 20, y + 4, what, "soft", size=SMALL)]
 
 

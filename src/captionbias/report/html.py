@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from captionbias._version import __version__
+from captionbias.analysis.audit import Audit
 from captionbias.bench.catalogue import DIRECTIONS
 from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
@@ -20,14 +21,10 @@ from captionbias.io.formats import json_text
 from captionbias.report import charts, portrait, quotes, views, wording
 from captionbias.report.drawn import NARROW, WIDE, naming, words
 from captionbias.report.grid import cell_text
+from captionbias.report.portrait import Portrait
 from captionbias.report.rows import rows_of
 from captionbias.report.svg import STYLE, Drawing, document
-from captionbias.report.wording import FORMS
 from captionbias.statistics.samples import Estimate
-
-if TYPE_CHECKING:
-    from captionbias.analysis.audit import Audit
-    from captionbias.report.portrait import Portrait
 
 TOP = 30  # rows of the sources on the page; all of them are in its data
 WORDS = 12  # of an attribute value, before one asks for more
@@ -35,11 +32,7 @@ ARTICLES = ("a", "an", "the")
 
 
 def write_report(audit: Audit, path: str | Path, **options: Any) -> None:
-    """Write an audit as one HTML file, whole or not at all; `options`: of `html_report`.
-
-    Raises:
-        ValueError: the path cannot be written, or jinja2 is missing.
-    """
+    """Write an audit as one HTML file, whole or not at all; `options`: of `html_report`."""
     write_text(html_report(audit, **options), Path(path))
 
 
@@ -78,7 +71,6 @@ def html_report(
         charts=charts,
         directions=DIRECTIONS,
         word_bar=lambda mean, largest: charts.bar(Estimate(mean), largest, positive=True),
-        part_of=_part_of,
         reach_of=_reach_of,
         telling=_telling,
         **wording.named_things(audit),
@@ -91,7 +83,6 @@ def html_report(
 
 
 def _both_widths(draw: Callable[[Portrait, float], Drawing], drawn: Portrait, title: str) -> str:
-    """A picture for screens and one for telephones, of which the page shows one."""
     pictures = [document([draw(drawn, width)], width, title) for width in (WIDE, NARROW)]
     return "".join(f'<div class="{kind}">{one}</div>' for kind, one in zip(("wide", "narrow"), pictures, strict=True))
 
@@ -120,12 +111,6 @@ def rendered(template: str, **content: Any) -> str:
 def _telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The words that speak for a value; articles and full stops tell a reader nothing."""
     return [row for row in rows if row["mean"] > 0 and row["word"] not in ARTICLES and re.search(r"\w", row["word"])]
-
-
-def _part_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The score that rows of the sources add to, for the head of a table."""
-    part = views.main_part(*rows)
-    return f"adds to the score ({FORMS[part]})" if part in FORMS else "omega"
 
 
 def _reach_of(sources: Mapping[str, Sequence[Mapping[str, Any]]]) -> float:

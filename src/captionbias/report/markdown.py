@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from captionbias.analysis.audit import Audit
 from captionbias.bench.catalogue import DIRECTIONS
 from captionbias.report import portrait, views
 from captionbias.report.wording import grouped_notes, plain
 from captionbias.text.markdown import code, escaped, one_line
-
-if TYPE_CHECKING:
-    from captionbias.analysis.audit import Audit
 
 TOP = 5
 

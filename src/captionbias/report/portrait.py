@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from captionbias.analysis.audit import Audit
+from captionbias.analysis.compare import Comparison
 from captionbias.bench.catalogue import SCORES, main_scores_by_metric
+from captionbias.bench.measurement import Result
 from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING, NOTHING_FOUND, a_little, is_mute
 from captionbias.metrics.sway.naming import KEYS, LEAST_NAMED
 from captionbias.report.wording import (
@@ -22,11 +25,6 @@ from captionbias.report.wording import (
     whose_gap,
 )
 from captionbias.statistics.samples import Estimate
-
-if TYPE_CHECKING:
-    from captionbias.analysis.audit import Audit
-    from captionbias.analysis.compare import Comparison
-    from captionbias.bench.measurement import Result
 
 ENOUGH = 20  # images of a cell for its share to be shown, and captions that name a task for it to be an example
 MOST_VALUES, MOST_TASKS = 4, 2
@@ -155,7 +153,9 @@ def _row(name: str, sway: Result, said: Mapping[str, str], called: Mapping[str, 
     if said.get("sway_t_to_a_lost") == MORE != said.get("sway_t_to_a"):
         step.append(told("sway_t_to_a_lost", ["wrong or left out"]))
     words = {
-        people: [Word(word, abs(row["captioner"]), _same_sign(row)) for word, row in rows]
+        people: [
+            Word(word, abs(row["captioner"]), math.copysign(1, row["captioner"]) * row["person"]) for word, row in rows
+        ]
         for people, rows in following_words(details).items()
     }
     return Row(name, wrong, gap, step, _overall(estimates, said), words, _all_words(estimates, said))
@@ -211,10 +211,6 @@ def _clear(details: Mapping[str, Any]) -> list[str]:
     clear = {row["attribute"]: row.get("extra_ci_low", 0.0) > 0 for row in details["t_to_a"]}
     some, others = (listed([group(value) for value in clear if clear[value] == sure]) for sure in (True, False))
     return [f"clear for {some}, not for {others}"] if some and others else []
-
-
-def _same_sign(row: Mapping[str, Any]) -> float:
-    return float(math.copysign(1.0, row["captioner"]) * row["person"])
 
 
 def _overall(estimates: Mapping[str, Estimate], said: Mapping[str, str]) -> Told:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from captionbias.analysis.audit import Audit
 from captionbias.report.portrait import Portrait, most_wrong
 from captionbias.report.wording import group
-
-if TYPE_CHECKING:
-    from captionbias.analysis.audit import Audit
 
 QUOTES = 2  # of each dot
 Pieces = list[tuple[str, str]]  # of a text: each with what it names, "attribute", "task" or nothing
@@ -89,7 +87,6 @@ def first_quote(audit: Audit, portrait: Portrait) -> Quote | None:
 
 
 def _pieces(evidence: Mapping[str, Any], number: int, values: set[str]) -> Pieces:
-    """A text cut into pieces, each with what it names."""
     text, flat = evidence["texts"][number], evidence["marks"][number]
     pieces, done = [], 0
     for start, end, label in sorted(zip(flat[::3], flat[1::3], flat[2::3], strict=True)):

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from captionbias.analysis.sensitivity import Sensitivity, label
+from captionbias.analysis.sensitivity import Move, Sensitivity, label
 from captionbias.bench.catalogue import DIRECTIONS
 from captionbias.bench.verdicts import NOTHING
 from captionbias.metrics import catalogue
 from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
 from captionbias.report.wording import interval
-
-if TYPE_CHECKING:
-    from captionbias.analysis.sensitivity import Move
 
 
 def moves(found: Sensitivity) -> Grid:

@@ -44,11 +44,7 @@ class Picture(str):
         return self.replace('style="', 'style="background:#ffffff;color:#1f2328;', 1)
 
     def save(self, path: str | Path) -> None:
-        """Write the picture as an .svg file, whole or not at all.
-
-        Raises:
-            ValueError: the path ends otherwise, or cannot be written.
-        """
+        """Write the picture as an .svg file, whole or not at all."""
         check_ending(Path(path), ".svg")
         write_text(self._repr_svg_(), Path(path))
 
@@ -110,13 +106,12 @@ def dot(x: float, y: float, kind: str, hollow: bool = False, size: float = 5) ->
     return f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{_number(size)}"{ring}/>'
 
 
-def mark(x: float, y: float, verdict: str, size: float = 5) -> str:
+def mark(x: float, y: float, verdict: str) -> str:
     """A mark whose shape says the verdict too: up for more, down for less, else round, hollow where we cannot tell."""
     if verdict not in TONES:
-        kind = "hollow" if verdict == CANNOT_TELL else "unclear"
-        return f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{_number(size)}" class="{kind}"/>'
-    up = -1 if verdict == MORE else 1
-    corners = [(x, y + up * 1.3 * size), (x - 1.2 * size, y - up * size), (x + 1.2 * size, y - up * size)]
+        return dot(x, y, "hollow" if verdict == CANNOT_TELL else "unclear")
+    up = -5 if verdict == MORE else 5
+    corners = [(x, y + 1.3 * up), (x - 6, y - up), (x + 6, y - up)]
     points = " ".join(f"{_number(x)},{_number(y)}" for x, y in corners)
     return f'<polygon points="{points}" class="{TONES[verdict]}"/>'
 
@@ -133,11 +128,6 @@ def scale(low: float, high: float, start: float, end: float) -> Place:
 def whisker(place: Place, y: float, low: float | None, high: float | None, kind: str, width: float) -> list[str]:
     """An interval as a line at a height, without an upper end to that of the axis; nothing where there is none."""
     return [] if low is None else [line(place(low), y, place(math.inf if high is None else high), y, kind, width)]
-
-
-def zero_band(place: Place, half: float, top: float, bottom: float) -> list[str]:
-    """The band around 0 that a person reads within; nothing where that is 0."""
-    return [box(place(-half), top, place(half) - place(-half), bottom - top, "person")] if half else []
 
 
 def reach(numbers: Iterable[float | None], half: float = 0.0) -> tuple[float, float]:

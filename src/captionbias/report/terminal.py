@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
+from captionbias.analysis.compare import Comparison
 from captionbias.bench.catalogue import Score
-from captionbias.metrics import catalogue
+from captionbias.metrics import Measurement, catalogue
 from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
 from captionbias.report.views import (
     ALONE,
@@ -20,10 +20,6 @@ from captionbias.report.views import (
     sway_words,
 )
 from captionbias.report.wording import interval, said_of
-
-if TYPE_CHECKING:
-    from captionbias.analysis.compare import Comparison
-    from captionbias.metrics import Measurement
 
 WORDS, OTHERS = 10, 5  # rows of sway's tables
 
@@ -62,7 +58,6 @@ def _scores(measured: Measurement) -> Iterator[list[Cell]]:
 
 
 def _score(measured: Measurement, score: Score, label: str) -> list[Cell]:
-    """A score's row, in bold with its verdict if it is judged."""
     number = interval(measured.estimates[score.key], score.digits)
     said = said_of(measured.estimates, score.key, measured.details)
     return Strong([label, number, said]) if score.judged else [label, number, ""]

@@ -6,23 +6,19 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from captionbias.analysis.audit import PERSON
+from captionbias.analysis.audit import PERSON, Audit
+from captionbias.analysis.compare import Comparison
 from captionbias.analysis.intersections import CROSSING
 from captionbias.bench.catalogue import DIRECTIONS, Score
 from captionbias.bench.verdicts import NOTHING, detectable, verdict
 from captionbias.captions import count_cells
-from captionbias.metrics import catalogue
+from captionbias.metrics import Measurement, catalogue
 from captionbias.report.grid import Cell, Column, Grid, Scored, Strong, columns
+from captionbias.report.portrait import Portrait, Told, Wrong
 from captionbias.report.wording import FORMS, MOST_WORDS, fixed, group, pair_name
 from captionbias.statistics.samples import Estimate
-
-if TYPE_CHECKING:
-    from captionbias.analysis.audit import Audit
-    from captionbias.analysis.compare import Comparison
-    from captionbias.metrics import Measurement
-    from captionbias.report.portrait import Portrait, Told, Wrong
 
 SURE = 0.05  # of corrected p-values
 MORE_TIED, LESS_TIED = "more", "less"  # kinds of words: with a value more than in people's captions, or less
@@ -76,7 +72,6 @@ def _scores_of(audit: Audit) -> Iterator[tuple[str, Score]]:
 
 
 def _scores_meaning(scores: Sequence[Score]) -> str:
-    """What the columns mean for these scores."""
     keys = {score.key for score in scores}
     parts = ["Intervals are over images and trials."]
     if any(score.judged for score in scores):
@@ -264,13 +259,13 @@ def followed(portrait: Portrait) -> Grid:
     )
 
 
-def sway_level(details: Mapping[str, Any], captioner: str = "captioner") -> Grid:
+def sway_level(details: Mapping[str, Any]) -> Grid:
     """How often each value is named wrong, and not named, captioner beside people."""
     kinds = [kind + who for kind in ("wrong", "unnamed") for who in ("", "_person")]
     rows: list[list[Cell]] = [
         [row["attribute"], *(_with_ends(row, kind) for kind in kinds)] for row in details.get("level", ())
     ]
-    names = [f"{kind}, {who}" for kind in ("wrong", "unnamed") for who in (captioner, "people")]
+    names = [f"{kind}, {who}" for kind in ("wrong", "unnamed") for who in ("captioner", "people")]
     return Grid(
         "Each value named wrong, and not named [95% interval]",
         columns("images of") + columns(*names, form=".1f"),
@@ -290,29 +285,27 @@ def sway_words(
     for row in told:
         other = row["captioner" if more else "person"] < 0  # of more than two values: with the others
         shares = [row[f"uses_{side}"][value] for value in values for side in ("captioner", "person")]
-        beyond = Scored(Estimate(*(row[f"beyond{end}"] for end in ("", "_ci_low", "_ci_high"))), 1)
         goes_with = f"not {row['attribute']}" if other else row["attribute"]
         rows.append(
-            [row["word"].replace("|", " or "), goes_with, beyond, *shares, *["yes" if row["scaled"] else "no"] * more]
+            [
+                *(row["word"].replace("|", " or "), goes_with, _with_ends(row, "beyond"), *shares),
+                *["yes" if row["scaled"] else "no"] * more,
+            ]
         )
     uses = [f"of {value}: {who}" for value in values for who in (captioner, "people")]
-    heads = columns("word", "goes with") + columns("beyond people", *uses, form=".1f")
-    beyond_people = (
+    return Grid(
+        f"Words that follow a value {kind} than in people's captions [95% interval]",
+        columns("word", "goes with")
+        + columns("beyond people", *uses, form=".1f")
+        + columns(*["not only said more"] * more),
+        rows,
         "Beyond people: in how many more of 100 captions than people's the word goes with the value, what the image "
         "shows being the same. Then, of 100 captions of each value's images, those that use it"
-    )
-    if more:
-        return Grid(
-            "Words that follow a value more than in people's captions [95% interval]",
-            heads + columns("not only said more"),
-            rows,
-            f"{beyond_people}; and whether it is more than saying the word more often explains.",
-        )
-    return Grid(
-        "Words that follow a value less than in people's captions [95% interval]",
-        heads,
-        rows,
-        f"{beyond_people}. Mostly words that the captioner seldom says: a fact, not a verdict.",
+        + (
+            "; and whether it is more than saying the word more often explains."
+            if more
+            else ". Mostly words that the captioner seldom says: a fact, not a verdict."
+        ),
     )
 
 
@@ -354,18 +347,6 @@ def sway_cells(details: Mapping[str, Any]) -> Grid:
         columns("images of", "tasks suggest") + columns("images", form=",.0f") + columns(*shown, form=".1f"),
         rows,
         "Of 100 captions. None: no value is named, or several are; the rest are right.",
-    )
-
-
-def sway_leans(audit: Audit, captioner: str) -> Grid:
-    """Which tasks go with which value."""
-    leans = audit.details("sway", captioner)["leans"]
-    values = [key.removeprefix("lean_") for key in leans[0] if key.startswith("lean_")] if leans else []
-    return Grid(
-        "What goes with what",
-        columns("task", "goes with") + columns(*values, form="+.2f"),
-        [[row["task"], row["goes_with"], *(row[f"lean_{value}"] for value in values)] for row in leans],
-        "How much larger the share of images with the value is where the task is shown than overall.",
     )
 
 
@@ -429,7 +410,6 @@ def leaks(audit: Audit) -> Grid:
 
 
 def _leaks_of(audit: Audit, captioner: str) -> Iterator[list[Cell]]:
-    """A captioner's rows."""
 
     def row(measured: Measurement, key: str, seen: Iterable[float | None]) -> list[Cell]:
         estimate = measured.estimates.get(key)

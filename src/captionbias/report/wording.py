@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from captionbias.analysis.audit import Audit
 from captionbias.bench.catalogue import SCORES
 from captionbias.bench.verdicts import (
     CANNOT_TELL,
@@ -19,10 +20,7 @@ from captionbias.bench.verdicts import (
 )
 from captionbias.errors import said
 from captionbias.metrics.sway.naming import KEYS
-
-if TYPE_CHECKING:
-    from captionbias.analysis.audit import Audit
-    from captionbias.statistics.samples import Estimate
+from captionbias.statistics.samples import Estimate
 
 OBJECTS = ("coco_objects", "coco_names")  # the lexicons whose tasks are objects
 MOST_WORDS = 3  # of each value, in a sentence

@@ -11,52 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from captionbias.arrays import Flags, Integers, sparse
+from captionbias.arrays import Flags, sparse
 from captionbias.text.languages import ENGLISH, languages
 from captionbias.text.lexicon import Lexicon
 from captionbias.text.masking import find_mentions
 from captionbias.text.tokens import Tokens
-
-# Harman's S stemmer (1991) with the plurals of sibilants, and the irregular plurals that captions use.
-IRREGULAR = {
-    "brownies": "brownie",
-    "canoes": "canoe",
-    "children": "child",
-    "cookies": "cookie",
-    "feet": "foot",
-    "geese": "goose",
-    "knives": "knife",
-    "leaves": "leaf",
-    "loaves": "loaf",
-    "men": "man",
-    "mice": "mouse",
-    "movies": "movie",
-    "selfies": "selfie",
-    "shelves": "shelf",
-    "shoes": "shoe",
-    "smoothies": "smoothie",
-    "teeth": "tooth",
-    "toes": "toe",
-    "wolves": "wolf",
-    "women": "woman",
-}
-AS_THEY_ARE = frozenset(
-    {
-        "glasses",
-        "sunglasses",
-        "shorts",
-        "pants",
-        "jeans",
-        "clothes",
-        "goggles",
-        "scissors",
-        "lens",
-        "canvas",
-        "christmas",
-        "series",
-        "always",
-    }
-)
 
 
 class ContentWords(NamedTuple):
@@ -85,7 +44,9 @@ def content_words(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: 
     single = [lemma(word) for word in tokens.words]
     numbers = {word: number for number, word in enumerate(dict.fromkeys([*single, *names]))}
     kept = np.array([word not in said and any(map(str.isalpha, word)) for word in tokens.words], bool)
-    alone = kept[tokens.ids] & ~_covered(len(tokens.ids), mentions.starts, mentions.lengths)
+    ends, places = mentions.starts + mentions.lengths, len(tokens.ids) + 1
+    covered = np.cumsum(np.bincount(mentions.starts, minlength=places) - np.bincount(ends, minlength=places))
+    alone = kept[tokens.ids] & (covered[:-1] == 0)
     of_token, of_term = (np.array([numbers[word] for word in each], np.int64) for each in (single, names))
     rows = np.concatenate([tokens.rows[alone], tokens.rows[mentions.starts]])
     column = np.concatenate([of_token[tokens.ids[alone]], of_term[mentions.labels]])
@@ -146,9 +107,11 @@ def singular(word: str) -> str:
 
 @cache
 def _singular(word: str) -> str:
-    if word in IRREGULAR:
-        return IRREGULAR[word]
-    if len(word) < 4 or word in AS_THEY_ARE or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+    """By Harman's S stemmer (1991) with the plurals of sibilants, and by the plurals that are listed."""
+    listed = _read("plurals.json")
+    if word in listed["irregular"]:
+        return str(listed["irregular"][word])
+    if len(word) < 4 or word in listed["same"] or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):
         return word[:-1] if len(word) < 5 else f"{word[:-3]}y"
@@ -160,11 +123,9 @@ def _singular(word: str) -> str:
 @cache
 def function_words(language: str) -> frozenset[str]:
     """The words of a language that name nothing; none for a language of one's own."""
-    listed = json.loads((resources.files("captionbias.text") / "function_words.json").read_text(encoding="utf-8"))
-    return frozenset(listed.get(language, ()))
+    return frozenset(_read("function_words.json").get(language, ()))
 
 
-def _covered(tokens: int, starts: Integers, lengths: Integers) -> Flags:
-    """Which tokens mentions cover; these do not overlap."""
-    steps = np.bincount(starts, minlength=tokens + 1) - np.bincount(starts + lengths, minlength=tokens + 1)
-    return np.asarray(np.cumsum(steps)[:tokens] > 0)
+@cache
+def _read(file: str) -> dict[str, Any]:
+    return dict(json.loads((resources.files("captionbias.text") / file).read_text(encoding="utf-8")))

@@ -18,6 +18,7 @@ from captionbias.text.languages import lexicon_of_language
 SEPARATOR = ", "  # between the values of a crossing
 MOST_WORDS = 100_000
 MASK = re.compile(r"<[^<>\s]+>")
+_FOLDER = resources.files("captionbias.text") / "lexicons"
 KEYS = ("groups", "masked_only", "roles", "mask", "extends", "description", "source", "prompt", "title")
 
 
@@ -59,7 +60,7 @@ LexiconSource: TypeAlias = str | Path | Mapping[str, Any] | Lexicon | Sequence[A
 
 def builtin_lexicons() -> list[str]:
     """Names of the lexicons that come with the package."""
-    return sorted(path.name.removesuffix(".json") for path in _folder().iterdir() if path.name.endswith(".json"))
+    return sorted(path.name.removesuffix(".json") for path in _FOLDER.iterdir() if path.name.endswith(".json"))
 
 
 def attribute_lexicons() -> dict[str, str]:
@@ -80,7 +81,7 @@ def _saying(key: str) -> dict[str, str]:
 
 
 def _builtin(name: str) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((_folder() / f"{name}.json").read_text(encoding="utf-8"))
+    content: dict[str, Any] = json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return content
 
 
@@ -168,10 +169,6 @@ def _crossed(parts: Sequence[Lexicon]) -> Lexicon:
     if twice := [label for label, number in Counter(named).items() if number > 1]:
         raise ValueError(f"lexicon {name!r}: {twice[0]!r} is a label of more than one; rename it in all but one")
     return Lexicon(name, f"<{name}>", dict.fromkeys(named[:-1], ()), parts=tuple(parts))
-
-
-def _folder() -> Any:
-    return resources.files("captionbias.text") / "lexicons"
 
 
 def _parse(content: Mapping[str, Any], name: str) -> Lexicon:

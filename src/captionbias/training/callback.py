@@ -11,7 +11,7 @@ from transformers import TrainerCallback
 
 from captionbias.attackers.ranks import on_rank_0
 from captionbias.bench.protocol import whole_number
-from captionbias.captions.check import check_lengths
+from captionbias.captions.entries import check_lengths
 from captionbias.metrics import catalogue
 from captionbias.training.captioning import caption_images
 from captionbias.training.scores import BIAS, Settings, TrainingBias
@@ -107,7 +107,6 @@ def _check_best(args: Any, metrics: Collection[str]) -> None:
 
 
 def _best(args: Any) -> str:
-    """What chooses the best model."""
     return str(args.metric_for_best_model).removeprefix("eval_")
 
 

@@ -60,12 +60,14 @@ def caption_images(
     arguments = {"max_new_tokens": 30, "num_beams": 1, "do_sample": False, **(generation or {})}
     captioner = extract_model_from_parallel(model)
     weights = next(captioner.parameters())
-    done = []
+    done, starts = [], range(0, len(images), batch_size)
     # `inference_mode` would leave tensors behind, in a model's buffers, that no gradient can flow through.
     with _untouched(captioner, weights.device), torch.no_grad():
-        for number, batch in _own_batches(images, processor, batch_size, rank, size):
+        for number in range(rank, len(starts), size):
+            batch = list(images[starts[number] : starts[number] + batch_size])
+            read = processor(images=batch, return_tensors="pt").items()
             _seed(weights.device, seed + number)
-            inputs = {name: moved(value, weights) for name, value in batch.items()}
+            inputs = {name: moved(value, weights) for name, value in read}
             tokens = captioner.generate(**inputs, **arguments)
             prompt = inputs.get("decoder_input_ids", inputs.get("input_ids"))
             tokens = _without_prompt(getattr(tokens, "sequences", tokens), prompt)
@@ -74,16 +76,6 @@ def caption_images(
     if size > 1:
         done = gather_object(done)
     return list(chain.from_iterable(texts for _, texts in sorted(done)))
-
-
-def _own_batches(
-    images: Any, processor: Any, batch_size: int, rank: int, size: int
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Every `size`-th batch from `rank` on, with its number."""
-    starts = range(0, len(images), batch_size)
-    for number in range(rank, len(starts), size):
-        batch = list(images[starts[number] : starts[number] + batch_size])
-        yield number, processor(images=batch, return_tensors="pt")
 
 
 def moved(value: Any, weights: torch.Tensor) -> Any:

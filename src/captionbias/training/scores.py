@@ -13,7 +13,7 @@ from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.bench.protocol import whole_number
 from captionbias.bench.verdicts import MORE, NOTHING, is_mute, verdict
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
-from captionbias.captions.check import check_lengths
+from captionbias.captions.entries import check_lengths
 from captionbias.captions.texts import is_blank
 from captionbias.captions.values import as_list, is_column
 from captionbias.errors import InputError
@@ -80,9 +80,6 @@ def bias_scores(
         `dbac_t_to_a_net` and the others' `..._excess`. Of each the 95% interval, `..._ci_low` and `..._ci_high`; and of
         those with a verdict `..._more_than_people`: 1.0 where it is that, else 0.0, as not every logger takes
         text.
-
-    Raises:
-        ValueError: arguments that cannot be measured whatever the captions are.
 
     Warns:
         CaptionBiasWarning: once, of what is left out and of weak statistics.
@@ -162,7 +159,6 @@ class TrainingBias:
         return result
 
     def _measured(self, name: str, captions: Captions, notes: list[str]) -> dict[str, float]:
-        """The scores of a metric."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
@@ -201,7 +197,6 @@ def _options(
     controls: bool = False,
     **others: Any,
 ) -> dict[str, dict[str, Any]]:
-    """The options of each metric, checked."""
     if unknown := others.keys() - {*Settings.__annotations__, "vectors"}:
         raise TypeError(f"unexpected keyword argument {', '.join(sorted(unknown))}")
     known = catalogue.of_captions()

@@ -31,11 +31,7 @@ SCORES = {  # the entries of metric_list, and the metric that has each
 
 
 def pictures(doc: dict[str, Any], lmms_eval_specific_kwargs: dict[str, str]) -> list[Any]:
-    """The image of a row: its own, or the file of its id in the folder `images`.
-
-    Raises:
-        ValueError: the folder has no such file.
-    """
+    """The image of a row: its own, or the file of its id in the folder `images`."""
     if doc.get("image"):
         return [doc["image"].convert("RGB")]
     from PIL import Image

@@ -1,0 +1,194 @@
+"""The checks of each kind of column: what is bad is named with its row and the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from itertools import chain, count
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from captionbias.captions.texts import category_names, in_one_order, is_blank, is_repeated, task_names, unmarked
+from captionbias.captions.values import as_list, image_keys, is_column, is_missing
+from captionbias.errors import Argument, InputError, naming
+from captionbias.text.tokens import is_unsplit
+
+MOST_WEIGHT = 1e9  # sums of more, or of less than one in so many, lose digits
+MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
+
+Ids: TypeAlias = tuple[str, ...] | None
+
+
+def as_lists(columns: Mapping[str, Collection[Any] | None]) -> dict[str, list[Any]]:
+    """The columns that are given, as lists of one length."""
+    lists = {name: as_list(name, column) for name, column in columns.items() if column is not None}
+    first = next(iter(lists))
+    check_lengths(lists)
+    if not lists[first]:
+        raise InputError(first, "has no rows: give at least one image of each group")
+    return lists
+
+
+def check_lengths(columns: Mapping[str, Sized]) -> None:
+    """Refuse columns of which one is longer than another."""
+    first, *others = columns
+    for name in others:
+        if len(columns[name]) != len(columns[first]):
+            lengths = len(columns[first]), Argument(name), len(columns[name])
+            raise InputError(
+                first,
+                naming(
+                    "has length {:,} and {} has length {:,}: entry i of each belongs to image i, so give as many of "
+                    "one as of the other",
+                    *lengths,
+                ),
+            )
+
+
+def checked_ids(column: list[Any]) -> tuple[str, ...]:
+    rows: dict[str, int] = {}
+    for row, image in enumerate(image_keys("image_ids", column)):
+        if (first := rows.setdefault(image, row)) != row:
+            raise InputError(
+                "image_ids", f"repeats {image}, the image of row {first}: give each image one row", row=row
+            )
+    return tuple(rows)
+
+
+def said_of_images(argument: str, column: list[Any], ids: Ids, notes: list[str]) -> list[tuple[str, ...]]:
+    """The captions of each image, without marks of models and without what is missing or blank."""
+    single = argument == "predictions"
+    rows = [cell if is_column(cell) else [] if is_missing(cell) else [cell] if single else cell for cell in column]
+    bare = [[unmarked(text) for text in row] if is_column(row) else row for row in rows]
+    if single and not any(map(is_column, column)):
+        checked = bare
+        texts = [row[0] if row and not is_blank(row[0]) else "caption" for row in bare]
+        check_strings(texts, places_of(argument, ids), "caption", "drop the image or add a caption")
+    else:
+        checked = checked_lists(argument, bare, ids, "caption", blank=True)
+    pairs = zip(chain.from_iterable(rows), chain.from_iterable(bare), strict=True)
+    if marked := sum(text is not plain and isinstance(text, str) and text != plain for text, plain in pairs):
+        notes.append(f"{argument}: thoughts and special tokens are taken off {marked:,} captions")
+    said = [plain_strings(text for text in texts if not is_blank(text)) for texts in checked]
+    if lost := sum(0 < len(texts) < len(row) for texts, row in zip(said, rows, strict=True)):
+        notes.append(f"{argument}: {lost:,} images have an empty caption beside others, which is left out")
+    return said
+
+
+def in_order(references: list[tuple[str, ...]], trusted: bool, notes: list[str]) -> tuple[tuple[str, ...], ...]:
+    """The human captions of each image in their own order, each once if people have each of theirs twice."""
+    repeated = is_repeated(references)
+    if repeated:
+        times = "as often" if trusted else "once"
+        notes.append(f"references: people have each caption of an image twice or more: it counts {times}")
+    return in_one_order(references, repeated and not trusted)
+
+
+def checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:
+    """The weights of images, as numbers."""
+    for weight, place in zip(column, places_of("weights", ids), strict=False):
+        number = not isinstance(weight, (bool, np.bool_)) and isinstance(weight, (Real, np.number))
+        if not (number and 1 / MOST_WEIGHT <= weight <= MOST_WEIGHT):
+            limits = f"a number above 0, from {1 / MOST_WEIGHT:g} to {MOST_WEIGHT:g}"
+            raise InputError(place, f"is {weight!r}: a weight is {limits}; give one, or leave the image out")
+    weights = np.array(column, np.float64)
+    return tuple((weights / min(weights.mean(), 1.0)).tolist())  # probabilities, too, are numbers of images
+
+
+def check_split(argument: str, side: Sequence[Any]) -> None:
+    if is_unsplit(side if argument == "predictions" else list(chain.from_iterable(side))):
+        raise InputError(
+            argument,
+            "are not split into words, which their script sets no blanks between:",
+            naming("give {language} or {}", Argument("language", "zh"), language="ja"),
+            "split others by blanks",
+            naming(
+                "give a function as {tokenizer} (with {unsplit}), and words in that language as {attribute_lexicon} "
+                "and {task_lexicon}",
+                unsplit=True,
+            ),
+        )
+
+
+def checked_attributes(column: list[Any], ids: Ids) -> tuple[str, ...]:
+    check_strings(column, places_of("attributes", ids), "label", "drop the image or add a label")
+    labels = tuple(map(str.strip, column))
+    check_values(labels)
+    return labels
+
+
+def check_values(labels: Sequence[str]) -> None:
+    if len(set(labels)) == 1:
+        raise InputError(
+            "attributes",
+            f"has only one value '{labels[0]}' in all {len(labels):,} rows: a bias between groups needs two or more; "
+            "add images of another group",
+        )
+
+
+def checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
+    texts = [[_named(task) for task in row] if is_column(row) else row for row in column]
+    rows = checked_lists("tasks", texts, ids, "task")
+    if not any(rows):
+        raise InputError(
+            "tasks",
+            "has no task in any image:",
+            "name the objects or activities of the images",
+            naming("leave {tasks} out"),
+        )
+    return task_names(rows)
+
+
+def _named(task: Any) -> Any:
+    """The name of a task that is the number of a category of COCO."""
+    return category_names().get(int(task), task) if isinstance(task, (int, np.integer)) else task
+
+
+def checked_lists(argument: str, column: list[Any], ids: Ids, noun: str, blank: bool = False) -> list[Any]:
+    """The rows as lists of strings; `blank`: some of which may be missing or blank."""
+    if not set(map(type, column)) <= {list, tuple}:
+        for value, place in zip(column, places_of(argument, ids), strict=False):
+            if not is_column(value):
+                kind = "missing" if is_missing(value) else f"of type {type(value).__name__}"
+                raise InputError(place, f"is {kind}: every row is a list of {noun}s; give one, or drop the image")
+        column = [as_list(argument, value) for value in column]
+    places = (
+        place._replace(entry=number)
+        for place, texts in zip(places_of(argument, ids), column, strict=False)
+        for number in range(len(texts))
+    )
+    texts = list(chain.from_iterable(column))
+    if blank:
+        texts = [noun if is_blank(text) else text for text in texts]
+    check_strings(texts, places, noun, "take it out of the list or fill it in")
+    return column
+
+
+def check_strings(texts: Sequence[Any], places: Iterable[Argument], noun: str, way_out: str) -> None:
+    """Refuse the first that is no text, is empty or too long; `places`: where each is."""
+    if (
+        all(issubclass(kind, str) for kind in set(map(type, texts)))
+        and all(map(str.strip, texts))
+        and max(map(len, texts), default=0) <= MAX_CHARACTERS
+    ):
+        return
+    for text, place in zip(texts, places, strict=False):
+        if is_missing(text):
+            raise InputError(place, f"is missing ({text}): {way_out}")
+        if not isinstance(text, str):
+            raise InputError(place, f"is of type {type(text).__name__}: a {noun} is a string")
+        if not text.strip():
+            raise InputError(place, f"is empty: {way_out}")
+        if len(text) > MAX_CHARACTERS:
+            fault = f"has {len(text):,} characters, and no {noun} has more than {MAX_CHARACTERS:,}: shorten it"
+            raise InputError(place, fault)
+
+
+def plain_strings(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(map(str.__str__, texts))  # numpy's str_ and enumerations become str; a str stays the same object
+
+
+def places_of(argument: str, ids: Ids) -> Iterator[Argument]:
+    """The rows, as messages name them."""
+    return (Argument(argument, row=row, image=None if ids is None else ids[row]) for row in count())
