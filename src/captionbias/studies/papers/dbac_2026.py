@@ -38,6 +38,11 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
 }
 
 
+def usual(run: Experiment) -> dict[str, str]:
+    """The paper's attacker, of LIC too (appendix B), or the one in its place."""
+    return {"encoder": run.attackers(SCRATCH[0])[0]}
+
+
 @table(
     PAPER,
     "table-3",
@@ -59,13 +64,13 @@ def verbs(run: Experiment) -> None:
         run.put(name, {"BA": float(np.mean([pair["probability"] for pair in pairs]))})
         run.put(name, {"DPA": run.measured("dpa", **labels).estimates["predictability_d_a_to_t"]})
         run.put(name, {"omega": named.estimates["omega_h_a_to_t"]})
-        run.put(name, {"LIC": run.measured("lic", people).estimates["leakage_d"]}, 0.01)
+        run.put(name, {"LIC": run.measured("lic", people, **usual(run)).estimates["leakage_d"]}, 0.01)
 
 
 def masking(run: Experiment) -> None:
     for name, share in run.shares.items():
         run.put(name, {"attribution": share})
-    run.score("lic", {"LIC": "lic"}, **CONTEXTUAL)
+    run.score("lic", {"LIC": "lic"}, **usual(run), **CONTEXTUAL)
     run.score("dpa", {"DPA T to A": "dpa_t_to_a"}, 100)
     run.score("directional_ba", {"BA T to A": "directional_ba_t_to_a"}, 100)
     run.score("dbac", {"DBAC T to A": "dbac_t_to_a"}, 100, **T_TO_A)
@@ -142,7 +147,7 @@ def human_bias(run: Experiment, metric: str) -> None:
     for title, vectors in substitutions(run).items():
         chosen = {"alignment": "constant"} if vectors is None else CONTEXTUAL | {"vectors": vectors}
         if metric == "lic":
-            run.score("lic", {title: "leakage_d"}, 0.01, **chosen)
+            run.score("lic", {title: "leakage_d"}, 0.01, **usual(run), **chosen)
         else:
             run.score("dbac", {title: "omega_h_a_to_t"}, directions=["a_to_t"], **QUALITY, **chosen)
 
