@@ -38,7 +38,7 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
 }
 
 
-def usual(run: Experiment) -> dict[str, str]:
+def usual(run: Experiment) -> dict[str, Any]:
     """The paper's attacker, of LIC too (appendix B), or the one in its place."""
     return {"encoder": run.attackers(SCRATCH[0])[0]}
 
