@@ -65,6 +65,7 @@ class AttackPlan:
     classes: tuple[str, ...]  # what the attacker's outputs are called: attribute values, or tasks
     trials: dict[str, list[list[Trial]]]  # of each side (`m` the captioner, `h` people) and column, one a seed
     images: Mapping[Trial, Integers] = field(default_factory=dict)  # of each of a trial's captions
+    weights: Floats | None = None  # what answers about each image count; all alike when None
     fitted: list[Fitted] = field(default_factory=list)  # the first of the captioner's captions, if they were kept
 
     def __iter__(self) -> Iterator[Trial]:

@@ -57,7 +57,7 @@ PRESETS = {
         controls=False,
         names_kept=False,
     ),
-    "fast": replace(DBAC_2026, encoder="bow"),
+    "fast": replace(DBAC_2026, encoder="bow", trials=5, folded=True),
 }
 
 
@@ -147,6 +147,7 @@ def dbac(
     precision: str | None = None,
     trials: int | None = None,
     seed: int = 0,
+    seeds: Sequence[int] | None = None,
     quality: str | None = None,
     bayes: bool = True,
     pairing: str | None = None,
@@ -192,7 +193,7 @@ def dbac(
     >>> result["dbac_a_to_t"], result["dbac_t_to_a_net"]
     (0.0, 0.0)
     """
-    chosen: dict[str, Any] = {"quality": quality, "pairing": pairing, "controls": controls}
+    chosen: dict[str, Any] = {"quality": quality, "pairing": pairing, "controls": controls, "seeds": seeds}
     chosen |= {"encoder": encoder, "trials": trials, "alignment": alignment, "vectors": vectors, "delta": delta}
     chosen |= {"tokenizer": tokenizer, "attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     preset, settings = preset_settings(PRESETS, preset, vocabulary=inputs.read_vocabulary(vocabulary), **chosen)
@@ -240,7 +241,7 @@ def dbac(
         facts,
         {"preset": preset, **attacker.signature(), "quality": settings.quality, "bayes": bayes}
         | {"pairing": settings.pairing, "align": alignment_name(settings, bench.captions)}
-        | bench.signed(f"{share:g}")
+        | bench.signed()
         | {"tasks": "given" if bench.captions.tasks else "named", **bench.joined, "bootstrap": bootstrap},
         bench.notes,
         bench.counts() | {"task_counts": asked[-1].task_counts, "drawn": asked[0].drawn, **tables, "sources": rows},
