@@ -212,6 +212,7 @@ def dbac(
 
     share, trials = settings.test_share, settings.trials
     overlap = share / (1 - share) if settings.pairing == "held-out" else 0.0
+    tested: dict[str, Any] = {"copies": bench.copies, "folded": settings.folded}
     samples: dict[str, Sample] = {}
     facts: dict[str, float] = {}
     tables: dict[str, Any] = {}
@@ -221,9 +222,9 @@ def dbac(
         sources = Sources.of(direction) if details and not direction.inverse else None
         quantities = sources.quantities if sources else direction.quantities
         images = len(bench.classes)
-        samples |= bootstrap_samples(quantities, images, trials, bootstrap, seed, overlap, bench.copies)
+        samples |= bootstrap_samples(quantities, images, trials, bootstrap, seed, overlap, **tested)
         gained = {f"dbac_{name}_{GAIN}": (GAIN, bench.gains(question.plans[PUBLISHED], answers))}
-        samples |= compared_sides(gained, bootstrap, seed, bench.copies)
+        samples |= compared_sides(gained, bootstrap, seed, **tested)
         facts |= direction.facts()
         _note_weak_samples(name, facts, bench.notes)
         if details:
