@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from agreement import Shared
+from published import Shared
 
 from captionbias.metrics import dbac, lic
 from captionbias.synthetic import plant

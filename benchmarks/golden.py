@@ -28,7 +28,6 @@ import numpy as np
 import pandas as pd
 import torch
 import typer
-from alignment_quality import alignment_quality
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -169,21 +168,14 @@ def words(group: str, given: Given, *variants: Given) -> Cases:
 
 
 def qualities(group: str, given: Given) -> Cases:
-    """How good captions and their alignment are."""
+    """How good captions are."""
     sides = {side: given[side] for side in ("predictions", "references")}
 
     def quality(**options: Any) -> Given:
         return caption_quality(**sides, **options)
 
-    def aligned() -> Given:
-        predictions = (sides["predictions"][:12] * len(sides["predictions"]))[: len(sides["predictions"])]  # few words
-        arguments = {**sides, "predictions": predictions, "captions": 300, "vectors": "captions"}
-        found = alignment_quality(**arguments)
-        return found | {"report": found["report"].as_dict()}
-
     yield f"{group}: caption quality", quality
     yield f"{group}: caption quality of 100", lambda: quality(images=100, tokenizer="whitespace", seed=1)
-    yield f"{group}: alignment quality", aligned
 
 
 def commands(group: str, captioners: dict[str, Given], folder: Path, encoders: str) -> Cases:

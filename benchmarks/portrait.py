@@ -1,6 +1,6 @@
 """Sway's questions of ten published captioners and of a person, beside the numbers that define them.
 
-usage: python benchmarks/portrait.py [--shared FOLDER] [--seeds 1]
+usage: python benchmarks/portrait.py [--shared FOLDER] [--seeds 1] [--picture FILE.svg]
 
 Who is named wrong, or not at all; which words follow the gender; which follow the skin tone. Numbers in brackets after
 ours are those that were measured first. A person is the last human caption of each image, the others being references.
@@ -17,12 +17,16 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
-from agreement import Shared
+from published import Shared
 from rich.console import Console
 from rich.table import Table
 
+from captionbias import audit
 from captionbias.bench.verdicts import verdict
 from captionbias.metrics import sway
+from captionbias.report.drawn import WIDE, naming
+from captionbias.report.portrait import audit_portrait
+from captionbias.report.svg import document
 
 
 class Known(NamedTuple):
@@ -55,6 +59,7 @@ SKIN = {
     "nic_plus": Known(),
     "person": Known(words=0.3),
 }
+SHOWN = {"sat_masked_seg_person": "sat_masked"}
 GAPS, MOST_WORDS = ("sway_wrong_gap", "sway_unnamed_gap"), 9
 
 
@@ -102,8 +107,17 @@ def is_number(key: str) -> bool:
 def main(
     shared: Annotated[Path, typer.Option(help="folder with data/gender and data/race")] = Path("../shared"),
     seeds: Annotated[int, typer.Option(help="seeds of draws and folds, from 0")] = 1,
+    picture: Annotated[Path | None, typer.Option(help="instead, draw who is named wrong, as .svg")] = None,
 ) -> None:
+    """Print the portrait of each captioner, or draw that of gender."""
     warnings.simplefilter("ignore")
+    if picture:
+        images = {SHOWN.get(name, name): given(Shared(shared), name, "gender") for name in KNOWN if name != "person"}
+        people, captioners = images["nic"], {name: of["predictions"] for name, of in images.items()}
+        found = audit_portrait(audit(captioners, people["references"], people["attributes"], metrics=["sway"]))
+        assert found is not None
+        document([naming(found)], WIDE, "Who is called what, beside which objects").save(picture)
+        return
     console = Console(width=260)
     for attribute, captioners, values in (("gender", KNOWN, ("female", "male")), ("race", SKIN, ("light", "dark"))):
         columns = *(f"wrong {value}" for value in values), "wrong gap", "unnamed gap", "T to A", "one value by itself"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from agreement import CAPTIONERS, Shared
+from published import CAPTIONERS, Shared
 from rich.console import Console
 from rich.table import Table
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from agreement import Shared
+from published import Shared
 from rich.progress import track
 from scale import Cost, alone, cost, exponent
 from speed import show

@@ -119,7 +119,7 @@ def installed(tmp_path_factory, monkeypatch):
     cache = tmp_path_factory.mktemp("modules")
     monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", cache)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    install_metrics(["dbac"], cache=cache)
+    install_metrics(["dbac", "sway"], cache=cache)
 
 
 @pytest.fixture
@@ -140,6 +140,7 @@ def run(names, folder, monkeypatch):
 
 
 ALONE = {
+    "README.md",
     "docs/attackers.md",
     "docs/extend.md",
     "docs/processes.md",
@@ -219,7 +220,7 @@ def test_quick_commands_run(folder):
     """The first of each metric with `--preset fast`, and what works on their results."""
     quick = {}
     for arguments in (arguments for page in PAGES for arguments in commands(page)):
-        if "fast" in arguments[2:] or arguments[0] == "anonymousbench":
+        if {"fast", "--fast"} & {*arguments[2:]} or arguments[0] == "anonymousbench":
             quick.setdefault(tuple(arguments[:2]), arguments)
     assert {command for command, _ in quick} >= {"measure", "compare", "anonymousbench"}
     for arguments in quick.values():
@@ -254,17 +255,25 @@ def test_commands_that_train_run(folder, tiny_bert, small_networks):  # noqa: F8
     assert len(set(done)) == 8
 
 
+def same_but_for_rounding(shown: str, written: str, by: float) -> None:
+    """Another processor may round otherwise."""
+    texts = [[" ".join(line.split()) for line in text.strip().splitlines()] for text in (shown, written)]
+    assert [re.sub(NUMBER, "#", line) for line in texts[0]] == [re.sub(NUMBER, "#", line) for line in texts[1]]
+    numbers = [list(map(float, re.findall(NUMBER, "\n".join(text)))) for text in texts]
+    assert numbers[0] == pytest.approx(numbers[1], abs=by)
+
+
+def test_the_python_of_the_readme_runs_and_its_first_example_prints_what_it_says(run, installed, capsys):
+    written = blocks(PAGES[0], "text")[0]
+    run("README.md")
+    shown = capsys.readouterr().out.splitlines()[: len(written.splitlines())]
+    same_but_for_rounding("\n".join(shown), written, by=0.001)
+
+
 @pytest.mark.slow
 def test_the_demo_prints_what_the_readme_says():
-    """To the last digit but for one: another processor may round otherwise."""
-    shown = ran("demo", columns="80")[0]
     written = re.search(r"^    6,000 planted.*?--help$", PAGES[0].read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    texts = [[line.strip() for line in text.splitlines()] for text in (shown, written[0])]
-    assert [re.sub(NUMBER, "#", " ".join(line.split())) for line in texts[0]] == [
-        re.sub(NUMBER, "#", " ".join(line.split())) for line in texts[1]
-    ]
-    numbers = [list(map(float, re.findall(NUMBER, "\n".join(text)))) for text in texts]
-    assert numbers[0] == pytest.approx(numbers[1], abs=0.11)
+    same_but_for_rounding(ran("demo", columns="80")[0], written[0], by=0.11)
 
 
 def test_the_tutorial_prints_what_it_says():

@@ -95,7 +95,8 @@ class Score:
 @dataclass(frozen=True)
 class MetricEntry:
     """A metric: its title, the question it asks, its scores in the order of its tables, the settings of its presets by
-    name, that of its paper first, what a result of it holds, and whether it looks at the images."""
+    name, that of its paper first, what a result of it holds, whether it looks at the images, and what is said below its
+    table."""
 
     name: str
     title: str
@@ -104,6 +105,7 @@ class MetricEntry:
     presets: Mapping[str, Any] = field(default_factory=dict)
     returns: str = ""
     of_images: bool = False
+    below: str = ""
 
 
 REPORTED = ("sway", "dbac", "lic")  # what is measured where no metric is named

@@ -16,6 +16,7 @@ from captionbias.bench import catalogue
 from captionbias.bench.arguments import LABELS, described, section, sentence
 from captionbias.bench.catalogue import MetricEntry, Score
 from captionbias.bench.protocol import replicate_count, signature, whole_number
+from captionbias.bench.verdicts import verdict
 from captionbias.captions import Captions, as_captions, check_captions
 from captionbias.captions.names import MEASURED, SIDES
 from captionbias.errors import InputError
@@ -112,7 +113,8 @@ class Measurement:
         )
 
     def to_frame(self) -> DataFrame:
-        """A row a score, its key the index: `score` (in words), `value`, `low`, `high` (95%), `std` over trials."""
+        """A row a score, its key the index: `score` (in words), `value`, `low`, `high` (95%), `std` over trials and
+        `verdict`, empty where it has none."""
         return self.flat().to_frame()
 
     def _repr_html_(self) -> str:
@@ -125,10 +127,10 @@ class Result(dict[str, Any]):
     It is made of its keys alone, so one that was read from a file is as good: `Result(json.load(file))`. What is added
     to it or merged with it is not of its making: unknown keys are left out of tables and pictures.
 
-    >>> result = Result(lic=4.5, lic_ci_low=1.0, lic_ci_high=8.0, signature="metric:lic")
+    >>> result = Result(lic=24.5, lic_ci_low=21.0, lic_ci_high=28.0, signature="metric:lic")
     >>> result.to_frame()
-        score  value  low  high  std
-    lic LIC x 100  4.5  1.0  8.0  NaN
+             score  value   low  high  std          verdict
+    lic  LIC x 100   24.5  21.0  28.0  NaN  more than people
     >>> result == dict(result)
     True
     """
@@ -154,6 +156,7 @@ class Result(dict[str, Any]):
             dtype=np.float64,
         )
         frame.insert(0, "score", [catalogue.label(key) for key in frame.index])
+        frame["verdict"] = [verdict(estimates, key) if catalogue.SCORES[key].judged else "" for key in frame.index]
         return frame
 
     def _repr_html_(self) -> str:

@@ -42,6 +42,7 @@ def _directional_ba(direction: str, given: str, named: str, anything: str) -> It
         *_directional_ba("a_to_t", "an attribute value", "tasks", "tasks"),
         *_directional_ba("t_to_a", "a task", "attribute values", "the attribute"),
     ],
+    below="Directional BA also moves with how often captions name anything at all, so the score itself has no verdict.",
     about={
         "references": (
             "`n` lists of human captions. What they name is what predictions are compared with, and the tasks that "

@@ -46,14 +46,10 @@ def measurement_tables(measured: Measurement) -> Iterator[Grid]:
 def score_table(measurements: Iterable[Measurement]) -> Grid:
     """A row for each score of each metric: its value with the interval, and the verdict where it has one."""
     shown = list(measurements)
-    meaning = "More than people: than in another person's captions of the same images."
-    if {"dbac", "directional_ba"} & {measured.metric for measured in shown}:
-        meaning += (
-            " DBAC as published and directional BA also move with how often captions name anything at all, "
-            "matched DBAC with any word that goes with the attribute, so they get no verdict."
-        )
+    told = ["More than people: than in another person's captions of the same images."]
+    told += [below for measured in shown if (below := catalogue.METRICS[measured.metric].below)]
     rows = [row for measured in shown for row in (RULE, *_scores(measured))]
-    return Grid("[95% interval]", columns("", "score", "verdict"), rows, meaning)
+    return Grid("[95% interval]", columns("", "score", "verdict"), rows, " ".join(told))
 
 
 def _scores(measured: Measurement) -> Iterator[list[Cell]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import typer
 
 from captionbias.cli.options import command
-from captionbias.studies.commands import consistency, sensitivity
+from captionbias.studies.commands import consistency, reproduce, sensitivity
 
 
 def add(app: typer.Typer) -> None:
     """Add them to the command line."""
+    command(app, "reproduce", reproduce.OPTIONS, reproduce.reproduce)
     command(app, "consistency", consistency.OPTIONS, consistency.consistency)
     command(app, "sensitivity", sensitivity.OPTIONS, sensitivity.sensitivity)

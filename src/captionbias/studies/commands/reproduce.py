@@ -1,0 +1,87 @@
+"""`captionbias reproduce`: the tables of the papers, on your captioners."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from captionbias.cli.options import (
+    FILES,
+    IMAGES,
+    JUDGE,
+    PREDICTIONS,
+    Options,
+    argument,
+    metric_options,
+    option,
+    result_option,
+    split_options,
+    switch,
+)
+from captionbias.cli.terminal import named, read_captioners, say, show, step_lines, write_plot, write_result
+
+TABLE: Options = {
+    "paper": argument(str | None, "A paper, such as dbac-2026.", default=None),
+    "table": argument(str | None, "Its table, such as table-9; without one, all tables are listed.", default=None),
+}
+PROTOCOL: Options = {
+    "fast": switch("--fast", "Take convex attackers in place of networks: minutes, not hours."),
+    "encoder": option(list[str] | None, "An attacker in place of the table's; repeat it where a table has several."),
+    "vectors": option(
+        list[str] | None,
+        "Word vectors in place of the paper's GloVe; a second stands in place of its FastText.",
+        show_default="from gensim's data",
+    ),
+    "judge": option(list[str] | None, "A judge; repeat it for each.", panel=JUDGE, show_default="sat"),
+    "shares": option(
+        list[str] | None,
+        "Of tables of masking: what captionbias attribution wrote; repeat it for each captioner.",
+        "--share",
+        metavar="<captioner=file>",
+    ),
+    **metric_options("trials", "seed", "bootstrap", "precision", "model", "epochs", "cache"),
+}
+OUTPUT: Options = {
+    "output": result_option(Path | None, "Write the table to this .json or .md file."),
+    "plot": result_option(Path | None, "Draw the figure, or bias over quality, as .svg."),
+}
+OPTIONS = TABLE | PREDICTIONS | {name: of for name, of in FILES.items() if name != "keep"} | IMAGES | PROTOCOL | OUTPUT
+
+
+def reproduce(paper: str | None, table: str | None, output: Path | None, plot: Path | None, **values: Any) -> None:
+    """The experiments of the papers, for your captioners: each table by its protocol, beside the printed numbers.
+
+    Example: captionbias reproduce dbac-2026 table-9 --predictions nic.parquet --references people.parquet
+    """
+    from captionbias.io.files import write_text
+    from captionbias.io.formats import read_json
+    from captionbias.studies.reproduce import find_table, listing
+    from captionbias.studies.reproduce import reproduce as measured
+
+    if paper is None or table is None:
+        show([listing()])
+        return
+    asked = find_table(paper, table)
+    if output and output.suffix not in (".json", ".md"):
+        raise ValueError(f"--output {output} must end in .json or .md")
+    if plot and not asked.picture:
+        raise ValueError(f"--plot: {paper} {table} has no picture")
+    shares = {
+        name: 100 * read_json(Path(file))["share"] for name, file in named(values.pop("shares") or (), "share").items()
+    }
+    fast, *several = (values.pop(name) for name in ("fast", "encoder", "vectors", "judge"))
+    encoders, vectors, judges = (given or () for given in several)
+    values |= {"attribute_lexicon": [asked.attribute], "keep": list(asked.labels) or None}
+    files, options = split_options(values)
+    captioners = read_captioners(**files) if values["predictions"] else {}
+    given = {"encoders": encoders, "judges": judges} | ({"vectors": vectors} if vectors else {})
+    found = measured(paper, table, captioners, **given, shares=shares, fast=fast, watch=step_lines(), **options)
+    show(found.grids())
+    for signature in dict.fromkeys(found.signatures):
+        say(f"signature {signature}")
+    if output and output.suffix == ".md":
+        write_text("\n".join(line for grid in found.grids() for line in (grid.title, "", *grid.markdown())), output)
+    else:
+        write_result(found.as_dict(), output)
+    if plot and asked.picture:
+        write_plot(asked.picture(found), plot)

@@ -1,0 +1,22 @@
+"""Hirota, Nakashima and Garcia 2022: LIC."""
+
+from __future__ import annotations
+
+from captionbias.studies.tables import Experiment, table
+
+PAPER = "lic-2022"
+ENCODERS = ("lstm-lic", "bert-finetuned", "bert-frozen")
+SIDES = {"LIC_M": "lic_m", "LIC_D": "lic_d", "LIC": "lic"}
+
+
+def by_encoder(run: Experiment, *encoders: str) -> None:
+    for encoder in run.attackers(*encoders):
+        run.score("lic", {f"{title}, {encoder}": key for title, key in SIDES.items()}, encoder=encoder)
+
+
+RACE = {"attribute": "race", "labels": ("Light", "Dark"), "images": 10_969, "digits": 1}
+
+
+@table(PAPER, "table-1", "LIC by encoder, of race (supplement)", **RACE)
+def race(run: Experiment) -> None:
+    by_encoder(run, *ENCODERS)

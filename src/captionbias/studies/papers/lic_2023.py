@@ -1,0 +1,86 @@
+"""Türk et al. 2023: a reproduction of LIC, with captions not seen in training and with integrated gradients."""
+
+from __future__ import annotations
+
+from functools import partial
+from statistics import mean
+
+import numpy as np
+
+from captionbias.analysis.caption_quality import caption_quality, meteor_name
+from captionbias.explain import Attributions, explain
+from captionbias.report.charts import points_chart
+from captionbias.report.svg import Picture
+from captionbias.studies.papers.lic_2022 import RACE, SIDES, by_encoder
+from captionbias.studies.tables import Experiment, table
+
+PAPER = "lic-2023"
+QUALITIES = {"BLEU-4": "bleu_4", "CIDEr": "cider", "ROUGE-L": "rouge_l"}
+
+
+def reproduced(run: Experiment) -> None:
+    run.score("lic", SIDES)
+
+
+@table(PAPER, "table-1", "LIC by BERT, of gender", digits=1)
+def berts(run: Experiment) -> None:
+    by_encoder(run, "bert-frozen", "bert-finetuned")
+
+
+def bias_over_quality(run: Experiment) -> Picture:
+    across, up = run.columns["CIDEr"], run.columns["LIC"]
+    points = {row: [(across[row].value, up[row].value)] for row in up}
+    return points_chart(points, "CIDEr x 100", "LIC x 100", "Bias over quality")
+
+
+@table(
+    PAPER,
+    "table-2",
+    "LIC and the quality of captions, of gender",
+    digits=1,
+    picture=bias_over_quality,
+    differs="BLEU-4 of print is twice ours (SAT 71.6, here 34.8), and no other quality agrees",
+)
+def quality_beside_bias(run: Experiment) -> None:
+    reproduced(run)
+    for row, captions in run.captioners.items():
+        found = caption_quality(predictions=captions.predictions, references=captions.references)
+        run.put(row, {title: found[key] for title, key in QUALITIES.items()} | {"METEOR": found[meteor_name()]}, 100)
+        run.signatures.append(found["signature"])
+
+
+table(PAPER, "table-3", "LIC, of race", **RACE)(reproduced)
+
+
+@table(PAPER, "table-5", "LIC_M of captions that are not in the training split", needs=("predictions",), digits=1)
+def unseen(run: Experiment) -> None:
+    for row, captions in run.captioners.items():
+        every, new = (run.measured("lic", captions, unseen_only=only) for only in (False, True))
+        score = new.estimates["lic_m"]
+        run.put(row, {"LIC_M": score, "unseen": new.facts["test_captions_m"]})
+        run.put(row, {"difference": score.value - every.estimates["lic_m"].value})
+
+
+def attributed(run: Experiment, encoder: str) -> None:
+    [encoder, *_] = run.attackers(encoder)
+    for row, captions in run.captioners.items():
+        measured = run.measured("lic", captions, encoder=encoder, keep_attackers=run.options.get("trials", 10))
+        sums = {name: length_one(explain(measured), number) for number, name in enumerate(("female", "male"))}
+        run.put(row, sums | {"sum": sum(sums.values())})
+
+
+def length_one(found: Attributions, number: int) -> float:
+    """The mean over trials of the summed values toward a class of captions that the attacker gets right, the values of
+    each scaled to length 1."""
+    captions, toward = len(found.tokens), found.values[:, number]
+    sums = np.bincount(found.tokens.rows, toward, minlength=captions)
+    length = np.sqrt(np.bincount(found.tokens.rows, toward**2, minlength=captions))
+    right = (found.truth == number) & (found.scores.argmax(axis=1) == number) & (length > 0)
+    of_trials = (right & (found.trials == trial) for trial in np.unique(found.trials))
+    return mean(float((sums[chosen] / length[chosen]).mean()) for chosen in of_trials if chosen.any())
+
+
+table(PAPER, "table-4", "attributions of words, LSTM", needs=("predictions",))(partial(attributed, encoder="lstm-lic"))
+table(PAPER, "table-8", "attributions of words, fine-tuned BERT", needs=("predictions",))(
+    partial(attributed, encoder="bert-finetuned")
+)

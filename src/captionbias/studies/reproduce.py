@@ -1,0 +1,77 @@
+"""The experiments of the papers, for your captioners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from captionbias.captions import Captions
+from captionbias.errors import missing, unknown
+from captionbias.progress import Watch
+from captionbias.report.grid import RULE, Cell, Grid, columns
+from captionbias.studies import papers  # noqa: F401  fills TABLES
+from captionbias.studies.tables import TABLES, VECTORS, Experiment, Table
+
+
+def find_table(paper: str, name: str) -> Table:
+    """A table by its paper and name; ValueError if there is none."""
+    if paper not in TABLES:
+        raise unknown("paper", paper, TABLES)
+    if name not in TABLES[paper]:
+        raise unknown("table", name, TABLES[paper])
+    return TABLES[paper][name]
+
+
+def reproduce(
+    paper: str,
+    name: str,
+    captioners: Mapping[str, Captions],
+    *,
+    encoders: Sequence[str] = (),
+    judges: Sequence[str] = (),
+    vectors: Sequence[Any] = VECTORS,
+    shares: Mapping[str, float] | None = None,
+    fast: bool = False,
+    watch: Watch | None = None,
+    **options: Any,
+) -> Experiment:
+    """Measure a table of a paper on captioners of your own, by the paper's protocol.
+
+    Args:
+        paper, name: such as `dbac-2026` and `table-9`; `captionbias reproduce` lists all.
+        captioners: by their names; a captioner that is called as one of the paper's has the printed numbers beside it.
+        encoders, judges: attackers, and judges of ImageCaptioner2, in place of the table's.
+        vectors: word vectors of contextual substitution. The first stand beside the paper's GloVe, the second beside
+            its FastText.
+        shares: of a table of masking, percent of attributions outside the person, by captioner.
+        fast: take convex attackers in place of networks.
+        watch: called before each measurement with what it is and the share of its column that is done.
+        options: of the metrics, in place of the protocol's, such as `trials`, `seed`, `bootstrap` or `images`.
+
+    >>> from captionbias.captions import check_captions
+    >>> from captionbias.synthetic import plant
+    >>> captioners = {"nic": check_captions(**vars(plant(200, t_to_a=0.5)))}
+    >>> found = reproduce("dbac-2026", "table-9", captioners, fast=True, vectors=["captions"], trials=2, bootstrap=0)
+    >>> found.table.printed("T to A", "nic")
+    27.43
+    """
+    asked = find_table(paper, name)
+    lacking = {"predictions": not captioners, "images": "images" not in options, "shares": not shares}
+    for need in asked.needs:
+        if lacking.get(need):
+            raise missing(need, f"must be given: {paper} {name} is measured on them")
+    experiment = Experiment(asked, captioners, encoders, judges, vectors, shares or {}, fast, watch, options)
+    asked.measure(experiment)
+    return experiment
+
+
+def listing() -> Grid:
+    """All tables."""
+    rows: list[list[Cell]] = []
+    for paper, tables in TABLES.items():
+        for name, one in sorted(tables.items(), key=lambda item: (len(item[0].rstrip("abcer-")), item[0])):
+            rows.append([paper, name, one.title, ", ".join(one.needs)])
+        rows.append(RULE)
+    elsewhere = "From a model and images on: captionbias masking (dbac-2026, table-4), captionbias anonymousbench "
+    elsewhere += "(imagecaptioner2-2023, table-5)."
+    return Grid("", columns("paper", "table", "what it measures", "needs"), rows[:-1], elsewhere)

@@ -1,0 +1,206 @@
+"""A table of a paper, and the experiment that measures it, beside what was printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from captionbias.bench.attacks import GAIN, KEYS
+from captionbias.bench.catalogue import DIRECTIONS, SIDES
+from captionbias.captions import Captions
+from captionbias.metrics import Measurement, find_metric
+from captionbias.progress import Watch
+from captionbias.report.grid import Cell, Grid, Scored, columns
+from captionbias.statistics.samples import Estimate
+
+if TYPE_CHECKING:
+    from captionbias.report.svg import Picture
+
+CONVEX = ("bow", "linear")
+VECTORS = ("glove-wiki-gigaword-50", "fasttext-wiki-news-subwords-300")  # of DBAC's paper, by gensim's names
+TOLD = ("trials", "epochs")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a paper and how it is measured. `images`: how many the paper has; `labels`: which of their labels
+    take part, all when empty; `differs`: what is known to differ from print; `needs`: what it cannot do without."""
+
+    paper: str
+    name: str
+    title: str
+    measure: Callable[[Experiment], None]
+    attribute: str = "gender"
+    labels: tuple[str, ...] = ()
+    images: int = 10_780
+    digits: int = 2
+    differs: str = ""
+    needs: tuple[str, ...] = ("predictions", "references")
+    picture: Callable[[Experiment], Picture] | None = None
+
+    def printed(self, column: str, row: str) -> float | None:
+        """The printed number of a column for a captioner of this name."""
+        of_column: dict[str, float] = _printed(self.paper)["tables"].get(self.name, {}).get(column, {})
+        return of_column.get(self.printed_name(row))
+
+    def printed_name(self, row: str) -> str:
+        """What the paper calls a captioner."""
+        name = row.lower().replace("+", "_plus")
+        return str(_printed(self.paper).get("checkpoints", {}).get(name, name))
+
+    @property
+    def names(self) -> list[str]:
+        """The rows that the paper prints."""
+        return [*dict.fromkeys(row for of in _printed(self.paper)["tables"].get(self.name, {}).values() for row in of)]
+
+
+TABLES: dict[str, dict[str, Table]] = {}  # by paper and name; the modules of `papers` fill it
+
+
+def table(paper: str, name: str, title: str, **also: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a function that measures a table one of `TABLES`."""
+
+    def made(measure: Callable[[Experiment], None]) -> Callable[[Experiment], None]:
+        TABLES.setdefault(paper, {})[name] = Table(paper, name, title, measure, **also)
+        return measure
+
+    return made
+
+
+@cache
+def _printed(paper: str) -> dict[str, Any]:
+    """The paper's source, its tables by column and row, and what other names its captioners have."""
+    return dict(json.loads(Path(__file__).with_name("printed").joinpath(f"{paper}.json").read_text(encoding="utf-8")))
+
+
+@dataclass(eq=False)
+class Experiment:
+    """A table on some captioners, filled by its function.
+
+    Attributes:
+        encoders, judges: attackers, and judges of ImageCaptioner2, in place of the table's.
+        vectors: the word vectors of contextual substitution.
+        shares: percent of attributions outside the person, by captioner.
+        fast: whether convex attackers take the place of networks.
+        options: of metrics, in place of the protocol's.
+        columns: estimates by column and row.
+        gains: likewise, what attackers learned.
+        signatures: of everything that was measured.
+    """
+
+    table: Table
+    captioners: Mapping[str, Captions]
+    encoders: Sequence[str]
+    judges: Sequence[str]
+    vectors: Sequence[Any]
+    shares: Mapping[str, float]
+    fast: bool
+    watch: Watch | None
+    options: Mapping[str, Any]
+    columns: dict[str, dict[str, Estimate]] = field(default_factory=dict)
+    gains: dict[str, dict[str, Estimate]] = field(default_factory=dict)
+    signatures: list[str] = field(default_factory=list)
+
+    def attackers(self, *of_paper: str) -> Sequence[str]:
+        """The table's attackers, or those in their place."""
+        return self.encoders or (CONVEX if self.fast else of_paper)
+
+    def measured(self, metric: str, *captions: Captions, **protocol: Any) -> Measurement:
+        """Captions, or the protocol's labels, by a metric with the protocol's options but for those that were given."""
+        chosen: dict[str, Any] = {"attribute_lexicon": self.table.attribute}
+        if "encoder" not in protocol and metric in ("lic", "dbac"):
+            chosen["encoder"] = next(iter(self.attackers()), None)
+        if metric == "imagecaptioner2" and self.fast:
+            chosen["preset"] = "fast"
+        if metric == "dbac" or protocol.get("alignment") == "contextual":
+            chosen["vectors"] = self.vectors[0]
+        chosen |= protocol
+        if chosen.get("alignment") == "constant" or not (captions and captions[0].predictions):
+            chosen.pop("vectors", None)
+        asked = find_metric(metric)
+        measured = asked.measure(*captions, **asked.accepted(chosen | dict(self.options)))
+        self.signatures.append(measured.signature)
+        return measured
+
+    def score(self, metric: str, titles: Mapping[str, str], scale: float = 1.0, **protocol: Any) -> None:
+        """A column for each of a metric's scores, by their titles, and what attackers learned."""
+        directions, encoder = protocol.get("directions", ()), protocol.get("encoder")
+        stem = "_".join([metric, *directions, GAIN])
+        asked = " ".join([find_metric(metric).entry.title, *map(DIRECTIONS.__getitem__, directions)])
+        for number, (name, captions) in enumerate(self.captioners.items()):
+            if self.watch:
+                self.watch(f"{name}: {', '.join(titles)}", number / len(self.captioners))
+            estimates = self.measured(metric, captions, **protocol).estimates
+            self.put(name, {title: estimates[key] for title, key in titles.items() if key in estimates}, scale)
+            for side, end in KEYS.items():
+                if gain := estimates.get(f"{stem}_{end}"):
+                    column = f"{asked}{f', {encoder}' if encoder else ''}: {SIDES[side]}"
+                    self.gains.setdefault(column, {})[name] = gain
+
+    def put(self, row: str, values: Mapping[str, Estimate | float], scale: float = 1.0) -> None:
+        """Numbers of a row by the titles of their columns."""
+        for title, value in values.items():
+            numbers = value[:4] if isinstance(value, Estimate) else (float(value),)
+            scaled = [None if number is None else scale * number for number in numbers]
+            self.columns.setdefault(title, {})[row] = Estimate(*scaled)  # type: ignore[arg-type]
+
+    def grids(self) -> Iterator[Grid]:
+        """The table, each column beside print, and what attackers learned."""
+        rows = [*dict.fromkeys(row for column in self.columns.values() for row in column)]
+        digits, cells = self.table.digits, dict[str, list[Cell]]()
+        for title, column in self.columns.items():
+            cells[title] = [_cell(column.get(row), digits) for row in rows]
+            if any(self.table.printed(title, row) is not None for row in rows):
+                cells[f"{title},\nprinted"] = [self.table.printed(title, row) for row in rows]
+        yield _grid(f"{self.table.paper}, {self.table.name}: {self.table.title}", rows, cells, digits, self.about)
+        if self.gains:
+            gains = {title: [_cell(column.get(row), 1) for row in rows] for title, column in self.gains.items()}
+            title = "What attackers learned: how much more probable they make the truth than base rates do, of 100"
+            meaning = "An attacker whose interval does not lie above 0 has learned nothing, and its score says nothing."
+            yield _grid(title, rows, gains, 1, meaning)
+
+    @property
+    def about(self) -> str:
+        """What was measured and how, and what is known to differ from print."""
+        images = len(next(iter(self.captioners.values()), ()))
+        given = {"encoder": self.encoders, "judge": self.judges, "vectors": self.vectors}
+        told = ["convex attackers"] * self.fast
+        told += [f"{name} {', '.join(map(str, of))}" for name, of in given.items() if of not in ((), VECTORS)]
+        told += [f"{name} {self.options[name]}" for name in TOLD if name in self.options]
+        others = images and not {*map(self.table.printed_name, self.captioners)} & {*self.table.names}
+        parts = {
+            f"{images:,} images; the paper has {self.table.images:,}.": images,
+            f"Not the paper's: {', '.join(told)}.": told,
+            f"No captioner has a printed name: {', '.join(self.table.names)}.": self.table.names and others,
+            f"Known to differ from print: {self.table.differs}.": self.table.differs,
+        }
+        return " ".join(part for part, holds in parts.items() if holds)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for a JSON file; `printed` is None where the paper has no number."""
+        of, columns, gains = self.table, dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
+        for title, column in self.columns.items():
+            columns[title] = {
+                row: {**one.flat("value"), "printed": of.printed(title, row)} for row, one in column.items()
+            }
+        for title, column in self.gains.items():
+            gains[title] = {row: gain.flat("value") for row, gain in column.items()}
+        return {
+            **{"paper": of.paper, "table": of.name, "title": of.title, "source": _printed(of.paper)["source"]},
+            **{"about": self.about, "columns": columns, "gains": gains, "signatures": self.signatures},
+        }
+
+
+def _cell(estimate: Estimate | None, digits: int) -> Cell:
+    return estimate.value if estimate and estimate.low is None else estimate and Scored(estimate, digits)
+
+
+def _grid(title: str, rows: list[str], cells: Mapping[str, list[Cell]], digits: int, meaning: str) -> Grid:
+    heads = columns("") + columns(*cells, form=f".{digits}f")
+    body = [[row, *values] for row, *values in zip(rows, *cells.values(), strict=True)]
+    with_intervals = any(isinstance(cell, Scored) for row in body for cell in row)
+    return Grid(f"{title}{' [95% interval]' * with_intervals}", heads, body, meaning)

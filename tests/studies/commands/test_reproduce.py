@@ -1,0 +1,48 @@
+"""`captionbias reproduce`: from captioners' files to a table of a paper."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import ran, refused
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
+QUICK = ("--fast", "--trials", "2", "--vectors", "captions", "--no-cache")
+
+
+def test_a_table_is_printed_and_written(files, tmp_path):
+    shown, notes = ran("reproduce", "dbac-2026", "table-9", *files, *QUICK, "--output", tmp_path / "table.json")
+    found = json.loads((tmp_path / "table.json").read_text())
+    cell = found["columns"]["T to A"]["nic"]
+    assert cell["value_ci_low"] < cell["value"] < cell["value_ci_high"]
+    assert cell["printed"] == 27.43
+    for text in ("T to A", "printed", "What attackers learned", "Not the paper's: convex attackers", "signature"):
+        assert text in shown
+    assert "0% done: nic: A to T" in notes
+
+
+def test_a_figure_is_drawn_and_written_as_markdown(files, tmp_path):
+    written = ["--output", tmp_path / "figure.md", "--plot", tmp_path / "figure.svg"]
+    ran("reproduce", "dbac-2026", "figure-1", *files, "--vectors", "captions", *written)
+    assert "| nic |" in (tmp_path / "figure.md").read_text()
+    assert ">nic</text>" in (tmp_path / "figure.svg").read_text()
+
+
+def test_all_tables_are_listed():
+    shown, _ = ran("reproduce")
+    for text in ("dbac-2026", "table-15b", "imagecaptioner2-2023", "lic-2022", "lic-2023"):
+        assert text in shown
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["dbac-2026", "table-9"], "--predictions must be given"),
+        (["dbac-2026", "table-9", "--plot", "a.svg"], "has no picture"),
+        (["dbac-2026", "table-9", "--output", "a.csv"], "must end in .json or .md"),
+    ],
+)
+def test_what_it_cannot_do_is_refused(given, message):
+    assert message in refused("reproduce", *given)
