@@ -47,8 +47,8 @@ def main(
 def measure(kind: str, given: dict[str, Any]) -> None:
     """Both metrics by themselves, then as a training loop calls them; no trial is taken from the cache."""
     about = f"{len(given['predictions']):,} {kind} images"
-    timed(f"DBAC, both directions, 10 trials, {about}", lambda: dbac(**given, preset="fast", cache=False))
-    timed(f"LIC, 10 trials, {about}", lambda: lic(**given, preset="fast", cache=False))
+    timed(f"DBAC, both directions, 5 trials, {about}", lambda: dbac(**given, preset="fast", cache=False))
+    timed(f"LIC, 5 trials, {about}", lambda: lic(**given, preset="fast", cache=False))
     part = {name: column[:IN_LOOP] for name, column in given.items()}
     about = f"{len(part['predictions']):,} {kind} images"
     vectors = timed(f"word vectors, once a training, {about}", lambda: human_vectors(part["references"]))

@@ -94,6 +94,22 @@ def test_a_stratified_split_keeps_every_image_and_each_class_s_share(counts, sha
     assert tested.tolist() == [max(1, round(count * share)) for count in counts]
 
 
+@SEARCH
+@given(counts=COUNTS, parts=st.integers(2, 8), seed=SEEDS)
+def test_the_parts_of_a_split_test_each_image_once(counts, parts, seed):
+    classes = shuffled(counts)
+    for split in SPLITS:
+        halves = [split(classes, 1 / parts, seed, part=part) for part in range(parts)]
+        assert sorted(np.concatenate([test for _, test in halves])) == [*range(len(classes))]
+        for train, test in halves:
+            learnt, tested = np.bincount(classes[train]), np.bincount(classes[test])
+            assert not set(train) & set(test)
+            assert all(abs(tested - np.array(counts) / parts) < 1)
+            assert learnt.tolist() == (
+                [min(counts - tested)] * len(counts) if split is balanced_split else [*(counts - tested)]
+            )
+
+
 @pytest.mark.parametrize("split", SPLITS)
 def test_the_seed_alone_decides(split):
     classes = shuffled([40, 30])

@@ -13,7 +13,7 @@ from captionbias.bench.attacked import PICTURE_READERS, Bench
 from captionbias.bench.attacks import AttackScores
 from captionbias.bench.person import captioner_and_person
 from captionbias.captions import check_captions
-from captionbias.metrics import lic
+from captionbias.metrics import dbac, lic
 from captionbias.metrics.lic import LIC_2022
 from captionbias.scores.captions import confidence
 from captionbias.synthetic import plant
@@ -59,16 +59,17 @@ def test_lic_weighs_answers_by_their_images():
     people = {"female": "a woman", "male": "a man"}
     texts = [f"{people[label]} {'in' if clue else 'out'}doors" for label, clue in zip(labels, clues, strict=True)]
     result = lic(predictions=texts, attributes=labels, weights=weights, **FAST)
-    tests = [balanced_split(np.array([0, 1] * 200), 0.1, seed)[1] for seed in (0, 1)]
+    tests = [balanced_split(np.array([0, 1] * 200), 0.2, 0, part=trial)[1] for trial in (0, 1)]
     right = [100 * np.average(~wrong[test], weights=weights[test]) for test in tests]
     assert result["leakage_m"] == pytest.approx(np.mean(right))
     assert result["lic_m"] < min(result["leakage_m"], result["confidence_m"])
     assert result["test_captions_m"] == pytest.approx(np.mean([weights[test].sum() for test in tests]))
 
 
-def test_each_trial_draws_one_caption_of_each_image(planted):
+def test_each_round_of_trials_draws_one_caption_of_each_image(planted):
     several = [[f"{text} first{row}", f"{text} second{row}"] for row, text in enumerate(planted["predictions"])]
-    measured = lic.measure(**planted | {"predictions": several, "references": None}, **FAST, keep_attackers=2)
+    rounds = FAST | {"trials": 6}  # five trials of one, and one of the next
+    measured = lic.measure(**planted | {"predictions": several, "references": None}, **rounds, keep_attackers=2)
     drawn = []
     for trial in measured.artefacts.plans["lic"].trials["m"][0]:
         tokens = trial.examples.tokens
@@ -76,8 +77,30 @@ def test_each_trial_draws_one_caption_of_each_image(planted):
         words = {tokens.words[number] for number in tokens.ids}
         assert all((f"first{row}" in words) != (f"second{row}" in words) for row in range(120))
         drawn.append({word for word in words if word.startswith("first")})
-    assert drawn[0] != drawn[1]
+    assert drawn[:5] == [drawn[0]] * 5
+    assert drawn[0] != drawn[5]
     assert all(30 < len(first) < 90 for first in drawn)
+
+
+@pytest.mark.parametrize("metric", [lic, dbac])
+def test_each_round_of_the_fast_preset_tests_every_image_once(metric):
+    """Two men to a woman, of whom LIC's attackers learn from as many."""
+    labels = ["female", "male", "male"] * 40
+    captions = {
+        "predictions": [f"a man, a dog {row}" for row in range(120)],
+        "references": [["a dog", "the dog"]] * 120,
+    }
+    measured = metric.measure(**captions, attributes=labels, **FAST | {"trials": 10}, allow_unmasked=True)
+    for plan in measured.artefacts.plans.values():
+        trials = plan.trials["m"][0]
+        for start in (0, 5):
+            tested = np.concatenate([trial.test for trial in trials[start : start + 5]])
+            assert sorted(tested) == [*range(120)]
+        assert {*trials[0].test} != {*trials[5].test}
+        for trial in trials:
+            assert not {*trial.train} & {*trial.test}
+            learnt = np.bincount(trial.examples.targets[trial.train]).tolist() if metric is lic else [len(trial.train)]
+            assert learnt == ([32, 32] if metric is lic else [96])
 
 
 def test_pictures_without_the_wing_that_reads_them_are_an_error_with_the_way_out(planted):

@@ -98,14 +98,14 @@ def test_what_cannot_change_a_score_does_not_change_the_signature(metric, captio
         (
             lic,
             {"unseen_only": True},
-            "metric:lic|preset:fast|attacker:bow|align:constant|trials:2|split:balanced,0.1|rows:#|seed:7|tok:words"
+            "metric:lic|preset:fast|attacker:bow|align:constant|trials:2|split:balanced,folds,5|rows:#|seed:7|tok:words"
             f"|attribute:gender|unseen:True|bootstrap:23|v:{__version__}",
         ),
         (
             dbac,
             {"quality": "accuracy", "bayes": False, "delta": 0.5},
             "metric:dbac|preset:fast|attacker:bow|quality:accuracy|bayes:False|pairing:held-out|align:contextual,names-kept,captions"
-            f",0.5|trials:2|split:0.2|rows:#|seed:7|tok:words|attribute:gender|task:coco_objects|tasks:given|bootstrap:23|v:{__version__}",
+            f",0.5|trials:2|split:folds,5|rows:#|seed:7|tok:words|attribute:gender|task:coco_objects|tasks:given|bootstrap:23|v:{__version__}",
         ),
     ],
 )
@@ -169,6 +169,35 @@ def test_whole_numbers():
     for value in (0, 1.0, True, "1", None):
         with pytest.raises(ValueError, match=f"^trials must be a whole number of 1 or more, not {value!r}$"):
             whole_number("trials", value, least=1)
+
+
+@pytest.mark.parametrize("metric", [lic, dbac])
+def test_seeds_are_those_of_the_trials_one_by_one(metric, captions):
+    options = {"preset": "fast", "bootstrap": 0, "cache": False, "details": True}
+    listed, counted = metric(**captions, **options, seeds=[3, 4, 5]), metric(**captions, **options, seed=3, trials=3)
+    assert [result.pop("signature").split("|seed")[1].split("|")[0] for result in (listed, counted)] == [
+        "s:3,4,5",
+        ":3",
+    ]
+    assert {key: listed[key] for key in listed if not key.endswith("_noise")} == counted
+    other = metric(**captions, **options, seeds=[12, 0, 1234])["details"]
+    assert [
+        row["seed"] for row in other.get("trials", other.get("a_to_t", other))["trials" if metric is dbac else "m"]
+    ] == [12, 0, 1234]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(({"seeds": wrong}, "must be a list of different whole numbers, not") for wrong in ([], "0,1", 5, [0, 1, 0])),
+        ({"seeds": [0, -1]}, "must be a whole number of 0 or more, not -1"),
+        ({"seeds": [0, 1], "trials": 2}, "each is a trial; leave out trials"),
+        ({"seeds": [0, 1], "seed": 1}, "each trial has one of its own; leave out seed"),
+    ],
+)
+def test_seeds_that_cannot_be_meant(options, message, captions):
+    with pytest.raises(ValueError, match=f"^seeds:? {message}"):
+        lic(**captions, preset="fast", **options)
 
 
 def test_a_user_s_lexicon_is_named_by_its_words(tmp_path):

@@ -167,6 +167,13 @@ def test_files_give_the_library_s_scores_and_everything_else(metric, options, ar
             assert (f"{score.row or score.label} " in shown) == (score.key in scores)
 
 
+def test_seeds_are_listed_with_commas(sides):
+    fast = "measure", "lic", *sides, "--preset", "fast", "--bootstrap", "0", "--seeds"
+    assert "|seeds:12,0|" in invoke(*fast, "12,0")
+    assert refused(*fast, "12,x") == "--seeds must be a whole number of 0 or more, not 'x'"
+    assert refused(*fast, "12,0", "--trials", "2") == "--seeds: each is a trial; leave out --trials"
+
+
 def skins(rows):
     return [(row[0], ["Light", "Dark", "Unsure"][number % 3]) for number, row in enumerate(rows)]
 

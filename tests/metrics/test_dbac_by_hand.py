@@ -68,7 +68,9 @@ class Known:
             for one in sorted(told, key=lambda one: texts.index(one.text))
         ]
         classes = np.array([attribute == "male" for attribute in self.attributes], np.int64)
-        self.tested = [set(stratified_split(classes, 0.2, seed)[1].tolist()) for seed in range(KNOWN["trials"])]
+        self.tested = [
+            set(stratified_split(classes, 0.2, 0, part=trial)[1].tolist()) for trial in range(KNOWN["trials"])
+        ]
 
     def arguments(self):
         human = [told.text for told in self.told["h"]]

@@ -69,14 +69,16 @@ def test_captions_that_tell_nothing_of_it_score_as_chance():
     assert result["confidence_m"] == pytest.approx(50, abs=2)
 
 
-def test_classes_are_balanced_before_they_are_split():
-    """Three men to a woman: an attacker that always says man would be right in 75 of 100 captions."""
+def test_classes_count_alike():
+    """Three men to a woman: an attacker that always says man would be right in 75 of 100 captions. All are tested."""
     labels = ["male" if image % 4 else "female" for image in range(800)]
     captions = [f"someone with a {thing}" for thing in things(800)]
     options = FAST | {"trials": 5, "allow_unmasked": True}
     result = lic(predictions=captions, attributes=labels, **options, details=True)
-    assert [row["captions"] for row in result["details"]["trials"]["m"]] == [40] * 5
-    assert result["leakage_m"] == pytest.approx(50, abs=11)
+    assert [row["captions"] for row in result["details"]["trials"]["m"]] == pytest.approx([80] * 5)
+    assert result["leakage_m"] == pytest.approx(50, abs=8)
+    of_values = result["details"]["by_attribute"]["m"].values()
+    assert result["leakage_m"] == pytest.approx(np.mean([of_value["leakage"] for of_value in of_values]))
 
 
 # Columns and sides.
@@ -88,7 +90,7 @@ def test_each_column_of_human_captions_has_its_classifiers_and_lic_d_is_their_me
     together = lic(references=references, **rest, details=True)
     alone = [lic(references=[[text] for text in column], **rest) for column in zip(*references, strict=True)]
     assert together["details"]["human_columns"] == 2
-    assert [row["captions"] for row in together["details"]["trials"]["d"]] == [80, 80]
+    assert [row["captions"] for row in together["details"]["trials"]["d"]] == [160, 160]
     for score in SCORES:
         assert together[f"{score}_d"] == pytest.approx(np.mean([one[f"{score}_d"] for one in alone]))
         assert together[f"{score}_m"] == pytest.approx(alone[0][f"{score}_m"])
@@ -160,13 +162,13 @@ def test_unseen_only_scores_the_others():
         for only in (False, True)
     )
     tables = [result["details"]["trials"]["m"] for result in (everything, unseen)]
-    seen = [copied[balanced_split(CLASSES, 0.1, seed)[1]].sum() for seed in (0, 1)]
-    assert everything["seen_m"] == unseen["seen_m"] == pytest.approx(100 * sum(seen) / 80)
-    assert everything["test_captions_m"] == 40
-    assert unseen["test_captions_m"] == 40 - np.mean(seen)
+    seen = [copied[balanced_split(CLASSES, 0.2, 0, part=trial)[1]].sum() for trial in (0, 1)]
+    assert everything["seen_m"] == unseen["seen_m"] == pytest.approx(100 * sum(seen) / 160)
+    assert everything["test_captions_m"] == 80
+    assert unseen["test_captions_m"] == 80 - np.mean(seen)
     for whole, part, count in zip(*tables, seen, strict=True):
-        assert (whole["captions"], part["captions"]) == (40, 40 - count)
-        assert whole["leakage"] == pytest.approx((100 * count + part["leakage"] * (40 - count)) / 40)
+        assert (whole["captions"], part["captions"]) == (80, 80 - count)
+        assert whole["leakage"] == pytest.approx((100 * count + part["leakage"] * (80 - count)) / 80)
     assert not [warning for warning in unseen["details"]["warnings"] if "unseen_only" in warning]
 
 

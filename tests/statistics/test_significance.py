@@ -73,6 +73,18 @@ def test_each_part_is_as_large_as_it_was_made(share, of_training):
     assert mean("bootstrap") > 0.95 * true_variance
 
 
+def test_of_trials_that_test_each_image_once_more_would_lessen_what_training_makes_alone():
+    random, tested, of_training = np.random.default_rng(0), np.kron(np.eye(5), np.ones(40)), 1.0
+    parts = []
+    for run in range(300):
+        scores, own = random.normal(0, 2.0, size=200), random.normal(0, of_training, size=5)
+        parts.append(variance_parts(*measured(scores, tested, own, 100, seed=run), folded=True))
+    assert np.mean([part.images for part in parts]) == pytest.approx(2.0**2 / 200, rel=0.1)
+    assert np.mean([part.trial for part in parts]) == pytest.approx(of_training**2, rel=0.1)
+    shares = [part.share_of_trials for part in parts]
+    assert np.median(shares) == pytest.approx((1 / 5) / (1 / 5 + 2.0**2 / 200), rel=0.1)
+
+
 def test_what_cannot_be_told_apart_is_nan():
     drawn = np.random.default_rng(0).normal(size=(1, 50))
     alone = variance_parts(np.array([1.0]), drawn, drawn[0])

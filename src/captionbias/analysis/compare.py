@@ -75,7 +75,7 @@ class Comparison:
         """The parts of the variance of each captioner and score."""
         return {
             name: {
-                score: variance_parts(sample.values, sample.per_trial, sample.replicates)
+                score: variance_parts(sample.values, sample.per_trial, sample.replicates, sample.folded)
                 for score in self.scores
                 if (sample := measured.samples.get(score)) is not None
             }

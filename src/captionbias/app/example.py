@@ -13,7 +13,7 @@ from captionbias.report.html import html_report
 from captionbias.synthetic import plant
 
 IMAGES, CAPTIONS = 3000, 2
-TRIALS = 5  # of the page: in half the time of ten, with intervals about a quarter wider
+TRIALS = 5  # of the page: they test every image once
 # What the second captioner does: some of the tasks it names lean to the gender, some of the genders to the task.
 BIASED: dict[str, Any] = {"a_to_t": 0.5, "t_to_a": 0.3}
 

@@ -92,24 +92,25 @@ def base_rates(trial: Trial) -> Floats:
 
 
 def balanced_split(
-    classes: Integers, test_share: float, seed: int, copies: Integers | None = None
+    classes: Integers, test_share: float, seed: int, copies: Integers | None = None, part: int | None = None
 ) -> tuple[Integers, Integers]:
     """LIC's split: every class cut to the size of the smallest, `test_share` of each to test; all copies of a picture
-    on one side. Gives the numbers of training and test images, sorted."""
-    train, test, generator = _split(classes, test_share, seed, True, copies)
-    return _cut(train, classes, generator), _cut(test, classes, generator)
+    on one side. Gives the numbers of training and test images, sorted. A `part` of the images, of those that seeds cut
+    them into, is tested whole: only what is trained on is cut to the smallest class."""
+    train, test, generator = _split(classes, test_share, seed, part is None, copies, part or 0)
+    return _cut(train, classes, generator), _cut(test, classes, generator) if part is None else test
 
 
 def stratified_split(
-    classes: Integers, test_share: float, seed: int, copies: Integers | None = None
+    classes: Integers, test_share: float, seed: int, copies: Integers | None = None, part: int | None = None
 ) -> tuple[Integers, Integers]:
     """DBAC's split: `test_share` of the images of each class to test, the rest to train; as `balanced_split`."""
-    train, test, _ = _split(classes, test_share, seed, False, copies)
+    train, test, _ = _split(classes, test_share, seed, False, copies, part or 0)
     return train, test
 
 
 def _split(
-    classes: Integers, test_share: float, seed: int, balanced: bool, copies: Integers | None
+    classes: Integers, test_share: float, seed: int, balanced: bool, copies: Integers | None, part: int
 ) -> tuple[Integers, Integers, np.random.Generator]:
     generator = np.random.default_rng([seed, 1])
     pictures = np.arange(len(classes)) if copies is None else copies
@@ -121,9 +122,10 @@ def _split(
     train, test = [], []
     for value in np.unique(class_of):
         members = generator.permutation(firsts[class_of == value])[:limit]
-        count = max(1, round(len(members) * test_share))
-        test.append(members[:count])
-        train.append(members[count:])
+        start = round(part * len(members) * test_share)
+        end = max(start + 1, round((part + 1) * len(members) * test_share))
+        test.append(members[start:end])
+        train += [members[:start], members[end:]]
     learnt, scored = (np.flatnonzero(np.isin(pictures, pictures[np.concatenate(side)])) for side in (train, test))
     return learnt, scored, generator
 

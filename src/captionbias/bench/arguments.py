@@ -56,10 +56,10 @@ ARGUMENTS = {
     "lean": "which tasks go with which attribute value: `shipped`, as counted on COCO's images, for `gender` and "
     "`coco_objects`, or `own`, as counted on these",
     # Protocol
-    "preset": "`fast`: a convex attacker, no torch, seconds to minutes (of imagecaptioner2: half the epochs, fewer "
-    "trials). `papers`: the protocol of the metric's paper (`lic-2022`, `dbac-2026`, `imagecaptioner2-2023`), with "
-    "LSTMs; needs torch, and hours without a GPU. `dbac-2026-published`: its pairing, tokenizer and task words too, "
-    "to compare with its tables only",
+    "preset": "`fast`: a convex attacker, no torch, seconds to minutes, whose trials test a fifth of the images each, "
+    "five in a row all of them (of imagecaptioner2: half the epochs, fewer trials). `papers`: the protocol of the "
+    "metric's paper (`lic-2022`, `dbac-2026`, `imagecaptioner2-2023`), with LSTMs; needs torch, and hours without a "
+    "GPU. `dbac-2026-published`: its pairing, tokenizer and task words too, to compare with its tables only",
     "directions": "`a_to_t`, `t_to_a` or both",
     "controls": "also measure one more person, for `..._human` and `..._excess`, which takes two human captions or "
     "more of an image, and DBAC by captions that show neither attribute nor task words (blind attackers, for "
@@ -71,6 +71,8 @@ ARGUMENTS = {
     "join_references": "where the captioner writes longer captions than people, join as many human captions of an "
     "image into one as make them as long; images with too few are left out",
     "seed": "seed of the first trial, of what is drawn, and of the bootstrap",
+    "seeds": "the seed of each trial, a list, in place of `seed` and `trials`; LIC's paper has 0, 12, 100, 200, 300, "
+    "400, 456, 500, 789 and 1234",
     "bootstrap": "replicates of the bootstrap over images; 0 for none",
     # Attackers
     "encoder": f"the attacker: {_listed(name for name in (*ENCODERS, *BERTS) if name not in ON_LABELS)}; a pretrained "

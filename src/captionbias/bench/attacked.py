@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Floats32, Integers
-from captionbias.attackers.base import Examples, Trial, TrialScores
+from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split, stratified_split
 from captionbias.attackers.registry import Attacker
 from captionbias.bench import inputs
 from captionbias.bench.attacks import GAIN, AttackPlan, AttackScores, gain, note_single_training
@@ -19,6 +19,7 @@ from captionbias.bench.pairing import drawn_captions
 from captionbias.bench.person import captioner_and_person
 from captionbias.bench.protocol import Alignment, Settings, by_vectors, lexicon_name
 from captionbias.captions import Captions, Words
+from captionbias.errors import InputError, naming
 from captionbias.scores.captions import Quality
 from captionbias.statistics.intervals import rounded
 from captionbias.text import Lexicon, Mentions, Tokens, find_mentions, load_lexicon, mask_both
@@ -29,7 +30,6 @@ from captionbias.warnings import note
 PICTURE_READERS: list[Callable[..., tuple[Attacker, Floats32, str]]] = []
 PEOPLE = 5
 _spreads: dict[str, dict[str, float]] = {}  # numbers alone, by a digest of what they are of
-Split = Callable[..., tuple[Integers, Integers]]  # of classes, the share to test, a seed and copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +47,13 @@ class Column:
         tokens = self.tokens if len(rows) == len(self.image) else self.tokens.select(rows)
         return replace(self, tokens=tokens, image=self.image[rows], **changed)
 
-    def drawn(self, pictures: Integers | None) -> list[Column]:
-        """One caption of each image, drawn anew in each trial, of images of one of the `pictures` the same; the column
-        itself where images have no more than one."""
+    def drawn(self, rounds: Sequence[Sequence[int]], pictures: Integers | None) -> list[Column]:
+        """One caption of each image, drawn anew in each round of trials, of images of one of the `pictures` the same;
+        the column itself where images have no more than one."""
         images = len(self.truth)
         if len(self.image) == images:
             return [self]
-        return [self.select(drawn_captions(self.image, images, seed, pictures), seeds=[seed]) for seed in self.seeds]
+        return [self.select(drawn_captions(self.image, images, of[0], pictures), seeds=of) for of in rounds]
 
     def split_up(self, notes: list[str]) -> list[Column]:
         """The k-th caption of every image, for each k that all images have."""
@@ -78,7 +78,7 @@ class Bench:
     """The captions of a measurement, split into words, with the classes of their images and the seeds of its trials.
 
     Attackers learn from each image once, whatever its weight; weights apply to their answers only. Of several captions
-    of an image by the captioner each trial draws one."""
+    of an image by the captioner each round of trials draws one."""
 
     captions: Captions
     settings: Settings
@@ -87,7 +87,7 @@ class Bench:
     values: tuple[str, ...]  # of the attribute
     classes: Integers  # the number of each image's value
     copies: Integers | None  # see `Captions.copies`
-    seeds: range
+    seeds: Sequence[int]
     notes: list[str]
     joined: dict[str, int]  # how many human captions are one, for the signature, if they were joined
 
@@ -115,14 +115,16 @@ class Bench:
         note_single_training(neural, settings.trials, notes)
         values, classes = inputs.number_classes(captions, notes)
         inputs.note_samples(captions, notes)
-        copies, seeds = inputs.copies_of(captions, notes), range(seed, seed + settings.trials)
+        if settings.seeds and seed:
+            raise InputError("seeds", ": each trial has one of its own", naming("leave out {seed}"))
+        copies, seeds = inputs.copies_of(captions, notes), settings.seeds or range(seed, seed + settings.trials)
         words = captions.words(tokenizer)
         return cls(captions, settings, lexicons, words, values, classes, copies, seeds, notes, joined)
 
     def with_person(self, settings: Settings, draw: int) -> Bench | None:
         """The same with one more person in the captioner's place and the others as references, of each image with two
         human captions or more; None if there is none. No caption is split into words anew."""
-        seed, words, image = self.seeds.start, self.words, self.words.human_image
+        seed, words, image = self.seeds[0], self.words, self.words.human_image
         pair = captioner_and_person(self.captions, seed + draw)
         if pair is None:
             return None
@@ -138,8 +140,8 @@ class Bench:
         split = Words(tokens.select(order), number[image[person]], number[image[others]])
         notes: list[str] = []  # of no interest beside those of the captioner
         values, classes = inputs.number_classes(pair[1], notes)
-        seeds = range(seed, seed + settings.trials)
-        return Bench(pair[1], settings, self.lexicons, split, values, classes, pair[1].copies, seeds, notes, {})
+        seeds, copies = self.seeds[: settings.trials], pair[1].copies
+        return Bench(pair[1], settings, self.lexicons, split, values, classes, copies, seeds, notes, {})
 
     def weighed(
         self,
@@ -151,7 +153,7 @@ class Bench:
         """Each side's scores; `kept`: as `AttackScores.of` takes it."""
         units = np.arange(len(self.classes))
         return {
-            side: AttackScores.of(columns, answers, qualities, units, self.weights, kept, plan.images)
+            side: AttackScores.of(columns, answers, qualities, units, plan.weights, kept, plan.images)
             for side, columns in plan.trials.items()
         }
 
@@ -164,6 +166,12 @@ class Bench:
     def weights(self) -> Floats | None:
         """How much each image counts, `(images,)`; None for all alike."""
         return None if self.captions.weights is None else np.array(self.captions.weights)
+
+    @property
+    def rounds(self) -> list[Sequence[int]]:
+        """The seeds of the trials that together test every image once; of each trial alone unless the preset folds."""
+        parts = self.settings.parts
+        return [self.seeds[start : start + parts] for start in range(0, len(self.seeds), parts)]
 
     @cached_property
     def mentions(self) -> dict[str, Mentions]:
@@ -201,15 +209,23 @@ class Bench:
         self,
         name: str,
         sides: Mapping[str, Sequence[Sequence[Column]]],
-        split: Split,
+        balanced: bool,
         outputs: tuple[str, ...] = (),
         pictures: Floats32 | None = None,
     ) -> AttackPlan:
         """One attacker of each column of a side and each seed; a column is given in parts that have some of the seeds
-        each. All captions of an image, and its copies, are on the same side of a split. `outputs`: what the classes are
-        called; the attribute's values when empty. `pictures`: features of each image."""
+        each. All captions of an image, and its copies, are on the same side of a split. `balanced`: whether each class
+        has as many images, or where all are tested counts as much. `outputs`: what the classes are called; the
+        attribute's values when empty. `pictures`: features of each image."""
         outputs, share, every = outputs or self.values, self.settings.test_share, np.arange(len(self.classes))
         image: dict[Trial, Integers] = {}
+        split, weights = balanced_split if balanced else stratified_split, self.weights
+        if balanced and self.settings.folded:
+            counts = np.bincount(self.classes)
+            weights = (counts.min() / counts)[self.classes] * (1.0 if weights is None else weights)
+        place = {
+            seed: (of[0], part if self.settings.folded else None) for of in self.rounds for part, seed in enumerate(of)
+        }
 
         def trials(column: Column) -> list[Trial]:
             images = np.unique(column.image)
@@ -218,7 +234,8 @@ class Bench:
             examples = Examples(column.tokens, column.truth[column.image], len(outputs), column.masks, beside)
             planned = []
             for seed in column.seeds:
-                halves = split(self.classes[images], share, seed, copies)
+                first, part = place[seed]
+                halves = split(self.classes[images], share, first, copies, part)
                 train, test = (np.flatnonzero(np.isin(column.image, images[half])) for half in halves)
                 planned.append(Trial(examples, train, test, seed))
                 image[planned[-1]] = column.image
@@ -228,13 +245,15 @@ class Bench:
             side: [[trial for part in parts for trial in trials(part)] for parts in columns]
             for side, columns in sides.items()
         }
-        return AttackPlan(name, outputs, trained, image)
+        return AttackPlan(name, outputs, trained, image, weights)
 
-    def signed(self, split: str) -> dict[str, Any]:
-        """What the signature says of trials and captions; `split`: how these are split."""
+    def signed(self, balanced: bool = False) -> dict[str, Any]:
+        """What the signature says of trials and captions; `balanced`: whether classes are, where these are split."""
         settings = self.settings
         named = {kind: lexicon_name(self.lexicons[kind], source) for kind, source in settings.lexicons.items()}
-        trials = {"trials": settings.trials, "split": split, **self.captions.rows(), "seed": self.seeds.start}
+        split = f"{'balanced,' * balanced}{settings.split}"
+        seeds = {"seeds": ",".join(map(str, self.seeds))} if settings.seeds else {"seed": self.seeds[0]}
+        trials = {"trials": settings.trials, "split": split, **self.captions.rows(), **seeds}
         return trials | {"tok": settings.tokenizer} | named
 
     def counts(self) -> dict[str, Any]:
@@ -252,7 +271,7 @@ def spread_of_people(
     from scipy.stats import t
 
     captions = bench.captions
-    place = captions.image_set, captions.rows(), captions.tasks, bench.seeds.start, settings, also
+    place = captions.image_set, captions.rows(), captions.tasks, bench.seeds[0], settings, also
     digest = sha256(repr(place).encode()).hexdigest()
     if digest not in _spreads:
         people = (bench.with_person(settings, draw) for draw in range(PEOPLE))

@@ -65,6 +65,7 @@ class AttackPlan:
     classes: tuple[str, ...]  # what the attacker's outputs are called: attribute values, or tasks
     trials: dict[str, list[list[Trial]]]  # of each side (`m` the captioner, `h` people) and column, one a seed
     images: Mapping[Trial, Integers] = field(default_factory=dict)  # of each of a trial's captions
+    weights: Floats | None = None  # what answers about each image count; all alike when None
     fitted: list[Fitted] = field(default_factory=list)  # the first of the captioner's captions, if they were kept
 
     def __iter__(self) -> Iterator[Trial]:
@@ -170,9 +171,10 @@ def percent(quality: Quality) -> Quality:
 
 
 def compared_sides(
-    scores: Mapping[str, tuple[str, Mapping[str, AttackScores]]], replicates: int, seed: int, copies: Integers | None
+    scores: Mapping[str, tuple[str, Mapping[str, AttackScores]]], replicates: int, seed: int, **options: Any
 ) -> dict[str, Sample]:
-    """`<key>_m`, `<key>_d` and, first, their difference `<key>`, of each key's quality and the sides that have it."""
+    """`<key>_m`, `<key>_d` and, first, their difference `<key>`, of each key's quality and the sides that have it;
+    `options`: of `bootstrap_samples`."""
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
         return {
@@ -183,7 +185,7 @@ def compared_sides(
 
     one = next(of_side for _, sides in scores.values() for of_side in sides.values())
     trainings, images = one.counts.shape
-    samples = bootstrap_samples(quantities, images, trainings // one.columns, replicates, seed, copies=copies)
+    samples = bootstrap_samples(quantities, images, trainings // one.columns, replicates, seed, **options)
     both = [key for key, (_, sides) in scores.items() if len(sides) > 1]
     return {key: samples[f"{key}_m"] - samples[f"{key}_d"] for key in both} | samples
 

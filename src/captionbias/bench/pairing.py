@@ -24,16 +24,18 @@ class Pairing:
 
 
 def pairings(
-    words: Words, images: int, kind: str, seeds: Sequence[int], pictures: Integers | None = None
+    words: Words, images: int, kind: str, rounds: Sequence[Sequence[int]], pictures: Integers | None = None
 ) -> list[Pairing]:
-    """The pairing of each trial, or one for all. `held-out`: a trial draws one human caption of each image, and one of
-    the captioner's, so that people describe it as often, and the caption scored does not say what it shows.
-    `every-caption`: as published, each caption is a row of its own in every trial. `pictures`: see `drawn_captions`."""
+    """The pairing of each round of trials, given by their seeds, or one for all. `held-out`: a round draws one human
+    caption of each image, and one of the captioner's, so that people describe it as often, and the caption scored does
+    not say what it shows. `every-caption`: as published, each caption is a row of its own in every trial. `pictures`:
+    see `drawn_captions`."""
     image = {side: of for side, of in (("m", words.model_image), ("h", words.human_image)) if len(of)}
     if kind == "every-caption":
+        seeds = [seed for of_round in rounds for seed in of_round]
         return [Pairing(seeds, {side: np.arange(len(of)) for side, of in image.items()}, held_out=False)]
-    drawn = ({side: drawn_captions(of, images, seed, pictures) for side, of in image.items()} for seed in seeds)
-    return [Pairing([seed], rows, held_out=True) for seed, rows in zip(seeds, drawn, strict=True)]
+    drawn = ({side: drawn_captions(of, images, seeds[0], pictures) for side, of in image.items()} for seeds in rounds)
+    return [Pairing(seeds, rows, held_out=True) for seeds, rows in zip(rounds, drawn, strict=True)]
 
 
 def drawn_captions(image: Integers, images: int, seed: int, pictures: Integers | None = None) -> Integers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from captionbias._version import __version__
 from captionbias.alignment.vectors import CAPTIONS, identity
 from captionbias.captions import Captions
-from captionbias.errors import InputError, unknown
+from captionbias.errors import InputError, naming, unknown
 from captionbias.text import Lexicon, LexiconSource
 
 if TYPE_CHECKING:
@@ -27,8 +27,20 @@ class Settings:
 
     trials: int
     test_share: float
+    folded: bool = False  # whether trials test parts of the same images, so that each is tested once
     tokenizer: str = "words"
     attribute_lexicon: LexiconSource = "gender"
+    seeds: tuple[int, ...] = ()  # of the trials, where they do not follow each other; from no preset
+
+    @property
+    def parts(self) -> int:
+        """How many trials in a row cut the images into the parts that they test; 1 where each splits them anew."""
+        return round(1 / self.test_share) if self.folded else 1
+
+    @property
+    def split(self) -> str:
+        """How images are split, for the signature."""
+        return f"folds,{self.parts}" if self.folded else "all" if self.test_share == 1 else f"{self.test_share:g}"
 
     @property
     def lexicons(self) -> dict[str, LexiconSource]:
@@ -64,7 +76,19 @@ def preset_settings(presets: Mapping[str, S], preset: str, **chosen: Any) -> tup
             raise InputError(setting, f"must be True or False, not {given!r}")
     if isinstance(settings, Alignment) and settings.alignment not in ("constant", "contextual"):
         raise unknown("alignment", settings.alignment, ("constant", "contextual"))
+    if settings.seeds != ():
+        if chosen.get("trials") is not None:
+            raise InputError("seeds", ": each is a trial", naming("leave out {trials}"))
+        settings = replace(settings, seeds=_seeds(settings.seeds), trials=len(settings.seeds))
     return name, replace(settings, trials=whole_number("trials", settings.trials, least=1))
+
+
+def _seeds(seeds: Any) -> tuple[int, ...]:
+    listed = isinstance(seeds, Sequence) and not isinstance(seeds, str)
+    numbers = tuple(whole_number("seeds", seed, least=0) for seed in seeds) if listed else ()
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise InputError("seeds", f"must be a list of different whole numbers, not {seeds!r}")
+    return numbers
 
 
 def whole_number(name: str, value: Any, least: int) -> int:

@@ -185,7 +185,7 @@ def measured_by(metric: str, captions: Any, chosen: dict[str, Any]) -> Measureme
 
 def _tell_cost(metric: str, captions: Any, options: dict[str, Any]) -> None:
     """Warn of how many networks `lic` or `dbac` will train, before they do."""
-    chosen = {name: options.get(name) for name in ("encoder", "trials", "controls")}
+    chosen = {name: options.get(name) for name in ("encoder", "trials", "seeds", "controls")}
     _, settings = preset_settings(catalogue.METRICS[metric].presets, options["preset"], **chosen)
     people = min(map(len, captions.references)) if captions.references else 0
     sides = bool(captions.predictions) + (people if metric == "lic" else bool(people))

@@ -146,6 +146,7 @@ WRITTEN = {
     "unseen_only": written(bool, "--unseen-only", default=False),
     "join_references": written(bool, "--join-references", default=False),
     "seed": written(int, default=0),
+    "seeds": written(str | None, metavar="<0,12,...>"),
     "bootstrap": written(int, default=1000),
     "encoder": written(str | None),
     "model": written(str | None),
@@ -291,6 +292,8 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     words = {column: name for name, columns in SYNONYMS.items() for column in columns}
     lexicons = [words.get(attribute, attribute) for attribute in values["attribute_lexicon"]]
     chosen["attribute_lexicon"] = lexicons if len(lexicons) > 1 else lexicons[0]
+    if "seeds" in chosen:
+        chosen["seeds"] = [int(seed) if seed.isdecimal() else seed for seed in chosen["seeds"].split(",")]
     if "answers" in chosen:
         chosen["answers"] = dict(_pair("answer", "female=woman", pair) for pair in chosen["answers"])
     return files, chosen

@@ -11,7 +11,6 @@ import numpy as np
 
 import captionbias.metrics  # noqa: F401  they come before it in tables
 from captionbias.arrays import Floats
-from captionbias.attackers.base import balanced_split
 from captionbias.bench.attacked import Bench
 from captionbias.bench.attacks import answers_to, compared_sides, percent, with_sides
 from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
@@ -150,7 +149,6 @@ def imagecaptioner2(
     """
     chosen = {"judge": judge, "epochs": epochs, "trials": trials, "tokenizer": tokenizer}
     preset, settings = preset_settings(PRESETS, preset, **chosen, attribute_lexicon=attribute_lexicon)
-    split = f"balanced,{'all' if as_is else f'{settings.test_share:g}'}"
     if as_is:  # what is not trained is scored on all images
         settings = replace(settings, test_share=1.0)
     bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked)
@@ -160,8 +158,8 @@ def imagecaptioner2(
     )
     attacker = find_judge(settings.judge, question, as_is=as_is, epochs=settings.epochs)
     [masked] = bench.hidden(("attribute",))
-    drawn = {side: [column.drawn(bench.copies)] for side, column in masked.sides.items()}
-    plan = bench.plan("imagecaptioner2", drawn, balanced_split)
+    drawn = {side: [column.drawn(bench.rounds, bench.copies)] for side, column in masked.sides.items()}
+    plan = bench.plan("imagecaptioner2", drawn, balanced=True)
     answered = answers_to([plan], attacker, cache=cache, distributed=distributed, progress=progress)
 
     among_all = {trial: replace(said, log_probability=cast(Floats, said.raw)) for trial, said in answered.items()}
@@ -172,7 +170,7 @@ def imagecaptioner2(
         text = "another judge would answer otherwise; a single one has no interval and no verdict"
         note(bench.notes, text, about="trials")
     of_sides = {f"imagecaptioner2{form}": (form, scored) for form in (*SCORES, "_raw")}
-    samples = compared_sides(of_sides, bootstrap if settings.trials > 1 else 0, seed, bench.copies)
+    samples = compared_sides(of_sides, bootstrap if settings.trials > 1 else 0, seed, copies=bench.copies)
     by_trial = {key: sample.values for key, sample in samples.items()}
     return Scores(
         samples,
@@ -180,7 +178,7 @@ def imagecaptioner2(
         {"preset": preset, "judge": attacker.name}
         | ({"precision": attacker.precision} if attacker.precision else {})
         | {"masks": masking, "prompt": question.prompt, "answers": ",".join(question.answers)}
-        | bench.signed(split)
+        | bench.signed(balanced=True)
         | {"pairing": "held-out", "bootstrap": bootstrap},
         bench.notes,
         bench.counts() | {"trials": trial_rows(bench.seeds, by_trial)},

@@ -57,7 +57,7 @@ PRESETS = {
         controls=False,
         names_kept=False,
     ),
-    "fast": replace(DBAC_2026, encoder="bow"),
+    "fast": replace(DBAC_2026, encoder="bow", trials=5, folded=True),
 }
 
 
@@ -154,6 +154,7 @@ def dbac(
     precision: str | None = None,
     trials: int | None = None,
     seed: int = 0,
+    seeds: Sequence[int] | None = None,
     quality: str | None = None,
     bayes: bool = True,
     pairing: str | None = None,
@@ -199,7 +200,7 @@ def dbac(
     >>> result["dbac_a_to_t"], result["dbac_t_to_a_net"]
     (0.0, 0.0)
     """
-    chosen: dict[str, Any] = {"quality": quality, "pairing": pairing, "controls": controls}
+    chosen: dict[str, Any] = {"quality": quality, "pairing": pairing, "controls": controls, "seeds": seeds}
     chosen |= {"encoder": encoder, "trials": trials, "alignment": alignment, "vectors": vectors, "delta": delta}
     chosen |= {"tokenizer": tokenizer, "attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     preset, settings = preset_settings(PRESETS, preset, vocabulary=inputs.read_vocabulary(vocabulary), **chosen)
@@ -218,6 +219,7 @@ def dbac(
 
     share, trials = settings.test_share, settings.trials
     overlap = share / (1 - share) if settings.pairing == "held-out" else 0.0
+    tested: dict[str, Any] = {"copies": bench.copies, "folded": settings.folded}
     samples: dict[str, Sample] = {}
     facts: dict[str, float] = {}
     tables: dict[str, Any] = {}
@@ -227,9 +229,9 @@ def dbac(
         sources = Sources.of(direction) if details and not direction.inverse else None
         quantities = sources.quantities if sources else direction.quantities
         images = len(bench.classes)
-        samples |= bootstrap_samples(quantities, images, trials, bootstrap, seed, overlap, bench.copies)
+        samples |= bootstrap_samples(quantities, images, trials, bootstrap, seed, overlap, **tested)
         gained = {f"dbac_{name}_{GAIN}": (GAIN, bench.gains(question.plans[PUBLISHED], answers))}
-        samples |= compared_sides(gained, bootstrap, seed, bench.copies)
+        samples |= compared_sides(gained, bootstrap, seed, **tested)
         facts |= direction.facts()
         _note_weak_samples(name, facts, bench.notes)
         if details:
@@ -247,7 +249,7 @@ def dbac(
         facts,
         {"preset": preset, **attacker.signature(), "quality": settings.quality, "bayes": bayes}
         | {"pairing": settings.pairing, "align": alignment_name(settings, bench.captions)}
-        | bench.signed(f"{share:g}")
+        | bench.signed()
         | {"tasks": "given" if bench.captions.tasks else "named", **bench.joined, "bootstrap": bootstrap},
         bench.notes,
         bench.counts() | {"task_counts": asked[-1].task_counts, "drawn": asked[0].drawn, **tables, "sources": rows},

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Integers, sparse
-from captionbias.attackers.base import Trial, TrialScores, stratified_split
+from captionbias.attackers.base import Trial, TrialScores
 from captionbias.bench import inputs
 from captionbias.bench.attacked import Bench, Masked
 from captionbias.bench.attacks import AttackPlan, seen_in_training
@@ -191,7 +191,7 @@ class Direction:
         by_trial = [differences("dbac", omegas, omegas) for omegas in trials]
         values = {key: np.stack([of_trial[key] for of_trial in by_trial]) for key in by_trial[0]}
         if (prior := ("dbac", PRIOR)) in values:
-            values[prior] = values[prior][: len(set(self.compared))]
+            values[prior] = values[prior][:1] if len(set(self.compared)) == 1 else values[prior]
         return values
 
     def keyed(self, scores: Mapping[Key, Floats]) -> dict[str, Floats]:
@@ -255,13 +255,13 @@ def ask(
     named = {kind: named_values(words.tokens, bench.mentions[kind], of, tokenizer) for kind, of in lexicons.items()}
     images = len(bench.classes)
     weights = np.ones(images) if bench.weights is None else bench.weights
-    paired = pairings(words, images, settings.pairing, bench.seeds, bench.copies)
+    paired = pairings(words, images, settings.pairing, bench.rounds, bench.copies)
     # What labels and outputs are called; of each pairing the truth by image, what images show, whether that is known.
     asked: dict[str, tuple[tuple[str, ...], tuple[str, ...], list[tuple[Array, Flags, Flags]]]] = {}
     counts = drawn = None
     if paired[0].held_out and len(words.human_image):
         first = np.searchsorted(words.human_image, np.arange(images))
-        drawn = [(pair.rows["h"] - first).tolist() for pair in paired]
+        drawn = [(pair.rows["h"] - first).tolist() for pair in paired for _ in pair.seeds]
     if "a_to_t" in directions:
         inputs.check_tasks_named(named["task"], lexicons["task"])
         shows, known = np.eye(len(bench.values), dtype=bool)[bench.classes], np.ones(images, bool)
@@ -294,7 +294,7 @@ def ask(
                 side: [[column.select(rows[side], truth=truth, seeds=seeds) for rows, truth, seeds in parts]]
                 for side, column in hidden.sides.items()
             }
-            return bench.plan(name, sides, stratified_split, outputs)
+            return bench.plan(name, sides, balanced=False, outputs=outputs)
 
         plans = {form: plan(hidden) for form, hidden in forms.items()}
         return Direction(name, labels, lexicons[kind].labels, sets, compared, plans, own.alignment, counts, drawn)

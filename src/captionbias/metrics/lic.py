@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from captionbias.attackers.base import balanced_split
 from captionbias.attackers.registry import find_attacker
 from captionbias.bench import catalogue
 from captionbias.bench.attacked import PICTURE_READERS, Bench
@@ -48,7 +47,7 @@ GAINS = tuple(f"{LEARNED}_{side}" for side in KEYS.values())
 LEAST_PEOPLE = 3  # for how much people differ
 SCORES = {name: percent(score) for name, score in CAPTION_SCORES.items()}
 LIC_2022 = Alignment(encoder="lstm-lic", trials=10, test_share=0.1, alignment="constant")
-PRESETS = {"lic-2022": LIC_2022, "fast": replace(LIC_2022, encoder="bow")}
+PRESETS = {"lic-2022": LIC_2022, "fast": replace(LIC_2022, encoder="bow", trials=5, test_share=0.2, folded=True)}
 
 
 def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
@@ -128,6 +127,7 @@ def lic(
     precision: str | None = None,
     trials: int | None = None,
     seed: int = 0,
+    seeds: Sequence[int] | None = None,
     alignment: str | None = None,
     vectors: Any = None,
     delta: float | None = None,
@@ -164,6 +164,7 @@ def lic(
         "tokenizer": tokenizer,
         "attribute_lexicon": attribute_lexicon,
         "vocabulary": read_vocabulary(vocabulary),
+        "seeds": seeds,
     }
     preset, settings = preset_settings(PRESETS, preset, **chosen)
     by_vectors(settings, captions, given=vectors)
@@ -182,8 +183,10 @@ def lic(
 
     [masked] = bench.hidden(("attribute",), aligned=settings)
     columns = {side: [column] if side == "m" else column.split_up(bench.notes) for side, column in masked.sides.items()}
-    drawn = {side: [column.drawn(bench.copies) for column in of_side] for side, of_side in columns.items()}
-    plan = bench.plan("lic", drawn, balanced_split, pictures=pictures)
+    drawn = {
+        side: [column.drawn(bench.rounds, bench.copies) for column in of_side] for side, of_side in columns.items()
+    }
+    plan = bench.plan("lic", drawn, balanced=True, pictures=pictures)
     unseen = {trial: ~flags for trial, flags in seen_in_training(list(plan)).items()}
     for trial, flags in unseen.items() if unseen_only else ():
         if not flags.any():
@@ -195,7 +198,7 @@ def lic(
     scored = scored_unseen if unseen_only else scored_all
     compared = {score: (score, scored) for score in SCORES} | {UNSEEN: ("lic", scored_unseen)}
     compared |= {LEARNED: (GAIN, bench.gains(plan, answers))}
-    samples = compared_sides(compared, bootstrap, seed, bench.copies)
+    samples = compared_sides(compared, bootstrap, seed, copies=bench.copies, folded=settings.folded)
     _note_unlike(samples, bench.notes)
     facts: dict[str, float] = {}
     for side, of_side in scored.items():
@@ -211,7 +214,7 @@ def lic(
         {key: sample for key, sample in samples.items() if key in catalogue.SCORES},
         facts,
         {"preset": preset, **attacker.signature(), **beside, "align": alignment_name(settings, bench.captions)}
-        | bench.signed(f"balanced,{settings.test_share:g}")
+        | bench.signed(balanced=True)
         | {"unseen": unseen_only, **bench.joined, "bootstrap": bootstrap},
         bench.notes,
         bench.counts()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -68,6 +69,7 @@ class Sample:
     images: int = 0  # how many a replicate draws, 0 where that is not known
     chosen_of: int = 1  # among how many it was chosen as the largest: its interval holds for all of them (Bonferroni)
     floor: float = 0.0  # how far its interval reaches at least, either way: what three images more would change
+    folded: bool = False  # whether its trials test each image once
 
     def __getitem__(self, place: int | tuple[int, ...]) -> Sample:
         """The quantity at this place of an array of them."""
@@ -77,7 +79,7 @@ class Sample:
         """The difference of two quantities of the same images, trials and replicates."""
         values, per_trial, replicates = (getattr(self, name) - getattr(other, name) for name in ARRAYS)
         images, floor = min(self.images, other.images), max(self.floor, other.floor)
-        return Sample(values, per_trial, replicates, images, max(self.chosen_of, other.chosen_of), floor)
+        return Sample(values, per_trial, replicates, images, max(self.chosen_of, other.chosen_of), floor, self.folded)
 
     def recentred(self: S) -> S:
         """The same with replicates whose mean is the estimate: of what resampling moves by itself."""
@@ -220,10 +222,12 @@ def bootstrap_samples(
     seed: int,
     overlap: float = 0.0,
     copies: Integers | None = None,
+    folded: bool = False,
 ) -> dict[Any, Sample]:
     """The sample of every quantity, over units (images, or groups of them) and trials; `overlap` as `trial_weights`.
 
-    `copies`: of units that are images, see `Captions.copies`; those of a picture are drawn together.
+    `copies`: of units that are images, see `Captions.copies`; those of a picture are drawn together. `folded`: see
+    `Sample`.
 
     Fewer than `LEAST_IMAGES` units have no replicates: resamples of a handful of images are too much like each other.
 
@@ -249,8 +253,9 @@ def bootstrap_samples(
                 means[key].append(values[..., 0, :] if values.shape[-2] == 1 else mean_over_trials(values, weights))
             done += multiplicity.shape[1]
             report(done, replicates)
+    joined = partial(np.concatenate, axis=-1)
     return {
-        key: Sample(values[..., 0], np.concatenate(per_trial[key], axis=-1), np.concatenate(means[key], axis=-1), drawn)
+        key: Sample(values[..., 0], joined(per_trial[key]), joined(means[key]), drawn, folded=folded)
         for key, values in estimate.items()
     }
 

@@ -49,10 +49,11 @@ class VarianceParts:
         return self.trial / self.trials if self.trials else float("nan")
 
 
-def variance_parts(values: Floats, per_trial: Floats, replicates: Floats) -> VarianceParts:
+def variance_parts(values: Floats, per_trial: Floats, replicates: Floats, folded: bool = False) -> VarianceParts:
     """The parts from the arrays of a `Sample`; nan with fewer than two trials or replicates, and 0 where an estimate is
     below. With `v` the mean variance of one trial over replicates and `c` the mean covariance of two, `images` is `c`
-    and `split` is `v - c`: two trials have only the images in common."""
+    and `split` is `v - c`: two trials have only the images in common. Trials that are `folded` have none: as much of
+    their spread as `v` is of the images, and only the rest is of the trials."""
     known = ~np.isnan(values)
     drawn = per_trial[known]
     drawn = drawn[:, ~np.isnan(drawn).any(axis=0)]
@@ -65,6 +66,9 @@ def variance_parts(values: Floats, per_trial: Floats, replicates: Floats) -> Var
         return VarianceParts(trials, trial, nan, nan, nan, bootstrap)
     fixed = float(drawn.mean(axis=0).var(ddof=1))
     single = float(drawn.var(axis=1, ddof=1).mean())
+    if folded:
+        training = max(0.0, trial - single)
+        return VarianceParts(trials, training, 0.0, training, fixed, bootstrap)
     shared = max(0.0, (fixed - single / trials) / (1 - 1 / trials))
     split = max(0.0, single - shared)
     return VarianceParts(trials, trial, split, max(0.0, trial - split), shared, bootstrap)
