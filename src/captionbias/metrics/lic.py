@@ -210,7 +210,7 @@ def lic(
     return Scores(
         {key: sample for key, sample in samples.items() if key in catalogue.SCORES},
         facts,
-        {"preset": preset, **attacker.signature(), **beside, "align": alignment_name(settings, bench.captions)}
+        {"preset": preset, **attacker.signature(answers), **beside, "align": alignment_name(settings, bench.captions)}
         | bench.signed(f"balanced,{settings.test_share:g}")
         | {"unseen": unseen_only, **bench.joined, "bootstrap": bootstrap},
         bench.notes,

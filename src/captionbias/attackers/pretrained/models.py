@@ -59,7 +59,8 @@ def find_model(
     revision: str | None = None,
 ) -> Model:
     """The pretrained model in a folder, or of that name in an installed package, else on the Hub, from which it is
-    fetched if it is not on this machine yet. `argument`: the user's, for messages. `companions`: files, of which one must be there, that prepare its input."""
+    fetched if it is not on this machine yet. `argument`: the user's, for messages. `companions`: files, of which one
+    must be there, that prepare its input."""
     folder = find_folder(name, argument, revision)
     if lacking := _lacking(folder, companions):
         raise InputError(
