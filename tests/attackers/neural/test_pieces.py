@@ -14,7 +14,9 @@ from captionbias.attackers.neural.pieces import in_pieces, keep_rows, places_of_
 from captionbias.attackers.pretrained.models import find_model
 from captionbias.attackers.recipes import BERT_FINETUNED, BERT_FROZEN, SENTENCES, Schedule
 from captionbias.attackers.registry import find_attacker
+from captionbias.explain import explain
 from captionbias.explain.contributions import TOLERANCE, contributions
+from captionbias.metrics import lic
 from captionbias.text import tokenize
 
 pytest.importorskip("sentence_transformers")
@@ -75,3 +77,22 @@ def test_the_values_of_a_caption_add_up_and_the_word_that_tells_has_more(
         assert sizes[tells].mean() > 2 * sizes[~tells].mean()
         answers = read.logits(rows)[:, 0] > 0
         assert (answers == trial.examples.targets[rows]).mean() > 0.9
+
+
+@pytest.mark.usefixtures("two_workers")
+def test_what_worker_processes_fine_tuned_explains_the_score_that_it_gave(tiny_bert):
+    labels = ["female", "male"] * 30
+    captions = [f"a {('woman', 'man')[row % 2]} w{row % 7} sign{row % 2}" for row in range(60)]
+    chosen = {"encoder": "bert-finetuned", "model": str(tiny_bert), "precision": "fp32", "trials": 2, "bootstrap": 0}
+    measured = lic.measure(
+        predictions=captions, attributes=labels, **chosen, keep_attackers=2, cache=False, details=True
+    )
+    found = explain(measured)
+    assert "integrated_gradients" in found.signature
+    for trial, row in enumerate(measured.details["trials"]["m"]):
+        of_trial = found.trials == trial
+        truth = found.scores[of_trial, found.truth[of_trial]]
+        assert 100 * truth.mean() == pytest.approx(row["confidence"], abs=1e-3)
+    sums = np.bincount(found.tokens.rows, found.values[:, 1], minlength=len(found.tokens))
+    assert np.isfinite(sums).all()
+    assert np.abs(sums).max() > 0
