@@ -37,7 +37,8 @@ class Attacker:
 
     `precision`: None where there is no choice. `identity`: everything that determines a trial's scores beside the
     trial itself. `explained`: by which method fitted attackers are explained, None where they cannot be.
-    `reads_words`: whether the words' spelling plays a part, and not only which are the same.
+    `reads_words`: whether the words' spelling plays a part, and not only which are the same. `schedule`: of a training
+    by steps.
     """
 
     name: str

@@ -27,7 +27,6 @@ from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import FineTuned, Schedule
 from captionbias.attackers.workers import threads
 
-LIKE_LENGTH = 16  # captions of a step that are read together where not all are of one length
 AT_ONCE = 64  # captions through an encoder, with gradients
 
 
@@ -73,18 +72,11 @@ class Classifier(nn.Module):
         self.head = normalized_mlp((encoder.config.hidden_size, *recipe.head, examples.outputs))
 
     def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
-        """Logits `(captions, outputs)` of word pieces `(captions, longest)`, the longest caption first."""
-        at_once = len(tokens) if lengths[0] == lengths[-1] else LIKE_LENGTH
-        alike = zip(torch.split(tokens, at_once), torch.split(lengths, at_once), strict=True)
-        logits: Tensor = self.head(torch.cat([self._read(*captions) for captions in alike])).float()
+        """Logits `(captions, outputs)` of word pieces `(captions, longest)`."""
+        real = torch.arange(tokens.shape[1], device=tokens.device) < lengths[:, None]
+        states = self.encoder(input_ids=tokens, attention_mask=real.long()).last_hidden_state
+        logits: Tensor = self.head(states[:, 0].float()).float()
         return logits[:, 1:] - logits[:, :1] if self.binary else logits  # as published, two classes have two outputs
-
-    def _read(self, tokens: Tensor, lengths: Tensor) -> Tensor:
-        """The first states `(captions, width)`, without the padding that all of these captions have."""
-        real = torch.arange(int(lengths.max()), device=tokens.device) < lengths[:, None]
-        states = self.encoder(input_ids=tokens[:, : real.shape[1]], attention_mask=real.long()).last_hidden_state
-        first: Tensor = states[:, 0].float()
-        return first
 
     def get_input_embeddings(self) -> nn.Embedding:
         embedding: nn.Embedding = self.encoder.get_input_embeddings()
