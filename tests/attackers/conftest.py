@@ -74,7 +74,7 @@ def small_networks(monkeypatch) -> None:
             encoder=recipe.encoder if isinstance(recipe.encoder, Bag) else replace(recipe.encoder, hidden=6),
             embedding=10,
             head=(8,) * len(recipe.head),
-            schedule=replace(recipe.schedule, learning_rate=1e-2, batch=16, epochs=2),
+            schedule=replace(recipe.schedule, learning_rate=1e-2, batch=16, epochs=2, least_steps=0),
         )
         monkeypatch.setitem(RECIPES, name, small)
 

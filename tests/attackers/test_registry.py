@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import captionbias
 from captionbias.attackers import convex
 from captionbias.attackers import registry as module
+from captionbias.attackers.neural.fitting import epochs
+from captionbias.attackers.recipes import RECIPES
 from captionbias.attackers.registry import ENCODERS, computes_bf16, find_attacker
 from captionbias.explain.contributions import check_explained
 
@@ -50,7 +54,7 @@ def own(tmp_path, monkeypatch):
 def test_a_convex_attacker_has_no_precision_and_trains_in_threads(class_trial, encoder):
     found, trial = find_attacker(encoder), class_trial(n=60, test=20)
     assert (found.precision, found.placement, found.explained) == (None, "threads", "coefficients")
-    assert found.signature() == {"attacker": encoder}
+    assert found.signature([trial]) == {"attacker": encoder}
     pairs = convex.fit(trial, pairs=encoder == "bow").test_scores
     assert found.fit(trial).test_scores.log_probability.tolist() == pairs.log_probability.tolist()
 
@@ -96,8 +100,8 @@ def test_an_own_module_is_the_same_as_a_class_and_by_its_name(own):
     by_name = find_attacker(f"{own}:Mine", "fp32")
     by_class = find_attacker(sys.modules[own].Mine, "fp32")
     assert by_name.identity == by_class.identity
-    assert by_name.signature() == by_class.signature()
-    assert by_name.signature()["attacker"].startswith("Mine-")
+    assert by_name.signature([]) == by_class.signature([])
+    assert by_name.signature([])["attacker"].startswith("Mine-")
     assert find_attacker(f"{own}:Mine.Inner").name.startswith("Mine.Inner-")
 
 
@@ -177,6 +181,20 @@ except ValueError as error:
     assert "pip install 'captionbias[torch]'" in message
 
 
-def test_attackers_on_pretrained_encoders_cannot_be_explained(tiny_bert):
+def test_attackers_without_a_method_cannot_be_explained():
     with pytest.raises(ValueError, match="cannot be explained; measure with another"):
-        check_explained(find_attacker(str(tiny_bert)))
+        check_explained(replace(find_attacker("bow"), explained=None))
+
+
+# --- small sets ---
+
+
+@pytest.mark.parametrize("encoder", ["lstm-dbac", "dense", "lstm-lic"])
+def test_a_small_set_is_gone_over_until_the_least_steps_and_the_signature_says_so(class_trial, encoder):
+    schedule, attacker = RECIPES[encoder].schedule, find_attacker(encoder, "fp32")
+    small, ours = class_trial(n=200, test=20), encoder != "lstm-lic"  # whose epochs are those of its paper
+    steps = len(list(epochs(small, schedule)))  # two an epoch, and three of the paper's
+    assert schedule.least_steps <= steps < schedule.least_steps + 2 if ours else steps == 3 * 20
+    assert attacker.signature([small]).get("steps") == (f"{schedule.least_steps}+" if ours else None)
+    assert schedule.epochs_of(5400) == schedule.epochs, "6,000 images less the tenth that is scored"
+    assert "steps" not in attacker.signature([replace(small, train=np.arange(5400))])

@@ -281,6 +281,24 @@ def test_all_gives_every_metric_as_its_own_command_does(sides, captions, expecte
         assert label in shown
 
 
+@pytest.mark.parametrize("metric", catalogue.of_captions())
+def test_a_metric_takes_the_options_of_all_and_names_those_that_it_leaves_out(metric, sides, tmp_path):
+    """But for the cache, which changes no score; the score is that without them."""
+    seed = ["--seed", "3", "--bootstrap", "0"]
+    more = {"preset": "fast", "alignment": "constant", "trials": "1", "task_lexicon": "coco_objects"}
+    flags = {"allow_unmasked": "--allow-unmasked", "cache": "--no-cache"}
+    written = [part for name, value in more.items() for part in (f"--{name.replace('_', '-')}", value)]
+    options, file = find_metric(metric).options(), tmp_path / "result.json"
+    _, notes = ran("measure", metric, *sides, *seed, *written, *flags.values(), "--output", file)
+    for name in {**more, **flags}:
+        assert (f"--{name.replace('_', '-')}" in notes) == (name not in options and name != "cache"), (name, notes)
+    assert notes.count("is left out") == len({*more, "allow_unmasked"} - options)
+    own = [part for name, value in more.items() if name in options for part in (f"--{name.replace('_', '-')}", value)]
+    own += ["--allow-unmasked"] if "allow_unmasked" in options else []
+    ran("measure", metric, *sides, *seed, *own, "--output", tmp_path / "own.json")
+    assert strict(file)["scores"] == strict(tmp_path / "own.json")["scores"]
+
+
 def test_all_measures_what_a_captioner_alone_allows_and_says_why_not_the_rest(parquet, tmp_path):
     labels = pq.read_table(parquet / "people.parquet").select(["image_id", "gender"])
     pq.write_table(labels, tmp_path / "labels.parquet")

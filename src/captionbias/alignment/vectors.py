@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import json
 import os
 import re
 import struct
@@ -14,12 +13,12 @@ from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
-from urllib.request import urlopen
 
 import numpy as np
 
-from captionbias.arrays import Array, Flags, Floats
+from captionbias.arrays import Flags, Floats
 from captionbias.errors import InputError, Message, missing, naming
+from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
 from captionbias.progress import told_if_long
 from captionbias.text.tokens import Tokens
 
@@ -37,16 +36,15 @@ _WAYS_OUT = (
     naming("{vectors}, which trains on the captions themselves", vectors=CAPTIONS),
 )
 _FORMATS = (
-    "GloVe or word2vec text (also .gz), word2vec binary (also .gz), or FastText .bin; unpack a .zip first, and of what "
-    "gensim saved pass the KeyedVectors"
+    "GloVe or word2vec text (also .gz), word2vec binary (also .gz), FastText .bin, or gensim's .kv; unpack a .zip "
+    'first, and of what else gensim saved: KeyedVectors.load("x.kv").save_word2vec_format("x.bin", binary=True)'
 )
+_SAVED = "gensim.models.keyedvectors.KeyedVectors"
 _FASTTEXT = struct.pack("<i", 793712314)
 _FASTTEXT_HEADER = struct.Struct("<14id3i")
 _HEADER = re.compile(rb"\d+ \d+[ \t\r]*\n")
 _NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
-_ENDS_IN_NUMBER = re.compile(r" [-+]?\d*\.?\d+(e[-+]?\d+)?$", re.IGNORECASE)
-_SECONDS_TO_ANSWER = 10
-LONGEST_LINE = 1 << 20  # bytes; 1,000 dimensions have 12,000
+_BLOCK = 1 << 20
 
 
 @contextlib.contextmanager
@@ -55,7 +53,9 @@ def needs_gensim() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        install = "pip install 'captionbias[vectors]' on Python 3.13 or older"
+        install = "pip install 'captionbias[vectors]'"
+        if sys.version_info >= (3, 14):  # for which gensim has no wheels
+            install = f"{install} on Python 3.13"
         other = naming("choose {alignment}, which needs none", alignment="constant")
         raise ValueError(Message(f"word vectors: {error}:", ways=[install, other])) from error
 
@@ -65,8 +65,8 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
 
     `source` is one of
     - a gensim `KeyedVectors`;
-    - a file: GloVe or word2vec text, or word2vec binary, also packed as .gz; FastText's `.bin`. The contents decide
-      which it is, not the name;
+    - a file: GloVe or word2vec text, or word2vec binary, also packed as .gz; FastText's `.bin`; gensim's `.kv`, of
+      which the words and their vectors are read and nothing is run. The contents decide which it is, not the name;
     - a name of gensim's downloads, such as "glove-wiki-gigaword-50", which the DBAC paper used;
     - "captions": trained on the captions `tokens`, see `train_vectors`.
 
@@ -199,10 +199,6 @@ def find_vectors(source: str | Path) -> Path:
     if download.is_file():
         return download
     try:
-        with urlopen(downloader.DATA_LIST_URL, timeout=_SECONDS_TO_ANSWER) as answer:
-            models = json.load(answer)["models"]
-        if source not in models:
-            raise ValueError(f"it has {', '.join(sorted(models))}")
         # The path, not the vectors: to load them gensim would run a script that it downloads with them.
         with contextlib.redirect_stdout(sys.stderr):
             return Path(downloader.load(source, return_path=True))
@@ -216,7 +212,8 @@ def identity(vectors: str | Path | KeyedVectors) -> str:
     """A digest of word vectors, as 8 hexadecimal digits: of a file's contents, or of the words and all numbers."""
     if isinstance(vectors, (str, Path)):
         path = find_vectors(vectors)
-        return _file_digest(path, path.stat().st_size, path.stat().st_mtime_ns)
+        files = [file for file in (path, _rows_of_saved(path)) if file.is_file()]
+        return _files_digest(*((file, file.stat().st_size, file.stat().st_mtime_ns) for file in files))
     content = sha256(repr(vectors.index_to_key).encode())
     for numbers in (vectors.vectors, getattr(vectors, "vectors_ngrams", None)):
         if numbers is not None:
@@ -225,12 +222,13 @@ def identity(vectors: str | Path | KeyedVectors) -> str:
 
 
 @lru_cache(maxsize=32)
-def _file_digest(path: Path, _size: int, _changed: int) -> str:
-    """A digest of a file's contents, read again when it has changed."""
+def _files_digest(*states: tuple[Path, int, int]) -> str:
+    """A digest of the files' contents, read again when their sizes or times have changed."""
     content = sha256()
-    with path.open("rb") as file:
-        for block in iter(partial(file.read, LONGEST_LINE), b""):
-            content.update(block)
+    for path, _, _ in states:
+        with path.open("rb") as file:
+            for block in iter(partial(file.read, _BLOCK), b""):
+                content.update(block)
     return content.hexdigest()[:8]
 
 
@@ -245,6 +243,8 @@ def _read(path: Path, wanted: frozenset[str] | None) -> KeyedVectors:
         if head.startswith(_FASTTEXT):
             _check_fasttext(path)
             return load_facebook_vectors(str(path))
+        if head.startswith(b"\x80"):
+            return _read_saved(path)
         if header and _NOT_TEXT.search(head, header.end()):
             return KeyedVectors.load_word2vec_format(str(path), binary=True, unicode_errors="replace")
         if not head or _NOT_TEXT.search(head):
@@ -264,35 +264,44 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _read_text(path: Path, wanted: frozenset[str] | None, header: bool) -> KeyedVectors:
+    """The vectors of the wanted words; gensim would read all, which takes gigabytes and minutes."""
     from gensim.models import KeyedVectors
 
-    rows: dict[str, Array] = {}
+    words, count = None if wanted is None else {word.encode("utf-8", "replace") for word in wanted}, 0
+    rows: dict[str, list[bytes]] = {}
     with _open(path) as lines:
-        count, width = map(int, lines.readline().split()) if header else (None, 0)
-        filled = 0
-        for number, line in enumerate(iter(partial(lines.readline, LONGEST_LINE), b""), start=1 + header):
-            if len(line) == LONGEST_LINE:
-                raise ValueError(f"line {number} has {LONGEST_LINE:,} bytes or more")
-            text = line.decode("utf-8", "replace").rstrip()
-            filled += text != ""
-            width = width or text.count(" ")
-            if not text or (wanted is not None and text.partition(" ")[0] not in wanted):
-                continue
-            word, *values = text.rsplit(" ", width)  # from the right: some words of GloVe 840B have blanks in them
-            try:
-                row = np.array(values, np.float32)
-            except ValueError:
-                row = np.empty(0, np.float32)
-            if not width or len(row) != width or _ENDS_IN_NUMBER.search(word):
-                raise ValueError(f"line {number} should be a word and {width or 'its'} numbers, not {text[:60]!r}")
-            if wanted is None or word in wanted:
-                rows.setdefault(word, row)
-    if header and filled != count:
-        raise ValueError(f"its first line promises {count} words, but {filled} follow")
+        promised, width = map(int, lines.readline().split()) if header else (None, 0)
+        for line in filter(None, map(bytes.strip, lines)):
+            count, width = count + 1, width or line.count(b" ")
+            if words is None or line.partition(b" ")[0] in words:
+                word, *numbers = line.split()
+                if len(numbers) <= width:  # some words of GloVe 840B have blanks in them, which no caption's has
+                    rows.setdefault(word.decode("utf-8", "replace"), numbers)
+    if not width:
+        raise ValueError("there are no numbers in it")
+    if promised not in (None, count):
+        raise ValueError(f"its first line promises {promised} words, but {count} follow")
     vectors = KeyedVectors(width)
     if rows:
-        vectors.add_vectors(list(rows), np.stack(list(rows.values())))
+        vectors.add_vectors([*rows], np.array([*rows.values()]).astype(np.float32))
     return vectors
+
+
+def _read_saved(path: Path) -> KeyedVectors:
+    """What gensim saved, by a reader of pickles that runs nothing; large arrays have files of their own."""
+    from gensim.models import KeyedVectors
+
+    with path.open("rb") as file:
+        saved = read_plain_pickle(file, ARRAYS | {_SAVED: type("Saved", (), {})})
+    own = vars(saved)
+    rows = own["vectors"] if "vectors" in own else np.load(_rows_of_saved(path), allow_pickle=False)
+    vectors = KeyedVectors(rows.shape[1], dtype=rows.dtype)
+    vectors.add_vectors(own["index_to_key"], rows)
+    return vectors
+
+
+def _rows_of_saved(path: Path) -> Path:
+    return Path(f"{path}.vectors.npy")
 
 
 def _check_fasttext(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -14,7 +14,7 @@ from captionbias.attackers import convex
 from captionbias.attackers.base import Fitted, Trial
 from captionbias.attackers.pretrained.models import KNOWN, find_model, is_model
 from captionbias.attackers.ranks import device
-from captionbias.attackers.recipes import BERT_FINETUNED, BERT_FROZEN, RECIPES, SENTENCES, FineTuned, Frozen
+from captionbias.attackers.recipes import BERT_FINETUNED, BERT_FROZEN, RECIPES, SENTENCES, FineTuned, Frozen, Schedule
 from captionbias.errors import InputError, naming, unknown
 from captionbias.io.store import open_store
 
@@ -26,6 +26,7 @@ CONVEX = {"bow": True, "linear": False}  # with pairs of words or without
 ENCODERS = (*CONVEX, *RECIPES)
 BERTS = ("bert-frozen", "bert-finetuned")
 PRECISIONS = ("fp32", "bf16")
+GRADIENTS = "integrated_gradients,padding"
 # Raised when the same trial gives other scores than before.
 ENGINE = 3
 
@@ -36,7 +37,8 @@ class Attacker:
 
     `precision`: None where there is no choice. `identity`: everything that determines a trial's scores beside the
     trial itself. `explained`: by which method fitted attackers are explained, None where they cannot be.
-    `reads_words`: whether the words' spelling plays a part, and not only which are the same.
+    `reads_words`: whether the words' spelling plays a part, and not only which are the same. `schedule`: of a training
+    by steps.
     """
 
     name: str
@@ -47,9 +49,15 @@ class Attacker:
     explained: str | None
     reads_words: bool = False
     reads_pictures: bool = False
+    schedule: Schedule | None = None
 
-    def signature(self) -> dict[str, str]:
-        return {"attacker": self.name} | ({"precision": self.precision} if self.precision else {})
+    def signature(self, trials: Iterable[Trial]) -> dict[str, str]:
+        """What a signature says of it, with the least steps where one of these trials is so small that they act."""
+        signed = {"attacker": self.name} | ({"precision": self.precision} if self.precision else {})
+        own = self.schedule
+        if own and any(own.epochs_of(len(trial.train)) > own.epochs for trial in trials):
+            signed["steps"] = f"{own.least_steps}+"
+        return signed
 
 
 def find_attacker(
@@ -108,18 +116,19 @@ def _network(encoder: str | type[nn.Module], precision: str, place: torch.device
     what: object
     if encoder in ENCODERS:
         name, what = str(encoder), (recipe := RECIPES[str(encoder)])
-        train = partial(fit_on, make=partial(Network, recipe), schedule=recipe.schedule, base_rates=recipe.base_rates)
+        schedule, train = recipe.schedule, partial(fit_on, make=partial(Network, recipe), base_rates=recipe.base_rates)
     else:
         module = user_module.find(encoder)
         name, schedule = user_module.name(module), user_module.schedule(module)
-        what, train = (name, schedule), partial(fit_on, make=module, schedule=schedule)
+        what, train = (name, schedule), partial(fit_on, make=module)
     return Attacker(
         name,
         precision,
         _identity(what, precision, place),
-        train,
+        partial(train, schedule=schedule),
         placement="processes" if place.type == "cpu" else "plain",
-        explained="integrated_gradients,padding",
+        explained=GRADIENTS,
+        schedule=schedule,
     )
 
 
@@ -145,7 +154,15 @@ def _pretrained(
         fit = FrozenEncoder(recipe, files, precision, place, open_store(cache)).fit
     identity = _identity((recipe, files.identity), precision, place)
     return Attacker(
-        name, precision, identity, fit, placement="plain", explained=None, reads_words=True, reads_pictures=not tuned
+        name,
+        precision,
+        identity,
+        fit,
+        placement="processes" if tuned and place.type == "cpu" else "plain",
+        explained=GRADIENTS,
+        reads_words=True,
+        reads_pictures=not tuned,
+        schedule=recipe.schedule,
     )
 
 

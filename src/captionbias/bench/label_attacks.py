@@ -121,7 +121,7 @@ def attack_labels(
     if pair:
         scores |= beyond_a_person(attack.metric, *(samples(*of_pair) for of_pair in pair))
     split = {"trials": trials, "split": f"{'balanced,' * attack.balanced}{TEST_SHARE:g}"}
-    signature = {**attacker.signature(), **signed, "equalized": equalize, **labels.sources, **split}
+    signature = {**attacker.signature(answers), **signed, "equalized": equalize, **labels.sources, **split}
     signature |= {"seed": seed, "bootstrap": bootstrap}
     return Scores(scores, {}, signature, labels.notes, labels.image_counts())
 

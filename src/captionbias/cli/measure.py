@@ -28,9 +28,10 @@ from captionbias.cli.options import (
     metric_options,
     scores_of,
     split_options,
+    unlisted,
 )
 from captionbias.cli.terminal import complaints, named, results_to, say, show
-from captionbias.errors import Message, message_of, within
+from captionbias.errors import Argument, Message, message_of, naming, within
 from captionbias.metrics import catalogue, find_metric
 from captionbias.warnings import CaptionBiasWarning
 
@@ -65,10 +66,21 @@ NEXT = "\n\n"  # before a captioner that is not the first
 EXAMPLE = "Example: captionbias measure {} --predictions nic.parquet --references people.parquet"
 
 
-def _measure(metric: str | None, margins: list[str] | None, output: Path | None, json: bool, **values: Any) -> None:
-    """Measure this metric, or all."""
+def _measure(
+    metric: str | None,
+    unused: tuple[str, ...],
+    margins: list[str] | None,
+    output: Path | None,
+    json: bool,
+    **values: Any,
+) -> None:
+    """Measure this metric, or all. `unused`: options that are taken and, but for `cache`, noted as left out."""
     from captionbias.analysis.compare import margins_by_metric
 
+    for name, value in [(name, values.pop(name)) for name in unused]:
+        if value is not None and name != "cache":
+            left_out = naming("{} has nothing to do for {}, and is left out", Argument(name, value), str(metric))
+            warnings.warn(left_out, CaptionBiasWarning, stacklevel=2)
     if "masked" in values and values["images"] and bool(values["masks"]) == values["masked"]:
         raise ValueError("--images: give either --annotations, to mask the persons, or --masked if they are")
     if not metric and values["preset"] not in ("fast", "papers"):
@@ -208,6 +220,7 @@ def _content(measured: Measurement) -> dict[str, Any]:
     return {"details": scores.pop("details"), "scores": scores}
 
 
+ALL = IMAGES | metric_options(*COMMON, preset="fast")
 for _entry in catalogue.METRICS.values():
     _metric = find_metric(_entry.name)
     _taken = {
@@ -215,18 +228,23 @@ for _entry in catalogue.METRICS.values():
         for name, parameter in signature(_metric).parameters.items()
         if name in METRIC
     }
+    _own = _taken | (MASKED if _entry.of_images else {})
+    # Who turns from `all` to one metric keeps the other options; with images of its own a metric is asked about those.
+    _unused = {name: unlisted(given) for name, given in ALL.items() if name not in _own}
+    if "images" in _own:
+        _unused = {name: given for name, given in _unused.items() if name not in IMAGES}
     _images = " --images val2014 --annotations instances_val2014.json" if _entry.of_images else ""
     command(
         measure,
         _entry.name,
-        PREDICTIONS | FILES | (MASKED if _entry.of_images else {}) | _taken | MARGINS | RESULTS,
-        partial(_measure, _entry.name),
+        PREDICTIONS | FILES | _own | _unused | MARGINS | RESULTS,
+        partial(_measure, _entry.name, tuple(_unused)),
         f"{_entry.title}: {_entry.question}\n\n{EXAMPLE.format(_entry.name)}{_images}",
     )
 command(
     measure,
     "all",
-    PREDICTIONS | FILES | IMAGES | metric_options(*COMMON, preset="fast") | MARGINS | RESULTS,
-    partial(_measure, None),
+    PREDICTIONS | FILES | ALL | MARGINS | RESULTS,
+    partial(_measure, None, ()),
     f"Every metric that these captions allow, in one table.\n\n{EXAMPLE.format('all')}",
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Mapping
+from copy import copy
 from functools import partial
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -217,6 +218,15 @@ RESULTS: Options = {
 def metric_options(*names: str, **defaults: Any) -> Options:
     """These options of metrics, some with another default."""
     return {name: (METRIC[name][0], defaults.get(name, METRIC[name][1])) for name in names}
+
+
+def unlisted(given: tuple[Any, Any]) -> tuple[Any, Any]:
+    """An entry of `Options` that help does not show, None where it is not written."""
+    annotation, _ = given
+    kind, shown = get_args(annotation)
+    hidden = copy(shown)
+    hidden.hidden = True
+    return Annotated[kind, hidden], None
 
 
 def command(app: typer.Typer, name: str, options: Options, run: Callable[..., None], about: str = "") -> None:

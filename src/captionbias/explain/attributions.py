@@ -131,15 +131,16 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
     """Find the words that give the attribute, or the tasks, away to the attackers behind a captioner's score.
 
     Attackers are asked about the captions that were held back from their training. The words of what they predict are
-    masked: attribute words from A to T, task words from T to A. Attackers on pretrained encoders cannot be explained;
-    your own `torch.nn.Module` must read words through one `torch.nn.Embedding`.
+    masked: attribute words from A to T, task words from T to A. Your own `torch.nn.Module` must read words through one
+    `torch.nn.Embedding`.
 
     `bow` and `linear`: the exact share of each word, a pair's weight divided between its two words. Neural attackers:
     integrated gradients over each word's embedding, from a caption of as much padding, by Gauss-Legendre quadrature
     with so many steps that the values of a caption add up to its log-odds less those of padding: within 0.01, or 1% of
-    the difference where that is more; a warning counts the captions that do not get there. With three or more values
-    of the attribute, log-odds are relative to the geometric mean over values. Each task has its own log-odds, present
-    against absent.
+    the difference where that is more; a warning counts the captions that do not get there. Of a word that a pretrained
+    encoder reads in pieces the value is their sum; the encoder's own marks around a caption stand around the padding
+    too, and it is run in 32 bits. With three or more values of the attribute, log-odds are relative to the geometric
+    mean over values. Each task has its own log-odds, present against absent.
 
     Args:
         measured: of `lic`, or of `dbac`, with `keep_attackers`.
@@ -177,17 +178,18 @@ def _attributions(
 ) -> Attributions:
     """The words of the test captions of the plan's attackers, in their order. `images`: of the captions of each trial,
     where it does not have one of each image."""
-    attackers = cast("list[FittedConvex | FittedNetwork]", plan.fitted)  # as `check_explained` has seen
     classes = plan.classes
-    trials = [attacker.trial for attacker in attackers]
+    trials = [attacker.trial for attacker in plan.fitted]
     tests = [trial.test for trial in trials]
     outputs = _class_numbers(wanted, classes) if trials[0].examples.multilabel else None
     rows = [rows[test] for rows, test in zip(images, tests, strict=False)] or tests
-    values = np.concatenate(
-        [contributions(attacker, test, outputs) for attacker, test in zip(attackers, tests, strict=True)]
-    )
-    logits = np.concatenate([attacker.logits(test) for attacker, test in zip(attackers, tests, strict=True)])
-    truth = np.concatenate([attacker.trial.examples.targets[attacker.trial.test] for attacker in attackers])
+    of_words, answers = [], []
+    for fitted, test in zip(plan.fitted, tests, strict=True):
+        attacker = cast("FittedConvex | FittedNetwork", fitted.explained())  # as `check_explained` has seen
+        of_words.append(contributions(attacker, test, outputs))
+        answers.append(attacker.logits(test))
+    values, logits = np.concatenate(of_words), np.concatenate(answers)
+    truth = np.concatenate([trial.examples.targets[trial.test] for trial in trials])
     if outputs is not None:
         scores, truth = np.exp(-np.logaddexp(0, -logits[:, outputs])), truth[:, outputs]
         classes = tuple(classes[number] for number in outputs)

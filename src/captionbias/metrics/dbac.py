@@ -247,7 +247,7 @@ def dbac(
     return Scores(
         {key: sample for key, sample in samples.items() if key in catalogue.SCORES},
         facts,
-        {"preset": preset, **attacker.signature(), "quality": settings.quality, "bayes": bayes}
+        {"preset": preset, **attacker.signature(answers), "quality": settings.quality, "bayes": bayes}
         | {"pairing": settings.pairing, "align": alignment_name(settings, bench.captions)}
         | bench.signed()
         | {"tasks": "given" if bench.captions.tasks else "named", **bench.joined, "bootstrap": bootstrap},

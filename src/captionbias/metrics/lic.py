@@ -213,7 +213,7 @@ def lic(
     return Scores(
         {key: sample for key, sample in samples.items() if key in catalogue.SCORES},
         facts,
-        {"preset": preset, **attacker.signature(), **beside, "align": alignment_name(settings, bench.captions)}
+        {"preset": preset, **attacker.signature(answers), **beside, "align": alignment_name(settings, bench.captions)}
         | bench.signed(balanced=True)
         | {"unseen": unseen_only, **bench.joined, "bootstrap": bootstrap},
         bench.notes,

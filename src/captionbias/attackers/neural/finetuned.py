@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -16,60 +17,41 @@ import torch
 from torch import Tensor, nn
 
 from captionbias.arrays import Integers
-from captionbias.attackers.base import Examples, Fitted, Trial
+from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.neural import fitting
-from captionbias.attackers.neural.fitting import Learner, own_random_numbers
+from captionbias.attackers.neural.fitting import FittedNetwork, Learner, own_random_numbers
 from captionbias.attackers.neural.networks import normalized_mlp
-from captionbias.attackers.pretrained.encoding import (
-    as_texts,
-    no_threads_of_tokenizers,
-    reading,
-    refuse_missing,
-    special_tokens,
-    whole_characters,
-)
+from captionbias.attackers.neural.pieces import in_pieces, keep_rows, places_of_pieces
+from captionbias.attackers.pretrained.encoding import reading, refuse_missing
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import FineTuned, Schedule
-from captionbias.attackers.workers import cores, threads
-from captionbias.text.tokens import Tokens
+from captionbias.attackers.workers import threads
+
+AT_ONCE = 64  # captions through an encoder, with gradients
 
 
-def fit(trial: Trial, recipe: FineTuned, model: Model, precision: str, device: torch.device) -> Fitted:
+def fit(trial: Trial, recipe: FineTuned, model: Model, precision: str, device: torch.device) -> FittedNetwork:
     """Train an encoder and its head on a trial, and score it on the trial's test captions."""
-    pieces = replace(trial, examples=_in_pieces(trial.examples, model))
-    with threads(cores()), own_random_numbers(trial.seed, device):
-        network = Classifier(_encoder(model), recipe, trial.examples).to(device)
-        words = np.arange(network.encoder.config.vocab_size, dtype=np.int32)
-        learner = Learner(pieces, words, network, precision)
+    pieces = replace(trial, examples=replace(trial.examples, tokens=in_pieces(trial.examples, model)))
+    with threads(1), own_random_numbers(trial.seed, device):
+        encoder = _encoder(model)
+        rows = keep_rows(encoder, pieces.examples.tokens, model)
+        network = Classifier(encoder, recipe, trial.examples).to(device)
+        learner = Learner(pieces, rows, network, precision)
         learner.train(_optimizer(network, recipe), _steps(pieces, recipe.schedule))
-        return Fitted(trial, learner.scores(trial.test))
+        places = partial(places_of_pieces, trial.examples, model)
+        return FittedNetwork(trial, learner.scores(trial.test), learner, places, AT_ONCE)
 
 
 def _steps(trial: Trial, schedule: Schedule) -> Iterator[Integers]:
     """The captions of each step; epochs and steps have their own random numbers."""
     every = chain.from_iterable(
         fitting.epoch(trial, schedule, np.random.default_rng([trial.seed, 2, number]))
-        for number in range(schedule.epochs)
+        for number in range(schedule.epochs_of(len(trial.train)))
     )
     for number, rows in enumerate(every):
         torch.manual_seed(int(np.random.SeedSequence([trial.seed, 3, number]).generate_state(1, np.uint64)[0]))
         yield rows
-
-
-def _in_pieces(examples: Examples, model: Model) -> Examples:
-    """The captions as the encoder's own tokenizer has them, cut off where the encoder ends."""
-    from transformers import AutoConfig, AutoTokenizer
-
-    texts, numbered = as_texts(examples, *special_tokens(model))
-    with reading(model):
-        tokenizer = AutoTokenizer.from_pretrained(model.folder, trust_remote_code=False)
-        configuration = AutoConfig.from_pretrained(model.folder, trust_remote_code=False)
-    positions = getattr(configuration, "max_position_embeddings", None)
-    tokenizer.model_max_length = min(tokenizer.model_max_length, positions or tokenizer.model_max_length)
-    with no_threads_of_tokenizers():
-        ids = tokenizer(whole_characters(texts), truncation=True)["input_ids"]
-    pieces = Tokens(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)]), ())
-    return replace(examples, tokens=pieces.select(numbered.tokens.ids))
 
 
 def _encoder(model: Model) -> Any:
@@ -95,6 +77,10 @@ class Classifier(nn.Module):
         states = self.encoder(input_ids=tokens, attention_mask=real.long()).last_hidden_state
         logits: Tensor = self.head(states[:, 0].float()).float()
         return logits[:, 1:] - logits[:, :1] if self.binary else logits  # as published, two classes have two outputs
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        embedding: nn.Embedding = self.encoder.get_input_embeddings()
+        return embedding
 
 
 def _optimizer(network: Classifier, recipe: FineTuned) -> torch.optim.Optimizer:

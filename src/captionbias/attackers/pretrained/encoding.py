@@ -33,14 +33,19 @@ def special_tokens(model: Model) -> tuple[str, str]:
     return tokenizer.mask_token or unknown, unknown
 
 
+def spelled(examples: Examples, mask: str, unknown: str) -> tuple[str, ...]:
+    """The words, with the tokens `mask` and `unknown` for masks and for those without a counterpart."""
+    special = {**dict.fromkeys(examples.masks, mask), UNKNOWN: unknown}
+    return tuple(special.get(word, word) for word in examples.tokens.words)
+
+
 def as_texts(examples: Examples, mask: str, unknown: str) -> tuple[list[str], Examples]:
-    """The distinct captions as text, with the tokens `mask` and `unknown` for masked words and those without a
-    counterpart, and the examples with each caption as one word, its text's number."""
-    tokens, special = examples.tokens, {**dict.fromkeys(examples.masks, mask), UNKNOWN: unknown}
+    """The distinct captions as text, with their words `spelled`, and the examples with each caption as one word, its
+    text's number."""
+    tokens = examples.tokens
     _, first, same = np.unique(tokens.fingerprints(), return_index=True, return_inverse=True)
-    words = tuple(special.get(word, word) for word in tokens.words)
     numbers: dict[str, int] = {}
-    texts = replace(tokens.select(first), words=words).texts()
+    texts = replace(tokens.select(first), words=spelled(examples, mask, unknown)).texts()
     ids = np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int32)
     one_each = Tokens(ids[same.reshape(-1)], np.arange(len(tokens) + 1), ())
     return list(numbers), replace(examples, tokens=one_each)

