@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats
+from captionbias.arrays import Array, Flags, Floats
 from captionbias.errors import InputError, Message, missing, naming
 from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
 from captionbias.progress import told_if_long
@@ -44,7 +44,8 @@ _FASTTEXT = struct.pack("<i", 793712314)
 _FASTTEXT_HEADER = struct.Struct("<14id3i")
 _HEADER = re.compile(rb"\d+ \d+[ \t\r]*\n")
 _NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
-_BLOCK = 1 << 20
+_ENDS_IN_NUMBER = re.compile(r" [-+]?\d*\.?\d+(e[-+]?\d+)?$", re.IGNORECASE)
+LONGEST_LINE = 1 << 20  # bytes; 1,000 dimensions have 12,000
 
 
 @contextlib.contextmanager
@@ -227,7 +228,7 @@ def _files_digest(*states: tuple[Path, int, int]) -> str:
     content = sha256()
     for path, _, _ in states:
         with path.open("rb") as file:
-            for block in iter(partial(file.read, _BLOCK), b""):
+            for block in iter(partial(file.read, LONGEST_LINE), b""):
                 content.update(block)
     return content.hexdigest()[:8]
 
@@ -264,26 +265,34 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _read_text(path: Path, wanted: frozenset[str] | None, header: bool) -> KeyedVectors:
-    """The vectors of the wanted words; gensim would read all, which takes gigabytes and minutes."""
     from gensim.models import KeyedVectors
 
-    words, count = None if wanted is None else {word.encode("utf-8", "replace") for word in wanted}, 0
-    rows: dict[str, list[bytes]] = {}
+    rows: dict[str, Array] = {}
     with _open(path) as lines:
-        promised, width = map(int, lines.readline().split()) if header else (None, 0)
-        for line in filter(None, map(bytes.strip, lines)):
-            count, width = count + 1, width or line.count(b" ")
-            if words is None or line.partition(b" ")[0] in words:
-                word, *numbers = line.split()
-                if len(numbers) <= width:  # some words of GloVe 840B have blanks in them, which no caption's has
-                    rows.setdefault(word.decode("utf-8", "replace"), numbers)
-    if not width:
-        raise ValueError("there are no numbers in it")
-    if promised not in (None, count):
-        raise ValueError(f"its first line promises {promised} words, but {count} follow")
+        count, width = map(int, lines.readline().split()) if header else (None, 0)
+        filled = 0
+        for number, line in enumerate(iter(partial(lines.readline, LONGEST_LINE), b""), start=1 + header):
+            if len(line) == LONGEST_LINE:
+                raise ValueError(f"line {number} has {LONGEST_LINE:,} bytes or more")
+            text = line.decode("utf-8", "replace").rstrip()
+            filled += text != ""
+            width = width or text.count(" ")
+            if not text or (wanted is not None and text.partition(" ")[0] not in wanted):
+                continue
+            word, *values = text.rsplit(" ", width)  # from the right: some words of GloVe 840B have blanks in them
+            try:
+                row = np.array(values, np.float32)
+            except ValueError:
+                row = np.empty(0, np.float32)
+            if not width or len(row) != width or _ENDS_IN_NUMBER.search(word):
+                raise ValueError(f"line {number} should be a word and {width or 'its'} numbers, not {text[:60]!r}")
+            if wanted is None or word in wanted:
+                rows.setdefault(word, row)
+    if header and filled != count:
+        raise ValueError(f"its first line promises {count} words, but {filled} follow")
     vectors = KeyedVectors(width)
     if rows:
-        vectors.add_vectors([*rows], np.array([*rows.values()]).astype(np.float32))
+        vectors.add_vectors(list(rows), np.stack(list(rows.values())))
     return vectors
 
 
