@@ -39,7 +39,7 @@ PROTOCOL: Options = {
         "--share",
         metavar="<captioner=file>",
     ),
-    **metric_options("trials", "seed", "bootstrap", "precision", "model", "epochs", "cache"),
+    **metric_options("trials", "seed", "seeds", "bootstrap", "precision", "model", "epochs", "cache"),
 }
 OUTPUT: Options = {
     "output": result_option(Path | None, "Write the table to this .json or .md file."),

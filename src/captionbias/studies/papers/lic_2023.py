@@ -11,7 +11,7 @@ from captionbias.analysis.caption_quality import caption_quality, meteor_name
 from captionbias.explain import Attributions, explain
 from captionbias.report.charts import points_chart
 from captionbias.report.svg import Picture
-from captionbias.studies.papers.lic_2022 import RACE, SIDES, by_encoder
+from captionbias.studies.papers.lic_2022 import RACE, SEEDS, SIDES, by_encoder
 from captionbias.studies.tables import Experiment, table
 
 PAPER = "lic-2023"
@@ -19,7 +19,7 @@ QUALITIES = {"BLEU-4": "bleu_4", "CIDEr": "cider", "ROUGE-L": "rouge_l"}
 
 
 def reproduced(run: Experiment) -> None:
-    run.score("lic", SIDES)
+    run.score("lic", SIDES, seeds=SEEDS)
 
 
 @table(PAPER, "table-1", "LIC by BERT, of gender", digits=1)
@@ -55,7 +55,7 @@ table(PAPER, "table-3", "LIC, of race", **RACE)(reproduced)
 @table(PAPER, "table-5", "LIC_M of captions that are not in the training split", needs=("predictions",), digits=1)
 def unseen(run: Experiment) -> None:
     for row, captions in run.captioners.items():
-        every, new = (run.measured("lic", captions, unseen_only=only) for only in (False, True))
+        every, new = (run.measured("lic", captions, seeds=SEEDS, unseen_only=only) for only in (False, True))
         score = new.estimates["lic_m"]
         run.put(row, {"LIC_M": score, "unseen": new.facts["test_captions_m"]})
         run.put(row, {"difference": score.value - every.estimates["lic_m"].value})
@@ -64,7 +64,7 @@ def unseen(run: Experiment) -> None:
 def attributed(run: Experiment, encoder: str) -> None:
     [encoder, *_] = run.attackers(encoder)
     for row, captions in run.captioners.items():
-        measured = run.measured("lic", captions, encoder=encoder, keep_attackers=run.options.get("trials", 10))
+        measured = run.measured("lic", captions, encoder=encoder, seeds=SEEDS, keep_attackers=len(SEEDS))
         sums = {name: length_one(explain(measured), number) for number, name in enumerate(("female", "male"))}
         run.put(row, sums | {"sum": sum(sums.values())})
 
