@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from captionbias.analysis.compare import compare
-from captionbias.bench.catalogue import METRICS, of_captions
+from captionbias.bench.catalogue import METRICS, SCORES, of_captions
 from captionbias.captions import CaptionBiasWarning
 from captionbias.io.formats import json_text
 from captionbias.metrics import Metric, find_metric
@@ -74,13 +74,15 @@ def test_differences_are_of_the_scores_and_of_the_replicates_that_make_their_int
         drawn = first.replicates - second.replicates
         interval = bootstrap_interval(one.difference, drawn, (-np.inf, np.inf))
         assert (one.ci_low, one.ci_high) == pytest.approx(interval)
-        assert one.p == pytest.approx(p_value(one.difference, drawn))
+        others = [samples[one.first][key] - samples[one.second][key] for key in SCORES[one.score].confirmed_by]
+        confirmed = all(one.difference * other.values.mean() > 0 for other in others)
+        assert one.p == pytest.approx(p_value(one.difference, drawn) if confirmed else 1.0)
     corrected = holm([one.p for one in comparison.differences])
     assert [one.p_holm for one in comparison.differences] == corrected.tolist()
     for name, of_captioner in comparison.parts.items():
         for score, parts in of_captioner.items():
             sample = samples[name][score]
-            assert parts == variance_parts(sample.values, sample.per_trial, sample.replicates)
+            assert parts == variance_parts(sample.values, sample.per_trial, sample.replicates, sample.folded)
 
 
 def test_without_human_captions_the_captioners_captions_are_compared(captioners, people, folder):

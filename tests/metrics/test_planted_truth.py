@@ -18,10 +18,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBia
 SETTINGS = (-0.6, 0.0, 0.6)
 DIRECTIONS = ("a_to_t", "t_to_a")
 PUBLISHED, MATCHED, NET = ([f"dbac_{name}{form}" for name in DIRECTIONS] for form in ("", "_matched", "_net"))
-FAST = {"preset": "fast", "trials": 3, "bootstrap": 200}
+FAST = {"preset": "fast", "bootstrap": 200}
 # One draw in twenty lies outside its interval for no reason. With seed 1 the faithful captions lie inside all of them;
 # the tests of several seeds are what says that this is the rule.
-SEED, SEEDS = 1, range(6)
+SEED, SEEDS = 1, range(12)
 
 
 @cache
@@ -45,12 +45,12 @@ def along_the_dial(dial, score):
 
 @pytest.mark.parametrize("score", [*PUBLISHED, *MATCHED, *NET, "lic", "leakage", "confidence"])
 def test_faithful_captions_have_no_bias(score):
-    """Of six seeds, five or more intervals hold 0; the scores vary around 0, by as much as the intervals say."""
+    """Of twelve seeds, ten or more intervals hold 0; the scores vary around 0, by as much as the intervals say."""
     results = [measured(seed) for seed in SEEDS]
-    assert sum(holds_zero(result, score) for result in results) >= 5
+    assert sum(holds_zero(result, score) for result in results) >= 10
     scores, (low, high) = [result[score] for result in results], np.mean([interval(r, score) for r in results], axis=0)
-    assert abs(np.mean(scores)) < 3 * np.std(scores, ddof=1) / np.sqrt(6)
-    assert 0.5 < (high - low) / (2 * 1.96) / np.std(scores, ddof=1) < 2
+    assert abs(np.mean(scores)) < 3 * np.std(scores, ddof=1) / np.sqrt(len(SEEDS))
+    assert 0.5 < (high - low) / (2 * 1.96) / np.std(scores, ddof=1) < 2.2
 
 
 @pytest.mark.parametrize("score", [*PUBLISHED, *MATCHED, *NET, "lic"])
@@ -134,7 +134,7 @@ def test_a_person_in_the_captioner_s_place_is_not_biased():
 
     Of five people, four or more intervals hold 0 by held-out pairing.
     """
-    options = FAST | {"alignment": "constant", "trials": 5}
+    options = FAST | {"alignment": "constant"}
     results = [dbac(**one_of_four_people(seed), **options) for seed in range(5)]
     for score in (*MATCHED, *NET):
         assert sum(holds_zero(result, score) for result in results) >= 4

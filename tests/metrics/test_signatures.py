@@ -40,6 +40,7 @@ FEMALE, MALE = ["woman", "women", "lady", "girl", "she"], ["man", "men", "guy", 
 OTHERS = [
     {"seed": 1},
     {"trials": 3},
+    {"trials": None, "seeds": [0, 2]},
     {"draws": 3},
     {"bootstrap": 30},
     {"tokenizer": "whitespace"},
