@@ -137,7 +137,7 @@ def test_a_faithful_captioner_reads_0_and_a_biased_one_as_in_english(language: s
     assert own["sway_words"] == pytest.approx(theirs["sway_words"], abs=1)
     assert planted == planted_there
     assert net["dbac_t_to_a_net_ci_low"] > 0
-    assert net["dbac_t_to_a_net"] == pytest.approx(english_net["dbac_t_to_a_net"], abs=0.02)
+    assert net["dbac_t_to_a_net"] == pytest.approx(english_net["dbac_t_to_a_net"], abs=0.03)
     assert f"|tok:{language}," in own["signature"]
     assert f"|attribute:gender-{language}|task:coco_objects-{language}|" in own["signature"]
 

@@ -173,7 +173,7 @@ def sensitivity(
     >>> chosen = {"trials": 2, "bootstrap": 100, "delta": 0.4, "seed": 0, "quality": "confidence"}
     >>> found = sensitivity({"biased": captions.pop("predictions")}, **captions, **chosen, directions=["a_to_t"])
     >>> [(one.choice, one.verdict_changes) for one in found.moves if one.score == "dbac_a_to_t_net"]
-    [('tokenizer', True), ('task_lexicon', False), ('alignment', False)]
+    [('tokenizer', False), ('task_lexicon', False), ('alignment', False)]
     """
     people = {"references": references, "attributes": attributes, "tasks": tasks, "trust_rows": trust_rows}
     checked = check_captioners(captioners, **people)
