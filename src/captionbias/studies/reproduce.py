@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from captionbias.captions import Captions
 from captionbias.errors import missing, unknown
 from captionbias.progress import Watch
-from captionbias.report.grid import RULE, Cell, Grid, columns
+from captionbias.report.grid import Cell, Grid, columns
 from captionbias.studies import papers  # noqa: F401  fills TABLES
 from captionbias.studies.tables import TABLES, VECTORS, Experiment, Table
 
@@ -52,7 +53,7 @@ def reproduce(
     >>> from captionbias.synthetic import plant
     >>> captioners = {"nic": check_captions(**vars(plant(200, t_to_a=0.5)))}
     >>> found = reproduce("dbac-2026", "table-9", captioners, fast=True, vectors=["captions"], trials=2, bootstrap=0)
-    >>> found.table.printed("T to A", "nic")
+    >>> found.table.print_of("T to A", "nic")
     27.43
     """
     asked = find_table(paper, name)
@@ -65,13 +66,9 @@ def reproduce(
     return experiment
 
 
-def listing() -> Grid:
-    """All tables."""
-    rows: list[list[Cell]] = []
+def listing() -> Iterator[Grid]:
+    """The tables of each paper."""
     for paper, tables in TABLES.items():
-        for name, one in sorted(tables.items(), key=lambda item: (len(item[0].rstrip("abcer-")), item[0])):
-            rows.append([paper, name, one.title, ", ".join(one.needs)])
-        rows.append(RULE)
-    elsewhere = "From a model and images on: captionbias masking (dbac-2026, table-4), captionbias anonymousbench "
-    elsewhere += "(imagecaptioner2-2023, table-5)."
-    return Grid("", columns("paper", "table", "what it measures", "needs"), rows[:-1], elsewhere)
+        ordered = sorted(tables.values(), key=lambda one: int(re.findall(r"\d+", one.name)[0]))
+        rows: list[list[Cell]] = [[one.name, one.title, ", ".join(one.needs)] for one in ordered]
+        yield Grid(f"{paper}: {ordered[0].source}", columns("table", "what it measures", "needs"), rows)

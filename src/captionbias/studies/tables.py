@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,54 +26,66 @@ TOLD = ("trials", "seeds", "epochs")
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a paper and how it is measured. `images`: how many the paper has; `labels`: which of their labels
-    take part, all when empty; `differs`: what is known to differ from print; `needs`: what it cannot do without."""
+    """A table of a paper and how it is measured; all but `measure` and `picture` is data, in `printed/`.
+
+    Attributes:
+        source: of the paper.
+        checkpoints: names that captioners of the paper have beside its own.
+        title, digits: of the table.
+        attribute, labels: what is measured, and of images with which labels, all when empty.
+        images: how many the paper has.
+        needs: what it cannot do without.
+        differs: what is known to differ from print.
+        printed: the numbers, by column and row; none of what the paper draws.
+    """
 
     paper: str
     name: str
-    title: str
     measure: Callable[[Experiment], None]
+    picture: Callable[[Experiment], Picture] | None
+    source: str
+    title: str
+    checkpoints: Mapping[str, str] = field(default_factory=dict)
     attribute: str = "gender"
-    labels: tuple[str, ...] = ()
+    labels: Sequence[str] = ()
     images: int = 10_780
     digits: int = 2
+    needs: Sequence[str] = ("predictions", "references")
     differs: str = ""
-    needs: tuple[str, ...] = ("predictions", "references")
-    picture: Callable[[Experiment], Picture] | None = None
+    printed: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
-    def printed(self, column: str, row: str) -> float | None:
+    def print_of(self, column: str, row: str) -> float | None:
         """The printed number of a column for a captioner of this name."""
-        of_column: dict[str, float] = _printed(self.paper)["tables"].get(self.name, {}).get(column, {})
-        return of_column.get(self.printed_name(row))
+        return self.printed.get(column, {}).get(self.printed_name(row))
 
     def printed_name(self, row: str) -> str:
         """What the paper calls a captioner."""
         name = row.lower().replace("+", "_plus")
-        return str(_printed(self.paper).get("checkpoints", {}).get(name, name))
+        return self.checkpoints.get(name, name)
 
     @property
     def names(self) -> list[str]:
         """The rows that the paper prints."""
-        return [*dict.fromkeys(row for of in _printed(self.paper)["tables"].get(self.name, {}).values() for row in of)]
+        return [*dict.fromkeys(row for of in self.printed.values() for row in of)]
 
 
 TABLES: dict[str, dict[str, Table]] = {}  # by paper and name; the modules of `papers` fill it
 
 
-def table(paper: str, name: str, title: str, **also: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a function that measures a table one of `TABLES`."""
+def table(
+    paper: str, *names: str, picture: Callable[[Experiment], Picture] | None = None
+) -> Callable[[Callable[[Experiment], None]], Callable[[Experiment], None]]:
+    """Make a function that measures tables of a paper some of `TABLES`."""
+    file = Path(__file__).with_name("printed") / f"{paper}.json"
+    facts = json.loads(file.read_text(encoding="utf-8"))
+    tables = facts.pop("tables")
 
     def made(measure: Callable[[Experiment], None]) -> Callable[[Experiment], None]:
-        TABLES.setdefault(paper, {})[name] = Table(paper, name, title, measure, **also)
+        for name in names:
+            TABLES.setdefault(paper, {})[name] = Table(paper, name, measure, picture, **facts, **tables[name])
         return measure
 
     return made
-
-
-@cache
-def _printed(paper: str) -> dict[str, Any]:
-    """The paper's source, its tables by column and row, and what other names its captioners have."""
-    return dict(json.loads(Path(__file__).with_name("printed").joinpath(f"{paper}.json").read_text(encoding="utf-8")))
 
 
 @dataclass(eq=False)
@@ -157,8 +168,8 @@ class Experiment:
         digits, cells = self.table.digits, dict[str, list[Cell]]()
         for title, column in self.columns.items():
             cells[title] = [_cell(column.get(row), digits) for row in rows]
-            if any(self.table.printed(title, row) is not None for row in rows):
-                cells[f"{title},\nprinted"] = [self.table.printed(title, row) for row in rows]
+            if any(self.table.print_of(title, row) is not None for row in rows):
+                cells[f"{title},\nprinted"] = [self.table.print_of(title, row) for row in rows]
         yield _grid(f"{self.table.paper}, {self.table.name}: {self.table.title}", rows, cells, digits, self.about)
         if self.gains:
             gains = {title: [_cell(column.get(row), 1) for row in rows] for title, column in self.gains.items()}
@@ -188,12 +199,12 @@ class Experiment:
         of, columns, gains = self.table, dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
         for title, column in self.columns.items():
             columns[title] = {
-                row: {**one.flat("value"), "printed": of.printed(title, row)} for row, one in column.items()
+                row: {**one.flat("value"), "printed": of.print_of(title, row)} for row, one in column.items()
             }
         for title, column in self.gains.items():
             gains[title] = {row: gain.flat("value") for row, gain in column.items()}
         return {
-            **{"paper": of.paper, "table": of.name, "title": of.title, "source": _printed(of.paper)["source"]},
+            **{"paper": of.paper, "table": of.name, "title": of.title, "source": of.source},
             **{"about": self.about, "columns": columns, "gains": gains, "signatures": self.signatures},
         }
 

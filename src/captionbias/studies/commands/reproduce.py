@@ -59,7 +59,8 @@ def reproduce(paper: str | None, table: str | None, output: Path | None, plot: P
     from captionbias.studies.reproduce import reproduce as measured
 
     if paper is None or table is None:
-        show([listing()])
+        show(listing())
+        say("From a model and images on: captionbias masking (dbac-2026 table-4), captionbias anonymousbench.")
         return
     asked = find_table(paper, table)
     if output and output.suffix not in (".json", ".md"):

@@ -15,9 +15,6 @@ def by_encoder(run: Experiment, *encoders: str) -> None:
         run.score("lic", {f"{title}, {encoder}": key for title, key in SIDES.items()}, encoder=encoder, seeds=SEEDS)
 
 
-RACE = {"attribute": "race", "labels": ("Light", "Dark"), "images": 10_969, "digits": 1}
-
-
-@table(PAPER, "table-1", "LIC by encoder, of race (supplement)", **RACE)
+@table(PAPER, "table-1")
 def race(run: Experiment) -> None:
     by_encoder(run, *ENCODERS)
