@@ -24,6 +24,7 @@ from captionbias.cli.options import (
     PREDICTIONS,
     RESULTS,
     as_option,
+    check_masking,
     command,
     metric_options,
     scores_of,
@@ -81,8 +82,8 @@ def _measure(
         if value is not None and name != "cache":
             left_out = naming("{} has nothing to do for {}, and is left out", Argument(name, value), str(metric))
             warnings.warn(left_out, CaptionBiasWarning, stacklevel=2)
-    if "masked" in values and values["images"] and bool(values["masks"]) == values["masked"]:
-        raise ValueError("--images: give either --annotations, to mask the persons, or --masked if they are")
+    if "masked" in values:
+        check_masking(values)
     if not metric and values["preset"] not in ("fast", "papers"):
         raise ValueError(f"--preset {values['preset']!r} is unknown; choose fast or papers")
     with results_to(output, json) as write:

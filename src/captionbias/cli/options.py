@@ -220,6 +220,12 @@ def metric_options(*names: str, **defaults: Any) -> Options:
     return {name: (METRIC[name][0], defaults.get(name, METRIC[name][1])) for name in names}
 
 
+def check_masking(values: Mapping[str, Any]) -> None:
+    """Refuse images that nobody has said how to mask, of the options `IMAGES`."""
+    if values["images"] and bool(values["masks"]) == values["masked"]:
+        raise ValueError("--images: give either --annotations, to mask the persons, or --masked if they are")
+
+
 def unlisted(given: tuple[Any, Any]) -> tuple[Any, Any]:
     """An entry of `Options` that help does not show, None where it is not written."""
     annotation, _ = given

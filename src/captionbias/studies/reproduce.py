@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from captionbias.captions import Captions
 from captionbias.errors import missing, unknown
-from captionbias.progress import Watch
 from captionbias.report.grid import Cell, Grid, columns
 from captionbias.studies import papers  # noqa: F401  fills TABLES
 from captionbias.studies.tables import TABLES, VECTORS, Experiment, Table
@@ -33,7 +32,7 @@ def reproduce(
     vectors: Sequence[Any] = VECTORS,
     shares: Mapping[str, float] | None = None,
     fast: bool = False,
-    watch: Watch | None = None,
+    watch: Callable[[str], object] = str,
     **options: Any,
 ) -> Experiment:
     """Measure a table of a paper on captioners of your own, by the paper's protocol.
@@ -46,7 +45,7 @@ def reproduce(
             its FastText.
         shares: of a table of masking, percent of attributions outside the person, by captioner.
         fast: take convex attackers in place of networks.
-        watch: called before each measurement with what it is and the share of its column that is done.
+        watch: called with what is measured next.
         options: of the metrics, in place of the protocol's, such as `trials`, `seed`, `bootstrap` or `images`.
 
     >>> from captionbias.captions import check_captions

@@ -12,7 +12,6 @@ from captionbias.bench.attacks import GAIN, KEYS
 from captionbias.bench.catalogue import DIRECTIONS, SIDES
 from captionbias.captions import Captions
 from captionbias.metrics import Measurement, find_metric
-from captionbias.progress import Watch
 from captionbias.report.grid import Cell, Grid, Scored, columns
 from captionbias.statistics.samples import Estimate
 
@@ -110,7 +109,7 @@ class Experiment:
     vectors: Sequence[Any]
     shares: Mapping[str, float]
     fast: bool
-    watch: Watch | None
+    watch: Callable[[str], object]
     options: Mapping[str, Any]
     columns: dict[str, dict[str, Estimate]] = field(default_factory=dict)
     gains: dict[str, dict[str, Estimate]] = field(default_factory=dict)
@@ -132,7 +131,8 @@ class Experiment:
         chosen |= protocol
         if chosen.get("alignment") == "constant" or not (captions and captions[0].predictions):
             chosen.pop("vectors", None)
-        options = dict(self.options)
+        of_images = find_metric(metric).entry.of_images  # others could read them, which no paper's table asks
+        options = {name: value for name, value in self.options.items() if of_images or name != "images"}
         if "seeds" in chosen:  # the paper's; fewer trials have the first of them
             chosen["seeds"] = chosen["seeds"][: options.pop("trials", None)]
         asked = find_metric(metric)
@@ -145,9 +145,8 @@ class Experiment:
         directions, encoder = protocol.get("directions", ()), protocol.get("encoder")
         stem = "_".join([metric, *directions, GAIN])
         asked = " ".join([find_metric(metric).entry.title, *map(DIRECTIONS.__getitem__, directions)])
-        for number, (name, captions) in enumerate(self.captioners.items()):
-            if self.watch:
-                self.watch(f"{name}: {', '.join(titles)}", number / len(self.captioners))
+        for name, captions in self.captioners.items():
+            self.watch(f"{name}: {', '.join(titles)}")
             estimates = self.measured(metric, captions, **protocol).estimates
             self.put(name, {title: estimates[key] for title, key in titles.items() if key in estimates}, scale)
             for side, end in KEYS.items():
@@ -173,7 +172,7 @@ class Experiment:
         yield _grid(f"{self.table.paper}, {self.table.name}: {self.table.title}", rows, cells, digits, self.about)
         if self.gains:
             gains = {title: [_cell(column.get(row), 1) for row in rows] for title, column in self.gains.items()}
-            title = "What attackers learned: how much more probable they make the truth than base rates do, of 100"
+            title = "What attackers learned: points of 100 by which the truth is more probable than by base rates"
             meaning = "An attacker whose interval does not lie above 0 has learned nothing, and its score says nothing."
             yield _grid(title, rows, gains, 1, meaning)
 

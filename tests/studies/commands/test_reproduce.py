@@ -20,7 +20,7 @@ def test_a_table_is_printed_and_written(files, tmp_path):
     assert cell["printed"] == 27.43
     for text in ("T to A", "printed", "What attackers learned", "Not the paper's: convex attackers", "signature"):
         assert text in shown
-    assert "0% done: nic: A to T" in notes
+    assert "nic: A to T" in notes
 
 
 def test_a_figure_is_drawn_and_written_as_markdown(files, tmp_path):

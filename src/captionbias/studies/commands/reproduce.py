@@ -12,13 +12,14 @@ from captionbias.cli.options import (
     PREDICTIONS,
     Options,
     argument,
+    check_masking,
     metric_options,
     option,
     result_option,
     split_options,
     switch,
 )
-from captionbias.cli.terminal import named, read_captioners, say, show, step_lines, write_plot, write_result
+from captionbias.cli.terminal import named, note, read_captioners, say, show, write_plot, write_result
 
 TABLE: Options = {
     "paper": argument(str | None, "A paper, such as dbac-2026.", default=None),
@@ -63,6 +64,7 @@ def reproduce(paper: str | None, table: str | None, output: Path | None, plot: P
         say("From a model and images on: captionbias masking (dbac-2026 table-4), captionbias anonymousbench.")
         return
     asked = find_table(paper, table)
+    check_masking(values)
     if output and output.suffix not in (".json", ".md"):
         raise ValueError(f"--output {output} must end in .json or .md")
     if plot and not asked.picture:
@@ -76,7 +78,7 @@ def reproduce(paper: str | None, table: str | None, output: Path | None, plot: P
     files, options = split_options(values)
     captioners = read_captioners(**files) if values["predictions"] else {}
     given = {"encoders": encoders, "judges": judges} | ({"vectors": vectors} if vectors else {})
-    found = measured(paper, table, captioners, **given, shares=shares, fast=fast, watch=step_lines(), **options)
+    found = measured(paper, table, captioners, **given, shares=shares, fast=fast, watch=note, **options)
     show(found.grids())
     for signature in dict.fromkeys(found.signatures):
         say(f"signature {signature}")

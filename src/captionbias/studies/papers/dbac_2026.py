@@ -41,9 +41,8 @@ def usual(run: Experiment) -> dict[str, Any]:
 
 @table(PAPER, "table-3")
 def verbs(run: Experiment) -> None:
-    for number, (name, share) in enumerate(VERBS.items()):
-        if run.watch:
-            run.watch(f"verbs {name}", number / len(VERBS))
+    for name, share in VERBS.items():
+        run.watch(f"verbs {name}")
         planted = vars(plant_verbs(human=share, images=run.table.images, seed=run.options.get("seed", 0)))
         shown = {key: planted[key] for key in ("attributes", "tasks")}
         labels = {**shown, "predicted_tasks": shown["tasks"]}
