@@ -57,7 +57,7 @@ def sets_of(flags):
 
 
 def written(images):
-    """The arguments of a metric for captioned images."""
+    """The arguments of a metric for captioned images, which may be drawn as though they did not belong together."""
 
     def text(names):
         return " and ".join(WORDS[name] for name in sorted(names)) or "a room"
@@ -67,6 +67,7 @@ def written(images):
         "references": [[text(named) for named in humans] for _, _, humans in images],
         "attributes": [value for value, _, _ in images],
         "task_lexicon": LEXICON,
+        "trust_rows": True,
     }
 
 
