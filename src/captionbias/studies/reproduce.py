@@ -56,7 +56,7 @@ def reproduce(
     27.43
     """
     asked = find_table(paper, name)
-    lacking = {"predictions": not captioners, "images": "images" not in options, "shares": not shares}
+    lacking = {"predictions": not captioners, "images": "images" not in options}
     for need in asked.needs:
         if lacking.get(need):
             raise missing(need, f"must be given: {paper} {name} is measured on them")

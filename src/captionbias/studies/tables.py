@@ -184,11 +184,11 @@ class Experiment:
         told = ["convex attackers"] * self.fast
         told += [f"{name} {', '.join(map(str, of))}" for name, of in given.items() if of not in ((), VECTORS)]
         told += [f"{name} {self.options[name]}" for name in TOLD if name in self.options]
-        others = images and not {*map(self.table.printed_name, self.captioners)} & {*self.table.names}
+        names, rows = self.table.names, {self.table.printed_name(row) for of in self.columns.values() for row in of}
         parts = {
             f"{images:,} images; the paper has {self.table.images:,}.": images,
             f"Not the paper's: {', '.join(told)}.": told,
-            f"No captioner has a printed name: {', '.join(self.table.names)}.": self.table.names and others,
+            f"No row has a printed name: {', '.join(names)}.": names and rows.isdisjoint(names),
             f"Known to differ from print: {self.table.differs}.": self.table.differs,
         }
         return " ".join(part for part, holds in parts.items() if holds)

@@ -21,13 +21,11 @@ from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.neural import fitting
 from captionbias.attackers.neural.fitting import FittedNetwork, Learner, own_random_numbers
 from captionbias.attackers.neural.networks import normalized_mlp
-from captionbias.attackers.neural.pieces import in_pieces, keep_rows, places_of_pieces
+from captionbias.attackers.neural.pieces import AT_ONCE, in_pieces, keep_rows, places_of_pieces
 from captionbias.attackers.pretrained.encoding import reading, refuse_missing
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import FineTuned, Schedule
 from captionbias.attackers.workers import threads
-
-AT_ONCE = 64  # captions through an encoder, with gradients
 
 
 def fit(trial: Trial, recipe: FineTuned, model: Model, precision: str, device: torch.device) -> FittedNetwork:

@@ -23,15 +23,13 @@ from captionbias.attackers.neural.fitting import (
     start_at_base_rates,
 )
 from captionbias.attackers.neural.networks import mlp, normalized_mlp
-from captionbias.attackers.neural.pieces import in_pieces, keep_rows, places_of_pieces
+from captionbias.attackers.neural.pieces import AT_ONCE, in_pieces, keep_rows, places_of_pieces
 from captionbias.attackers.pretrained.embeddings import embed
 from captionbias.attackers.pretrained.encoding import as_texts, encoder, load_encoder, special_tokens
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import Frozen
 from captionbias.attackers.workers import threads
 from captionbias.io.store import Store
-
-AT_ONCE = 64  # captions through an encoder, with gradients
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,8 @@ from captionbias.attackers.pretrained.encoding import (
 from captionbias.attackers.pretrained.models import Model
 from captionbias.text.tokens import Tokens
 
+AT_ONCE = 64  # captions through an encoder, with gradients
+
 
 def in_pieces(examples: Examples, model: Model) -> Tokens:
     """The captions as the encoder's own tokenizer has them, cut off where the encoder ends."""

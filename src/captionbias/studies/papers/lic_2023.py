@@ -56,7 +56,8 @@ def attributed(run: Experiment, encoder: str) -> None:
     [encoder, *_] = run.attackers(encoder)
     for row, captions in run.captioners.items():
         measured = run.measured("lic", captions, encoder=encoder, seeds=SEEDS, keep_attackers=len(SEEDS))
-        sums = {name: length_one(explain(measured), number) for number, name in enumerate(("female", "male"))}
+        found = explain(measured)
+        sums = {name: length_one(found, number) for number, name in enumerate(found.classes)}
         run.put(row, sums | {"sum": sum(sums.values())})
 
 
