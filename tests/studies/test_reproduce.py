@@ -12,7 +12,7 @@ import pytest
 from captionbias.captions import check_captions
 from captionbias.studies import tables as module
 from captionbias.studies.reproduce import find_table, listing, reproduce
-from captionbias.synthetic import plant
+from captionbias.synthetic import draw, plant
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 LISTED = [(grid.title.split(":")[0], str(row[0])) for grid in listing() for row in grid.rows]
@@ -101,6 +101,17 @@ def test_attributions_outside_the_person_stand_in_the_table_of_masking(captioner
     found = reproduce("dbac-2026", "table-4", captioners, shares={"nic": 70.0}, **options)
     [table, *_] = found.grids()
     assert [[*row][:2] for row in table.rows] == [["nic", 70.0], ["mine", None]]
+
+
+def test_a_judge_reads_the_images_that_other_metrics_leave_alone():
+    one = plant(80, captions=2)
+    images, masks = draw(one)
+    options = {"fast": True, "trials": 1, "epochs": 1, "bootstrap": 0, "images": images, "masks": masks}
+    found = reproduce("imagecaptioner2-2023", "table-4", {"sat": check_captions(**vars(one))}, **options)
+    assert [*found.columns] == ["LIC, bow", "LIC, linear", "ImageCaptioner2, sat"]
+    judged = [signature for signature in found.signatures if "judge:sat" in signature]
+    assert len(judged) == 1
+    assert not any("image_encoder" in signature for signature in found.signatures)
 
 
 @pytest.mark.parametrize(
