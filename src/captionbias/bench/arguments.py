@@ -31,6 +31,8 @@ ARGUMENTS = {
     "attributes": "`n` labels of the protected attribute, of two values or more",
     "tasks": "`n` lists of the tasks that the images show; those that human captions name when None",
     "weights": "`n` numbers above 0, how much each image counts; all alike when None",
+    "scene": "`n` names or numbers, the same for images that differ in the person alone, which are then split, drawn "
+    "and resampled together",
     "language": "what captions are written in, such as `de`; see `captionbias.captions.check_captions`. `words` and "
     "the lexicons by name are then those of the language",
     "trust_rows": "measure, with a note, captions, labels or tasks that do not seem to belong together",

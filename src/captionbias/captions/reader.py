@@ -38,6 +38,7 @@ def read_captions(
     attribute_column: str | Sequence[str | None] | None = None,
     task_column: str | None = None,
     weight_column: str | None = None,
+    scene_column: str | None = None,
     sample: str | None = None,
     keep: Sequence[str] | None = None,
     labels: Mapping[Any, str] | None = None,
@@ -81,6 +82,7 @@ def read_captions(
             words.
         task_column: usually "tasks", in a table of its own also "objects".
         weight_column: how much each image counts, a number above 0. None without one, as in "weight", which is guessed.
+        scene_column: the scene of each image, whose images differ in the person alone; never guessed.
         sample: of several captions of an image by the same model, count each as a share of one ("mean", as does None)
             or the first alone ("first").
         keep: use only the images with one of these labels; of a crossing, with one of those named of each attribute
@@ -123,6 +125,7 @@ def read_captions(
         attribute_column=attribute_column,
         task_column=task_column,
         weight_column=weight_column,
+        scene_column=scene_column,
         sample=sample,
         keep=keep,
         labels=labels,

@@ -96,6 +96,9 @@ FILES: Options = {
     "weight_column": column_option(
         str | None, "How much each image counts, a number above 0.", show_default="guessed; all alike"
     ),
+    "scene_column": column_option(
+        str | None, "The scene of each image; images of one scene differ in the person alone.", show_default="none"
+    ),
     "sample": file_option(
         str | None,
         "Of several captions of an image by one captioner: mean counts each as a share of one, first the first alone.",

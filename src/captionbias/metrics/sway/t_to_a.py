@@ -15,7 +15,7 @@ from captionbias.bench.verdicts import CANNOT_TELL, MORE
 from captionbias.metrics.sway.images import FEW
 from captionbias.metrics.sway.naming import NAMES_BOTH
 from captionbias.metrics.sway.question import Answer, Asked, Counted, Draw, Namings, Numbers, entry, numbers, share_of
-from captionbias.scores.naming import ALL, NAMED, RIGHT, SIDES
+from captionbias.scores.naming import ALL, NAMED, RIGHT
 from captionbias.scores.sway import error_difference, error_ratio
 from captionbias.statistics.samples import RULE_OF_THREE, Beyond, Extreme, Sample
 from captionbias.warnings import note
@@ -108,7 +108,7 @@ def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
     beyond = [Beyond.of(*of_value) for of_value in steps]
     if known := [sample for sample in beyond if not np.isnan(sample.values).any()]:
         scores[ONE] = Extreme.of(max, known)
-    return Answer(scores, partial(_details, swayed, np.mean(images, axis=0), values))
+    return Answer(scores, partial(_details, swayed, np.mean(images, axis=0), asked))
 
 
 def _floors(draw: Draw) -> tuple[Floats, Floats]:
@@ -201,8 +201,9 @@ def _beside(table: Floats) -> tuple[Floats, Floats]:
     return captions, captions - kinds[:, :, [RIGHT]]
 
 
-def _details(swayed: Swayed[Sample], images: Floats, values: Sequence[str]) -> dict[str, Any]:
-    places = [(f"{who}_{what}", side, share) for side, who in enumerate(SIDES) for share, what in enumerate(SHARES)]
+def _details(swayed: Swayed[Sample], images: Floats, asked: Asked) -> dict[str, Any]:
+    values, sides = asked.named.values, asked.sides
+    places = [(f"{who}_{what}", side, share) for side, who in enumerate(sides) for share, what in enumerate(SHARES)]
     cells: list[dict[str, Any]] = [
         {"attribute": value, "suggested": beside, "images": float(images[row, column])}
         | numbers({name: swayed.cells[row, column, side, share] for name, side, share in places})
@@ -215,5 +216,5 @@ def _details(swayed: Swayed[Sample], images: Floats, values: Sequence[str]) -> d
         told |= numbers({name: swayed.steps[row, step] for step, name in enumerate(STEPS)})
         surely = told.get("step_beyond_ci_low", 0.0) > 0
         beyond.append({"attribute": value, **told, "verdict": MORE if surely else CANNOT_TELL})
-    ratio = dict(zip(SIDES, swayed.ratio.values[:, 0].tolist(), strict=True))
+    ratio = dict(zip(sides, swayed.ratio.values[:, 0].tolist(), strict=False))
     return {"cells": cells, "t_to_a": beyond, "error_ratio": ratio}
