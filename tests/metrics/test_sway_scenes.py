@@ -47,29 +47,30 @@ def test_captions_that_say_the_same_of_both_are_the_same_in_every_question():
 
 
 @pytest.mark.parametrize(
-    ("key", "change", "planted"),
+    ("key", "change", "share"),
     [
-        ("sway_wrong_gap", woman_is("a man"), 5.0),
-        ("sway_unnamed_gap", woman_is("somebody"), 5.0),
-        ("smiling", lambda text: text.replace(".", " smiling."), 5.0),
-        ("girl|boy", woman_is("a girl"), 20.0),
+        ("sway_wrong_gap", woman_is("a man"), 0.05),
+        ("sway_unnamed_gap", woman_is("somebody"), 0.05),
+        ("smiling", lambda text: text.replace(".", " smiling."), 0.05),
+        ("girl|boy", woman_is("a girl"), 0.2),
     ],
 )
-def test_what_is_planted_is_read_and_differs(key, change, planted):
-    measured = measure(**of_women(scenes(4000, alike=True), change, planted / 100))
-    named = 0.85 if key != "smiling" else 1.0  # of 100 captions that name a woman
+def test_what_is_planted_is_read_and_differs(key, change, share):
+    before, planted = (scenes(4000, alike=True) for _ in range(2))
+    planted = of_women(planted, change, share)
+    pairs = zip(before["predictions"][::2], planted["predictions"][::2], strict=True)
+    truth = 100 * np.mean([one != other for one, other in pairs])
+    measured = measure(**planted)
     if key.startswith("sway"):
         found = measured.estimates[key]
+        assert (found.value, found.low < truth < found.high) == (pytest.approx(truth), True)
         assert said(measured, key.removeprefix("sway_")) == {DIFFERS}
-    else:
-        (row,) = [row for row in measured.details["words"] if row["word"] == key]
-        assert row["attribute"] == "female"
-        assert not row.keys() & {"person", "uses_person"}
-        found = measured.estimates["sway_words"]
-        assert said(measured, "words") == {DIFFERS}
-        assert row["beyond_ci_low"] < planted * named < row["beyond_ci_high"]
         return
-    assert found.low < planted * named < found.high
+    (row,) = [row for row in measured.details["words"] if row["word"] == key]
+    assert (row["attribute"], row["beyond"]) == ("female", pytest.approx(truth, abs=1e-3))
+    assert row["beyond_ci_low"] < truth < row["beyond_ci_high"]
+    assert not row.keys() & {"person", "uses_person"}
+    assert said(measured, "words") == {DIFFERS}
 
 
 def test_tasks_of_the_scene_answer_two_questions_as_planted():
@@ -184,9 +185,5 @@ def test_through_evaluate_and_in_batches(tmp_path, monkeypatch):
 def test_other_metrics_keep_the_images_of_a_scene_together():
     planted = scenes(40)
     captions = check_captions(**planted)
-    assert (
-        captions.copies.tolist()
-        == np.repeat(np.arange(20), 2)[np.argsort(np.argsort(list(map(str, planted["scene"]))))].tolist()
-        or len({*captions.copies.tolist()}) == 20
-    )
+    assert len({*zip(captions.copies.tolist(), captions.scene, strict=True)}) == 20
     assert captions.select(range(10)).scene == tuple(map(str, planted["scene"][:10]))

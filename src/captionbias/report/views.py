@@ -349,9 +349,9 @@ def sway_tasks(details: Mapping[str, Any], captioner: str = "captioner", top: in
         "Tasks that are named more for one value [95% interval]",
         columns("task", "goes with") + columns("named more", *shown, form=".1f"),
         rows,
-        "Named more: how many more mentions in 100 captions where the image has the value, than by a person who names "
-        "it as often, what the image shows being the same. Then, of 100 captions of each value's images, those that "
-        "name it.",
+        "Named more: how many more mentions in 100 captions where the image has the value"
+        + (", than by a person who names it as often" if len(sides) > 1 else "")
+        + ", what the image shows being the same. Then, of 100 captions of each value's images, those that name it.",
     )
 
 
