@@ -84,8 +84,8 @@ def naming(portrait: Portrait, width: float = WIDE) -> Drawing:
 
 
 def words(portrait: Portrait, width: float = WIDE) -> Drawing:
-    """The words that follow a value more than in people's captions, the largest of each; empty without any."""
-    rows = [row for row in portrait.rows if row.words]
+    """The words that follow a value more than in people's captions, the largest of each, and what is said of all."""
+    rows = [row for row in portrait.rows if row.words or row.all_words.lines]
     if not rows:
         return Drawing([], 0.0, "")
     wide = width > 2 * NARROW
@@ -100,15 +100,17 @@ def words(portrait: Portrait, width: float = WIDE) -> Drawing:
         if size is not None
     ]
     label, numbers = 116.0, 104.0
-    most = _round_up(max(sizes))
-    parts = _boxed("more", 0, 8, "the captioner")
-    parts += _boxed("soft", 120, 8, "people, on the same images") if portrait.person else []
+    most = _round_up(max(sizes, default=1.0))
+    parts: list[str] = []
+    if sizes:
+        parts += _boxed("more", 0, 8, "the captioner")
+        parts += _boxed("soft", 120, 8, "people, on the same images") if portrait.person else []
     axes = [
         scale(0.0, most, left + number * each + label, left + (number + 1) * each - numbers - GAP)
         for number in range(columns)
     ]
-    top = 40.0
-    for axis in axes:
+    top = 40.0 if sizes else 4.0
+    for axis in axes if sizes else ():
         parts += _axis(axis, most, top - 6)
     for row in rows:
         parts.append(line(0, top, width, top, "grid"))
@@ -160,7 +162,7 @@ def _legend(portrait: Portrait, width: float) -> tuple[list[str], float]:
         OTHER: f"beside {called['tasks']} of {called['other']} {called['value']}",
         ALL: "all their captions",
     }
-    if not _beside_tasks(portrait):
+    if not portrait.beside_tasks:
         told = {ALL: told[ALL]}
     parts, x, y = [], 8.0, 8.0
     for kind, what in told.items():
@@ -169,6 +171,9 @@ def _legend(portrait: Portrait, width: float) -> tuple[list[str], float]:
             x, y = 8.0, y + 18
         parts += [*_mark(kind, x, y, "soft"), text(x + 12, y + 4, what, "soft", size=SMALL)]
         x += size
+    if portrait.yardstick.short:
+        y += 18
+        parts.append(text(0, y + 4, portrait.yardstick.short, "strong", size=SMALL))
     return parts, y + 14
 
 
@@ -179,12 +184,7 @@ def _panel_head(portrait: Portrait, value: str) -> str:
 def _heads(portrait: Portrait) -> list[str]:
     called = portrait.called
     beside = f"2. Worse beside {called['other']} {called['value']}'s {called['tasks']}?"
-    return [f"1. Is one {called['value']} worse off?", beside if _beside_tasks(portrait) else ""]
-
-
-def _beside_tasks(portrait: Portrait) -> bool:
-    """Whether captions beside tasks are told of."""
-    return any(row.step for row in portrait.rows)
+    return [f"1. Is one {called['value']} worse off?", beside if portrait.beside_tasks else ""]
 
 
 def _wide_row(

@@ -113,6 +113,11 @@ class Portrait(NamedTuple):
         """The values that are shown, at most four."""
         return list(self.rows[0].wrong)
 
+    @property
+    def beside_tasks(self) -> bool:
+        """Whether captions beside tasks are told of."""
+        return any(row.step for row in self.rows)
+
     def wrongly(self, value: str) -> str:
         """What it is to be named wrong, such as `called men`."""
         other = self._called(value)
@@ -479,7 +484,7 @@ def doubts(audit: Audit) -> Iterator[str]:
                 "Only the person differs between the images of a scene, if scenes are as given: look whether place, "
                 "light, pose and things are the same, and persons as easy to see."
             )
-        else:
+        elif "|lean:none" not in audit.signatures["sway"]:
             yield f"“Beside” is not “because of”: the scene suggests as much as the {called['tasks']} do."
         yield (
             f"Captions that name no {called['value']}, or several, count among the 100, not as wrong: {share} of 100."

@@ -51,7 +51,7 @@ FORMS = {"amplification_net": "net", "amplification_matched": "matched", "amplif
 class Yardstick(NamedTuple):
     """What captions are compared with, in words: `meaning`, what a verdict says; `nothing`, where nothing is found;
     `after`, after what is; `legend`, below the first picture, in which orange is what is `sure`; `words`, the third
-    question, and `words_meaning`; `mentions`, of the fourth."""
+    question, and `words_meaning`; `mentions`, of the fourth; `short`, in the picture, of what needs telling there."""
 
     meaning: str
     nothing: str
@@ -60,6 +60,7 @@ class Yardstick(NamedTuple):
     words: str
     words_meaning: str
     mentions: str = "more mentions in 100 captions"
+    short: str = ""
 
 
 PEOPLE = Yardstick(
@@ -83,6 +84,7 @@ SCENES = Yardstick(
     "Other words that differ with the person",
     "How many more of 100 captions use the word where the image shows one {value} than where the same scene shows "
     "{other}. “All words together” is measured on scenes not used to find the words, so it is below their sum.",
+    short="Within scenes: only the person differs.",
 )
 NO_PEOPLE = Yardstick(
     "No yardstick: what differs may differ as much in people's captions, for the images differ too.",
@@ -93,6 +95,7 @@ NO_PEOPLE = Yardstick(
     "Other words that differ with the {value}",
     "How many more of 100 captions use the word where the image shows one {value} than where it shows {other}. The "
     "images differ too, so people's captions may differ as much.",
+    short="No yardstick: people may differ as much.",
 )
 
 
