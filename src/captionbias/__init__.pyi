@@ -22,6 +22,7 @@ from captionbias.studies.resampling import predicted_effect as predicted_effect
 from captionbias.studies.resampling import resampling_weights as resampling_weights
 from captionbias.synthetic import plant as plant
 from captionbias.text import Lexicon as Lexicon
+from captionbias.text import lexicon_of as lexicon_of
 from captionbias.text import load_lexicon as load_lexicon
 
 __version__: str

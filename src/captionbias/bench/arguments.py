@@ -45,7 +45,8 @@ ARGUMENTS = {
     "attribute_lexicon": "what is measured, and masked where attackers read captions: "
     f"{_listed(attribute_lexicons())}, or a JSON file with your own words (in Python also a mapping), or several, one "
     "after the other, for crossed attributes; see `captionbias.text.load_lexicon`",
-    "task_lexicon": f"task words: {_listed(task_lexicons())}, or a JSON file of yours",
+    "task_lexicon": f"task words: {_listed(task_lexicons())}, a JSON file of yours, or a `.txt` of names, one a line, "
+    "to which their plurals and spellings are added",
     "tokenizer": "`words` or `whitespace`",
     "allow_unmasked": "measure although labels are not values of the attribute, or none of its words occurs (T to A "
     "needs some)",
