@@ -1,4 +1,4 @@
-"""The portrait as SVG, side by side where there is room, below each other where not: for pages, notebooks and files."""
+"""The portrait as SVG, for pages, notebooks and files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from captionbias.report.portrait import Portrait, Row, Told, Word, Wrong
 from captionbias.report.svg import CHARACTER, Drawing, Place, box, dot, line, scale, shortened, text, ticks, tone
 from captionbias.report.wording import MOST_WORDS, fixed, group, listed
 
-WIDE, NARROW = 1040.0, 360.0  # how wide pictures are for screens, and for telephones
+WIDE = 1040.0
 NAME, SAID, GAP, SMALL, LINE = 150.0, 205.0, 22.0, 12.0, 15.0
 SIGNS = {MORE: "▲", LESS: "▼", LIKE: "=", NOTHING_FOUND: "=", CANNOT_TELL: "?"}
 OWN, OTHER, ALL = "own", "other", "all"
@@ -25,82 +25,74 @@ class _Area(NamedTuple):
     width: float
 
 
-def naming(portrait: Portrait, width: float = WIDE) -> Drawing:
+def naming(portrait: Portrait) -> Drawing:
     """Whom captioners name wrong, of 100 captions of each value: a panel for each value, a person on top."""
     values = portrait.values
-    wide = width > 2 * NARROW
-    panels = [_Area(0.0, width)] * len(values)
-    said = [_Area(0.0, width)] * 2
-    if wide:
-        each = (width - NAME - 2 * (SAID + GAP) - GAP * (len(values) - 1)) / len(values)
-        panels = [_Area(NAME + number * (each + GAP), each) for number in range(len(values))]
-        said = [_Area(width - (2 - number) * (SAID + GAP) + GAP, SAID) for number in range(2)]
+    each = (WIDE - NAME - 2 * (SAID + GAP) - GAP * (len(values) - 1)) / len(values)
+    panels = [_Area(NAME + number * (each + GAP), each) for number in range(len(values))]
+    said = [_Area(WIDE - (2 - number) * (SAID + GAP) + GAP, SAID) for number in range(2)]
     rows = [portrait.person, *portrait.rows]
     shares = [share for row in rows for wrong in row.wrong.values() for share in wrong if share]
     most = _round_up(max([10.0, *(share.value if share.high is None else share.high for share in shares)]))
     places = [scale(0.0, most, area.left + 8, area.left + area.width - 34) for area in panels]
-    parts, top = _legend(portrait, width)
-    if wide:
-        heads = [
-            *zip(panels, (_panel_head(portrait, value) for value in values), strict=True),
-            *zip(said, _heads(portrait), strict=True),
+    parts = _legend(portrait)
+    called = portrait.called
+    questions = [
+        f"1. Is one {called['value']} worse off?",
+        f"2. Worse beside {called['other']} {called['value']}'s {called['tasks']}?",
+    ]
+    shown = [f"{group(value).capitalize()} {portrait.wrongly(value)}, of 100 {group(value)}" for value in values]
+    heads = [(area, _lines(head, area.width)) for area, head in zip([*panels, *said], shown + questions, strict=True)]
+    top = 22.0
+    for area, lines in heads:
+        parts += [
+            text(area.left, top + 12 + number * LINE, one, "strong", size=SMALL) for number, one in enumerate(lines)
         ]
-        height = max(len(_lines(head, area.width, SMALL)) for area, head in heads)
-        for area, head in heads:
-            lines = _lines(head, area.width, SMALL)
-            parts += [
-                text(area.left, top + 12 + number * LINE, one, "strong", size=SMALL) for number, one in enumerate(lines)
-            ]
-        top += height * LINE + 4
-        for place in places:
-            parts += _axis(place, most, top + 10)
-        top += 16
+    top += max(len(lines) for _, lines in heads) * LINE + 4
+    for place in places:
+        parts += _axis(place, most, top + 10)
+    top += 16
     for number, row in enumerate(rows):
-        drawn, bottom = _wide_row(portrait, row, places, said, top) if wide else _narrow_row(portrait, row, places, top)
-        ground = [box(0, top, width, bottom - top, "raised")] if number == 0 else [line(0, top, width, top, "grid")]
+        drawn, bottom = _row(portrait, row, places, said, top)
+        ground = [box(0, top, WIDE, bottom - top, "raised")] if number == 0 else [line(0, top, WIDE, top, "grid")]
         parts += ground + drawn
         top = bottom
     told = "; ".join(_in_words(portrait, row) for row in rows)
     return Drawing(parts, top + 8, told)
 
 
-def words(portrait: Portrait, width: float = WIDE) -> Drawing:
+def words(portrait: Portrait) -> Drawing:
     """The words that follow a value more than in people's captions, the largest of each; empty without any."""
     rows = [row for row in portrait.rows if row.words]
     if not rows:
         return Drawing([], 0.0, "")
-    wide = width > 2 * NARROW
-    left, columns, said = (NAME, 2, SAID + GAP) if wide else (0.0, 1, 0.0)
-    each = (width - left - said) / columns
+    each = (WIDE - NAME - SAID - GAP) / 2
     sizes = [size for row in rows for words in row.words.values() for word in words[:MOST_WORDS] for size in word[1:]]
     label, numbers = 116.0, 104.0
     most = _round_up(max(sizes))
     parts = [*_boxed("more", 0, 8, "the captioner"), *_boxed("soft", 120, 8, "people, on the same images")]
-    axes = [
-        scale(0.0, most, left + number * each + label, left + (number + 1) * each - numbers - GAP)
-        for number in range(columns)
-    ]
+    lefts = (NAME, NAME + each)
+    axes = [scale(0.0, most, left + label, left + each - numbers - GAP) for left in lefts]
     top = 40.0
     for axis in axes:
         parts += _axis(axis, most, top - 6)
     for row in rows:
-        parts.append(line(0, top, width, top, "grid"))
-        parts.append(text(0, top + 18, shortened(row.name, NAME - 8 if wide else width, 14), "strong", size=14))
-        bottom = first = top if wide else top + 22
+        parts.append(line(0, top, WIDE, top, "grid"))
+        parts.append(text(0, top + 18, shortened(row.name, NAME - 8, 14), "strong", size=14))
+        bottom = first = top
         shown = sum(min(len(words), MOST_WORDS) for words in row.words.values())
         for place, (people, words) in enumerate(row.words.items()):
-            x, y = left + (place % columns) * each, first if place % columns else bottom
-            first = y
+            column = place % 2
+            x, first = lefts[column], first if column else bottom
+            y = first
             parts.append(text(x, y + 16, f"more about {people}", "soft", size=SMALL))
             for word in words[:MOST_WORDS]:
                 y += 19
-                parts += _bars(word, axes[place % columns], x, y, label)
+                parts += _bars(word, axes[column], x, y, label)
             bottom = max(bottom, y + 26)
         more = sum(map(len, row.words.values())) - shown
         told = [row.all_words, *[Told(NOTHING, [f"{more} word{'s' * (more > 1)} not shown here"])] * (more > 0)]
-        drawn, end = _answers(
-            told, _Area(width - SAID, SAID) if wide else _Area(0.0, width), top + 4 if wide else bottom
-        )
+        drawn, end = _answers(told, _Area(WIDE - SAID, SAID), top + 4)
         parts += drawn
         top = max(bottom, end + 4)
     told_of = [
@@ -125,36 +117,21 @@ def _boxed(kind: str, x: float, y: float, what: str) -> list[str]:
     return [box(x, y - 5, 14, 9, kind), text(x + 20, y + 4, what, "soft", size=SMALL)]
 
 
-def _legend(portrait: Portrait, width: float) -> tuple[list[str], float]:
+def _legend(portrait: Portrait) -> list[str]:
     called = portrait.called
     told = {
         OWN: f"beside {called['tasks']} that go with their own {called['value']}",
         OTHER: f"beside {called['tasks']} of {called['other']} {called['value']}",
         ALL: "all their captions",
     }
-    parts, x, y = [], 8.0, 8.0
+    parts, x = [], 8.0
     for kind, what in told.items():
-        size = len(what) * SMALL * CHARACTER + 30
-        if x + size > width and x > 8:
-            x, y = 8.0, y + 18
-        parts += [*_mark(kind, x, y, "soft"), text(x + 12, y + 4, what, "soft", size=SMALL)]
-        x += size
-    return parts, y + 14
+        parts += [*_mark(kind, x, 8, "soft"), text(x + 12, 12, what, "soft", size=SMALL)]
+        x += len(what) * SMALL * CHARACTER + 30
+    return parts
 
 
-def _panel_head(portrait: Portrait, value: str) -> str:
-    return f"{group(value).capitalize()} {portrait.wrongly(value)}, of 100 {group(value)}"
-
-
-def _heads(portrait: Portrait) -> list[str]:
-    called = portrait.called
-    return [
-        f"1. Is one {called['value']} worse off?",
-        f"2. Worse beside {called['other']} {called['value']}'s {called['tasks']}?",
-    ]
-
-
-def _wide_row(
+def _row(
     portrait: Portrait, row: Row, places: Sequence[Place], said: Sequence[_Area], top: float
 ) -> tuple[list[str], float]:
     answers = [_answers(told, area, top + 5) for told, area in zip((row.gap, row.step), said, strict=True)]
@@ -164,21 +141,6 @@ def _wide_row(
     for value, place in zip(portrait.values, places, strict=True):
         parts += _dumbbell(row.wrong.get(value), place, (top + bottom) / 2, _tone(row.step))
     return parts, bottom
-
-
-def _narrow_row(portrait: Portrait, row: Row, places: Sequence[Place], top: float) -> tuple[list[str], float]:
-    area = _Area(8.0, NARROW - 16)
-    parts, y = _name(row, area, top + 5)
-    for value, place in zip(portrait.values, places, strict=True):
-        parts.append(text(8, y + 13, _panel_head(portrait, value), "soft", size=SMALL))
-        parts += _dumbbell(row.wrong.get(value), place, y + 28, _tone(row.step))
-        y += 42
-    for told, head in zip((row.gap, row.step), _heads(portrait), strict=True):
-        if told:
-            parts.append(text(8, y + 13, head, "soft", size=SMALL))
-            drawn, y = _answers(told, area, y + 16)
-            parts += drawn
-    return parts, y + 8
 
 
 def _name(row: Row, area: _Area, top: float) -> tuple[list[str], float]:
@@ -195,7 +157,7 @@ def _answers(told: Sequence[Told], area: _Area, top: float) -> tuple[list[str], 
             said = f"{SIGNS[verdict]} {verdict}{', a little' * little}"
             parts.append(text(area.left, top + 12, said, f"{tone(verdict)} strong", size=SMALL))
             top += LINE
-        for one in (part for whole in of for part in _lines(whole, area.width, SMALL)):
+        for one in (part for whole in of for part in _lines(whole, area.width)):
             parts.append(text(area.left, top + 12, one, "soft", size=SMALL))
             top += LINE
     return parts, top
@@ -247,8 +209,8 @@ def _tone(told: Sequence[Told]) -> str:
     return tone(told[0].verdict) if told else "soft"
 
 
-def _lines(content: str, width: float, size: float) -> list[str]:
-    return textwrap.wrap(content, max(8, int(width / (size * CHARACTER))))
+def _lines(content: str, width: float) -> list[str]:
+    return textwrap.wrap(content, max(8, int(width / (SMALL * CHARACTER))))
 
 
 def _in_words(portrait: Portrait, row: Row) -> str:
