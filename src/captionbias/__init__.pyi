@@ -16,7 +16,6 @@ from captionbias.images.imagecaptioner2 import imagecaptioner2 as imagecaptioner
 from captionbias.metrics import *  # noqa: F403
 from captionbias.report.html import write_report as write_report
 from captionbias.report.picture import picture as picture
-from captionbias.studies.consistency import consistency as consistency
 from captionbias.studies.power import power as power
 from captionbias.studies.resampling import predicted_effect as predicted_effect
 from captionbias.studies.resampling import resampling_weights as resampling_weights
