@@ -7,14 +7,26 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, NOTHING_FOUND
-from captionbias.report.portrait import Portrait, Row, Told, Word, Wrong
+from captionbias.bench.verdicts import (
+    CANNOT_TELL,
+    DIFFERS,
+    LESS,
+    LIKE,
+    MORE,
+    NO_YARDSTICK,
+    NOTHING,
+    NOTHING_FOUND,
+    SAME,
+)
+from captionbias.report.portrait import FEW_VALUES, Portrait, Row, Told, Word, Wrong
 from captionbias.report.svg import CHARACTER, Drawing, Place, box, dot, line, scale, shortened, text, ticks, tone
 from captionbias.report.wording import MOST_WORDS, fixed, group, listed
 
 WIDE, NARROW = 1040.0, 360.0  # how wide pictures are for screens, and for telephones
 NAME, SAID, GAP, SMALL, LINE = 150.0, 205.0, 22.0, 12.0, 15.0
 SIGNS = {MORE: "▲", LESS: "▼", LIKE: "=", NOTHING_FOUND: "=", CANNOT_TELL: "?"}
+SIGNS |= {DIFFERS: "▲", SAME: "=", NO_YARDSTICK: "△"}
+LABEL, EACH = 110.0, 26.0  # of many values below each other
 OWN, OTHER, ALL = "own", "other", "all"
 
 
@@ -28,23 +40,26 @@ class _Area(NamedTuple):
 def naming(portrait: Portrait, width: float = WIDE) -> Drawing:
     """Whom captioners name wrong, of 100 captions of each value: a panel for each value, a person on top."""
     values = portrait.values
+    many = len(values) > FEW_VALUES
     wide = width > 2 * NARROW
     panels = [_Area(0.0, width)] * len(values)
     said = [_Area(0.0, width)] * 2
     if wide:
         each = (width - NAME - 2 * (SAID + GAP) - GAP * (len(values) - 1)) / len(values)
         panels = [_Area(NAME + number * (each + GAP), each) for number in range(len(values))]
+        if many:
+            panels = [_Area(NAME + LABEL, width - NAME - LABEL - 2 * (SAID + GAP))] * len(values)
         said = [_Area(width - (2 - number) * (SAID + GAP) + GAP, SAID) for number in range(2)]
-    rows = [portrait.person, *portrait.rows]
+    rows = [*filter(None, [portrait.person]), *portrait.rows]
     shares = [share for row in rows for wrong in row.wrong.values() for share in wrong if share]
     most = _round_up(max([10.0, *(share.value if share.high is None else share.high for share in shares)]))
     places = [scale(0.0, most, area.left + 8, area.left + area.width - 34) for area in panels]
     parts, top = _legend(portrait, width)
     if wide:
-        heads = [
-            *zip(panels, (_panel_head(portrait, value) for value in values), strict=True),
-            *zip(said, _heads(portrait), strict=True),
-        ]
+        titles = [_panel_head(portrait, value) for value in values]
+        if many:
+            titles = [f"Named wrong, of 100 captions of each {portrait.called['value']}"]
+        heads = [*zip(panels, titles, strict=not many), *zip(said, _heads(portrait), strict=True)]
         height = max(len(_lines(head, area.width, SMALL)) for area, head in heads)
         for area, head in heads:
             lines = _lines(head, area.width, SMALL)
@@ -52,12 +67,16 @@ def naming(portrait: Portrait, width: float = WIDE) -> Drawing:
                 text(area.left, top + 12 + number * LINE, one, "strong", size=SMALL) for number, one in enumerate(lines)
             ]
         top += height * LINE + 4
-        for place in places:
+        for place in places[: len(titles)]:
             parts += _axis(place, most, top + 10)
         top += 16
-    for number, row in enumerate(rows):
+    for row in rows:
         drawn, bottom = _wide_row(portrait, row, places, said, top) if wide else _narrow_row(portrait, row, places, top)
-        ground = [box(0, top, width, bottom - top, "raised")] if number == 0 else [line(0, top, width, top, "grid")]
+        ground = (
+            [box(0, top, width, bottom - top, "raised")]
+            if row is portrait.person
+            else [line(0, top, width, top, "grid")]
+        )
         parts += ground + drawn
         top = bottom
     told = "; ".join(_in_words(portrait, row) for row in rows)
@@ -65,23 +84,33 @@ def naming(portrait: Portrait, width: float = WIDE) -> Drawing:
 
 
 def words(portrait: Portrait, width: float = WIDE) -> Drawing:
-    """The words that follow a value more than in people's captions, the largest of each; empty without any."""
-    rows = [row for row in portrait.rows if row.words]
+    """The words that follow a value more than in people's captions, the largest of each, and what is said of all."""
+    rows = [row for row in portrait.rows if row.words or row.all_words.lines]
     if not rows:
         return Drawing([], 0.0, "")
     wide = width > 2 * NARROW
     left, columns, said = (NAME, 2, SAID + GAP) if wide else (0.0, 1, 0.0)
     each = (width - left - said) / columns
-    sizes = [size for row in rows for words in row.words.values() for word in words[:MOST_WORDS] for size in word[1:]]
+    sizes = [
+        size
+        for row in rows
+        for words in row.words.values()
+        for word in words[:MOST_WORDS]
+        for size in word[1:]
+        if size is not None
+    ]
     label, numbers = 116.0, 104.0
-    most = _round_up(max(sizes))
-    parts = [*_boxed("more", 0, 8, "the captioner"), *_boxed("soft", 120, 8, "people, on the same images")]
+    most = _round_up(max(sizes, default=1.0))
+    parts: list[str] = []
+    if sizes:
+        parts += _boxed("more", 0, 8, "the captioner")
+        parts += _boxed("soft", 120, 8, "people, on the same images") if portrait.person else []
     axes = [
         scale(0.0, most, left + number * each + label, left + (number + 1) * each - numbers - GAP)
         for number in range(columns)
     ]
-    top = 40.0
-    for axis in axes:
+    top = 40.0 if sizes else 4.0
+    for axis in axes if sizes else ():
         parts += _axis(axis, most, top - 6)
     for row in rows:
         parts.append(line(0, top, width, top, "grid"))
@@ -111,12 +140,13 @@ def words(portrait: Portrait, width: float = WIDE) -> Drawing:
 
 def _bars(word: Word, axis: Place, x: float, y: float, label: float) -> list[str]:
     """A word's bar above people's."""
-    own, people = max(word.captioner, 0.0), max(word.person, 0.0)
-    numbers = f"{fixed(word.captioner, 1)}; people {fixed(word.person, 1)}"
+    own, people = max(word.captioner, 0.0), max(word.person or 0.0, 0.0)
+    numbers = fixed(word.captioner, 1) + (f"; people {fixed(word.person, 1)}" if word.person is not None else "")
+    beside = [] if word.person is None else [box(axis(0.0), y + 10, max(axis(people) - axis(0.0), 1.0), 4, "soft")]
     return [
         text(x, y + 12, shortened(word.word, label - 6, SMALL), "strong", size=SMALL),
         box(axis(0.0), y + 3, axis(own) - axis(0.0), 7, "more"),
-        box(axis(0.0), y + 10, max(axis(people) - axis(0.0), 1.0), 4, "soft"),
+        *beside,
         text(axis(max(own, people)) + 6, y + 12, numbers, size=SMALL),
     ]
 
@@ -132,6 +162,8 @@ def _legend(portrait: Portrait, width: float) -> tuple[list[str], float]:
         OTHER: f"beside {called['tasks']} of {called['other']} {called['value']}",
         ALL: "all their captions",
     }
+    if not portrait.beside_tasks:
+        told = {ALL: told[ALL]}
     parts, x, y = [], 8.0, 8.0
     for kind, what in told.items():
         size = len(what) * SMALL * CHARACTER + 30
@@ -139,6 +171,9 @@ def _legend(portrait: Portrait, width: float) -> tuple[list[str], float]:
             x, y = 8.0, y + 18
         parts += [*_mark(kind, x, y, "soft"), text(x + 12, y + 4, what, "soft", size=SMALL)]
         x += size
+    if portrait.yardstick.short:
+        y += 18
+        parts.append(text(0, y + 4, portrait.yardstick.short, "strong", size=SMALL))
     return parts, y + 14
 
 
@@ -148,10 +183,8 @@ def _panel_head(portrait: Portrait, value: str) -> str:
 
 def _heads(portrait: Portrait) -> list[str]:
     called = portrait.called
-    return [
-        f"1. Is one {called['value']} worse off?",
-        f"2. Worse beside {called['other']} {called['value']}'s {called['tasks']}?",
-    ]
+    beside = f"2. Worse beside {called['other']} {called['value']}'s {called['tasks']}?"
+    return [f"1. Is one {called['value']} worse off?", beside if portrait.beside_tasks else ""]
 
 
 def _wide_row(
@@ -159,10 +192,14 @@ def _wide_row(
 ) -> tuple[list[str], float]:
     answers = [_answers(told, area, top + 5) for told, area in zip((row.gap, row.step), said, strict=True)]
     name, end = _name(row, _Area(0.0, NAME), top + 5)
-    bottom = max(top + 40, end + 5, *(end + 5 for _, end in answers))
+    many = len(places) > FEW_VALUES
+    least = EACH * len(places) + 16 if many else 40
+    bottom = max(top + least, end + 5, *(end + 5 for _, end in answers))
     parts = [*name, *(part for drawn, _ in answers for part in drawn)]
-    for value, place in zip(portrait.values, places, strict=True):
-        parts += _dumbbell(row.wrong.get(value), place, (top + bottom) / 2, _tone(row.step))
+    for number, (value, place) in enumerate(zip(portrait.values, places, strict=True)):
+        y = top + 20 + number * EACH if many else (top + bottom) / 2
+        parts += [text(NAME, y + 4, shortened(group(value), LABEL, SMALL), size=SMALL)] * many
+        parts += _dumbbell(row.wrong.get(value), place, y, _tone(row.step))
     return parts, bottom
 
 
@@ -192,12 +229,12 @@ def _answers(told: Sequence[Told], area: _Area, top: float) -> tuple[list[str], 
     parts = []
     for verdict, of, little in told:
         if verdict in SIGNS:
-            said = f"{SIGNS[verdict]} {verdict}{', a little' * little}"
-            parts.append(text(area.left, top + 12, said, f"{tone(verdict)} strong", size=SMALL))
-            top += LINE
-        for one in (part for whole in of for part in _lines(whole, area.width, SMALL)):
-            parts.append(text(area.left, top + 12, one, "soft", size=SMALL))
-            top += LINE
+            of = [f"{SIGNS[verdict]} {verdict}{', a little' * little}", *of]
+        for number, whole in enumerate(of):
+            kind = f"{tone(verdict)} strong" if verdict in SIGNS and number == 0 else "soft"
+            for one in _lines(whole, area.width, SMALL):
+                parts.append(text(area.left, top + 12, one, kind, size=SMALL))
+                top += LINE
     return parts, top
 
 

@@ -17,7 +17,7 @@ from captionbias.captions import Captions
 from captionbias.errors import InputError, missing, naming
 from captionbias.metrics.sway import a_to_t, t_to_a, words
 from captionbias.metrics.sway import naming as of_names
-from captionbias.metrics.sway.images import count_leans, lean_rows, read_images
+from captionbias.metrics.sway.images import count_leans, lean_rows, no_leans, read_images
 from captionbias.metrics.sway.question import Answer, Asked, Draw, constant, draw_person, draw_truth, resampled
 from captionbias.text import LexiconSource, load_lexicon
 from captionbias.warnings import note
@@ -130,7 +130,8 @@ def sway(
     lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
     names = lexicon_name(lexicons[0], attribute_lexicon), lexicon_name(lexicons[1], task_lexicon)
     images = read_images(captions, *lexicons, tokenizer, seed, notes)
-    counts = count_leans(images, lean, lexicons, notes)
+    asks = captions.references is not None or (captions.scene is not None and captions.tasks is not None)
+    counts = count_leans(images, lean, lexicons, notes) if asks else no_leans(images)
 
     def people(join: int) -> list[Draw]:
         return [draw_person(images, counts, seed + draw, join) for draw in range(draws)]
@@ -141,13 +142,17 @@ def sway(
         join, drawn = 1, [draw_truth(images, counts, seed)]
     as_long = people(join) if join > 1 else drawn
     asked = Asked(captions, *lexicons, tokenizer, images, drawn, join, as_long, seed, bootstrap, notes)
-    asked_of_tasks = [t_to_a, a_to_t] if _suggests(asked) else []
+    if asks and captions.scene and (drawn[0].suggested < 0).all():
+        text = "T to A and A to T are not measured: no task goes with a value, for each scene shows all values alike"
+        note(notes, text, "take tasks with a table of what goes with what (lean='shipped')", about="tasks")
+        asks = False
+    of_tasks = [t_to_a, a_to_t] if asks else []
     with threadpool_limits(1):  # more threads wait for each other longer than they work
-        resampling = [of_names, *asked_of_tasks]
+        resampling = [of_names, *of_tasks]
         counted = [question.counted(asked) for question in resampling]
         samples = resampled(counted, int(images.group.max()) + 1, bootstrap, seed)
         answers = [question.answer(asked, of) for question, of in zip(resampling, samples, strict=True)]
-        answers.insert(1 + bool(asked_of_tasks), words.answer(asked))
+        answers.insert(1 + asks, words.answer(asked))
     kept = next((answer.kept for answer in answers if answer.kept), None)
     number_suggested = [np.count_nonzero(draw.suggested >= 0) for draw in drawn]
     how = {"lean": counts.source, "draws": draws, "tok": tokenizer, "attribute": names[0], "task": names[1]}
@@ -171,15 +176,3 @@ def sway(
         tables,
         SwayImages(images.values, images.row, images.value, drawn[0].suggested, *(kept or ((), None))),
     )
-
-
-def _suggests(asked: Asked) -> bool:
-    """Whether questions of tasks are asked: beside people, and of scenes whose tasks go with a value."""
-    if asked.named.scene is None:
-        return True
-    asks = asked.captions.scene is not None and asked.captions.tasks is not None
-    if asks and (asked.draws[0].suggested < 0).all():
-        text = "T to A and A to T are not measured: no task goes with a value, for each scene shows all values alike"
-        note(asked.notes, text, "take tasks with a table of what goes with what (lean='shipped')", about="tasks")
-        return False
-    return asks

@@ -185,13 +185,16 @@ class Counts(NamedTuple):
     own: Floats  # how much each image that is compared is among them, for each value, `(n, values)`
 
 
+def no_leans(named: NamedImages) -> Counts:
+    """Where nothing is asked of tasks."""
+    values = len(named.values)
+    return Counts("none", np.zeros((len(named.tasks), values)), np.full(values, 1 / values), np.zeros_like(named.names))
+
+
 def count_leans(named: NamedImages, lean: str | None, lexicons: tuple[Lexicon, Lexicon], notes: list[str]) -> Counts:
     """The counts that ship for these lexicons, or those they extend, and these labels; else those of these images."""
     if lean not in (None, "shipped", OWN):
         raise unknown("lean", lean, ("shipped", OWN))
-    if named.scene is not None and named.given is None:
-        of_none = np.zeros((len(named.tasks), len(named.values)))
-        return Counts("none", of_none, np.full(len(named.values), 1 / len(named.values)), np.zeros_like(named.names))
     table = json.loads((resources.files("captionbias.metrics.sway") / f"{SHIPPED}.json").read_text("utf-8"))
     names, bases = zip(*((lexicon.name, english_name(lexicon.base)) for lexicon in lexicons), strict=True)
     fits = [*bases] == table["lexicons"]
