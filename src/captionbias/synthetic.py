@@ -257,7 +257,7 @@ def plant_verbs(
 
 def draw(planted: Planted | PlantedScenes, size: int = 32, seed: int = 0) -> tuple[npt.NDArray[np.uint8], Flags]:
     """Drawings of what captions describe: on the left a figure whose colour is the person's attribute, on the right one
-    black form a task, and noise.
+    black form a task, and noise. Those of a scene differ in that colour alone.
 
     Args:
         planted: from `plant`, of women and men.
@@ -273,8 +273,9 @@ def draw(planted: Planted | PlantedScenes, size: int = 32, seed: int = 0) -> tup
     """
     generator = np.random.default_rng([seed, 30])
     images = len(planted.attributes)
+    scene = planted.scene if isinstance(planted, PlantedScenes) else range(images)
     person, form = np.zeros((2, images, GRID, GRID), bool)
-    top, left, low = (generator.integers(*ends, size=images) for ends in ((0, 6), (17, 21), (2, 20)))
+    top, left, low = (generator.integers(*ends, size=images)[scene] for ends in ((0, 6), (17, 21), (2, 20)))
     forms = _forms()
     for image, tasks in enumerate(planted.tasks):
         person[image, top[image] + 2 : top[image] + 7, 5:11] = True  # head
@@ -283,7 +284,7 @@ def draw(planted: Planted | PlantedScenes, size: int = 32, seed: int = 0) -> tup
             form[image, low[image] : low[image] + 10, left[image] : left[image] + 10] |= forms[TASKS.index(task)]
     cell = np.arange(size) * GRID // size
     person, form = (drawn[:, cell[:, None], cell] for drawn in (person, form))
-    pictures = generator.normal(0.5, 0.05, (images, size, size, 3)).astype(np.float32)
+    pictures = generator.normal(0.5, 0.05, (images, size, size, 3)).astype(np.float32)[scene]
     colours = np.array([COLOURS[attribute] for attribute in planted.attributes], np.float32)
     pictures = np.where(person[..., None], colours[:, None, None], pictures)
     pictures[form] = 0

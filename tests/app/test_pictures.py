@@ -18,7 +18,7 @@ from captionbias.app import uploads
 from captionbias.app.uploads import open_pictures
 from captionbias.images.judges import small_pixels
 from captionbias.images.masks import masked
-from captionbias.images.reading import Images, data_url
+from captionbias.images.reading import Images, thumbnail
 from captionbias.synthetic import draw, plant
 from tests.app.conftest import annotated, packed, picture
 
@@ -61,7 +61,7 @@ def test_images_come_as_the_judge_sees_them_and_the_server_needs_the_uploads_no_
     assert np.array_equal(before, images[0])
     assert not np.array_equal(after, images[0])
     small = found.small()
-    assert small("0") == small(names[0]) == data_url(Image.fromarray(images[0]))
+    assert small("0") == small(names[0]) == thumbnail(Image.fromarray(images[0]))
     assert small("unknown") == ""
 
 

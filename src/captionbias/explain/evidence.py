@@ -1,5 +1,5 @@
-"""The captions behind a number: of the cells of sway and the words that follow a value, of the pairs a DBAC is made of,
-with LIC's telling words."""
+"""The captions behind a number: of the cells of sway, the words that follow a value and the scenes, of the pairs a DBAC
+is made of, with LIC's telling words."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from captionbias.arrays import Flags, Integers
 from captionbias.bench.pairing import share_naming
 from captionbias.bench.protocol import preset_settings
 from captionbias.captions import Captions, Words
+from captionbias.explain.scenes import telling_scenes
 from captionbias.metrics import Measurement, dbac
 from captionbias.metrics.dbac_direction import Direction
 from captionbias.metrics.sway import SwayImages
@@ -68,7 +69,8 @@ def captions_behind(
         words of each value that the captioner uses more with it than people do, the largest first: `word`, its `forms`
         in captions, `attribute`, `images` of that value whose caption by the captioner uses it, `labels` (how many
         images of each label it uses it for), `people` (images of that value of which a person's caption uses it) and at
-        most 5 of these `images` as `rows` likewise. `marks`: what each text names and where: start, end and the number
+        most 5 of these `images` as `rows` likewise. `scenes`, of captions in scenes: see
+        `captionbias.explain.scenes.telling_scenes`. `marks`: what each text names and where: start, end and the number
         of one of `labels`, one mention after the other.
 
     >>> from captionbias.metrics import dbac
@@ -106,15 +108,19 @@ def captions_behind(
             "cells": {},
         }
         tied: list[dict[str, Any]] = []
+        scenes: dict[str, Any] = {}
         if swayed and name in swayed:
             behind["cells"] = _cells(swayed[name].artefacts, said, named["attribute"], lexicons["attribute"])
             first = np.unique(measured_on.words(tokenizer).model_image, return_index=True)[1]
             forms = word_forms(said.tokens, lexicons["attribute"], lexicons["task"], tokenizer)
             tied = _tied(swayed[name], first, captions, said, forms)
-        listings = [tied, *itertools.chain.from_iterable(groups.values() for groups in behind.values())]
+            if captions.scene:
+                scenes = telling_scenes(swayed[name], captions, said, named["attribute"], lexicons, forms, tokenizer)
+        listings = itertools.chain([tied, scenes.get("pairs", ())], *(groups.values() for groups in behind.values()))
         rows = sorted({listed["row"] for listing in listings for entry in listing for listed in entry["rows"]})
         said_of = captions.predictions or ()
-        evidence[name] = {"captions": {row: number(said_of[row]) for row in rows}, **behind, "tied": tied}
+        behind |= {"tied": tied, "scenes": scenes}
+        evidence[name] = {"captions": {row: number(said_of[row]) for row in rows}, **behind}
     one = next(iter(captioners.values()))
     images = {
         row: {

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MAX_PIXELS = 100_000_000  # an image with more is refused before it is decoded
-THUMBNAIL = 160  # pixels of the longer side
+THUMBNAIL = 320  # pixels of the longer side
 AHEAD = 64  # images that are opened before they are used
 # Formats of photographs. Pillow knows more, and starts other programs for some.
 FORMATS = {"AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TIFF", "WEBP"}
@@ -386,19 +386,19 @@ def thumbnail(picture: Image) -> str:
     """The data URL of a picture, made small."""
     small = picture.copy()
     small.thumbnail((THUMBNAIL, THUMBNAIL))
-    return data_url(small)
+    return data_url(small, "webp")
 
 
-def data_url(picture: Image) -> str:
+def data_url(picture: Image, kind: str = "png") -> str:
     """A picture as an address that holds its pixels.
 
     >>> from PIL import Image
     >>> data_url(Image.new("RGB", (1, 1)))[:29]
     'data:image/png;base64,iVBORw0'
     """
-    png = io.BytesIO()
-    picture.save(png, "PNG")
-    return f"data:image/png;base64,{b64encode(png.getvalue()).decode()}"
+    file = io.BytesIO()
+    picture.save(file, kind)
+    return f"data:image/{kind};base64,{b64encode(file.getvalue()).decode()}"
 
 
 def coco_name(path: str | Path) -> str:

@@ -18,7 +18,7 @@ from captionbias.bench.catalogue import DIRECTIONS
 from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
-from captionbias.report import charts, portrait, quotes, views, wording
+from captionbias.report import charts, pairs, portrait, quotes, views, wording
 from captionbias.report.drawn import WIDE, naming, words
 from captionbias.report.grid import cell_text
 from captionbias.report.rows import rows_of
@@ -65,6 +65,7 @@ def html_report(
         opened=drawn.rows[0].name if drawn else audit.captioners[0],
         scores_chart=charts.leaderboard_chart(rows_of(json.loads(content))) if not drawn else "",
         quotes=quotes,
+        pairs=pairs,
         wording=wording,
         views=views,
         charts=charts,
