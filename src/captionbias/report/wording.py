@@ -84,7 +84,7 @@ SCENES = Yardstick(
     "Other words that differ with the person",
     "How many more of 100 captions use the word where the image shows one {value} than where the same scene shows "
     "{other}. “All words together” is measured on scenes not used to find the words, so it is below their sum.",
-    short="Within scenes: only the person differs.",
+    short="Within scenes",
 )
 NO_PEOPLE = Yardstick(
     "No yardstick: what differs may differ as much in people's captions, for the images differ too.",
