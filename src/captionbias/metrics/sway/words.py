@@ -50,6 +50,7 @@ ENTRIES = (
         MOST,
         "most",
         "The same of the one word that follows a value most, of those that surely do; 0 if none does.",
+        row=None,
         task=None,
     ),
 )
