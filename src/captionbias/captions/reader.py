@@ -19,7 +19,6 @@ from captionbias.captions.join import Reading, Source, by_image, joined, kept
 from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Table, as_table, with_together
 from captionbias.errors import InputError, missing, naming, unknown
-from captionbias.progress import told_if_long
 
 SAMPLE = ("mean", "first")  # how several captions of an image count
 
@@ -187,18 +186,17 @@ def _read(
     people: dict[str, Any] = {}
     notes: list[str] = []
     try:
-        with told_if_long("reading captions"):
-            for name, columns, joint in _joined(predictions, prediction_columns, notes, **options):
-                values: dict[str, Any] = kept(joint, columns, keep, sample, notes)
-                captions = values.pop("predictions", None)
-                with errors_of(name) if named else nullcontext():
-                    if captioners and {**values, "predictions": None} == people:
-                        captioners[name] = next(iter(captioners.values())).with_predictions(captions)
-                    else:
-                        values |= {"predictions": captions}
-                        captioners[name] = checked_columns(language=language, trust_rows=trust_rows, **values)
-                notes += captioners[name].notes
-                people = people or {**values, "predictions": None}
+        for name, columns, joint in _joined(predictions, prediction_columns, notes, **options):
+            values: dict[str, Any] = kept(joint, columns, keep, sample, notes)
+            captions = values.pop("predictions", None)
+            with errors_of(name) if named else nullcontext():
+                if captioners and {**values, "predictions": None} == people:
+                    captioners[name] = next(iter(captioners.values())).with_predictions(captions)
+                else:
+                    values |= {"predictions": captions}
+                    captioners[name] = checked_columns(language=language, trust_rows=trust_rows, **values)
+            notes += captioners[name].notes
+            people = people or {**values, "predictions": None}
     finally:
         for note in dict.fromkeys(notes):
             warnings.warn(note, CaptionBiasWarning, stacklevel=3)

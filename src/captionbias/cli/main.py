@@ -10,7 +10,6 @@ import typer
 
 from captionbias._version import __version__
 from captionbias.cli import collect, compare, gate, report
-from captionbias.cli.cache import cache
 from captionbias.cli.demo import demo
 from captionbias.cli.measure import measure
 from captionbias.cli.options import command
@@ -27,7 +26,6 @@ app.add_typer(measure, name="measure")
 for _module in (compare, gate, collect, report):
     _name = _module.__name__.rpartition(".")[2]
     command(app, _name, _module.OPTIONS, getattr(_module, _name))
-app.command()(cache)
 app.command()(demo)
 for _wing in WITH_COMMANDS:
     if _commands := wing(f"{_wing}.commands"):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from captionbias.attackers.registry import find_attacker
 from captionbias.bench import catalogue, inputs
@@ -27,9 +27,6 @@ from captionbias.scores.omega import BLIND, MATCHED, PUBLISHED
 from captionbias.statistics.samples import Sample, bootstrap_samples, trial_rows
 from captionbias.text import LexiconSource
 from captionbias.warnings import note
-
-if TYPE_CHECKING:
-    from torch import nn
 
 NAMES = {"m": "model", "h": "human"}
 SMALL_SHARE, SMALL_COVERAGE = 0.2, 0.9
@@ -149,7 +146,7 @@ def dbac(
     *,
     preset: str = "dbac-2026",
     directions: Sequence[str] = ("a_to_t", "t_to_a"),
-    encoder: str | type[nn.Module] | None = None,
+    encoder: str | None = None,
     model: str | None = None,
     precision: str | None = None,
     trials: int | None = None,
