@@ -3,7 +3,6 @@ from captionbias.analysis.caption_quality import caption_quality as caption_qual
 from captionbias.analysis.compare import compare as compare
 from captionbias.analysis.intersections import intersections as intersections
 from captionbias.analysis.sensitivity import sensitivity as sensitivity
-from captionbias.analysis.sentences import by_sentence as by_sentence
 from captionbias.bench.measurement import Measurement as Measurement
 from captionbias.captions import CaptionBiasWarning as CaptionBiasWarning
 from captionbias.captions import Captions as Captions
