@@ -41,7 +41,7 @@ def _lines(audit: Audit, data: str, command: str | None) -> Iterator[str]:
         for grid in (views.sources(audit, captioner, direction, TOP) for direction in DIRECTIONS)
     ]
     grids = [views.scores(audit, judged=True), views.alone(audit), views.cells(audit)]
-    grids += [views.differences(audit.comparisons.values()), *sources, views.quality(audit), views.leaks(audit)]
+    grids += [views.differences(audit.comparisons.values()), *sources, views.quality(audit)]
     for grid in grids:
         if grid.rows:
             yield from _details(grid.title, grid.markdown())
