@@ -7,11 +7,9 @@ import pytest
 from captionbias.bench.verdicts import detectable
 from captionbias.metrics import catalogue
 from captionbias.report import views
-from captionbias.studies.resampling import pair_name
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
-DIRECTIONS = ("a_to_t", "t_to_a")
 BY_LABEL = {score.label: score for score in catalogue.SCORES.values()}
 
 
@@ -37,22 +35,3 @@ def test_differences_are_those_of_the_comparisons_of_every_metric(every_metric):
     for one, row in zip(pairs, rows, strict=True):
         assert row[:3] == ["nic", "sat", catalogue.label(one.score)]
         assert row[3:] == [(one.estimate, catalogue.SCORES[one.score].digits), one.p, one.p_holm]
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-def test_all_sources_together_make_the_score_and_the_largest_comes_first(direction, two):
-    for captioner in two.captioners:
-        table = views.sources(two, captioner, direction)
-        names = [column.name for column in table.columns]
-        estimates = two.measurement("dbac", captioner).estimates
-        for name, form in (("adds, net", "_net"), ("adds, matched", "_matched"), ("adds, as published", "")):
-            whole = sum(row[names.index(name)] or 0 for row in table.rows)
-            assert whole == pytest.approx(estimates[f"dbac_{direction}{form}"].value)
-        sizes = [abs(row[names.index("adds, net")] or 0) for row in table.rows]
-        assert sizes == sorted(sizes, reverse=True)
-        by_pair = {row[0]: (*row[1:3], row[-1]) for row in table.rows}
-        for source in two.details("dbac", captioner)["sources"][direction]:
-            assert by_pair[pair_name(source)] == tuple(map(source.get, ("named_m", "named_h", "test_captions_m")))
-        cut = views.sources(two, captioner, direction, 3)
-        assert cut.rows == table.rows[:3]
-        assert cut.meaning == f"{table.meaning} These are the 3 largest of {len(table.rows)}."

@@ -1,1 +1,1 @@
-"""Analyses of measurements: comparisons, consistency, audits, caption quality, resampling weights."""
+"""Analyses of measurements: comparisons, consistency, audits, caption quality."""

@@ -19,8 +19,7 @@ from captionbias.bench.pairing import PAIRINGS
 from captionbias.bench.protocol import alignment_name, by_vectors, preset_settings
 from captionbias.captions import Captions
 from captionbias.errors import Argument, InputError, Message, message_of, naming, unknown
-from captionbias.metrics.dbac_direction import INVERSE, DbacSettings, ask
-from captionbias.metrics.dbac_sources import Sources
+from captionbias.metrics.dbac_direction import DbacSettings, ask
 from captionbias.progress import Progress
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import BLIND, MATCHED, PUBLISHED
@@ -219,13 +218,10 @@ def dbac(
     samples: dict[str, Sample] = {}
     facts: dict[str, float] = {}
     tables: dict[str, Any] = {}
-    rows: dict[str, Any] = {}
     for question in asked:
         direction, name = question.answered(answers, settings.quality, bayes), question.name
-        sources = Sources.of(direction) if details and not direction.inverse else None
-        quantities = sources.quantities if sources else direction.quantities
         images = len(bench.classes)
-        samples |= bootstrap_samples(quantities, images, trials, bootstrap, seed, overlap, **tested)
+        samples |= bootstrap_samples(direction.quantities, images, trials, bootstrap, seed, overlap, **tested)
         gained = {f"dbac_{name}_{GAIN}": (GAIN, bench.gains(question.plans[PUBLISHED], answers))}
         samples |= compared_sides(gained, bootstrap, seed, **tested)
         facts |= direction.facts()
@@ -233,9 +229,6 @@ def dbac(
         if details:
             by_trial = trial_rows(bench.seeds, direction.estimates())
             tables[name] = {"trials": by_trial, "alignment": direction.alignment, "seen": direction.seen()}
-            rows[name] = sources.rows() if sources else []
-        if details and not sources:
-            bench.notes.append(f"{name}: quality {INVERSE} is not a sum over captions, so there is no table of sources")
     noise: dict[str, float] = {}
     if bootstrap and settings.controls and bench.captions.predictions and bench.captions.references:
         spread = _spread(bench, settings, directions, options)
@@ -248,7 +241,7 @@ def dbac(
         | bench.signed()
         | {"tasks": "given" if bench.captions.tasks else "named", **bench.joined, "bootstrap": bootstrap},
         bench.notes,
-        bench.counts() | {"task_counts": asked[-1].task_counts, "drawn": asked[0].drawn, **tables, "sources": rows},
+        bench.counts() | {"task_counts": asked[-1].task_counts, "drawn": asked[0].drawn, **tables},
         Attacks(
             {one.name: one.plans[PUBLISHED].keep(answers) for one in asked},
             attacker,

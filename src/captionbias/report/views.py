@@ -11,13 +11,13 @@ from typing import Any
 from captionbias.analysis.audit import PERSON, Audit
 from captionbias.analysis.compare import Comparison
 from captionbias.analysis.intersections import CROSSING
-from captionbias.bench.catalogue import DIRECTIONS, Score
+from captionbias.bench.catalogue import Score
 from captionbias.bench.verdicts import NOTHING, detectable, verdict
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.report.grid import Cell, Column, Grid, Scored, Strong, columns
 from captionbias.report.portrait import Portrait, Told, Wrong
-from captionbias.report.wording import FORMS, MOST_WORDS, fixed, group, pair_name
+from captionbias.report.wording import MOST_WORDS, fixed, group
 from captionbias.statistics.samples import Estimate
 
 SURE = 0.05  # of corrected p-values
@@ -175,38 +175,6 @@ def differences(comparisons: Iterable[Comparison]) -> Grid:
         "On the same images, splits and bootstrap replicates. Corrected: by Holm's procedure, within each "
         f"metric, for the number of differences. On a terminal in bold: below {SURE}.",
     )
-
-
-def sources(audit: Audit, captioner: str, direction: str, top: int | None = None) -> Grid:
-    """The pairs of attribute value and task that a direction's score is made of, the largest part first."""
-    pairs = audit.details("dbac", captioner)["sources"].get(direction, [])
-    part = main_part(*pairs)
-    both = part in FORMS
-    forms = {key: f"adds, {form}" for key, form in FORMS.items() if any(key in row for row in pairs)}
-    named = forms if both else {part: "omega"}
-    largest = sorted(pairs, key=lambda row: -abs(row.get(part, 0.0)))[:top]
-    keys = [f"{key}{end}" for key in named for end in ("", "_ci_low", "_ci_high")]
-    headings = [heading for name in named.values() for heading in (name, "low", "high")]
-    return Grid(
-        f"What {DIRECTIONS[direction]} is made of",
-        (
-            Column("pair"),
-            *columns("captioner names it", "humans name it", form=".1%"),
-            *columns(*headings, form="+.4f"),
-            Column("test captions, captioner", ",.1f"),
-        ),
-        [[pair_name(row), *map(row.get, ("named_m", "named_h", *keys, "test_captions_m"))] for row in largest],
-        "How often, of the captions of images that show the first, the second is named; what that adds to the score, "
-        "with its 95% interval; and the captioner's test captions with both in a trial. All rows together make "
-        + ("the score." if both else "omega, the certainty of an attacker.")
-        + (f" These are the {len(largest):,} largest of {len(pairs):,}." if len(largest) < len(pairs) else ""),
-    )
-
-
-def main_part(*rows: Mapping[str, Any]) -> str:
-    """The key of what rows of the sources add: to the net score, without controls to the matched one, or to omega."""
-    keys = (*FORMS, "omega_m", "omega_h")
-    return next((key for key in keys if any(row.get(key) is not None for row in rows)), "amplification")
 
 
 def naming(portrait: Portrait) -> Grid:
