@@ -148,7 +148,7 @@ def _pretrained(
         identity,
         fit,
         placement="processes" if tuned and place.type == "cpu" else "plain",
-        explained=GRADIENTS,
+        explained=None,
         reads_words=True,
         reads_pictures=not tuned,
         schedule=recipe.schedule,
