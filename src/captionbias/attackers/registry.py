@@ -47,7 +47,6 @@ class Attacker:
     placement: str
     explained: str | None
     reads_words: bool = False
-    reads_pictures: bool = False
     schedule: Schedule | None = None
 
     def signature(self, trials: Iterable[Trial]) -> dict[str, str]:
@@ -101,7 +100,7 @@ def find_attacker(
 def _convex(name: str) -> Attacker:
     identity = f"{name} {ENGINE} {convex.SETTINGS} scikit-learn {version('scikit-learn')} scipy {version('scipy')}"
     fit = partial(convex.fit, pairs=CONVEX[name])
-    return Attacker(name, None, identity, fit, placement="threads", explained="coefficients", reads_pictures=True)
+    return Attacker(name, None, identity, fit, placement="threads", explained="coefficients")
 
 
 def _network(name: str, precision: str, place: torch.device) -> Attacker:
@@ -150,7 +149,6 @@ def _pretrained(
         placement="processes" if tuned and place.type == "cpu" else "plain",
         explained=None,
         reads_words=True,
-        reads_pictures=not tuned,
         schedule=recipe.schedule,
     )
 
