@@ -96,12 +96,6 @@ FILES: Options = {
     "weight_column": column_option(
         str | None, "How much each image counts, a number above 0.", show_default="guessed; all alike"
     ),
-    "sample": file_option(
-        str | None,
-        "Of several captions of an image by one captioner: mean counts each as a share of one, first the first alone.",
-        show_default="mean",
-        metavar="<mean|first>",
-    ),
     "keep": file_option(
         list[str] | None,
         "Only images with this label; repeat it for each label. Of crossed attributes also labels of one of them.",
