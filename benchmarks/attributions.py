@@ -28,7 +28,7 @@ app = typer.Typer(add_completion=False)
 console = Console(width=120)
 
 
-def measure(shared: Path, captioner: str, encoder: str, trials: int, seed: int) -> Measurement:
+def measure(shared: Path, captioner: str, encoder: str, model: str, trials: int, seed: int) -> Measurement:
     """LIC of a captioner's captions, with its attackers."""
     data = shared / "data" / "gender"
     table = pd.read_parquet(data / "people.parquet")
@@ -37,6 +37,7 @@ def measure(shared: Path, captioner: str, encoder: str, trials: int, seed: int) 
         predictions=list(table.caption),
         attributes=list(table.gender.str.lower()),
         encoder=encoder,
+        model=model if encoder == "bert-finetuned" else None,
         trials=trials,
         seed=seed,
         bootstrap=0,
@@ -78,13 +79,14 @@ def show_words(measured: Measurement, words: int) -> None:
 def main(
     captioner: Annotated[str, typer.Argument(help="One of the published captioners.")] = "nic",
     encoder: Annotated[str, typer.Option(help="As in lic.")] = "lstm-lic",
+    model: Annotated[str, typer.Option(help="Under bert-finetuned.")] = "all-MiniLM-L6-v2",
     trials: Annotated[int, typer.Option(min=1, help="Attackers that the words are of.")] = 1,
     seed: Annotated[int, typer.Option(help="Of the first trial.")] = 0,
     words: Annotated[int, typer.Option(help="Words shown of each class.")] = 12,
     shared: Annotated[Path, typer.Option(help="Folder with data/gender.")] = Path("../shared"),
 ) -> None:
     """Train attackers, explain them, print two tables."""
-    started, measured = time.perf_counter(), measure(shared, captioner, encoder, trials, seed)
+    started, measured = time.perf_counter(), measure(shared, captioner, encoder, model, trials, seed)
     console.print(f"trained in {time.perf_counter() - started:.0f} s")
     show_speed(measured.artefacts.plans["lic"].fitted[0])
     show_words(measured, words)

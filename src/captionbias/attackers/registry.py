@@ -147,7 +147,7 @@ def _pretrained(
         identity,
         fit,
         placement="processes" if tuned and place.type == "cpu" else "plain",
-        explained=None,
+        explained=GRADIENTS if tuned else None,
         reads_words=True,
         schedule=recipe.schedule,
     )

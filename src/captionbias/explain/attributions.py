@@ -133,12 +133,13 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
     Attackers are asked about the captions that were held back from their training. The words of what they predict are
     masked: attribute words from A to T, task words from T to A.
 
-    `bow` and `linear`: the exact share of each word, a pair's weight divided between its two words. Neural attackers
-    that are not on a pretrained encoder: integrated gradients over each word's embedding, from a caption of as much
-    padding, by Gauss-Legendre quadrature with so many steps that the values of a caption add up to its log-odds less
-    those of padding: within 0.01, or 1% of the difference where that is more; a warning counts the captions that do not
-    get there. With three or more values of the attribute, log-odds are relative to the geometric mean over values. Each
-    task has its own log-odds, present against absent.
+    `bow` and `linear`: the exact share of each word, a pair's weight divided between its two words. Neural attackers:
+    integrated gradients over each word's embedding, from a caption of as much padding, by Gauss-Legendre quadrature
+    with so many steps that the values of a caption add up to its log-odds less those of padding: within 0.01, or 1% of
+    the difference where that is more; a warning counts the captions that do not get there. Of a word that a pretrained
+    encoder reads in pieces the value is their sum; the encoder's own marks around a caption stand around the padding
+    too, and it is run in 32 bits. With three or more values of the attribute, log-odds are relative to the geometric
+    mean over values. Each task has its own log-odds, present against absent.
 
     Args:
         measured: of `lic`, or of `dbac`, with `keep_attackers`.

@@ -40,9 +40,10 @@ def contributions(attacker: FittedConvex | FittedNetwork, rows: Integers, output
 
 
 def integrated_gradients(attacker: FittedNetwork, rows: Integers, outputs: Integers) -> Floats:
-    """Integrated gradients from no words, with as many steps as each caption needs. Equal captions are computed once,
-    captions of as many words together, so there is no padding to explain."""
-    from captionbias.attackers.neural.fitting import READ_AT_ONCE, of_equal_length
+    """Integrated gradients from no words, with as many steps as each caption needs; of a word in pieces their sum.
+    Equal captions are computed once, captions of as many words or pieces together, so there is no padding to explain.
+    """
+    from captionbias.attackers.neural.fitting import of_equal_length
 
     tokens = attacker.trial.examples.tokens.select(rows)
     _, first, copy = np.unique(tokens.fingerprints(), return_index=True, return_inverse=True)
@@ -50,9 +51,11 @@ def integrated_gradients(attacker: FittedNetwork, rows: Integers, outputs: Integ
     values = np.zeros((len(distinct.ids), len(outputs)))
     largest, short = 0.0, 0
     worded = rows[first[distinct.lengths > 0]]
-    for group in of_equal_length(attacker.lengths(worded), READ_AT_ONCE // FIRST_STEPS):
+    for group in of_equal_length(attacker.lengths(worded), attacker.at_once // FIRST_STEPS):
         shares, gaps, exact = _along_paths(attacker, worded[group], outputs)
-        values[distinct.positions(np.flatnonzero(distinct.lengths)[group])] = shares.reshape(-1, len(outputs))
+        words = attacker.words(worded[group])
+        places = distinct.positions(np.flatnonzero(distinct.lengths)[group])[words[words >= 0]]
+        np.add.at(values, places, shares.reshape(-1, len(outputs))[words >= 0])
         largest, short = max(largest, float(gaps.max())), short + int((~exact).sum())
     if short:
         warnings.warn(
@@ -70,8 +73,6 @@ def _along_paths(attacker: FittedNetwork, rows: Integers, outputs: Integers) -> 
     import torch
     from captum.attr import IntegratedGradients
 
-    from captionbias.attackers.neural.fitting import READ_AT_ONCE
-
     embedded, baselines = attacker.embedded(rows), attacker.baselines(rows)
     with torch.no_grad():
         wanted = (attacker.read(embedded) - attacker.read(baselines)).cpu().double().numpy()[:, outputs]
@@ -87,7 +88,7 @@ def _along_paths(attacker: FittedNetwork, rows: Integers, outputs: Integers) -> 
                 baselines[left],
                 target=output,
                 n_steps=n_steps,
-                internal_batch_size=READ_AT_ONCE,
+                internal_batch_size=attacker.at_once,
             ).sum(2)
             for output in outputs.tolist()
         ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -16,18 +17,18 @@ import torch
 from torch import Tensor, nn
 
 from captionbias.arrays import Integers
-from captionbias.attackers.base import Examples, Fitted, Trial
+from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.neural import fitting
-from captionbias.attackers.neural.fitting import Learner, own_random_numbers
+from captionbias.attackers.neural.fitting import FittedNetwork, Learner, own_random_numbers
 from captionbias.attackers.neural.networks import normalized_mlp
-from captionbias.attackers.neural.pieces import in_pieces, keep_rows
+from captionbias.attackers.neural.pieces import AT_ONCE, in_pieces, keep_rows, places_of_pieces
 from captionbias.attackers.pretrained.encoding import reading, refuse_missing
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import FineTuned, Schedule
 from captionbias.attackers.workers import threads
 
 
-def fit(trial: Trial, recipe: FineTuned, model: Model, precision: str, device: torch.device) -> Fitted:
+def fit(trial: Trial, recipe: FineTuned, model: Model, precision: str, device: torch.device) -> FittedNetwork:
     """Train an encoder and its head on a trial, and score it on the trial's test captions."""
     pieces = replace(trial, examples=replace(trial.examples, tokens=in_pieces(trial.examples, model)))
     with threads(1), own_random_numbers(trial.seed, device):
@@ -36,7 +37,8 @@ def fit(trial: Trial, recipe: FineTuned, model: Model, precision: str, device: t
         network = Classifier(encoder, recipe, trial.examples).to(device)
         learner = Learner(pieces, rows, network, precision)
         learner.train(_optimizer(network, recipe), _steps(pieces, recipe.schedule))
-        return Fitted(trial, learner.scores(trial.test))
+        places = partial(places_of_pieces, trial.examples, model)
+        return FittedNetwork(trial, learner.scores(trial.test), learner, places, AT_ONCE)
 
 
 def _steps(trial: Trial, schedule: Schedule) -> Iterator[Integers]:
@@ -73,6 +75,10 @@ class Classifier(nn.Module):
         states = self.encoder(input_ids=tokens, attention_mask=real.long()).last_hidden_state
         logits: Tensor = self.head(states[:, 0].float()).float()
         return logits[:, 1:] - logits[:, :1] if self.binary else logits  # as published, two classes have two outputs
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        embedding: nn.Embedding = self.encoder.get_input_embeddings()
+        return embedding
 
 
 def _optimizer(network: Classifier, recipe: FineTuned) -> torch.optim.Optimizer:

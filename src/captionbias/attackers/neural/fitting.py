@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from captionbias.arrays import Floats, Ids, Integers
 from captionbias.attackers.base import Fitted, Trial, TrialScores, score_classes, score_tasks
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.workers import threads
+from captionbias.text.tokens import Tokens
 
 UNKNOWN_ROW, PADDING_ROW, FIRST_WORD_ROW = 0, 1, 2
 POOL = 100
@@ -202,9 +204,15 @@ def loss_of(trial: Trial, logits: Tensor, rows: Integers) -> Tensor:
 @dataclass(frozen=True, eq=False)
 class FittedNetwork(Fitted):
     """A network that was made for one trial; also as a function of the embeddings of captions with equally many words,
-    for integrated gradients. A caption without words is one unknown word."""
+    for integrated gradients. A caption without words is one unknown word.
+
+    `places`: where a network reads pieces of words, gives each one's word's place in its caption, -1 for marks of its
+    own, which baselines have too.
+    """
 
     learner: Learner
+    places: Callable[[], Tokens] | None = None
+    at_once: int = READ_AT_ONCE
 
     @property
     def network(self) -> nn.Module:
@@ -212,14 +220,27 @@ class FittedNetwork(Fitted):
 
     def logits(self, rows: Integers) -> Floats:
         """Log-odds `(captions, outputs)`: of two classes the second's, of more they add up to 0, of tasks one each."""
-        groups = of_equal_length(self.lengths(rows), READ_AT_ONCE)
+        groups = of_equal_length(self.lengths(rows), self.at_once)
         with torch.no_grad():
             parts = [self.read(self.embedded(rows[places])).cpu().double().numpy() for places in groups]
         return np.concatenate(parts)[np.argsort(np.concatenate(groups))]
 
     def lengths(self, rows: Integers) -> Integers:
-        """How many words are read of these captions."""
+        """How many words, or pieces of words, are read of these captions."""
         return np.maximum(self.learner.trial.examples.tokens.lengths[rows], 1)
+
+    def words(self, rows: Integers) -> Integers:
+        """For each word or piece of these captions, one caption after the other, the place of its word among the words
+        of all of them, -1 for marks of the network's own."""
+        words = self.trial.examples.tokens.select(rows)
+        if self._places is None:
+            return np.arange(len(words.ids))
+        pieces = self._places.select(rows)
+        return np.where(pieces.ids < 0, -1, words.offsets[pieces.rows] + pieces.ids)
+
+    @cached_property
+    def _places(self) -> Tokens | None:
+        return self.places() if self.places else None
 
     def embedded(self, rows: Integers) -> Tensor:
         """The captions' embeddings, `(captions, words, width)`."""
@@ -227,7 +248,11 @@ class FittedNetwork(Fitted):
 
     def baselines(self, rows: Integers) -> Tensor:
         """Captions of padding alone, in the shape of `embedded`."""
-        return self._embed(torch.full_like(self.learner.tokens(rows)[0], PADDING_ROW))
+        tokens, _ = self.learner.tokens(rows)
+        if self._places is None:
+            return self._embed(torch.full_like(tokens, PADDING_ROW))
+        own = torch.from_numpy(self._places.select(rows).ids < 0).to(tokens.device).view_as(tokens)
+        return self._embed(tokens.where(own, PADDING_ROW))
 
     def read(self, embedded: Tensor) -> Tensor:
         """Logits, as of `logits`: the network gets unknown words, and its embedding gives these embeddings instead."""

@@ -1,4 +1,4 @@
-"""Captions in the pieces of an encoder's own tokenizer."""
+"""Captions in the pieces of an encoder's own tokenizer, and which word of a caption each piece is of."""
 
 from __future__ import annotations
 
@@ -17,16 +17,41 @@ from captionbias.attackers.pretrained.encoding import (
     no_threads_of_tokenizers,
     reading,
     special_tokens,
+    spelled,
     whole_characters,
 )
 from captionbias.attackers.pretrained.models import Model
 from captionbias.text.tokens import Tokens
+
+AT_ONCE = 64  # captions through an encoder, with gradients
 
 
 def in_pieces(examples: Examples, model: Model) -> Tokens:
     """The captions as the encoder's own tokenizer has them, cut off where the encoder ends."""
     texts, numbered = as_texts(examples, *special_tokens(model))
     return _ragged(_tokenizer(model, texts)["input_ids"]).select(numbered.tokens.ids)
+
+
+def places_of_pieces(examples: Examples, model: Model) -> Tokens:
+    """For each piece of `in_pieces` the place in its caption of the word that it is of, -1 for a mark of the encoder's
+    own."""
+    special = special_tokens(model)
+    texts, numbered = as_texts(examples, *special)
+    try:
+        spans = _tokenizer(model, texts, return_offsets_mapping=True)["offset_mapping"]
+    except NotImplementedError as error:
+        raise ValueError(f"{model.name} cannot be explained: its tokenizer does not tell where pieces stand") from error
+    lengths = np.array([len(word) for word in spelled(examples, *special)], np.int64)
+    _, first = np.unique(numbered.tokens.ids, return_index=True)
+    of_texts = examples.tokens.select(first)
+    words = np.split(lengths[of_texts.ids], of_texts.offsets[1:-1])
+    ends = [np.array([end for _, end in span], np.int64) for span in spans]
+    # Some pieces begin with the blank before their word, so the last letter of a piece tells its word.
+    places = [
+        np.where(end > 0, np.searchsorted(np.cumsum(word + 1) - 1, end - 1, side="right"), -1)
+        for word, end in zip(words, ends, strict=True)
+    ]
+    return _ragged(places).select(numbered.tokens.ids)
 
 
 def keep_rows(encoder: Any, pieces: Tokens, model: Model) -> Ids:
@@ -44,7 +69,7 @@ def keep_rows(encoder: Any, pieces: Tokens, model: Model) -> Ids:
     return np.where(present, np.cumsum(present) - 1 + FIRST_WORD_ROW, 0).astype(np.int32)
 
 
-def _tokenizer(model: Model, texts: Sequence[str]) -> Any:
+def _tokenizer(model: Model, texts: Sequence[str], **wanted: bool) -> Any:
     from transformers import AutoConfig, AutoTokenizer
 
     with reading(model):
@@ -53,7 +78,7 @@ def _tokenizer(model: Model, texts: Sequence[str]) -> Any:
     positions = getattr(configuration, "max_position_embeddings", None)
     tokenizer.model_max_length = min(tokenizer.model_max_length, positions or tokenizer.model_max_length)
     with no_threads_of_tokenizers():
-        return tokenizer(whole_characters(texts), truncation=True)
+        return tokenizer(whole_characters(texts), truncation=True, **wanted)
 
 
 def _ragged(rows: Sequence[Sequence[int] | Array]) -> Tokens:
