@@ -200,8 +200,7 @@ PLOT: Options = {"plot": result_option(Path | None, "Write the scores as a plot,
 RESULTS: Options = {
     "output": result_option(
         Path | None,
-        "Write everything, trials included, to this .json file, or the scores to a .csv or .md file. - is standard "
-        "output, as JSON.",
+        "Write everything, trials included, to this .json file, or the scores to a .csv or .md file.",
     ),
     "json": switch("--json", "Print everything as JSON, and nothing else on standard output."),
 }
