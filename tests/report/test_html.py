@@ -126,7 +126,7 @@ def test_a_click_on_a_word_shows_its_captions_to_filter_sort_and_save(happy, ope
     page, _, wrong = opened(happy)
     entry = happy.evidence["captioners"]["nic"]["tied"][0]
     form = entry["forms"][0]
-    button = visible(page, ".tied").get_by_role("button", name=form, exact=True)
+    button = visible(page, ".tied").get_by_role("button", name=form)
     button.focus()
     page.keyboard.press("Enter")
     panel = page.locator(".panel")
