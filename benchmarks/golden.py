@@ -178,7 +178,7 @@ def qualities(group: str, given: Given) -> Cases:
     yield f"{group}: caption quality of 100", lambda: quality(images=100, tokenizer="whitespace", seed=1)
 
 
-def commands(group: str, captioners: dict[str, Given], folder: Path, encoders: str) -> Cases:
+def commands(group: str, captioners: dict[str, Given], folder: Path) -> Cases:
     """What the commands print and write, one after the other in one folder."""
     for card, text in CARDS.items():
         (folder / card).mkdir(parents=True)
@@ -192,22 +192,20 @@ def commands(group: str, captioners: dict[str, Given], folder: Path, encoders: s
     draws = "--references people.parquet --trials 2 --bootstrap 500 --no-cache"
     one = f"--predictions {name}.parquet {draws}"
     every = " ".join(f"--predictions {name}.parquet" for name in captioners) + f" {draws}"
-    lines = [f"consistency {every} {encoders} --output study.json"]
-    if "bow" in encoders:
-        lines += [
-            f"report {every} --output report.html --markdown report.md --json report.json",
-            f"compare {every} --preset fast --output compare.json",
-            f"compare {every} --preset fast --metric lic --output compare-lic.json",
-            f"measure all {one} --output all.json",
-            f"measure dbac {one} --preset fast --output dbac.json",
-            "card model model --results all.json --dataset someone/captions",
-            "card model model --results dbac.json --dataset someone/captions",
-            "card model new.md --results all.json --dataset someone/captions",
-            "card dataset data --results all.json",
-            "publish metric --to someone --dry-run",
-            f"publish space {ROOT}/spaces/captionbias --to someone/captionbias --dry-run",
-            "publish dataset data --to someone/captions --dry-run",
-        ]
+    lines = [
+        f"report {every} --output report.html --markdown report.md --json report.json",
+        f"compare {every} --preset fast --output compare.json",
+        f"compare {every} --preset fast --metric lic --output compare-lic.json",
+        f"measure all {one} --output all.json",
+        f"measure dbac {one} --preset fast --output dbac.json",
+        "card model model --results all.json --dataset someone/captions",
+        "card model model --results dbac.json --dataset someone/captions",
+        "card model new.md --results all.json --dataset someone/captions",
+        "card dataset data --results all.json",
+        "publish metric --to someone --dry-run",
+        f"publish space {ROOT}/spaces/captionbias --to someone/captionbias --dry-run",
+        "publish dataset data --to someone/captions --dry-run",
+    ]
     for number, line in enumerate(lines):
         yield f"{group}: {plain(line).partition(' --')[0]} ({number})", lambda line=line: run(line.split(), folder)
 
@@ -260,7 +258,7 @@ def cases(folder: Path, shared: Path | None, fast_only: bool) -> Cases:
     yield from variants("a_to_t", dialled["a_to_t"])
     yield from words("a_to_t", dialled["a_to_t"], BOW, BOW | TASKS, BOW | {"tokenizer": "whitespace"})
     yield from qualities("a_to_t", dialled["a_to_t"])
-    yield from commands("planted", few["planted"], folder / "planted", "--encoder bow --encoder again=bow")
+    yield from commands("planted", few["planted"], folder / "planted")
     if shared:
         for metric in METRICS[:-1]:
             yield from score("nic", metric, nic)
@@ -275,13 +273,12 @@ def cases(folder: Path, shared: Path | None, fast_only: bool) -> Cases:
         yield from score("race", "dbac", race, {"attribute_lexicon": "race"})
         yield from variants("nic", nic)
         yield from words("nic", nic, BOW | TASKS)
-        yield from commands("published", few["published"], folder / "published", "--encoder bow --encoder again=bow")
+        yield from commands("published", few["published"], folder / "published")
     if not fast_only:
         two = {name: planted(FEWER, DIALS[name] | {"captions": 2}) for name in ("faithful", "a_to_t")}
         yield from neural("neural a_to_t", two["a_to_t"])
         if shared:
             yield from neural("neural nic", published(shared, "nic", FEWER, captions=2))
-        yield from commands("neural", two, folder / "neural", "--encoder lstm-dbac --encoder rnn --trials 1")
 
 
 @app.command()

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from captionbias.app.changes import columns, roles, together, what_was_read
-from captionbias.app.data import CAPTIONER, LABELS, PEOPLE, Columns, Data, as_said, captioners_of
+from captionbias.app.changes import columns, roles, together
+from captionbias.app.data import CAPTIONER, LABELS, PEOPLE, UNUSED, Columns, Data, as_said, captioners_of, guess_words
 from captionbias.app.results import again
 from captionbias.captions.tables import table_from_memory
 
@@ -18,16 +18,16 @@ SETTINGS = dict.fromkeys(("metrics", "preset", "trials", "seed"))
 
 def test_another_column_of_labels_has_other_labels_and_words():
     one = as_said([table_from_memory(WHO, "x.csv")], {"x.csv": CAPTIONER})
-    data = columns(one, "id", ["caption"], None, "skin", keep=["m", "f"])
+    read = {"id_column": "id", "prediction_column": ["caption"], "attribute_column": "skin"}
+    data = columns(one, **read, keep=["m", "f"])
     assert (data.columns.attribute_column, data.columns.keep) == ("skin", ("x", "y", "z"))
-    assert what_was_read(data)["attribute"] == "race"
-    data = columns(data, "id", ["caption"], None, "skin", keep=["x", "y"])
+    assert guess_words(data) == "race"
+    data = columns(data, **read, keep=["x", "y"])
     assert data.columns.keep == ("x", "y")
-    again = columns(data, "id", "caption", "", "skin", "", keep=["x", "y"])
-    assert again is data, "what changes nothing is not read again"
-    assert columns(data, "id", "caption", "", "skin", "", keep=["x", "y"], language="de").columns.language == "de"
+    assert columns(data, **read, keep=["x", "y"]) is data, "what changes nothing is not read again"
+    assert columns(data, **read, keep=["x", "y"], language="de").columns.language == "de"
     german = replace(data, columns=replace(data.columns, language="de"))
-    assert columns(german, "id", "caption", "", "who").columns.language == "de", "what was guessed stays"
+    assert columns(german, **read | {"attribute_column": "who"}).columns.language == "de", "what was guessed stays"
 
 
 def test_files_are_what_the_user_says_they_are():
@@ -35,20 +35,19 @@ def test_files_are_what_the_user_says_they_are():
     one = as_said(tables, {table.name: CAPTIONER for table in tables})
     assert roles(one, ["a.csv", "b.csv", "c.csv"]) is one
     data = roles(one, "a.csv", people="b.csv")
-    assert what_was_read(data)["files"] == {
-        "a.csv": "a captioner's captions",
-        "b.csv": "people's captions",
-        "c.csv": "not used",
-    }
-    assert (list(data.predictions), data.others[PEOPLE].name) == (["a"], "b.csv")
+    assert [(role, table.name) for role, table in data.tables()] == [
+        (CAPTIONER, "a.csv"),
+        (PEOPLE, "b.csv"),
+        (UNUSED, "c.csv"),
+    ]
     with pytest.raises(ValueError, match=r"there is no file 'd.csv': the files are 'a.csv', 'b.csv', 'c.csv'"):
         roles(one, ["a.csv"], tasks="d.csv")
     data = roles(one, ["a.csv", "b.csv"], "c.csv", labels="a.csv")
-    assert what_was_read(data)["files"] == {
-        "b.csv": "a captioner's captions",
-        "c.csv": "people's captions",
-        "a.csv": "labels",
-    }
+    assert [(role, table.name) for role, table in data.tables()] == [
+        (CAPTIONER, "b.csv"),
+        (PEOPLE, "c.csv"),
+        (LABELS, "a.csv"),
+    ]
     assert roles(data, ["a.csv", "b.csv"], "c.csv", labels="a.csv") is data, "the same event a second time"
 
 

@@ -13,6 +13,8 @@ from captionbias.app.runs import NOTHING
 from captionbias.captions.tables import table_from_memory
 from captionbias.synthetic import plant
 
+READ = {"id_column": "id", "prediction_column": ["caption"], "attribute_column": "sex"}
+
 
 def data_of(content, name="x.csv"):
     """One captioner's file with everything."""
@@ -36,12 +38,12 @@ def test_labels_too_few_are_left_out_or_told_of_if_they_are_kept():
     labels = ["female", "male", "male"] * 30
     labels[:6] = ["unsure"] * 6
     data = data_of({"id": range(90), "caption": ["a woman", "a man", "a guy"] * 30, "sex": labels})
-    data = columns(data, "id", ["caption"], None, "sex")
+    data = columns(data, **READ)
     found = look(data, Words())
     assert found["labels"] == {"female": 28, "male": 56}
     assert "left out by their label: 'unsure' (6 images, too few to split)" in found["notes"][0]
     assert {label for _, label in found["masked"]["attribute_lexicon"]} == {None, "female", "male"}
-    found = look(columns(data, "id", "caption", None, "sex", keep=["female", "male", "unsure"]), Words())
+    found = look(columns(data, **READ, keep=["female", "male", "unsure"]), Words())
     assert "labels with too few images to split: 'unsure' (6). An attacker needs 10" in found["not_ready"]
     assert any("'unsure' is not a label of attribute" in note for note in found["notes"])
 
@@ -55,7 +57,7 @@ def test_labels_too_few_are_left_out_or_told_of_if_they_are_kept():
 )
 def test_words_that_do_not_fit_the_column_are_told(labels, attribute, message):
     content = {"id": range(90), "caption": [f"a man {n}" for n in range(90)], "sex": ["female", "male"] * 45}
-    found = look(columns(data_of(content), "id", ["caption"], None, labels), Words(attribute))
+    found = look(columns(data_of(content), **READ | {"attribute_column": labels}), Words(attribute))
     assert message in "; ".join([found["not_ready"], *found["notes"]])
 
 
@@ -63,7 +65,9 @@ def test_captions_of_another_language_are_read_by_its_words():
     pytest.importorskip("simplemma")
     planted = plant(60, captions=2, language="de")
     content = {"id": range(60), "caption": planted.predictions, "references": planted.references}
-    data = columns(data_of({**content, "sex": planted.attributes}), "id", "caption", "references", "sex", language="de")
+    data = columns(
+        data_of({**content, "sex": planted.attributes}), **READ, reference_column="references", language="de"
+    )
     marks = {text.casefold() for text, label in look(data, Words())["masked"]["attribute_lexicon"] if label == "female"}
     assert "frau" in marks
     *_, found = measure(data, Words(), Settings(("lic",), trials=2), lambda step, done: None)

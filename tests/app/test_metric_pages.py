@@ -8,7 +8,6 @@ import gradio as gr
 import pytest
 
 from captionbias import metrics
-from captionbias.app import results
 from captionbias.app.data import CAPTIONER, as_said
 from captionbias.app.measuring import Settings, Words, measure
 from captionbias.app.page import page
@@ -33,7 +32,6 @@ def test_every_page_measures_as_the_library_does(name: str) -> None:
     measured = run.audit.measurement(name, "nic").flat()
     assert {key: measured[key] for key in expected} == expected
     assert (seen[0], seen[-1]) == (0.0, 1.0)
-    assert set(results.overview(run)["scores"]["nic"]) >= {key for key in expected if key in catalogue.SCORES}
 
 
 @pytest.mark.parametrize("name", ["lic", "dpa"])
@@ -45,8 +43,8 @@ def test_it_offers_its_metric_alone_and_the_example_only_where_it_has_it(name: s
     assert any(isinstance(tab, gr.Tab) and tab.id == "example" for tab in blocks) == (name == "lic")
     (offered,) = (one for one in blocks if isinstance(one, gr.CheckboxGroup))
     assert (offered.value, offered.visible) == ([name], False)
-    public = {event.api_name for event in served.fns.values() if event.api_visibility == "public"}
-    assert {"read", "measure", "cancel", "results"} <= public
-    assert "measure_images" not in public
+    named = {block.elem_id for block in blocks}
+    assert "measure" in named
+    assert "measure-images" not in named
     titles = [block.value for block in blocks if isinstance(block, gr.Markdown)]
     assert titles[0].startswith(f"# {catalogue.METRICS[name].title}\n")

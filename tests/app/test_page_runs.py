@@ -9,14 +9,11 @@ from typing import Any
 from urllib.parse import urljoin
 
 import pytest
-from gradio_client import Client, handle_file
-from gradio_client.exceptions import AppError
 
 from captionbias.synthetic import plant
 from tests.app.conftest import IMAGES, Served, ended, start, write_csv
 from tests.app.pages import FRAME, drop, go, opens
 from tests.browser import NEEDS_BROWSER
-from tests.patience import PATIENCE
 
 pytestmark = NEEDS_BROWSER
 
@@ -162,30 +159,6 @@ def test_a_run_that_no_page_shows_is_cancelled_and_says_so_to_who_comes_back(chr
     back.locator("#status").get_by_text("Cancelled: no page showed this run for 3 s.").wait_for()
     back.locator("#again").wait_for()
     context.close()
-
-
-def test_a_program_that_hangs_up_leaves_its_turn_to_others(brief, folders):
-    def begin(name: str) -> tuple[Client, Any]:
-        client = Client(brief.url, verbose=False, httpx_kwargs={"timeout": PATIENCE})
-        client.predict([handle_file(path) for path in folders[name]], api_name="/read")
-        settings = ("gender", "", "coco_objects", "", ["sway"], "fast", 2, 0)
-        return client, client.submit(*settings, api_name="/measure")
-
-    def wait_for_step(job: Any) -> None:
-        end = time.monotonic() + PATIENCE
-        while not any(told.startswith("held") for told in job.outputs()):
-            assert time.monotonic() < end
-            time.sleep(0.1)
-
-    first, job = begin("A")
-    wait_for_step(job)
-    second, waiting = begin("B")
-    first.close()
-    wait_for_step(waiting)
-    assert "Waiting: 1 run before this one." in waiting.outputs()
-    assert second.predict(api_name="/cancel") == "Cancelled."
-    with pytest.raises(AppError, match="Cancelled"):
-        waiting.result(timeout=PATIENCE)
 
 
 def test_a_lost_connection_ends_no_run(chromium, patient, folders, go_on):

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ import httpx
 import pytest
 from gradio_client import Client
 
+from captionbias.app import server
 from captionbias.app.runs import Runs
 from captionbias.app.server import PREFIX, launch_options, private_folder
 from tests.app.conftest import Served, ended, start
@@ -111,6 +113,35 @@ def test_a_run_s_address_leads_back_to_the_page_also_behind_a_proxy(small):
 def test_what_gradio_serves_beside_pages_is_not_served(small, path):
     for ask in (httpx.get, httpx.post):
         assert ask(f"{small.url}gradio_api/{path}").status_code == 404
+
+
+def test_files_of_the_machine_are_neither_read_nor_served(served):
+    """The page reads what was uploaded to it, and nothing else that is on its machine."""
+    secret = served.folder / "secret.csv"
+    secret.write_text("image_id,caption\n1,secret\n")
+    sent = httpx.post(f"{served.url}gradio_api/upload", files={"files": secret.open("rb")}, timeout=PATIENCE)
+    assert '"success":true' in took(served, sent.json()[0])
+    for path in (Path("/etc/passwd"), secret, Path(server.__file__), served.folder / "log"):
+        assert path.is_file()
+        answer = took(served, str(path))
+        assert '"success":false' in answer
+        assert "secret" not in answer
+        for spelled in (str(path), f"{served.folder}/GRADIO_TEMP_DIR/../..{path}", f"..%2f..%2f..{path}"):
+            assert httpx.get(f"{served.url}gradio_api/file={spelled}").status_code in (403, 404), spelled
+
+
+def took(page: Served, path: str) -> str:
+    """What the page's event answers to a file, as a program may describe it: of its own client it takes less."""
+    config = httpx.get(f"{page.url}config").json()
+    (field,) = (one["id"] for one in config["components"] if one["props"].get("elem_id") == "upload")
+    event = next(one for one in config["dependencies"] if [field, "upload"] in one["targets"])
+    file = {"path": path, "meta": {"_type": "gradio.FileData"}}
+    body = {"data": [[file] if one == field else "" for one in event["inputs"]], "fn_index": event["id"]}
+    session = {"session_hash": uuid4().hex}
+    joined = httpx.post(f"{page.url}gradio_api/queue/join", json=body | session, timeout=PATIENCE)
+    assert joined.status_code == 200
+    with httpx.stream("GET", f"{page.url}gradio_api/queue/data", params=session, timeout=PATIENCE) as stream:
+        return next(line for line in stream.iter_lines() if "process_completed" in line)
 
 
 # Uploads

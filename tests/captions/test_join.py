@@ -88,7 +88,7 @@ def of(columns, *rows):
             "predictions",
             "image_id caption attribute weight",
             [(7, "a", "m", 1), ("7.0", "b", "m", 2)],
-            "weights: that of image 7 is both 1 and 2 in 'weight' of ",
+            "weights: that of image 7 is both 1.0 and 2.0 in 'weight' of ",
         ),
     ],
 )
@@ -167,7 +167,7 @@ def test_what_is_no_weight_names_the_image_and_the_way_out(weight, fault):
     table = {**PEOPLE, "caption": ["a", "b", "c"], "times": [1, weight, 1]}
     assert fault(read_captions, table, attribute="sex", weight_column="times") == (
         f"weights: that of image 2 is {weight!r} in 'times' of table: give each image one number above 0, leave it "
-        "out, or read no weights (weight_column='')"
+        "out, or read none (weight_column='')"
     )
 
 

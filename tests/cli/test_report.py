@@ -89,7 +89,6 @@ def test_what_cannot_be_written_is_refused_before_any_file_is_read(option, tmp_p
         ("report", ["--output"]),
         ("report", ["--output", "r.html", "--json"]),
         ("compare", ["--output"]),
-        ("consistency", ["--output"]),
         ("sensitivity", ["--output"]),
         ("measure lic", ["--output"]),
     ],

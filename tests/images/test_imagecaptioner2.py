@@ -11,7 +11,6 @@ from captionbias.bench.verdicts import verdict
 from captionbias.captions import check_captions
 from captionbias.images import judges
 from captionbias.metrics import imagecaptioner2, lic
-from captionbias.studies.consistency import consistency
 from captionbias.synthetic import draw, plant
 from tests.cli.conftest import ran, refused, write_sides
 
@@ -94,17 +93,6 @@ def test_what_the_image_says_outside_the_person_is_on_both_sides(draws, quick):
     inside = list(np.where(persons, pictures(sex), pictures(cue)).astype(np.uint8))
     masked = imagecaptioner2(**captions, images=inside, **quick | {"epochs": 4})
     assert abs(masked["imagecaptioner2_m"] - 50) < 8
-
-
-def test_judges_are_the_encoders_of_a_consistency_study(draws, tiny_blip):
-    sex, coin, other, cue = draws
-    captioners = {"coins": both(sex, coin, other), "labels": both(sex, sex, other)}
-    chosen = {"images": pictures(cue), "as_is": True, "answers": ANSWERS, "trials": 2, "bootstrap": 0, "cache": False}
-    named = {"blip": str(tiny_blip), "again": str(tiny_blip)}
-    study = consistency(captioners, named, metrics=["imagecaptioner2"], **chosen)
-    for row, sides in enumerate(captioners.values()):
-        own = imagecaptioner2(**sides, judge=str(tiny_blip), **chosen)["imagecaptioner2"]
-        assert study.scores["imagecaptioner2"][row].tolist() == [own, own]
 
 
 def test_one_more_person_reads_0(draws, tiny_blip):

@@ -247,14 +247,14 @@ def test_paper_has_the_headline_the_pictures_and_the_notes_on_two_pages_and_ever
     assert printed(page, tmp_path, "first") <= 2
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert visible(page, ".portrait svg").count() == page.locator(".portrait .wide").count()
+    assert visible(page, ".portrait svg").count() == page.locator(".portrait svg").count()
     for part in ("h1", ".doubts li", ".notes li"):
         assert visible(page, part).count() == page.locator(part).count() > 0, part
     sections = page.locator("section:visible")
     assert all(len(text.strip().splitlines()) > 1 for text in sections.all_inner_texts()), "no heading is empty"
     assert page.locator(".screen:visible").count() == 0
     page.evaluate("document.documentElement.classList.add('whole')")
-    drawn = "#report .wide svg, #report .bar, #report table"
+    drawn = "#report .portrait svg, #report .bar, #report table"
     assert page.evaluate(
         f"[...document.querySelectorAll('{drawn}')].every((one) => one.getBoundingClientRect().height)"
     )

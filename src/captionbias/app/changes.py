@@ -13,7 +13,6 @@ from captionbias.app.data import (
     LABELS,
     PEOPLE,
     TASKS,
-    TITLES,
     UNUSED,
     Columns,
     Data,
@@ -21,7 +20,6 @@ from captionbias.app.data import (
     captioners_of,
     corrected,
     counted,
-    guess_words,
 )
 from captionbias.captions.captioners import captioner_columns
 from captionbias.captions.tables import Table
@@ -47,11 +45,10 @@ def roles(
     return data if after == before else as_said(tables, after)
 
 
-def columns(data: Data, *chosen: Any, **named: Any) -> Data:
-    """The data with the columns and the language as the user corrects them, and only images with the labels to keep;
-    in the order of `Columns`, or by their names there."""
+def columns(data: Data, **given: Any) -> Data:
+    """The data with the columns and the language as the user corrects them, and only images with the labels to keep, by
+    their names in `Columns`."""
     usual = vars(replace(Columns(), language=data.columns.language))
-    given = dict(zip(usual, chosen, strict=False)) | named
     read: dict[str, Any] = {
         name: tuple(listed(given.get(name))) if isinstance(value, tuple) else str(given.get(name) or value)
         for name, value in usual.items()
@@ -60,18 +57,8 @@ def columns(data: Data, *chosen: Any, **named: Any) -> Data:
 
 
 def listed(chosen: Any) -> list[str]:
-    """A choice as a list of names: programs may give a single one as it is."""
+    """A choice, of one name or of several, as a list of names."""
     return [str(name) for name in ([chosen] if isinstance(chosen, str) else chosen or []) if name]
-
-
-def what_was_read(data: Data) -> dict[str, Any]:
-    """Tell programs the files and what they are, the columns, the labels with their rows, the attribute."""
-    return {
-        "files": {table.name: TITLES[role] for role, table in data.tables()},
-        "columns": vars(data.columns),
-        "labels": data.counts,
-        "attribute": guess_words(data),
-    }
 
 
 def together(data: Data, earlier: Data) -> Data:

@@ -1,4 +1,4 @@
-"""The page: what its events do, for people; `captionbias.app.programs` has those for programs."""
+"""The page, and what its events do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from captionbias.app.example import example
 from captionbias.app.files_step import Files, given_after
 from captionbias.app.measuring import Judging, Settings, Words
 from captionbias.app.pieces import frame
-from captionbias.app.programs import endpoints
 from captionbias.app.result_step import History, Outcome
 from captionbias.app.runs import FAULTS, GONE, NOTHING, Run, Runs, State, read_files
 from captionbias.errors import message_of
@@ -25,7 +24,7 @@ from captionbias.metrics import catalogue
 
 METRICS = catalogue.REPORTED
 QUEUE, AT_ONCE, HOUR, TICK = 32, 8, 3600, 1.0
-# A part of the page. It has a name, or it would take the name of its function from an endpoint.
+# What the page asks for is no endpoint that gradio lists.
 UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part", "show_progress": "hidden"}
 Act = Callable[[Run, str, Mapping[Any, Any]], Run]
 ABOUT = "Does an image captioner make the bias of its data worse? In which direction, and how certain is that?"
@@ -76,8 +75,6 @@ class Page:
         self._layout(metrics)
         self.outputs = [*self.show(Run(settings=self.new), ""), self.owner, self.steps]
         self._events(app)
-        with gr.Column(visible=False):
-            endpoints(runs, self.new, self.files, self.check)
 
     def _layout(self, metrics: Sequence[str]) -> None:
         entry = catalogue.METRICS[metrics[0]]
@@ -146,7 +143,6 @@ class Page:
         shown = [self.run, self.owner]
         loaded = app.load(self._loaded, shown, self.outputs, js="() => captionbias.opened()", **UNNAMED)
         loaded.then(None, js="() => captionbias.ready()", **UNNAMED)
-        app.unload(self._left)
         self.run.change(None, self.run, None, js="(run) => captionbias.shows(run)", **UNNAMED)
         self.timer.tick(self._tick, [*shown, self.edition], self.outputs, queue=False, **UNNAMED)
         given = partial(gr.on, [files.uploads.upload, files.uploads.delete, files.uploads.clear])
@@ -198,11 +194,6 @@ class Page:
             self.runs.look(run, owner)
             shown, step = self.show(run, owner), "result" if run.asked else "check" if run.data else "files"
         return {**shown, self.owner: owner, self.steps: gr.Tabs(selected=step)}
-
-    def _left(self, request: gr.Request) -> None:
-        """End what a program asked for that hung up: its runs are its connection's."""
-        for run in self.runs.of(request.session_hash or ""):
-            self.runs.cancel(run)
 
     def _tick(self, name: str, owner: str, edition: int) -> dict[Any, Any]:
         """What is new of a run that is on its way; what is chosen in the other steps stays."""

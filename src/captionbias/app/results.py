@@ -1,4 +1,4 @@
-"""What was measured: for programs, as files to download, and the command that measures the same again."""
+"""What was measured, as files to download, and the command that measures the same again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from captionbias.analysis.audit import Audit
-from captionbias.analysis.compare import by_captioner
 from captionbias.app.data import Data
 from captionbias.app.uploads import Pictures
 from captionbias.io.files import write_text
@@ -60,28 +59,6 @@ class Result:
         for name, path in paths.items():
             write_text(texts[name], path)
         return paths
-
-
-def overview(result: Result) -> dict[str, Any]:
-    """Verdicts and scores by captioner and by the keys that metrics return, for programs; text is as it is."""
-    by_metrics = [f"{name}: {note}" for name in result.audit.captioners for note in result.audit.notes(name)]
-    missing = [f"not measured: {line}" for line in result.audit.missing]
-    return {
-        "captioners": list(result.audit.captioners),
-        "images": result.audit.images,
-        "verdicts": by_captioner(result.audit.verdicts, result.audit.captioners),
-        "scores": {
-            name: {
-                key: value
-                for comparison in result.audit.comparisons.values()
-                for key, value in comparison.measurements[name].flat().items()
-                if isinstance(value, float)
-            }
-            for name in result.audit.captioners
-        },
-        "notes": list(dict.fromkeys([*result.notes, *by_metrics, *missing])),
-        "signatures": result.audit.signatures,
-    }
 
 
 def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:

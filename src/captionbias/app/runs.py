@@ -198,10 +198,11 @@ class Runs:
             self._asked.put(self.keep(run))
             return run
 
-    def cancel(self, run: Run, why: str = "Cancelled.") -> bool:
-        """End a run that waits, or at its next step; whether there was anything to end."""
+    def cancel(self, run: Run, why: str = "Cancelled.") -> None:
+        """End a run that waits, or at its next step."""
         with self._lock:
-            return run.working and self._turn(run, State.CANCELLED, why)
+            if run.working:
+                self._turn(run, State.CANCELLED, why)
 
     def look(self, run: Run, owner: str = "") -> None:
         """Tell that a page shows the run, and its owner's others in a list."""
@@ -243,9 +244,8 @@ class Runs:
             del self._runs[other.id]
         return run
 
-    def _turn(self, run: Run, state: State, told: str = "") -> bool:
+    def _turn(self, run: Run, state: State, told: str = "") -> None:
         run.state, run.told, run.edition = state, told, run.edition + 1
-        return True
 
     def _read(self, run: Run, read: Callable[[], dict[str, Any]]) -> None:
         told = ""

@@ -102,7 +102,7 @@ def launch_options(runs: Runs, folder: Path, host: str | None = None) -> dict[st
         "max_file_size": MAX_BYTES,
         "state_session_capacity": MAX_CLIENTS,  # gradio keeps 0.2 MB of each page
         "ssr_mode": False,  # another server would answer, without what is below
-        "footer_links": ["api", "settings"],
+        "footer_links": ["settings"],
         "app_kwargs": {
             "routes": [Route(path, answer) for path, answer in _answers(runs).items()],
             "middleware": [*names, Middleware(Guard)],

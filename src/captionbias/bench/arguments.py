@@ -31,6 +31,8 @@ ARGUMENTS = {
     "attributes": "`n` labels of the protected attribute, of two values or more",
     "tasks": "`n` lists of the tasks that the images show; those that human captions name when None",
     "weights": "`n` numbers above 0, how much each image counts; all alike when None",
+    "scene": "`n` names or numbers, the same for images that differ in the person alone, which are then split, drawn "
+    "and resampled together",
     "language": "what captions are written in, such as `de`; see `captionbias.captions.check_captions`. `words` and "
     "the lexicons by name are then those of the language",
     "trust_rows": "measure, with a note, captions, labels or tasks that do not seem to belong together",
@@ -43,7 +45,8 @@ ARGUMENTS = {
     "attribute_lexicon": "what is measured, and masked where attackers read captions: "
     f"{_listed(attribute_lexicons())}, or a JSON file with your own words (in Python also a mapping), or several, one "
     "after the other, for crossed attributes; see `captionbias.text.load_lexicon`",
-    "task_lexicon": f"task words: {_listed(task_lexicons())}, or a JSON file of yours",
+    "task_lexicon": f"task words: {_listed(task_lexicons())}, a JSON file of yours, or a `.txt` of names, one a line, "
+    "to which their plurals and spellings are added",
     "tokenizer": "`words` or `whitespace`",
     "allow_unmasked": "measure although labels are not values of the attribute, or none of its words occurs (T to A "
     "needs some)",

@@ -35,6 +35,7 @@ def read_captions(
     attribute_column: str | Sequence[str | None] | None = None,
     task_column: str | None = None,
     weight_column: str | None = None,
+    scene_column: str | None = None,
     keep: Sequence[str] | None = None,
     labels: Mapping[Any, str] | None = None,
     language: str | None = None,
@@ -77,6 +78,7 @@ def read_captions(
             words.
         task_column: usually "tasks", in a table of its own also "objects".
         weight_column: how much each image counts, a number above 0. None without one, as in "weight", which is guessed.
+        scene_column: the scene of each image, whose images differ in the person alone; never guessed.
         keep: use only the images with one of these labels; of a crossing, with one of those named of each attribute
             ("dark") and of the crossing ("female, dark"), where any is named.
         labels: what labels are called that are not values of the attribute, as in `{"0": "female", "1": "male"}`.
@@ -117,6 +119,7 @@ def read_captions(
         attribute_column=attribute_column,
         task_column=task_column,
         weight_column=weight_column,
+        scene_column=scene_column,
         keep=keep,
         labels=labels,
         language=language,

@@ -96,6 +96,9 @@ FILES: Options = {
     "weight_column": column_option(
         str | None, "How much each image counts, a number above 0.", show_default="guessed; all alike"
     ),
+    "scene_column": column_option(
+        str | None, "The scene of each image; images of one scene differ in the person alone.", show_default="none"
+    ),
     "keep": file_option(
         list[str] | None,
         "Only images with this label; repeat it for each label. Of crossed attributes also labels of one of them.",

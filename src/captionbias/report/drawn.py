@@ -1,4 +1,4 @@
-"""The portrait as SVG, side by side where there is room, below each other where not: for pages, notebooks and files."""
+"""The portrait as SVG, for pages, notebooks and files."""
 
 from __future__ import annotations
 
@@ -7,14 +7,26 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, NOTHING_FOUND
-from captionbias.report.portrait import Portrait, Row, Told, Word, Wrong
+from captionbias.bench.verdicts import (
+    CANNOT_TELL,
+    DIFFERS,
+    LESS,
+    LIKE,
+    MORE,
+    NO_YARDSTICK,
+    NOTHING,
+    NOTHING_FOUND,
+    SAME,
+)
+from captionbias.report.portrait import FEW_VALUES, Portrait, Row, Told, Word, Wrong
 from captionbias.report.svg import CHARACTER, Drawing, Place, box, dot, line, scale, shortened, text, ticks, tone
 from captionbias.report.wording import MOST_WORDS, fixed, group, listed
 
-WIDE, NARROW = 1040.0, 360.0  # how wide pictures are for screens, and for telephones
+WIDE = 1040.0
 NAME, SAID, GAP, SMALL, LINE = 150.0, 205.0, 22.0, 12.0, 15.0
 SIGNS = {MORE: "▲", LESS: "▼", LIKE: "=", NOTHING_FOUND: "=", CANNOT_TELL: "?"}
+SIGNS |= {DIFFERS: "▲", SAME: "=", NO_YARDSTICK: "△"}
+LABEL, EACH = 110.0, 26.0  # of many values below each other
 OWN, OTHER, ALL = "own", "other", "all"
 
 
@@ -25,82 +37,84 @@ class _Area(NamedTuple):
     width: float
 
 
-def naming(portrait: Portrait, width: float = WIDE) -> Drawing:
+def naming(portrait: Portrait) -> Drawing:
     """Whom captioners name wrong, of 100 captions of each value: a panel for each value, a person on top."""
     values = portrait.values
-    wide = width > 2 * NARROW
-    panels = [_Area(0.0, width)] * len(values)
-    said = [_Area(0.0, width)] * 2
-    if wide:
-        each = (width - NAME - 2 * (SAID + GAP) - GAP * (len(values) - 1)) / len(values)
-        panels = [_Area(NAME + number * (each + GAP), each) for number in range(len(values))]
-        said = [_Area(width - (2 - number) * (SAID + GAP) + GAP, SAID) for number in range(2)]
-    rows = [portrait.person, *portrait.rows]
+    each = (WIDE - NAME - 2 * (SAID + GAP) - GAP * (len(values) - 1)) / len(values)
+    panels = [_Area(NAME + number * (each + GAP), each) for number in range(len(values))]
+    if many := len(values) > FEW_VALUES:
+        panels = [_Area(NAME + LABEL, WIDE - NAME - LABEL - 2 * (SAID + GAP))] * len(values)
+    said = [_Area(WIDE - (2 - number) * (SAID + GAP) + GAP, SAID) for number in range(2)]
+    rows = [*filter(None, [portrait.person]), *portrait.rows]
     shares = [share for row in rows for wrong in row.wrong.values() for share in wrong if share]
     most = _round_up(max([10.0, *(share.value if share.high is None else share.high for share in shares)]))
     places = [scale(0.0, most, area.left + 8, area.left + area.width - 34) for area in panels]
-    parts, top = _legend(portrait, width)
-    if wide:
-        heads = [
-            *zip(panels, (_panel_head(portrait, value) for value in values), strict=True),
-            *zip(said, _heads(portrait), strict=True),
+    parts = _legend(portrait)
+    called = portrait.called
+    questions = [
+        f"1. Is one {called['value']} worse off?",
+        f"2. Worse beside {called['other']} {called['value']}'s {called['tasks']}?" * portrait.beside_tasks,
+    ]
+    shown = [f"{group(value).capitalize()} {portrait.wrongly(value)}, of 100 {group(value)}" for value in values]
+    if many:
+        shown = [f"Named wrong, of 100 captions of each {called['value']}"]
+    heads = [
+        (area, _lines(head, area.width))
+        for area, head in zip([*panels[: len(shown)], *said], shown + questions, strict=True)
+    ]
+    top = 22.0
+    for area, lines in heads:
+        parts += [
+            text(area.left, top + 12 + number * LINE, one, "strong", size=SMALL) for number, one in enumerate(lines)
         ]
-        height = max(len(_lines(head, area.width, SMALL)) for area, head in heads)
-        for area, head in heads:
-            lines = _lines(head, area.width, SMALL)
-            parts += [
-                text(area.left, top + 12 + number * LINE, one, "strong", size=SMALL) for number, one in enumerate(lines)
-            ]
-        top += height * LINE + 4
-        for place in places:
-            parts += _axis(place, most, top + 10)
-        top += 16
-    for number, row in enumerate(rows):
-        drawn, bottom = _wide_row(portrait, row, places, said, top) if wide else _narrow_row(portrait, row, places, top)
-        ground = [box(0, top, width, bottom - top, "raised")] if number == 0 else [line(0, top, width, top, "grid")]
-        parts += ground + drawn
+    top += max(len(lines) for _, lines in heads) * LINE + 4
+    for place in places[: len(shown)]:
+        parts += _axis(place, most, top + 10)
+    top += 16
+    for row in rows:
+        drawn, bottom = _row(portrait, row, places, said, top)
+        is_person = row is portrait.person
+        parts.append(box(0, top, WIDE, bottom - top, "raised") if is_person else line(0, top, WIDE, top, "grid"))
+        parts += drawn
         top = bottom
     told = "; ".join(_in_words(portrait, row) for row in rows)
     return Drawing(parts, top + 8, told)
 
 
-def words(portrait: Portrait, width: float = WIDE) -> Drawing:
-    """The words that follow a value more than in people's captions, the largest of each; empty without any."""
-    rows = [row for row in portrait.rows if row.words]
+def words(portrait: Portrait) -> Drawing:
+    """The words that follow a value more than in people's captions, the largest of each, and what is said of all."""
+    rows = [row for row in portrait.rows if row.words or row.all_words.lines]
     if not rows:
         return Drawing([], 0.0, "")
-    wide = width > 2 * NARROW
-    left, columns, said = (NAME, 2, SAID + GAP) if wide else (0.0, 1, 0.0)
-    each = (width - left - said) / columns
-    sizes = [size for row in rows for words in row.words.values() for word in words[:MOST_WORDS] for size in word[1:]]
+    each = (WIDE - NAME - SAID - GAP) / 2
+    shown_words = [word for row in rows for words in row.words.values() for word in words[:MOST_WORDS]]
+    sizes = [size for word in shown_words for size in word[1:] if size is not None]
     label, numbers = 116.0, 104.0
-    most = _round_up(max(sizes))
-    parts = [*_boxed("more", 0, 8, "the captioner"), *_boxed("soft", 120, 8, "people, on the same images")]
-    axes = [
-        scale(0.0, most, left + number * each + label, left + (number + 1) * each - numbers - GAP)
-        for number in range(columns)
-    ]
-    top = 40.0
-    for axis in axes:
+    most = _round_up(max(sizes, default=1.0))
+    parts = _boxed("more", 0, 8, "the captioner") if sizes else []
+    parts += _boxed("soft", 120, 8, "people, on the same images") if sizes and portrait.person else []
+    lefts = (NAME, NAME + each)
+    axes = [scale(0.0, most, left + label, left + each - numbers - GAP) for left in lefts]
+    top = 40.0 if sizes else 4.0
+    for axis in axes if sizes else ():
         parts += _axis(axis, most, top - 6)
     for row in rows:
-        parts.append(line(0, top, width, top, "grid"))
-        parts.append(text(0, top + 18, shortened(row.name, NAME - 8 if wide else width, 14), "strong", size=14))
-        bottom = first = top if wide else top + 22
+        parts.append(line(0, top, WIDE, top, "grid"))
+        parts.append(text(0, top + 18, shortened(row.name, NAME - 8, 14), "strong", size=14))
+        bottom = first = top
         shown = sum(min(len(words), MOST_WORDS) for words in row.words.values())
         for place, (people, words) in enumerate(row.words.items()):
-            x, y = left + (place % columns) * each, first if place % columns else bottom
-            first = y
+            column = place % 2
+            x, first = lefts[column], first if column else bottom
+            y = first
             parts.append(text(x, y + 16, f"more about {people}", "soft", size=SMALL))
             for word in words[:MOST_WORDS]:
                 y += 19
-                parts += _bars(word, axes[place % columns], x, y, label)
+                parts += _bars(word, axes[column], x, y, label)
             bottom = max(bottom, y + 26)
         more = sum(map(len, row.words.values())) - shown
         told = [row.all_words, *[Told(NOTHING, [f"{more} word{'s' * (more > 1)} not shown here"])] * (more > 0)]
-        drawn, end = _answers(
-            told, _Area(width - SAID, SAID) if wide else _Area(0.0, width), top + 4 if wide else bottom
-        )
+        drawn, end = _answers(told, _Area(WIDE - SAID, SAID), top + 4)
         parts += drawn
         top = max(bottom, end + 4)
     told_of = [
@@ -111,12 +125,13 @@ def words(portrait: Portrait, width: float = WIDE) -> Drawing:
 
 def _bars(word: Word, axis: Place, x: float, y: float, label: float) -> list[str]:
     """A word's bar above people's."""
-    own, people = max(word.captioner, 0.0), max(word.person, 0.0)
-    numbers = f"{fixed(word.captioner, 1)}; people {fixed(word.person, 1)}"
+    own, people = max(word.captioner, 0.0), max(word.person or 0.0, 0.0)
+    numbers = fixed(word.captioner, 1) + (f"; people {fixed(word.person, 1)}" if word.person is not None else "")
+    beside = [] if word.person is None else [box(axis(0.0), y + 10, max(axis(people) - axis(0.0), 1.0), 4, "soft")]
     return [
         text(x, y + 12, shortened(word.word, label - 6, SMALL), "strong", size=SMALL),
         box(axis(0.0), y + 3, axis(own) - axis(0.0), 7, "more"),
-        box(axis(0.0), y + 10, max(axis(people) - axis(0.0), 1.0), 4, "soft"),
+        *beside,
         text(axis(max(own, people)) + 6, y + 12, numbers, size=SMALL),
     ]
 
@@ -125,60 +140,35 @@ def _boxed(kind: str, x: float, y: float, what: str) -> list[str]:
     return [box(x, y - 5, 14, 9, kind), text(x + 20, y + 4, what, "soft", size=SMALL)]
 
 
-def _legend(portrait: Portrait, width: float) -> tuple[list[str], float]:
+def _legend(portrait: Portrait) -> list[str]:
     called = portrait.called
     told = {
         OWN: f"beside {called['tasks']} that go with their own {called['value']}",
         OTHER: f"beside {called['tasks']} of {called['other']} {called['value']}",
         ALL: "all their captions",
     }
-    parts, x, y = [], 8.0, 8.0
+    if not portrait.beside_tasks:
+        told = {ALL: told[ALL]}
+    parts, x = [], 8.0
     for kind, what in told.items():
-        size = len(what) * SMALL * CHARACTER + 30
-        if x + size > width and x > 8:
-            x, y = 8.0, y + 18
-        parts += [*_mark(kind, x, y, "soft"), text(x + 12, y + 4, what, "soft", size=SMALL)]
-        x += size
-    return parts, y + 14
+        parts += [*_mark(kind, x, 8, "soft"), text(x + 12, 12, what, "soft", size=SMALL)]
+        x += len(what) * SMALL * CHARACTER + 30
+    return [*parts, text(x, 12, portrait.yardstick.short, "strong", size=SMALL)]
 
 
-def _panel_head(portrait: Portrait, value: str) -> str:
-    return f"{group(value).capitalize()} {portrait.wrongly(value)}, of 100 {group(value)}"
-
-
-def _heads(portrait: Portrait) -> list[str]:
-    called = portrait.called
-    return [
-        f"1. Is one {called['value']} worse off?",
-        f"2. Worse beside {called['other']} {called['value']}'s {called['tasks']}?",
-    ]
-
-
-def _wide_row(
+def _row(
     portrait: Portrait, row: Row, places: Sequence[Place], said: Sequence[_Area], top: float
 ) -> tuple[list[str], float]:
     answers = [_answers(told, area, top + 5) for told, area in zip((row.gap, row.step), said, strict=True)]
     name, end = _name(row, _Area(0.0, NAME), top + 5)
-    bottom = max(top + 40, end + 5, *(end + 5 for _, end in answers))
+    many = len(places) > FEW_VALUES
+    bottom = max(top + (EACH * len(places) + 16 if many else 40), end + 5, *(end + 5 for _, end in answers))
     parts = [*name, *(part for drawn, _ in answers for part in drawn)]
-    for value, place in zip(portrait.values, places, strict=True):
-        parts += _dumbbell(row.wrong.get(value), place, (top + bottom) / 2, _tone(row.step))
+    for number, (value, place) in enumerate(zip(portrait.values, places, strict=True)):
+        y = top + 20 + number * EACH if many else (top + bottom) / 2
+        parts += [text(NAME, y + 4, shortened(group(value), LABEL, SMALL), size=SMALL)] * many
+        parts += _dumbbell(row.wrong.get(value), place, y, _tone(row.step))
     return parts, bottom
-
-
-def _narrow_row(portrait: Portrait, row: Row, places: Sequence[Place], top: float) -> tuple[list[str], float]:
-    area = _Area(8.0, NARROW - 16)
-    parts, y = _name(row, area, top + 5)
-    for value, place in zip(portrait.values, places, strict=True):
-        parts.append(text(8, y + 13, _panel_head(portrait, value), "soft", size=SMALL))
-        parts += _dumbbell(row.wrong.get(value), place, y + 28, _tone(row.step))
-        y += 42
-    for told, head in zip((row.gap, row.step), _heads(portrait), strict=True):
-        if told:
-            parts.append(text(8, y + 13, head, "soft", size=SMALL))
-            drawn, y = _answers(told, area, y + 16)
-            parts += drawn
-    return parts, y + 8
 
 
 def _name(row: Row, area: _Area, top: float) -> tuple[list[str], float]:
@@ -192,12 +182,12 @@ def _answers(told: Sequence[Told], area: _Area, top: float) -> tuple[list[str], 
     parts = []
     for verdict, of, little in told:
         if verdict in SIGNS:
-            said = f"{SIGNS[verdict]} {verdict}{', a little' * little}"
-            parts.append(text(area.left, top + 12, said, f"{tone(verdict)} strong", size=SMALL))
-            top += LINE
-        for one in (part for whole in of for part in _lines(whole, area.width, SMALL)):
-            parts.append(text(area.left, top + 12, one, "soft", size=SMALL))
-            top += LINE
+            of = [f"{SIGNS[verdict]} {verdict}{', a little' * little}", *of]
+        for number, whole in enumerate(of):
+            kind = f"{tone(verdict)} strong" if verdict in SIGNS and number == 0 else "soft"
+            for one in _lines(whole, area.width):
+                parts.append(text(area.left, top + 12, one, kind, size=SMALL))
+                top += LINE
     return parts, top
 
 
@@ -247,8 +237,8 @@ def _tone(told: Sequence[Told]) -> str:
     return tone(told[0].verdict) if told else "soft"
 
 
-def _lines(content: str, width: float, size: float) -> list[str]:
-    return textwrap.wrap(content, max(8, int(width / (size * CHARACTER))))
+def _lines(content: str, width: float) -> list[str]:
+    return textwrap.wrap(content, max(8, int(width / (SMALL * CHARACTER))))
 
 
 def _in_words(portrait: Portrait, row: Row) -> str:

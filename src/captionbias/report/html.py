@@ -17,11 +17,10 @@ from captionbias.analysis.audit import Audit
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
 from captionbias.report import charts, portrait, quotes, views, wording
-from captionbias.report.drawn import NARROW, WIDE, naming, words
+from captionbias.report.drawn import WIDE, naming, words
 from captionbias.report.grid import cell_text
-from captionbias.report.portrait import Portrait
 from captionbias.report.rows import rows_of
-from captionbias.report.svg import STYLE, Drawing, document
+from captionbias.report.svg import STYLE, document
 from captionbias.statistics.samples import Estimate
 
 TOP = 30  # words and tasks on the page; all of them are in its data
@@ -58,8 +57,8 @@ def html_report(
         picture_of=picture_of,
         portrait=portrait,
         drawn=drawn,
-        named=_both_widths(naming, drawn, "Who is named wrong") if drawn else "",
-        followed=_both_widths(words, drawn, "Words that follow a value") if drawn else "",
+        named=document([naming(drawn)], WIDE, "Who is named wrong") if drawn else "",
+        followed=document([words(drawn)], WIDE, "Words that follow a value") if drawn else "",
         quoted=quotes.first_quote(audit, drawn) if drawn else None,
         opened=drawn.rows[0].name if drawn else audit.captioners[0],
         scores_chart=charts.leaderboard_chart(rows_of(json.loads(content))) if not drawn else "",
@@ -75,11 +74,6 @@ def html_report(
         data=b64encode(gzip.compress(content.encode(), 6, mtime=0)).decode(),
         scores_csv=json.dumps(views.scores(audit).csv()),
     )
-
-
-def _both_widths(draw: Callable[[Portrait, float], Drawing], drawn: Portrait, title: str) -> str:
-    pictures = [document([draw(drawn, width)], width, title) for width in (WIDE, NARROW)]
-    return "".join(f'<div class="{kind}">{one}</div>' for kind, one in zip(("wide", "narrow"), pictures, strict=True))
 
 
 def check_installed() -> None:

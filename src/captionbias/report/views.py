@@ -181,7 +181,7 @@ def naming(portrait: Portrait) -> Grid:
     """The first picture as a table."""
     tasks, other, value = (portrait.called[part] for part in ("tasks", "other", "value"))
     rows: list[list[Cell]] = []
-    for row in (portrait.person, *portrait.rows):
+    for row in [*filter(None, [portrait.person]), *portrait.rows]:
         shares = [_of_100(row.wrong[one]) if one in row.wrong else None for one in portrait.values]
         answers = ["; ".join(map(_in_a_cell, of)) or None for of in (row.gap, row.step)]
         rows.append([row.name, *shares, *answers])
@@ -212,28 +212,35 @@ def followed(portrait: Portrait) -> Grid:
     for row in portrait.rows:
         told = (
             ", ".join(
-                f"{word.word} {fixed(word.captioner, 1)} ({fixed(word.person, 1)})"
+                f"{word.word} {fixed(word.captioner, 1)}"
+                + (f" ({fixed(word.person, 1)})" if word.person is not None else "")
                 for word in row.words.get(of, [])[:MOST_WORDS]
             )
             for of in people
         )
         rows.append([row.name, *(words or None for words in told), _in_a_cell(row.all_words)])
     return Grid(
-        f"3. Other words tied to the {portrait.called['value']} more than in people's captions",
+        f"3. {portrait.yardstick.words.format(**portrait.called)}",
         columns("captioner", *(f"more about {of}" for of in people), "all words"),
         rows if people else [],
-        "How many more of 100 captions use the word where the image shows one of these, with the rest of the image "
-        "alike; in brackets the same for people's captions.",
+        "How many more of 100 captions use the word where the image shows one of these"
+        + (
+            ", with the rest of the image alike; in brackets the same for people's captions."
+            if portrait.person
+            else "."
+        ),
     )
 
 
 def sway_level(details: Mapping[str, Any]) -> Grid:
     """How often each value is named wrong, and not named, captioner beside people."""
-    kinds = [kind + who for kind in ("wrong", "unnamed") for who in ("", "_person")]
+    rows_of = details.get("level", ())
+    who = _sides(rows_of, "wrong_person")
+    kinds = [kind + "_person" * (side == "person") for kind in ("wrong", "unnamed") for side in who]
     rows: list[list[Cell]] = [
         [row["attribute"], *(_with_ends(row, kind) for kind in kinds)] for row in details.get("level", ())
     ]
-    names = [f"{kind}, {who}" for kind in ("wrong", "unnamed") for who in ("captioner", "people")]
+    names = [f"{kind}, {whose}" for kind in ("wrong", "unnamed") for whose in who.values()]
     return Grid(
         "Each value named wrong, and not named [95% interval]",
         columns("images of") + columns(*names, form=".1f"),
@@ -242,25 +249,39 @@ def sway_level(details: Mapping[str, Any]) -> Grid:
     )
 
 
+def _sides(rows: Sequence[Mapping[str, Any]], key: str, captioner: str = "captioner") -> dict[str, str]:
+    """What the sides are called, in rows that have this key of a person's."""
+    people = {"person": "people"} if any(key in row for row in rows) else {}
+    return {"captioner": captioner, **people}
+
+
 def sway_words(
     details: Mapping[str, Any], captioner: str = "captioner", top: int | None = None, kind: str = MORE_TIED
 ) -> Grid:
     """The words that follow a value more than in people's captions, or those that people's captions have so instead."""
     told = [row for row in details.get("words", ()) if row["kind"] == kind][:top]
     values = list(told[0]["uses_captioner"]) if told else []
-    more = kind == MORE_TIED
+    more, sides = kind == MORE_TIED, _sides(told, "uses_person", captioner)
     rows: list[list[Cell]] = []
     for row in told:
         other = row["captioner" if more else "person"] < 0  # of more than two values: with the others
-        shares = [row[f"uses_{side}"][value] for value in values for side in ("captioner", "person")]
+        shares = [row[f"uses_{side}"][value] for value in values for side in sides]
         goes_with = f"not {row['attribute']}" if other else row["attribute"]
         rows.append(
             [
                 *(row["word"].replace("|", " or "), goes_with, _with_ends(row, "beyond"), *shares),
-                *["yes" if row["scaled"] else "no"] * more,
+                *["yes" if row["scaled"] else "no"] * (more and len(sides) > 1),
             ]
         )
-    uses = [f"of {value}: {who}" for value in values for who in (captioner, "people")]
+    uses = [f"of {value}: {who}" for value in values for who in sides.values()]
+    if len(sides) == 1:
+        return Grid(
+            "Words that differ [95% interval]",
+            columns("word", "goes with") + columns("more", *uses, form=".1f"),
+            rows,
+            "More: in how many more of 100 captions the word is used of this value than of another. Then, of 100 "
+            "captions of each value's images, those that use it.",
+        )
     return Grid(
         f"Words that follow a value {kind} than in people's captions [95% interval]",
         columns("word", "goes with")
@@ -286,24 +307,25 @@ def sway_tasks(details: Mapping[str, Any], captioner: str = "captioner", top: in
     """The tasks whose naming differs most by value, the contents of the picture being the same."""
     tasks = details.get("tasks", ())[:top]
     values = list(tasks[0]["named_captioner"]) if tasks else []
+    sides = _sides(tasks, "named_person", captioner)
     rows: list[list[Cell]] = []
     for row in tasks:
-        shares = [row[f"named_{side}"].get(value) for value in values for side in ("captioner", "person")]
+        shares = [row[f"named_{side}"].get(value) for value in values for side in sides]
         rows.append([row["task"], row["attribute"], _with_ends(row, "beta"), *shares])
-    shown = [f"of {value}: {who}" for value in values for who in (captioner, "people")]
+    shown = [f"of {value}: {who}" for value in values for who in sides.values()]
     return Grid(
         "Tasks that are named more for one value [95% interval]",
         columns("task", "goes with") + columns("named more", *shown, form=".1f"),
         rows,
-        "Named more: how many more mentions in 100 captions where the image has the value, than by a person who names "
-        "it as often, what the image shows being the same. Then, of 100 captions of each value's images, those that "
-        "name it.",
+        "Named more: how many more mentions in 100 captions where the image has the value"
+        + (", than by a person who names it as often" if len(sides) > 1 else "")
+        + ", what the image shows being the same. Then, of 100 captions of each value's images, those that name it.",
     )
 
 
 def sway_cells(details: Mapping[str, Any]) -> Grid:
     """How each value is named beside tasks that suggest each value, captioner beside person."""
-    kinds = [(kind, who) for kind in ("wrong", "none") for who in ("captioner", "person")]
+    kinds = [(kind, who) for kind in ("wrong", "none") for who in _sides(details.get("cells", ()), "person_wrong")]
     rows: list[list[Cell]] = [
         [cell["attribute"], cell["suggested"] or "neither", cell["images"]]
         + [cell.get(f"{who}_{kind}") for kind, who in kinds]

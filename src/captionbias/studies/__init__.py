@@ -1,1 +1,1 @@
-"""What few ask of a measurement: do attackers agree, what would have been seen, which images to draw more often?"""
+"""What few ask: the tables of the papers, what would have been seen, and which images to draw more often."""

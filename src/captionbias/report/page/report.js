@@ -85,7 +85,7 @@ for (const header of all(".sortable thead th")) {
 for (const part of all(".scroll:not(:has(.words))")) {  // what is scrolled can be scrolled by keyboard
   part.tabIndex = 0;
   part.setAttribute("role", "group");
-  part.setAttribute("aria-label", part.querySelector("caption").textContent);
+  part.setAttribute("aria-label", part.querySelector("caption, title").textContent);
 }
 
 // The captions behind a word or a group of images, below its row.

@@ -5,11 +5,10 @@ from __future__ import annotations
 import typer
 
 from captionbias.cli.options import command
-from captionbias.studies.commands import consistency, reproduce, sensitivity
+from captionbias.studies.commands import reproduce, sensitivity
 
 
 def add(app: typer.Typer) -> None:
     """Add them to the command line."""
     command(app, "reproduce", reproduce.OPTIONS, reproduce.reproduce)
-    command(app, "consistency", consistency.OPTIONS, consistency.consistency)
     command(app, "sensitivity", sensitivity.OPTIONS, sensitivity.sensitivity)
