@@ -3,7 +3,6 @@ from captionbias.analysis.caption_quality import caption_quality as caption_qual
 from captionbias.analysis.compare import compare as compare
 from captionbias.analysis.intersections import intersections as intersections
 from captionbias.analysis.sensitivity import sensitivity as sensitivity
-from captionbias.analysis.sentences import by_sentence as by_sentence
 from captionbias.bench.measurement import Measurement as Measurement
 from captionbias.captions import CaptionBiasWarning as CaptionBiasWarning
 from captionbias.captions import Captions as Captions
@@ -17,8 +16,6 @@ from captionbias.metrics import *  # noqa: F403
 from captionbias.report.html import write_report as write_report
 from captionbias.report.picture import picture as picture
 from captionbias.studies.power import power as power
-from captionbias.studies.resampling import predicted_effect as predicted_effect
-from captionbias.studies.resampling import resampling_weights as resampling_weights
 from captionbias.synthetic import plant as plant
 from captionbias.text import Lexicon as Lexicon
 from captionbias.text import lexicon_of as lexicon_of

@@ -128,8 +128,6 @@ def test_a_score_that_no_trial_has_is_missing_with_its_reason_and_a_dash():
     rows = {row[1]: texts[2:] for row, texts in zip(views.scores(found).rows, views.scores(found).texts(), strict=True)}
     assert rows["DBAC A to T, matched"] == ["-"] * 4
     assert rows["DBAC T to A, matched"][0] != "-"
-    certainty = {row[1]: row[2:] for row in views.certainty(found).rows}
-    assert certainty["DBAC A to T, matched"] == [None, None, None]
     content = json.loads(json_text(found.as_dict()))
     assert content["comparisons"]["dbac"]["variance"]["x"]["dbac_a_to_t_matched"]["standard_error"] is None
 

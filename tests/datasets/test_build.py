@@ -144,8 +144,7 @@ def test_the_example_of_a_card_and_of_the_guide_fits_what_is_built(name, folder,
     monkeypatch.setattr("evaluate.load", lambda _: SimpleNamespace(compute=checked))
     for metric in ("captionbias.metrics.lic", "captionbias.metrics.dbac", "captionbias.metrics.sway"):
         monkeypatch.setattr(metric, checked)
-    for comparing in ("captionbias.by_sentence", "captionbias.compare"):
-        monkeypatch.setattr(comparing, MagicMock())
+    monkeypatch.setattr("captionbias.sway", MagicMock(), raising=False)
     monkeypatch.chdir(tmp_path)
     exec(lines, {})
 

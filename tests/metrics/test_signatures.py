@@ -22,7 +22,6 @@ QUICK = {"preset": "fast", "trials": 2, "draws": 2, "bootstrap": 20, "cache": Fa
 LEFT_OUT = {
     *("details", "progress", "cache", "distributed", "keep_attackers"),  # how it runs, what is shown or kept
     *("model", "precision"),  # of neural attackers alone
-    *("images", "image_encoder"),
     *("predicted_attributes", "predicted_tasks", "training_attributes", "training_tasks"),  # in place of captions
     *("language", "trust_rows"),
 }
@@ -55,7 +54,6 @@ OTHERS = [
     {"directions": ["a_to_t"]},
     *({"alignment": "contextual", "vectors": vectors(seed), "delta": delta} for seed in (0, 1) for delta in (0.4, 1.9)),
     {"alignment": "constant"},
-    {"vocabulary": ["a", "in", "on", "street"]},
     {"allow_unmasked": True},
     {"join_references": True},
     {"unseen_only": True},

@@ -230,7 +230,6 @@ def audit(
     with_values = {name: labelled(captions, lexicon, []) for name, captions in checked.items()}
     evidence = captions_behind(
         with_values,
-        comparisons["dbac"].measurements if "dbac" in comparisons else {},
         {name: telling["by_word"] for name, telling in words.items()},
         swayed=comparisons["sway"].measurements if "sway" in comparisons else {},
         preset=preset,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from captionbias.arrays import Array, Flags, Floats, Floats32, Integers
+from captionbias.arrays import Array, Flags, Floats, Integers
 from captionbias.text.tokens import Tokens
 
 SMALLEST_CLASS = 10
@@ -17,14 +17,13 @@ class Examples:
     """Masked, aligned captions and the targets that the attacker must predict from them.
 
     `targets`: a class number a caption, `(n,)`; or, when `multilabel`, flags of tasks, `(n, outputs)`. `masks`: the
-    words that replace masked ones. `pictures`: features of the picture beside each caption, `(n, width)`.
+    words that replace masked ones.
     """
 
     tokens: Tokens
     targets: Array
     outputs: int
     masks: tuple[str, ...] = ()
-    pictures: Floats32 | None = None
 
     @property
     def multilabel(self) -> bool:
@@ -62,10 +61,6 @@ class Fitted:
 
     trial: Trial
     test_scores: TrialScores
-
-    def explained(self) -> Fitted:
-        """The attacker as its answers are explained."""
-        return self
 
 
 def score_classes(log_probabilities: Array, classes: Integers) -> TrialScores:

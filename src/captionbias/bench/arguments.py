@@ -50,8 +50,6 @@ ARGUMENTS = {
     "tokenizer": "`words` or `whitespace`",
     "allow_unmasked": "measure although labels are not values of the attribute, or none of its words occurs (T to A "
     "needs some)",
-    "vocabulary": "the words that human captions are aligned to, a JSON list (in Python also a list): the captioner's "
-    "own vocabulary",
     "words": "take for tasks the frequent words of human captions, as LIC's paper does",
     "most_frequent": "with `words`, how many of the most frequent nouns, verbs, adjectives and adverbs",
     "at_least": "keep combinations that at least so many images have (with `words`: words in so many human captions "
@@ -80,8 +78,7 @@ ARGUMENTS = {
     # Attackers
     "encoder": f"the attacker: {_listed(name for name in (*ENCODERS, *BERTS) if name not in ON_LABELS)}; a pretrained "
     f"sentence encoder, frozen, under an MLP: {_listed(KNOWN)}, any other owner/name on the Hub, or a folder; on "
-    "labels `linear` or `dense` (a small network, needs torch); or your own `torch.nn.Module`, as `module:Class` (in "
-    "Python also a class)",
+    "labels `linear` or `dense` (a small network, needs torch)",
     "model": "the model under `bert-frozen` and `bert-finetuned`: a name on the Hub, or a folder",
     "precision": "`fp32` or `bf16`, of neural attackers",
     "trials": "attackers trained for each set of captions (and direction); trial `t` splits and trains with seed "
@@ -93,26 +90,21 @@ ARGUMENTS = {
     "alignment": "how human captions are said in the captioner's words: `contextual`, by word vectors, or `constant`, "
     "by one token",
     "vectors": "word vectors that align human captions with the captioner's words: `captions` (made from your human "
-    "ones), a GloVe, word2vec or FastText file, or a gensim download such as glove-wiki-gigaword-50; see "
+    "ones), a GloVe or word2vec file, or a gensim download such as glove-wiki-gigaword-50; see "
     "`captionbias.alignment.vectors.load_vectors`",
     "delta": "largest cosine distance of a contextual substitution",
-    "cache": "keep finished trials, and train none twice; see `captionbias cache` (in Python also the folder to keep "
-    "them)",
+    "cache": "keep finished trials, and train none twice (in Python also the folder to keep them)",
     "distributed": "share the trials with the other processes of `accelerate launch`, each of which must then make the "
     "same call and gets the whole result; else the process that calls measures alone",
     "keep_attackers": "keep so many attackers of the captioner's captions, the first, for "
     "`captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept",
-    "progress": "None for a bar, or log lines without a terminal or notebook, if it takes long; True for a bar, False "
-    "for nothing; or a function to call with the numbers of finished and of all trials, whose exception ends the run "
-    "(finished trials are kept)",
+    "progress": "None for a bar if it takes long; True for a bar, False for nothing; or a function to call with the "
+    "numbers of finished and of all trials, whose exception ends the run (finished trials are kept)",
     "details": "add the nested entry `details`",
     # Images
     "images": "the images, joined with captions by their ids: a folder, a table of paths, "
     "`owner/dataset:configuration:split`, or in Python whatever `captionbias.images.reading.read_images` takes, or a "
-    "list with one for each caption. Of lic, for attackers that read them beside the captions (VL-LIC): `bow`, "
-    "`bert-frozen` and pretrained ones; mask the people in them first (`captionbias mask`), or the attacker sees the "
-    "attribute itself",
-    "image_encoder": "the frozen image model that reads the pictures: a name on the Hub, or a folder",
+    "list with one for each caption.",
     "masks": "what of each image shows the person, to be masked: a file of COCO's annotations, or in Python arrays "
     "`(H, W)` of flags; left out where images are masked already, or show nobody, as artworks may",
     "form": "what of a person is masked: `segment`, `box`, or a share of the segment such as `top:0.5`",
@@ -141,11 +133,9 @@ FROM_PRESETS = (
 )
 # What None stands for, where it is the default.
 USUAL = dict.fromkeys(FROM_PRESETS, OF_PRESET) | {
-    "vocabulary": "the words of its captions",
     "lean": "`shipped` where there is a table",
     "model": "`bert-base-uncased`",
     "precision": "`bf16` where the device computes it natively",
-    "image_encoder": "`microsoft/resnet-50`",
     "judge": "`sat`",
     "epochs": "40 from scratch, 5 of fine-tuning",
     "prompt": "Therefore, the <attribute> is",

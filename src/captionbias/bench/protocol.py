@@ -7,16 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from captionbias._version import __version__
 from captionbias.alignment.vectors import CAPTIONS, identity
 from captionbias.captions import Captions
 from captionbias.errors import InputError, naming, unknown
 from captionbias.text import Lexicon, LexiconSource
-
-if TYPE_CHECKING:
-    from torch import nn
 
 LEAST_REPLICATES = 20  # of the bootstrap
 
@@ -50,14 +47,13 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Alignment(Settings):
-    """The same where human captions are put in the captioner's words; `vocabulary`: all of these, from no preset."""
+    """The same where human captions are put in the captioner's words."""
 
-    encoder: str | type[nn.Module]
+    encoder: str
     alignment: str
     vectors: Any = "captions"
     delta: float = 0.4
     names_kept: bool = False  # whether words of the lexicons stay as they are
-    vocabulary: frozenset[str] | None = None
 
 
 S = TypeVar("S", bound=Settings)
@@ -133,7 +129,7 @@ def vectors_name(vectors: Any) -> str:
 
 def by_vectors(settings: Alignment, captions: Captions, given: Any = None) -> bool:
     """Whether human captions are aligned by word vectors; InputError if not, and some are `given`."""
-    known = captions.predictions is not None or settings.vocabulary is not None
+    known = captions.predictions is not None
     used = settings.alignment == "contextual" and captions.references is not None and known
     if given is not None and not used:
         why = "with constant alignment" if settings.alignment == "constant" else "unless human captions are aligned"
@@ -142,15 +138,12 @@ def by_vectors(settings: Alignment, captions: Captions, given: Any = None) -> bo
 
 
 def alignment_name(settings: Alignment, captions: Captions) -> str:
-    """`constant`, or `contextual`, with its vectors and its threshold if captions are aligned by them; to a captioner's
-    own vocabulary also a digest."""
+    """`constant`, or `contextual`, with its vectors and its threshold if captions are aligned by them."""
     parts = [settings.alignment]
     if settings.names_kept:
         parts.append("names-kept")
     if by_vectors(settings, captions):
         parts += [vectors_name(settings.vectors), f"{settings.delta:g}"]
-    if settings.vocabulary:
-        parts.append(f"to-{_digest(sorted(settings.vocabulary))}")
     return ",".join(parts)
 
 

@@ -11,7 +11,6 @@ from captionbias.captions.crossing import Crossed, crossed_by_image, kept_labels
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.names import PEOPLE, SIDES
 from captionbias.captions.tables import Column, Table, nested
-from captionbias.captions.texts import is_blank
 from captionbias.captions.values import ROW, as_scene, as_weight, entries, holds_list, image_keys, is_missing
 from captionbias.errors import InputError, few, naming
 
@@ -94,29 +93,17 @@ def kept(
     values: Mapping[str, list[Any]],
     columns: Mapping[str, Source],
     keep: Sequence[str] | None,
-    sample: str | None,
     notes: list[str],
 ) -> dict[str, list[Any]]:
-    """What was `joined` of the images with a label to keep, as `check_captions` takes it; `sample`: see
-    `read_captions`."""
+    """What was `joined` of the images with a label to keep, as `check_captions` takes it."""
     labels = dict(zip(values["image_ids"], values["attributes"], strict=True))
     images = {*_labelled(values["image_ids"], labels, columns["attributes"], keep, notes)}
     rows = [row for row, image in enumerate(labels) if image in images]
     of_images = {name: [column[row] for row in rows] for name, column in values.items()}
-    if predictions := columns.get("predictions"):
-        of_images["predictions"] = _sampled(of_images["predictions"], predictions, sample, notes)
+    said = of_images.get("predictions", [])
+    if all(texts.count(texts[0]) == len(texts) for texts in said if texts):  # such as a row for each human caption
+        of_images |= {"predictions": [texts[0] if texts else None for texts in said]} if said else {}
     return of_images
-
-
-def _sampled(samples: list[list[Any]], column: Source, sample: str | None, notes: list[str]) -> list[Any]:
-    """The caption of each image, or all of them where the captioner said several things of some."""
-    if all(texts.count(texts[0]) == len(texts) for texts in samples if texts):  # such as a row for each human caption
-        return [texts[0] if texts else None for texts in samples]
-    if sample != "first":
-        return samples  # which every metric notes
-    several = sum(len(texts) > 1 for texts in samples)
-    notes.append(f"{several:,} images have several captions in {column}: the first of each counts")
-    return [next((text for text in texts if not is_blank(text)), None) for texts in samples]
 
 
 def _in_both(

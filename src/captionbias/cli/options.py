@@ -99,12 +99,6 @@ FILES: Options = {
     "scene_column": column_option(
         str | None, "The scene of each image; images of one scene differ in the person alone.", show_default="none"
     ),
-    "sample": file_option(
-        str | None,
-        "Of several captions of an image by one captioner: mean counts each as a share of one, first the first alone.",
-        show_default="mean",
-        metavar="<mean|first>",
-    ),
     "keep": file_option(
         list[str] | None,
         "Only images with this label; repeat it for each label. Of crossed attributes also labels of one of them.",
@@ -139,7 +133,6 @@ WRITTEN = {
     "attribute_lexicon": written(list[str], "--attribute", default=["gender"], panel=INPUT, metavar="<name|file>"),
     "task_lexicon": written(str | None, panel=INPUT),
     "allow_unmasked": written(bool, "--allow-unmasked", default=False, panel=INPUT),
-    "vocabulary": written(Path | None),
     "words": written(bool, "--words", default=False),
     "at_least": written(int | None, min=1),
     "lean": written(str | None),
@@ -162,7 +155,6 @@ WRITTEN = {
     "vectors": written(str | None),
     "cache": written(bool, "--cache/--no-cache", default=True),
     "images": written(str | None, panel=INPUT, metavar="<folder|file|dataset>"),
-    "image_encoder": written(str | None),
     "masks": written(Path | None, "--annotations", panel=INPUT),
     "form": written(str, default="segment", panel=INPUT),
     "fill": written(str, default="mean", panel=INPUT),
@@ -211,8 +203,7 @@ PLOT: Options = {"plot": result_option(Path | None, "Write the scores as a plot,
 RESULTS: Options = {
     "output": result_option(
         Path | None,
-        "Write everything, trials included, to this .json file, or the scores to a .csv or .md file. - is standard "
-        "output, as JSON.",
+        "Write everything, trials included, to this .json file, or the scores to a .csv or .md file.",
     ),
     "json": switch("--json", "Print everything as JSON, and nothing else on standard output."),
 }

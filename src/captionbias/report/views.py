@@ -11,13 +11,13 @@ from typing import Any
 from captionbias.analysis.audit import PERSON, Audit
 from captionbias.analysis.compare import Comparison
 from captionbias.analysis.intersections import CROSSING
-from captionbias.bench.catalogue import DIRECTIONS, Score
+from captionbias.bench.catalogue import Score
 from captionbias.bench.verdicts import NOTHING, detectable, verdict
 from captionbias.captions import count_cells
-from captionbias.metrics import Measurement, catalogue
+from captionbias.metrics import catalogue
 from captionbias.report.grid import Cell, Column, Grid, Scored, Strong, columns
 from captionbias.report.portrait import Portrait, Told, Wrong
-from captionbias.report.wording import FORMS, MOST_WORDS, fixed, group, pair_name
+from captionbias.report.wording import MOST_WORDS, fixed, group
 from captionbias.statistics.samples import Estimate
 
 SURE = 0.05  # of corrected p-values
@@ -175,38 +175,6 @@ def differences(comparisons: Iterable[Comparison]) -> Grid:
         "On the same images, splits and bootstrap replicates. Corrected: by Holm's procedure, within each "
         f"metric, for the number of differences. On a terminal in bold: below {SURE}.",
     )
-
-
-def sources(audit: Audit, captioner: str, direction: str, top: int | None = None) -> Grid:
-    """The pairs of attribute value and task that a direction's score is made of, the largest part first."""
-    pairs = audit.details("dbac", captioner)["sources"].get(direction, [])
-    part = main_part(*pairs)
-    both = part in FORMS
-    forms = {key: f"adds, {form}" for key, form in FORMS.items() if any(key in row for row in pairs)}
-    named = forms if both else {part: "omega"}
-    largest = sorted(pairs, key=lambda row: -abs(row.get(part, 0.0)))[:top]
-    keys = [f"{key}{end}" for key in named for end in ("", "_ci_low", "_ci_high")]
-    headings = [heading for name in named.values() for heading in (name, "low", "high")]
-    return Grid(
-        f"What {DIRECTIONS[direction]} is made of",
-        (
-            Column("pair"),
-            *columns("captioner names it", "humans name it", form=".1%"),
-            *columns(*headings, form="+.4f"),
-            Column("test captions, captioner", ",.1f"),
-        ),
-        [[pair_name(row), *map(row.get, ("named_m", "named_h", *keys, "test_captions_m"))] for row in largest],
-        "How often, of the captions of images that show the first, the second is named; what that adds to the score, "
-        "with its 95% interval; and the captioner's test captions with both in a trial. All rows together make "
-        + ("the score." if both else "omega, the certainty of an attacker.")
-        + (f" These are the {len(largest):,} largest of {len(pairs):,}." if len(largest) < len(pairs) else ""),
-    )
-
-
-def main_part(*rows: Mapping[str, Any]) -> str:
-    """The key of what rows of the sources add: to the net score, without controls to the matched one, or to omega."""
-    keys = (*FORMS, "omega_m", "omega_h")
-    return next((key for key in keys if any(row.get(key) is not None for row in rows)), "amplification")
 
 
 def naming(portrait: Portrait) -> Grid:
@@ -396,81 +364,6 @@ def quality(audit: Audit) -> Grid:
         ),
         rows,
         "How close the captions are to human captions, the higher the better; then the main scores of bias.",
-    )
-
-
-def alignment(audit: Audit, captioner: str, direction: str) -> Grid:
-    """Which human words became which of the captioner's."""
-    report = audit.details("dbac", captioner).get(direction, {}).get("alignment")
-    pairs = report["pairs"] if report else []
-    rows: list[list[Cell]] = [[pair[part] for part in ("word", "replacement", "distance", "tokens")] for pair in pairs]
-    meaning = "Human captions are put into the captioner's words before the two are compared."
-    if report:
-        replaced = report["replaced_contextual"] + report["replaced_unknown"]
-        meaning += f" {replaced:,} of {report['tokens']:,} human words were replaced"
-        share = report["share_contextual"]
-        meaning += "." if share is None else f", {share:.0%} of them by another word and the rest by <unk>."
-    return Grid(
-        f"What alignment replaced, {DIRECTIONS[direction]}",
-        (Column("human word"), Column("became"), Column("cosine distance", ".2f"), Column("times", ",d")),
-        rows,
-        meaning,
-    )
-
-
-def leaks(audit: Audit) -> Grid:
-    """Test captions that are also in the training split."""
-    rows = [row for captioner in audit.captioners for row in _leaks_of(audit, captioner)]
-    shares = columns("seen, captioner", "seen, human", form=".0%")
-    return Grid(
-        "Captions that were seen in training",
-        (*columns("captioner", "score"), *shares, *columns("value", form=".3f")),
-        rows,
-        "Captioners repeat themselves: the share of test captions that are word for word in the training split of the "
-        "attacker (of net, or of its blind control). Net DBAC hardly moves by them; LIC is also given without them.",
-    )
-
-
-def _leaks_of(audit: Audit, captioner: str) -> Iterator[list[Cell]]:
-
-    def row(measured: Measurement, key: str, seen: Iterable[float | None]) -> list[Cell]:
-        estimate = measured.estimates.get(key)
-        shares = [None if percent is None else percent / 100 for percent in seen]
-        return [captioner, catalogue.label(key), *shares, estimate and estimate.value]
-
-    if "lic" in audit.comparisons:
-        measured = audit.measurement("lic", captioner)
-        key = next(key for key in ("lic", "lic_m", "lic_d") if key in measured.estimates)
-        yield row(measured, key, (measured.facts.get(f"seen_{side}") for side in "md"))
-    if "dbac" in audit.comparisons:
-        measured = audit.measurement("dbac", captioner)
-        for direction in measured.artefacts.plans:
-            seen_by = audit.details("dbac", captioner)[direction]["seen"]
-            forms = [form for form in ("_net", "_matched") if f"dbac_{direction}{form}" in measured.estimates]
-            for score, form in [("dbac", form) for form in forms] or [("omega_m", "")]:
-                seen = (seen_by.get(f"{side}{form.removeprefix('_matched')}") for side in "mh")
-                yield row(measured, f"{score}_{direction}{form}", seen)
-
-
-def certainty(audit: Audit) -> Grid:
-    """What the uncertainty comes from, and how many images would halve it."""
-    rows: list[list[Cell]] = []
-    for captioner, (metric, comparison) in product(audit.captioners, audit.comparisons.items()):
-        for score, parts in comparison.parts[captioner].items():
-            spread = map(_number, (parts.standard_error, parts.share_of_trials))
-            rows.append([captioner, catalogue.label(score), *spread, audit.needed[metric][captioner].get(score)])
-    return Grid(
-        "How sure, and what would make it surer",
-        (
-            *columns("captioner", "score"),
-            Column("standard error, at least", ".4f"),
-            Column("due to trials", ".0%"),
-            Column("images for half the interval", ",d"),
-        ),
-        rows,
-        f"Due to trials: the part of the variance that more trials would lessen; the rest is of the {audit.images:,} "
-        "images. At least: the choice of training images is not counted. No number of images with one trial or no "
-        "bootstrap, which do not show it, and where images alone cannot halve the interval.",
     )
 
 

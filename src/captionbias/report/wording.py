@@ -44,8 +44,6 @@ WORDS = {
     "a_to_t": "A to T",
     "t_to_a": "T to A",
 }
-# What a row of the sources of DBAC adds to, by the keys of its parts; the first that it has is the one that counts.
-FORMS = {"amplification_net": "net", "amplification_matched": "matched", "amplification": "as published"}
 
 
 class Yardstick(NamedTuple):
@@ -242,14 +240,3 @@ def grouped_notes(audit: Audit) -> dict[str, tuple[str, ...]]:
         for note in audit.notes(captioner):
             captioners_of.setdefault(plain(note), []).append(captioner)
     return {note: tuple(captioners) for note, captioners in captioners_of.items()}
-
-
-def pair_name(row: Mapping[str, Any], arrow: str = "→") -> str:
-    """A row of the sources as the pair, with an arrow from what shapes to what is named.
-
-    >>> pair_name({"direction": "t_to_a", "attribute": "woman", "task": "knife"})
-    'knife → woman'
-    """
-    attribute = "nobody named" if row["attribute"] is None else row["attribute"]
-    task = "no task" if row["task"] is None else row["task"]
-    return f"{attribute} {arrow} {task}" if row["direction"] == "a_to_t" else f"{task} {arrow} {attribute}"
