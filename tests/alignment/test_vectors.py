@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import pickle
 import shutil
 import sys
 from pathlib import Path
@@ -12,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gensim import downloader
-from gensim.models import KeyedVectors
+from gensim.models import FastText, KeyedVectors
+from gensim.models.fasttext import save_facebook_model
 
-from captionbias.alignment.vectors import embed, load_vectors, train_vectors
+from captionbias.alignment.vectors import embed, identity, load_vectors, train_vectors
 from captionbias.text import tokenize
 
 WORDS = ["dog", "cat", "ñandú", "."]
@@ -26,6 +28,12 @@ def vectors():
     made = KeyedVectors(3)
     made.add_vectors(WORDS, MATRIX)
     return made
+
+
+@pytest.fixture(scope="module")
+def fasttext():
+    captions = [["a", "dog", "runs"], ["a", "cat", "sleeps"]] * 20
+    return FastText(captions, vector_size=4, min_count=1, bucket=50, min_n=2, max_n=3, workers=1, seed=1)
 
 
 def glove():
@@ -54,6 +62,17 @@ def test_every_format_gives_the_same_vectors(name, vectors, tmp_path):
     assert load_vectors(loaded) is loaded
 
 
+def test_fasttext_keeps_its_ngrams(fasttext, tmp_path):
+    path = tmp_path / "model.bin"
+    save_facebook_model(fasttext, str(path))
+    loaded = load_vectors(path)
+    for word in ("dog", "dogs", "unseen"):
+        np.testing.assert_allclose(loaded[word], fasttext.wv[word], atol=1e-6)
+    matrix, known = embed(loaded, ["dog", "dogs"])
+    assert known.all()
+    np.testing.assert_allclose(matrix[1], fasttext.wv.get_vector("dogs", norm=True), atol=1e-6)
+
+
 def test_text_of_glove_840b_with_blanks_in_words_and_words_twice(tmp_path):
     path = tmp_path / "glove.txt"
     path.write_text("dog 1 2\n. . . 3 4\ndog 5 6\n\ncat 7 8\n")
@@ -61,6 +80,30 @@ def test_text_of_glove_840b_with_blanks_in_words_and_words_twice(tmp_path):
     assert loaded.index_to_key == ["dog", ". . .", "cat"]
     assert loaded["dog"].tolist() == [1, 2]
     assert load_vectors(path, tokenize(["the cat ."])).index_to_key == ["cat"]  # only the words of the captions
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_what_gensim_saved_is_read_and_runs_nothing(vectors, fasttext, tmp_path, large):
+    path = tmp_path / "vectors.kv"
+    vectors.save(str(path), sep_limit=0 if large else 10**9)
+    assert Path(f"{path}.vectors.npy").exists() == large
+    loaded = load_vectors(path)
+    assert loaded.index_to_key == WORDS
+    np.testing.assert_array_equal(loaded.vectors, MATRIX)
+    before = identity(path)
+    np.save(f"{path}.vectors.npy", 2 * MATRIX)
+    assert identity(path) != before, "the array beside it counts"
+    path.write_bytes(pickle.dumps(Runs()))
+    with pytest.raises(ValueError, match=r"no other is read.*KeyedVectors.load\(.*save_word2vec_format"):
+        load_vectors(path)
+    fasttext.wv.save(str(path))
+    with pytest.raises(ValueError, match=r"it names gensim\.models\.fasttext\.FastTextKeyedVectors"):
+        load_vectors(path)
+
+
+class Runs:
+    def __reduce__(self):
+        return exec, ("raise SystemExit('the file was run')",)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +115,6 @@ def test_text_of_glove_840b_with_blanks_in_words_and_words_twice(tmp_path):
         (b"3 2\ndog 1 2\ncat 3 4\n", "promises 3 words, but 2 follow"),
         (b"only\nwords\n", "line 1 should be a word and its numbers"),
         (b"dog 1 2\ncat nan 4\n", "the vector of 'cat' is not finite"),
-        (b"\x80\x04\x95 a pickle", r"format is not known.*save_word2vec_format"),
         (b"PK\x03\x04\x00\x00rest of a zip", "format is not known.*unpack a .zip"),
         (gzip.compress(b"dog 1 2\ncat" + b" 1" * (1 << 20)), "line 2 has 1,048,576 bytes or more"),
         (gzip.compress(b"dog 1 2\n" * 999, mtime=0)[:-20], "end-of-stream"),
@@ -84,6 +126,19 @@ def test_a_broken_file_says_why(content, reason, tmp_path):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=f"(?s)vectors: .*({reason})"):
         load_vectors(path)
+
+
+def test_a_fasttext_file_cut_off_anywhere_is_refused(fasttext, tmp_path):
+    whole, cut = tmp_path / "whole.bin", tmp_path / "cut.bin"
+    save_facebook_model(fasttext, str(whole))
+    content = whole.read_bytes()
+    for length in [5, 70, 93, 100, 160, 200, 600, len(content) // 2, len(content) - 100]:
+        cut.write_bytes(content[:length])
+        with pytest.raises(ValueError, match="cannot be read"):
+            load_vectors(cut)
+    cut.write_bytes(gzip.compress(content))
+    with pytest.raises(ValueError, match="must be unpacked first"):
+        load_vectors(cut)
 
 
 def test_sources_that_are_nothing_say_what_to_pass(tmp_path, vectors):

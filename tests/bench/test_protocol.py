@@ -42,6 +42,7 @@ CHANGES = [
 ]
 LIC_CHANGES = [
     *CHANGES,
+    {"vocabulary": ["a", "woman", "man"]},
     {"preset": "lic-2022", "encoder": "bow"},
     {"unseen_only": True},
     {"join_references": True},
@@ -56,6 +57,7 @@ DBAC_CHANGES = [
     {"task_lexicon": "coco_names"},
     {"task_lexicon": {"cake": ["cake"], "dog": ["dog"]}},
     {"tasks": None},
+    {"vocabulary": ["a", "woman", "man"]},
     {"pairing": "every-caption"},
     {"join_references": True},
 ]

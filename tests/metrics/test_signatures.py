@@ -54,6 +54,7 @@ OTHERS = [
     {"directions": ["a_to_t"]},
     *({"alignment": "contextual", "vectors": vectors(seed), "delta": delta} for seed in (0, 1) for delta in (0.4, 1.9)),
     {"alignment": "constant"},
+    {"vocabulary": ["a", "in", "on", "street"]},
     {"allow_unmasked": True},
     {"join_references": True},
     {"unseen_only": True},

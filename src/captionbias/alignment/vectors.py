@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import os
 import re
+import struct
 import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
@@ -17,6 +18,7 @@ import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats
 from captionbias.errors import InputError, Message, missing, naming
+from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
 from captionbias.text.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -29,13 +31,16 @@ _BORROWED_COUNTS, _LEAST_LIKENESS = 10, 0.3
 _SMALL_VOCABULARY = 500
 
 _WAYS_OUT = (
-    "pass the path of a GloVe or word2vec file or a gensim KeyedVectors",
+    "pass the path of a GloVe, word2vec or FastText file or a gensim KeyedVectors",
     naming("{vectors}, which trains on the captions themselves", vectors=CAPTIONS),
 )
 _FORMATS = (
-    "GloVe or word2vec text (also .gz), or word2vec binary (also .gz); unpack a .zip first, and write what gensim has "
-    'loaded with vectors.save_word2vec_format("vectors.bin", binary=True)'
+    "GloVe or word2vec text (also .gz), word2vec binary (also .gz), FastText .bin, or gensim's .kv; unpack a .zip "
+    'first, and of what else gensim saved: KeyedVectors.load("x.kv").save_word2vec_format("x.bin", binary=True)'
 )
+_SAVED = "gensim.models.keyedvectors.KeyedVectors"
+_FASTTEXT = struct.pack("<i", 793712314)
+_FASTTEXT_HEADER = struct.Struct("<14id3i")
 _HEADER = re.compile(rb"\d+ \d+[ \t\r]*\n")
 _NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _ENDS_IN_NUMBER = re.compile(r" [-+]?\d*\.?\d+(e[-+]?\d+)?$", re.IGNORECASE)
@@ -60,8 +65,8 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
 
     `source` is one of
     - a gensim `KeyedVectors`;
-    - a file: GloVe or word2vec text, or word2vec binary, also packed as .gz. The contents decide which it is, not
-      the name;
+    - a file: GloVe or word2vec text, or word2vec binary, also packed as .gz; FastText's `.bin`; gensim's `.kv`, of
+      which the words and their vectors are read and nothing is run. The contents decide which it is, not the name;
     - a name of gensim's downloads, such as "glove-wiki-gigaword-50", which the DBAC paper used;
     - "captions": trained on the captions `tokens`, see `train_vectors`.
 
@@ -205,7 +210,8 @@ def identity(vectors: str | Path | KeyedVectors) -> str:
     """A digest of word vectors, as 8 hexadecimal digits: of a file's contents, or of the words and all numbers."""
     if isinstance(vectors, (str, Path)):
         path = find_vectors(vectors)
-        return _file_digest(path, path.stat().st_size, path.stat().st_mtime_ns)
+        files = [file for file in (path, _rows_of_saved(path)) if file.is_file()]
+        return _files_digest(*((file, file.stat().st_size, file.stat().st_mtime_ns) for file in files))
     content = sha256(repr(vectors.index_to_key).encode())
     for numbers in (vectors.vectors, getattr(vectors, "vectors_ngrams", None)):
         if numbers is not None:
@@ -214,22 +220,29 @@ def identity(vectors: str | Path | KeyedVectors) -> str:
 
 
 @lru_cache(maxsize=32)
-def _file_digest(path: Path, size: int, changed: int) -> str:
-    """A digest of a file's contents, read again when its size or time has changed."""
+def _files_digest(*states: tuple[Path, int, int]) -> str:
+    """A digest of the files' contents, read again when their sizes or times have changed."""
     content = sha256()
-    with path.open("rb") as file:
-        for block in iter(partial(file.read, LONGEST_LINE), b""):
-            content.update(block)
+    for path, _, _ in states:
+        with path.open("rb") as file:
+            for block in iter(partial(file.read, LONGEST_LINE), b""):
+                content.update(block)
     return content.hexdigest()[:8]
 
 
 def _read(path: Path, wanted: frozenset[str] | None) -> KeyedVectors:
     from gensim.models import KeyedVectors
+    from gensim.models.fasttext import load_facebook_vectors
 
     try:
         with _open(path) as file:
             head = file.read(1 << 16)
         header = _HEADER.match(head)
+        if head.startswith(_FASTTEXT):
+            _check_fasttext(path)
+            return load_facebook_vectors(str(path))
+        if head.startswith(b"\x80"):
+            return _read_saved(path)
         if header and _NOT_TEXT.search(head, header.end()):
             return KeyedVectors.load_word2vec_format(str(path), binary=True, unicode_errors="replace")
         if not head or _NOT_TEXT.search(head):
@@ -278,3 +291,32 @@ def _read_text(path: Path, wanted: frozenset[str] | None, header: bool) -> Keyed
     if rows:
         vectors.add_vectors(list(rows), np.stack(list(rows.values())))
     return vectors
+
+
+def _read_saved(path: Path) -> KeyedVectors:
+    """What gensim saved, by a reader of pickles that runs nothing; large arrays have files of their own."""
+    from gensim.models import KeyedVectors
+
+    with path.open("rb") as file:
+        saved = read_plain_pickle(file, ARRAYS | {_SAVED: type("Saved", (), {})})
+    own = vars(saved)
+    rows = own["vectors"] if "vectors" in own else np.load(_rows_of_saved(path), allow_pickle=False)
+    vectors = KeyedVectors(rows.shape[1], dtype=rows.dtype)
+    vectors.add_vectors(own["index_to_key"], rows)
+    return vectors
+
+
+def _rows_of_saved(path: Path) -> Path:
+    return Path(f"{path}.vectors.npy")
+
+
+def _check_fasttext(path: Path) -> None:
+    """Raise for a packed file, and for one that is cut off among its words: gensim would never stop reading it."""
+    with path.open("rb") as file:
+        header = file.read(_FASTTEXT_HEADER.size)
+    if not header.startswith(_FASTTEXT):
+        raise ValueError("a packed FastText file must be unpacked first")
+    numbers = _FASTTEXT_HEADER.unpack(header)
+    dimensions, ngrams, words = numbers[2], numbers[10], numbers[16]  # after the format's number and version
+    if path.stat().st_size < 4 * dimensions * (ngrams + words):
+        raise ValueError("it is cut off")

@@ -50,6 +50,8 @@ ARGUMENTS = {
     "tokenizer": "`words` or `whitespace`",
     "allow_unmasked": "measure although labels are not values of the attribute, or none of its words occurs (T to A "
     "needs some)",
+    "vocabulary": "the words that human captions are aligned to, a JSON list (in Python also a list): the captioner's "
+    "own vocabulary",
     "words": "take for tasks the frequent words of human captions, as LIC's paper does",
     "most_frequent": "with `words`, how many of the most frequent nouns, verbs, adjectives and adverbs",
     "at_least": "keep combinations that at least so many images have (with `words`: words in so many human captions "
@@ -90,7 +92,7 @@ ARGUMENTS = {
     "alignment": "how human captions are said in the captioner's words: `contextual`, by word vectors, or `constant`, "
     "by one token",
     "vectors": "word vectors that align human captions with the captioner's words: `captions` (made from your human "
-    "ones), a GloVe or word2vec file, or a gensim download such as glove-wiki-gigaword-50; see "
+    "ones), a GloVe, word2vec or FastText file, or a gensim download such as glove-wiki-gigaword-50; see "
     "`captionbias.alignment.vectors.load_vectors`",
     "delta": "largest cosine distance of a contextual substitution",
     "cache": "keep finished trials, and train none twice (in Python also the folder to keep them)",
@@ -133,6 +135,7 @@ FROM_PRESETS = (
 )
 # What None stands for, where it is the default.
 USUAL = dict.fromkeys(FROM_PRESETS, OF_PRESET) | {
+    "vocabulary": "the words of its captions",
     "lean": "`shipped` where there is a table",
     "model": "`bert-base-uncased`",
     "precision": "`bf16` where the device computes it natively",

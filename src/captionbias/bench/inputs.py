@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from captionbias.captions import Captions, Words
 from captionbias.captions.belonging import LABELS_AGREE, Agreement
 from captionbias.captions.labels import value_names
 from captionbias.errors import Argument, InputError, Message, few, missing, naming
+from captionbias.io.formats import read_json
 from captionbias.text import Lexicon, Tokens, find_mentions, load_lexicon, named_by_words, named_values, tokenize
 from captionbias.text.guess import guess_language
 from captionbias.text.languages import ENGLISH
@@ -407,19 +409,47 @@ def task_counts(flags: Flags, names: tuple[str, ...]) -> dict[str, int]:
     return {names[task]: int(counts[task]) for task in np.argsort(-counts, kind="stable") if counts[task]}
 
 
+def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
+    """The words of a captioner's own vocabulary, from a list or a JSON file of one."""
+    if vocabulary is None:
+        return None
+    words = vocabulary
+    if isinstance(vocabulary, (str, Path)):
+        try:
+            words = read_json(Path(vocabulary))
+        except (OSError, ValueError) as error:
+            raise InputError("vocabulary", f"{str(vocabulary)!r} cannot be read: {error}") from error
+    if not words or isinstance(words, Mapping) or not all(isinstance(word, str) for word in words):
+        raise InputError("vocabulary", "must be a list of words, or a JSON file of such a list")
+    return frozenset(words)
+
+
+def words_of_captioner(masked: Words, vocabulary: frozenset[str] | None) -> tuple[Words, Flags]:
+    """The captions over all words that human ones are aligned to, and which these are: the vocabulary's, or its own."""
+    if vocabulary is None:
+        return masked, masked.model.present()
+    words = (*masked.tokens.words, *sorted(vocabulary.difference(masked.tokens.words)))
+    flags = np.fromiter((word in vocabulary for word in words), bool, len(words))
+    return replace(masked, tokens=replace(masked.tokens, words=words)), flags
+
+
 def alignment_vectors(words: Words, masked: Iterable[Words], settings: Alignment) -> Any:
     """The word vectors that align captions, read even if no word needs them; "captions" are of human ones, the same
     beside any captioner, and made if some does."""
-    needed = settings.vectors != CAPTIONS or any(table.lacking() for table in masked)
-    return load_vectors(settings.vectors, words.human) if needed else None
+    vocabulary, vectors = settings.vocabulary, settings.vectors
+    aligned = (words_of_captioner(table, vocabulary) for table in masked)
+    needed = any((table.human.present() & ~flags).any() for table, flags in aligned)
+    return load_vectors(vectors, words.human) if needed or vectors != CAPTIONS else None
 
 
 def align_human(
     masked: Words, masks: Sequence[str], vectors: Any, settings: Alignment, lexicons: Iterable[Lexicon]
 ) -> tuple[Tokens, AlignmentReport | None]:
-    """The masked human captions in the captioner's words, if there are both, but for words of the lexicons where names
+    """The masked human captions in the captioner's words, if these are known, but for words of the lexicons where names
     are kept."""
-    if not len(masked.human) or not masked.model_rows:
+    vocabulary = settings.vocabulary
+    if not len(masked.human) or not (masked.model_rows or vocabulary):
         return masked.human, None
-    names = named_by_words(masked.tokens.words, *lexicons) if settings.names_kept else None
-    return align(masked.human, masked.model.present(), frozenset(masks), vectors, settings.delta, names)
+    known, flags = words_of_captioner(masked, vocabulary)
+    names = named_by_words(known.tokens.words, *lexicons) if settings.names_kept else None
+    return align(known.human, flags, frozenset(masks), vectors, settings.delta, names)

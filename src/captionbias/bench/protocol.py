@@ -47,13 +47,14 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Alignment(Settings):
-    """The same where human captions are put in the captioner's words."""
+    """The same where human captions are put in the captioner's words; `vocabulary`: all of these, from no preset."""
 
     encoder: str
     alignment: str
     vectors: Any = "captions"
     delta: float = 0.4
     names_kept: bool = False  # whether words of the lexicons stay as they are
+    vocabulary: frozenset[str] | None = None
 
 
 S = TypeVar("S", bound=Settings)
@@ -129,7 +130,7 @@ def vectors_name(vectors: Any) -> str:
 
 def by_vectors(settings: Alignment, captions: Captions, given: Any = None) -> bool:
     """Whether human captions are aligned by word vectors; InputError if not, and some are `given`."""
-    known = captions.predictions is not None
+    known = captions.predictions is not None or settings.vocabulary is not None
     used = settings.alignment == "contextual" and captions.references is not None and known
     if given is not None and not used:
         why = "with constant alignment" if settings.alignment == "constant" else "unless human captions are aligned"
@@ -138,12 +139,15 @@ def by_vectors(settings: Alignment, captions: Captions, given: Any = None) -> bo
 
 
 def alignment_name(settings: Alignment, captions: Captions) -> str:
-    """`constant`, or `contextual`, with its vectors and its threshold if captions are aligned by them."""
+    """`constant`, or `contextual`, with its vectors and its threshold if captions are aligned by them; to a captioner's
+    own vocabulary also a digest."""
     parts = [settings.alignment]
     if settings.names_kept:
         parts.append("names-kept")
     if by_vectors(settings, captions):
         parts += [vectors_name(settings.vectors), f"{settings.delta:g}"]
+    if settings.vocabulary:
+        parts.append(f"to-{_digest(sorted(settings.vocabulary))}")
     return ",".join(parts)
 
 

@@ -133,6 +133,7 @@ WRITTEN = {
     "attribute_lexicon": written(list[str], "--attribute", default=["gender"], panel=INPUT, metavar="<name|file>"),
     "task_lexicon": written(str | None, panel=INPUT),
     "allow_unmasked": written(bool, "--allow-unmasked", default=False, panel=INPUT),
+    "vocabulary": written(Path | None),
     "words": written(bool, "--words", default=False),
     "at_least": written(int | None, min=1),
     "lean": written(str | None),

@@ -158,6 +158,7 @@ def dbac(
     alignment: str | None = None,
     vectors: Any = None,
     delta: float | None = None,
+    vocabulary: Any = None,
     tokenizer: str | None = None,
     attribute_lexicon: LexiconSource | None = None,
     task_lexicon: LexiconSource | None = None,
@@ -198,7 +199,7 @@ def dbac(
     chosen: dict[str, Any] = {"quality": quality, "pairing": pairing, "controls": controls, "seeds": seeds}
     chosen |= {"encoder": encoder, "trials": trials, "alignment": alignment, "vectors": vectors, "delta": delta}
     chosen |= {"tokenizer": tokenizer, "attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
-    preset, settings = preset_settings(PRESETS, preset, **chosen)
+    preset, settings = preset_settings(PRESETS, preset, vocabulary=inputs.read_vocabulary(vocabulary), **chosen)
     by_vectors(settings, captions, given=vectors)
     _check_choices(directions, settings)
     attacker = find_attacker(settings.encoder, precision, model, cache)

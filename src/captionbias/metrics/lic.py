@@ -26,6 +26,7 @@ from captionbias.bench.attacks import (
     with_sides,
 )
 from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
+from captionbias.bench.inputs import read_vocabulary
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.protocol import Alignment, alignment_name, by_vectors, preset_settings
 from captionbias.captions import Captions
@@ -127,6 +128,7 @@ def lic(
     delta: float | None = None,
     tokenizer: str | None = None,
     attribute_lexicon: LexiconSource | None = None,
+    vocabulary: Any = None,
     allow_unmasked: bool = False,
     unseen_only: bool = False,
     join_references: bool = False,
@@ -155,6 +157,7 @@ def lic(
     chosen |= {
         "tokenizer": tokenizer,
         "attribute_lexicon": attribute_lexicon,
+        "vocabulary": read_vocabulary(vocabulary),
         "seeds": seeds,
     }
     preset, settings = preset_settings(PRESETS, preset, **chosen)

@@ -1,0 +1,66 @@
+"""A captioner's own vocabulary: human captions keep its words, and lose all others."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from captionbias.metrics import dbac, lic
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 40 images are few
+
+IMAGES = 40
+CAPTIONS = {
+    "predictions": ["a woman holds a cake", "a man holds a dog"] * (IMAGES // 2),
+    "references": [["a woman quietly holds a cake", "here a woman holds a cake"], ["a man holds a dog"] * 2]
+    * (IMAGES // 2),
+    "attributes": ["female", "male"] * (IMAGES // 2),
+}
+FAST = {"preset": "fast", "trials": 1, "bootstrap": 0, "cache": False, "alignment": "constant", "details": True}
+OWN = ["a", "holds", "cake", "dog", "quietly"]
+both = pytest.mark.parametrize("metric", [lic, dbac], ids=["lic", "dbac"])
+
+
+def replaced(result):
+    """The human words that became `<unk>`, and how many: of the captions that the attribute is guessed from."""
+    details = result["details"]
+    return details.get("a_to_t", details)["alignment"]["replaced_unknown"]
+
+
+@both
+def test_human_captions_keep_the_words_of_the_vocabulary_and_no_others(metric):
+    """'quietly' and 'here' are said of half of the images, and by no model caption."""
+    of_predictions = metric(**CAPTIONS, **FAST)
+    own = metric(**CAPTIONS, **FAST, vocabulary=OWN)
+    none = metric(**CAPTIONS, **FAST, vocabulary=["a", "cake", "dog"])
+    assert replaced(of_predictions) == 2 * IMAGES // 2
+    assert replaced(own) == IMAGES // 2, "'here'"
+    assert replaced(none) == 2 * IMAGES // 2 + 2 * IMAGES, "'holds', in every caption, though the captioner says it"
+    signatures = {result["signature"] for result in (of_predictions, own, none)}
+    assert len(signatures) == 3
+    assert re.search(r"\|align:constant(,names-kept)?,to-[0-9a-f]{8}\|", own["signature"])
+
+
+@both
+def test_a_file_of_words_is_as_good_as_a_list_in_any_order(metric, tmp_path):
+    (tmp_path / "words.json").write_text(json.dumps(OWN))
+    found = metric(**CAPTIONS, **FAST, vocabulary=OWN)
+    for given in (tmp_path / "words.json", str(tmp_path / "words.json"), OWN[::-1]):
+        assert metric(**CAPTIONS, **FAST, vocabulary=given) == found
+
+
+@both
+@pytest.mark.parametrize(
+    ("vocabulary", "message"),
+    [
+        ([], "vocabulary must be a list of words, or a JSON file of such a list"),
+        ([1, 2], "vocabulary must be a list of words, or a JSON file of such a list"),
+        ({"a": 0}, "vocabulary must be a list of words, or a JSON file of such a list"),
+        ("nowhere.json", "vocabulary 'nowhere.json' cannot be read: "),
+    ],
+)
+def test_what_is_no_vocabulary_is_refused(metric, vocabulary, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        metric(**CAPTIONS, **FAST, vocabulary=vocabulary)
