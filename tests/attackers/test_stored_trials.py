@@ -17,6 +17,7 @@ from captionbias.attackers.stored_trials import load_scores, save_scores, trial_
 from captionbias.io.store import GIGABYTE, Store
 from captionbias.text import tokenize
 from captionbias.text.tokens import Tokens
+from captionbias.warnings import CaptionBiasWarning
 
 SEARCH = settings(deadline=None, max_examples=60)
 
@@ -135,8 +136,19 @@ def store(tmp_path) -> Store:
 
 
 @pytest.mark.filterwarnings("error")
-def test_scores_come_back_unless_they_are_not_numbers(store):
+def test_scores_that_are_not_numbers_are_not_kept(store):
     save_scores(store, KEY, replace(SCORES, log_probability=np.array([-1, np.nan, -1])))
-    assert load_scores(store, KEY) is None
+    assert load_scores(store, KEY, 3) is None
+
+
+def test_probabilities_above_1_are_not_believed(store):
+    save_scores(store, KEY, TrialScores(np.array([0.5]), np.array([True])))
+    with pytest.warns(CaptionBiasWarning, match="is damaged"):
+        assert load_scores(store, KEY, 1) is None
+
+
+def test_scores_of_more_or_fewer_captions_are_not_those_of_the_trial(store):
     save_scores(store, KEY, SCORES)
-    assert load_scores(store, KEY).correct.tolist() == SCORES.correct.tolist()
+    assert load_scores(store, KEY, 3).correct.tolist() == SCORES.correct.tolist()
+    with pytest.warns(CaptionBiasWarning, match="is damaged, or another's"):
+        assert load_scores(store, KEY, 4) is None

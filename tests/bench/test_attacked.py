@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.attackers.base import Trial, TrialScores, balanced_split
-from captionbias.bench.attacked import Bench
+from captionbias.bench.attacked import PICTURE_READERS, Bench
 from captionbias.bench.attacks import AttackScores
 from captionbias.bench.person import captioner_and_person
 from captionbias.captions import check_captions
@@ -101,6 +101,18 @@ def test_each_round_of_the_fast_preset_tests_every_image_once(metric):
             assert not {*trial.train} & {*trial.test}
             learnt = np.bincount(trial.examples.targets[trial.train]).tolist() if metric is lic else [len(trial.train)]
             assert learnt == ([32, 32] if metric is lic else [96])
+
+
+def test_pictures_without_the_wing_that_reads_them_are_an_error_with_the_way_out(planted):
+    readers = PICTURE_READERS.copy()
+    PICTURE_READERS.clear()
+    try:
+        with pytest.raises(
+            ValueError, match=r"images: nothing here reads pictures; pip install 'captionbias\[images\]'"
+        ):
+            lic(**planted, **FAST, images=["a.png"] * 120)
+    finally:
+        PICTURE_READERS.extend(readers)
 
 
 @pytest.mark.parametrize("draw", range(3))

@@ -22,6 +22,7 @@ QUICK = {"preset": "fast", "trials": 2, "draws": 2, "bootstrap": 20, "cache": Fa
 LEFT_OUT = {
     *("details", "progress", "cache", "distributed", "keep_attackers"),  # how it runs, what is shown or kept
     *("model", "precision"),  # of neural attackers alone
+    *("images", "image_encoder"),
     *("predicted_attributes", "predicted_tasks", "training_attributes", "training_tasks"),  # in place of captions
     *("language", "trust_rows"),
 }

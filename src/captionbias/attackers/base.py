@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from captionbias.arrays import Array, Flags, Floats, Integers
+from captionbias.arrays import Array, Flags, Floats, Floats32, Integers
 from captionbias.text.tokens import Tokens
 
 SMALLEST_CLASS = 10
@@ -17,13 +17,14 @@ class Examples:
     """Masked, aligned captions and the targets that the attacker must predict from them.
 
     `targets`: a class number a caption, `(n,)`; or, when `multilabel`, flags of tasks, `(n, outputs)`. `masks`: the
-    words that replace masked ones.
+    words that replace masked ones. `pictures`: features of the picture beside each caption, `(n, width)`.
     """
 
     tokens: Tokens
     targets: Array
     outputs: int
     masks: tuple[str, ...] = ()
+    pictures: Floats32 | None = None
 
     @property
     def multilabel(self) -> bool:

@@ -101,16 +101,26 @@ class FittedConvex(Fitted):
 
 
 def features(examples: Examples, pairs: bool = True) -> csr_array:
-    """The n-grams of all captions. The trials of one table share them, in whatever threads they are; those of the
-    tables that were used last are kept."""
+    """The n-grams of all captions, and their pictures if they have any. The trials of one table share them, in whatever
+    threads they are; those of the tables that were used last are kept."""
     with _counting:
         tables = _features.pop(examples, {})
         if pairs not in tables:
-            tables[pairs] = ngrams(examples.tokens, pairs)
+            tables[pairs] = _beside_pictures(ngrams(examples.tokens, pairs), examples.pictures)
         _features[examples] = tables
         for oldest in [*_features][:-KEPT_TABLES]:
             del _features[oldest]
         return tables[pairs]
+
+
+def _beside_pictures(words: csr_array, pictures: Floats32 | None) -> csr_array:
+    """The n-grams, and to their right the pictures' features, a picture as long as an average caption."""
+    from scipy.sparse import csr_array, hstack
+
+    if pictures is None:
+        return words
+    scale = np.float32(np.sqrt(words.nnz / max(words.shape[0], 1)))
+    return csr_array(hstack([words, csr_array(pictures * scale)], format="csr"))
 
 
 def ngrams(tokens: Tokens, with_pairs: bool = True) -> csr_array:

@@ -125,7 +125,7 @@ def _finished(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> F
     """The trials in the cache first, then those that have to be trained, as they are finished."""
     missing = []
     for job in jobs:
-        scores = load_scores(store, job.key) if store and not job.keep else None
+        scores = load_scores(store, job.key, len(job.trial.test)) if store and not job.keep else None
         if scores is None:
             missing.append(job)
         else:

@@ -47,6 +47,7 @@ class Attacker:
     placement: str
     explained: str | None
     reads_words: bool = False
+    reads_pictures: bool = False
     schedule: Schedule | None = None
 
     def signature(self, trials: Iterable[Trial]) -> dict[str, str]:
@@ -100,7 +101,7 @@ def find_attacker(
 def _convex(name: str) -> Attacker:
     identity = f"{name} {ENGINE} {convex.SETTINGS} scikit-learn {version('scikit-learn')} scipy {version('scipy')}"
     fit = partial(convex.fit, pairs=CONVEX[name])
-    return Attacker(name, None, identity, fit, placement="threads", explained="coefficients")
+    return Attacker(name, None, identity, fit, placement="threads", explained="coefficients", reads_pictures=True)
 
 
 def _network(name: str, precision: str, place: torch.device) -> Attacker:
@@ -149,6 +150,7 @@ def _pretrained(
         placement="processes" if tuned and place.type == "cpu" else "plain",
         explained=GRADIENTS if tuned else None,
         reads_words=True,
+        reads_pictures=not tuned,
         schedule=recipe.schedule,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from hashlib import sha256
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -31,12 +32,16 @@ def trial_key(trial: Trial, attacker: str, reads_words: bool = False) -> str:
     return _digest(*parts, repr((" ".join(trial.examples.masks), spelling)))
 
 
-def load_scores(store: Store, key: str) -> TrialScores | None:
-    """A trial's scores; None if there are none."""
-    return store.load("trial", key, _scores)
+def load_scores(store: Store, key: str, captions: int) -> TrialScores | None:
+    """A trial's scores of so many test captions; None if there are none, or not of as many."""
+    return store.load("trial", key, partial(_scores, captions=captions))
 
 
-def _scores(arrays: Mapping[str, npt.NDArray[Any]]) -> TrialScores:
+def _scores(arrays: Mapping[str, npt.NDArray[Any]], captions: int) -> TrialScores:
+    if any(array.shape != (captions,) for array in arrays.values()):
+        raise ValueError(f"a trial's scores must be of its {captions} test captions")
+    if not (arrays["log_probability"] <= 0).all():
+        raise ValueError("a log-probability must be 0 or less")
     return TrialScores(arrays["log_probability"], arrays["correct"], raw=arrays.get("raw"))
 
 
@@ -51,7 +56,10 @@ def _examples_digest(examples: Examples) -> str:
     tokens = examples.tokens
     dense = np.cumsum(tokens.present()) - 1
     targets = examples.targets.astype(bool) if examples.multilabel else examples.targets
-    return _digest(dense[tokens.ids], tokens.offsets, str(targets.shape), targets, str(examples.outputs))
+    parts = (dense[tokens.ids], tokens.offsets, str(targets.shape), targets, str(examples.outputs))
+    if examples.pictures is None:
+        return _digest(*parts)
+    return _digest(*parts, sha256(np.ascontiguousarray(examples.pictures).data).hexdigest())
 
 
 def _digest(*parts: str | npt.NDArray[Any]) -> str:

@@ -106,7 +106,10 @@ ARGUMENTS = {
     # Images
     "images": "the images, joined with captions by their ids: a folder, a table of paths, "
     "`owner/dataset:configuration:split`, or in Python whatever `captionbias.images.reading.read_images` takes, or a "
-    "list with one for each caption.",
+    "list with one for each caption. Of lic, for attackers that read them beside the captions (VL-LIC): `bow`, "
+    "`bert-frozen` and pretrained ones; mask the people in them first (`captionbias mask`), or the attacker sees the "
+    "attribute itself",
+    "image_encoder": "the frozen image model that reads the pictures: a name on the Hub, or a folder",
     "masks": "what of each image shows the person, to be masked: a file of COCO's annotations, or in Python arrays "
     "`(H, W)` of flags; left out where images are masked already, or show nobody, as artworks may",
     "form": "what of a person is masked: `segment`, `box`, or a share of the segment such as `top:0.5`",
@@ -139,6 +142,7 @@ USUAL = dict.fromkeys(FROM_PRESETS, OF_PRESET) | {
     "lean": "`shipped` where there is a table",
     "model": "`bert-base-uncased`",
     "precision": "`bf16` where the device computes it natively",
+    "image_encoder": "`microsoft/resnet-50`",
     "judge": "`sat`",
     "epochs": "40 from scratch, 5 of fine-tuning",
     "prompt": "Therefore, the <attribute> is",

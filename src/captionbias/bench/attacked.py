@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Array, Flags, Floats, Integers
+from captionbias.arrays import Array, Flags, Floats, Floats32, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split, stratified_split
+from captionbias.attackers.registry import Attacker
 from captionbias.bench import inputs
 from captionbias.bench.attacks import GAIN, AttackPlan, AttackScores, gain, note_single_training
 from captionbias.bench.pairing import drawn_captions
@@ -24,6 +25,9 @@ from captionbias.statistics.intervals import rounded
 from captionbias.text import Lexicon, Mentions, Tokens, find_mentions, load_lexicon, mask_both
 from captionbias.warnings import note
 
+# What lets an attacker see pictures, put here by the wing that reads them. It gives the attacker, the features of each
+# image's picture, and the name of what made them.
+PICTURE_READERS: list[Callable[..., tuple[Attacker, Floats32, str]]] = []
 PEOPLE = 5
 _spreads: dict[str, dict[str, float]] = {}  # numbers alone, by a digest of what they are of
 
@@ -207,12 +211,13 @@ class Bench:
         sides: Mapping[str, Sequence[Sequence[Column]]],
         balanced: bool,
         outputs: tuple[str, ...] = (),
+        pictures: Floats32 | None = None,
     ) -> AttackPlan:
         """One attacker of each column of a side and each seed; a column is given in parts that have some of the seeds
         each. All captions of an image, and its copies, are on the same side of a split. `balanced`: whether each class
         has as many images, or where all are tested counts as much. `outputs`: what the classes are called; the
-        attribute's values when empty."""
-        outputs, share = outputs or self.values, self.settings.test_share
+        attribute's values when empty. `pictures`: features of each image."""
+        outputs, share, every = outputs or self.values, self.settings.test_share, np.arange(len(self.classes))
         image: dict[Trial, Integers] = {}
         split, weights = balanced_split if balanced else stratified_split, self.weights
         if balanced and self.settings.folded:
@@ -225,7 +230,8 @@ class Bench:
         def trials(column: Column) -> list[Trial]:
             images = np.unique(column.image)
             copies = None if self.copies is None else self.copies[images]
-            examples = Examples(column.tokens, column.truth[column.image], len(outputs), column.masks)
+            beside = pictures if np.array_equal(column.image, every) or pictures is None else pictures[column.image]
+            examples = Examples(column.tokens, column.truth[column.image], len(outputs), column.masks, beside)
             planned = []
             for seed in column.seeds:
                 first, part = place[seed]

@@ -156,6 +156,7 @@ WRITTEN = {
     "vectors": written(str | None),
     "cache": written(bool, "--cache/--no-cache", default=True),
     "images": written(str | None, panel=INPUT, metavar="<folder|file|dataset>"),
+    "image_encoder": written(str | None),
     "masks": written(Path | None, "--annotations", panel=INPUT),
     "form": written(str, default="segment", panel=INPUT),
     "fill": written(str, default="mean", panel=INPUT),

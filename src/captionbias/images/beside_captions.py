@@ -1,14 +1,46 @@
-"""The images that captions describe."""
+"""The images that captions describe, and attackers that read both (VL-LIC)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from captionbias.arrays import Floats32
+from captionbias.attackers.registry import Attacker
+from captionbias.bench.attacked import PICTURE_READERS
 from captionbias.captions import Captions
 from captionbias.captions.values import is_column
-from captionbias.errors import InputError
+from captionbias.errors import InputError, naming
 from captionbias.images.reading import Images, read_images
+from captionbias.io.store import open_store
+
+
+def beside_pictures(
+    attacker: Attacker,
+    captions: Captions,
+    images: Any,
+    image_encoder: str | None,
+    cache: bool | str | Path,
+    distributed: bool,
+) -> tuple[Attacker, Floats32, str]:
+    """The attacker that reads captions beside pictures, the pictures' features, `(n, width)`, and the encoder's name,
+    which ends with a digest of its weights.
+    """
+    from captionbias.attackers.pretrained.pictures import USUAL, find_image_encoder, picture_features
+
+    if not attacker.reads_pictures:
+        raise InputError(
+            "images",
+            f": encoder {attacker.name!r} reads captions alone",
+            "choose bert-frozen or a sentence encoder such as all-MiniLM-L6-v2",
+            naming("bow ({preset})", preset="fast"),
+        )
+    every, places = images_of(captions, images)
+    model = find_image_encoder(image_encoder or USUAL)
+    features = picture_features(every.select(places), model, open_store(cache), distributed=distributed)
+    return replace(attacker, explained=None), features, model.signature
 
 
 def images_of(captions: Captions, images: Any) -> tuple[Images, Sequence[int]]:
@@ -35,3 +67,6 @@ def images_of(captions: Captions, images: Any) -> tuple[Images, Sequence[int]]:
             f"ids are such as {every.ids[0]!r}); give all, or leave captions without an image out",
         )
     return every, [places[image] for image in ids]
+
+
+PICTURE_READERS.append(beside_pictures)

@@ -12,7 +12,7 @@ import numpy as np
 
 from captionbias.attackers.registry import find_attacker
 from captionbias.bench import catalogue
-from captionbias.bench.attacked import Bench
+from captionbias.bench.attacked import PICTURE_READERS, Bench
 from captionbias.bench.attacks import (
     GAIN,
     KEYS,
@@ -119,6 +119,8 @@ def lic(
     preset: str = "lic-2022",
     encoder: str | None = None,
     model: str | None = None,
+    images: Any = None,
+    image_encoder: str | None = None,
     precision: str | None = None,
     trials: int | None = None,
     seed: int = 0,
@@ -145,7 +147,8 @@ def lic(
     the attribute from each side's captions: one attacker for the model, one for each column of human captions. The
     same trained attackers give leakage and confidence.
 
-    Source: Hirota, Nakashima and Garcia 2022, Eq. 1 to 5.
+    Source: Hirota, Nakashima and Garcia 2022, Eq. 1 to 5; with images, ImageCaptioner2 (Bakr et al. 2023), section 5.7,
+    whose text encoder is BERT beside ResNet-50.
 
     >>> captions = ["a woman cooks food", "a lady cooks dinner", "a man rides waves", "a man surfs"] * 20
     >>> labels = ["female", "female", "male", "male"] * 20
@@ -162,16 +165,25 @@ def lic(
     }
     preset, settings = preset_settings(PRESETS, preset, **chosen)
     by_vectors(settings, captions, given=vectors)
-    attacker = find_attacker(settings.encoder, precision, model, cache)
+    attacker, pictures, beside = find_attacker(settings.encoder, precision, model, cache), None, {}
     checks = {"allow_unmasked": allow_unmasked, "join_references": join_references}
     bench = Bench.of(captions, settings, seed, neural=attacker.precision is not None, **checks)
+    if images is not None:
+        if not PICTURE_READERS:
+            raise InputError("images", ": nothing here reads pictures; pip install 'captionbias[images]' first")
+        given = bench.captions, images, image_encoder, cache, distributed
+        attacker, pictures, beside["image_encoder"] = PICTURE_READERS[0](attacker, *given)
+    elif image_encoder is not None:
+        raise InputError(
+            "image_encoder", f"{image_encoder!r} has no pictures to read", naming("give {images}"), "leave it out"
+        )
 
     [masked] = bench.hidden(("attribute",), aligned=settings)
     columns = {side: [column] if side == "m" else column.split_up(bench.notes) for side, column in masked.sides.items()}
     drawn = {
         side: [column.drawn(bench.rounds, bench.copies) for column in of_side] for side, of_side in columns.items()
     }
-    plan = bench.plan("lic", drawn, balanced=True)
+    plan = bench.plan("lic", drawn, balanced=True, pictures=pictures)
     unseen = {trial: ~flags for trial, flags in seen_in_training(list(plan)).items()}
     for trial, flags in unseen.items() if unseen_only else ():
         if not flags.any():
@@ -198,7 +210,7 @@ def lic(
     return Scores(
         {key: sample for key, sample in samples.items() if key in catalogue.SCORES},
         facts,
-        {"preset": preset, **attacker.signature(answers), "align": alignment_name(settings, bench.captions)}
+        {"preset": preset, **attacker.signature(answers), **beside, "align": alignment_name(settings, bench.captions)}
         | bench.signed(balanced=True)
         | {"unseen": unseen_only, **bench.joined, "bootstrap": bootstrap},
         bench.notes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from captionbias.attackers.registry import find_attacker
@@ -22,3 +23,19 @@ def test_of_an_encoder(own_bert, class_trial, encoder, file):
     named = {"encoder": str(own_bert)} if encoder == "sentences" else {"encoder": encoder, "model": str(own_bert)}
     trial = class_trial(40, test=10)
     assert not runs_its_code(own_bert, file, lambda: find_attacker(**named, cache=False).fit(trial))
+
+
+@pytest.mark.parametrize("file", ["config.json", "preprocessor_config.json"])
+def test_of_an_image_encoder(tmp_path, file):
+    pytest.importorskip("PIL")
+    from PIL import Image
+
+    from captionbias.attackers.pretrained.pictures import find_image_encoder, picture_features
+
+    folder = tmp_path / "mine"
+    transformers.ResNetModel(transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8], depths=[1])).save_pretrained(
+        folder
+    )
+    transformers.ViTImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder)
+    picture = Image.fromarray(np.zeros((32, 32, 3), np.uint8))
+    assert not runs_its_code(folder, file, lambda: picture_features([picture], find_image_encoder(str(folder)), None))

@@ -54,12 +54,16 @@ class FrozenEncoder:
 
     def _embedded(self, examples: Examples) -> tuple[Examples, Tensor]:
         """The examples with each caption as one word, its row in a table; and that table: the embeddings of the
-        distinct captions."""
+        distinct captions or, with pictures, of each caption and picture."""
         mask, unknown = special_tokens(self.model)
         texts, numbered = as_texts(examples, mask, unknown)
         encode = encoder(self.model, self.recipe.pooling, self.precision, self.device)
         identity = f"{self.model.identity} {self.recipe.pooling} {self.precision} {self.device.type} {mask} {unknown}"
         embeddings = embed(texts, encode, self.store, identity)
+        if examples.pictures is not None:
+            tokens = numbered.tokens
+            embeddings = np.hstack((embeddings[tokens.ids], examples.pictures.astype(np.float16)))
+            numbered = replace(numbered, tokens=replace(tokens, ids=np.arange(len(tokens), dtype=np.int32)))
         return numbered, torch.from_numpy(embeddings).to(self.device)
 
     def _head(self, trial: Trial, width: int) -> nn.Sequential:

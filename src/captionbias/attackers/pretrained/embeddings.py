@@ -52,13 +52,13 @@ def embed(texts: Sequence[str], encode: Encode, store: Store | None, identity: s
     return rows
 
 
-def in_16_bits(features: Floats32, model: Model) -> Embeddings:
+def in_16_bits(features: Floats32, model: Model, argument: str = "encoder") -> Embeddings:
     """A model's features, coarser than what the order of a sum changes in 32 bits; ValueError unless finite."""
     with np.errstate(over="ignore"):
         embeddings = np.asarray(features, np.float16)
     if not np.isfinite(embeddings).all():
         raise ValueError(
-            f"encoder {model.name!r} computes what is not finite in 16 bits: its weights in {model.folder} are "
+            f"{argument} {model.name!r} computes what is not finite in 16 bits: its weights in {model.folder} are "
             "damaged, or those of another kind of model"
         )
     return embeddings

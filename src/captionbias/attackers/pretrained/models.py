@@ -31,6 +31,7 @@ PROCESSORS = ("preprocessor_config.json", "processor_config.json")  # of image m
 PICKLES = "pytorch_model*.bin"
 # What computes embeddings: another version may compute others.
 LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
+IMAGE_LIBRARIES = ("transformers", "torch")
 BLOCK = 1 << 20
 
 

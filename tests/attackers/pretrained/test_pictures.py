@@ -1,0 +1,190 @@
+"""VL-LIC: what only a picture shows raises the scores of an attacker that reads it, on both sides, and no other's."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from captionbias.captions import check_captions
+from captionbias.explain import explain
+from captionbias.images.reading import Images
+from captionbias.metrics import lic
+from tests.launch import launched
+
+torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+Image = pytest.importorskip("PIL.Image")
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
+
+IMAGES = 120
+QUICK = {"trials": 2, "bootstrap": 0, "seed": 1, "allow_unmasked": True}
+
+
+@pytest.fixture(scope="module")
+def resnet(tmp_path_factory) -> Path:
+    """A folder with a ResNet of two stages and its image processor, nothing learnt."""
+    folder = tmp_path_factory.mktemp("models") / "tiny-resnet"
+    config = transformers.ResNetConfig(
+        embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], layer_type="basic", downsample_in_first_stage=True
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        transformers.ResNetModel(config).save_pretrained(folder)
+    transformers.ViTImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def captions() -> dict[str, list]:
+    """Captions of 120 images that tell nothing of the attribute."""
+    random = np.random.default_rng(0)
+
+    def written() -> str:
+        return " ".join(["someone with", *(f"w{word}" for word in random.integers(25, size=5))])
+
+    return {
+        "predictions": [written() for _ in range(IMAGES)],
+        "references": [[written(), written()] for _ in range(IMAGES)],
+        "attributes": ["female", "male"] * (IMAGES // 2),
+    }
+
+
+@pytest.fixture(scope="module")
+def cued() -> list[np.ndarray]:
+    """Noise, with a patch in one corner, red beside a woman and blue beside a man."""
+    random = np.random.default_rng(1)
+    pictures = random.integers(90, 160, size=(IMAGES, 32, 32, 3)).astype(np.uint8)
+    pictures[0::2, :12, :12] = (255, 0, 0)
+    pictures[1::2, :12, :12] = (0, 0, 255)
+    return list(pictures)
+
+
+@pytest.fixture(scope="module")
+def noise() -> list[np.ndarray]:
+    return list(np.random.default_rng(2).integers(90, 160, size=(IMAGES, 32, 32, 3)).astype(np.uint8))
+
+
+@pytest.mark.parametrize("encoder", ["bow", "bert-frozen", pytest.param("sentences", marks=pytest.mark.slow)])
+def test_a_cue_in_the_picture_alone_raises_both_sides(encoder, captions, cued, noise, resnet, tiny_bert):
+    attacker = {
+        "bow": {"encoder": "bow"},
+        "bert-frozen": {"encoder": "bert-frozen", "model": str(tiny_bert)},
+        "sentences": {"encoder": str(tiny_bert)},
+    }[encoder]
+    if encoder != "bow":
+        pytest.importorskip("sentence_transformers")
+
+    def measured(**pictures):
+        return lic(**captions, **attacker, **QUICK, cache=False, **pictures)
+
+    blind = measured()
+    seeing = measured(images=cued, image_encoder=str(resnet))
+    fooled = measured(images=noise, image_encoder=str(resnet))
+    for side in ("leakage_m", "leakage_d"):
+        assert seeing[side] > 85, side
+        assert blind[side] < 75, side
+        assert fooled[side] < 75, side
+    assert seeing["lic_m"] > blind["lic_m"]
+    assert seeing["lic_d"] > blind["lic_d"]
+    assert abs(seeing["leakage"]) < 15, "what both sides see is no amplification"
+    assert "image_encoder:tiny-resnet-" in seeing["signature"]
+    assert "image_encoder" not in blind["signature"]
+
+
+def test_pictures_are_read_once_and_other_pictures_give_other_scores(
+    captions, cued, noise, resnet, tmp_path, monkeypatch
+):
+    from transformers import ResNetModel
+
+    passes = []
+    forward = ResNetModel.forward
+    monkeypatch.setattr(
+        ResNetModel,
+        "forward",
+        lambda self, pixel_values, **rest: passes.append(len(pixel_values)) or forward(self, pixel_values, **rest),
+    )
+
+    def measured(pictures, seed=0):
+        given = {
+            "images": pictures,
+            "image_encoder": str(resnet),
+            "preset": "fast",
+            "trials": 1,
+            "bootstrap": 0,
+            "allow_unmasked": True,
+        }
+        return lic(**captions, **given, seed=seed, cache=tmp_path / "kept")["lic_m"]
+
+    first = measured(cued)
+    assert sum(passes) == IMAGES
+    assert measured(cued) == first
+    measured(cued, seed=5)
+    assert sum(passes) == IMAGES
+    assert measured(noise) != first, "trials are known by the pictures too"
+    assert sum(passes) == 2 * IMAGES
+
+
+def test_pictures_are_joined_by_id_in_any_order(captions, cued, resnet):
+    joined = check_captions(**captions, image_ids=list(range(IMAGES)))
+    turned = Images(tuple(map(str, reversed(range(IMAGES)))), cued[::-1])
+    given = {"image_encoder": str(resnet), "preset": "fast", "cache": False, **QUICK}
+    assert lic(joined, images=turned, **given)["lic_m"] == lic(joined, images=cued, **given)["lic_m"]
+    with pytest.raises(ValueError, match=r"there is none with the id '119' \(1 of 120 captions"):
+        lic(joined, images=turned.select(range(1, IMAGES)), **given)
+
+
+def test_the_attackers_are_kept_but_not_explained_by_words_alone(captions, cued, resnet):
+    given = {"images": cued, "image_encoder": str(resnet), "preset": "fast", "trials": 1, "cache": False}
+    given["allow_unmasked"] = True
+    measured = lic.measure(**captions, **given, keep_attackers=1)
+    with pytest.raises(ValueError, match="cannot be explained"):
+        explain(measured)
+
+
+def test_what_cannot_be_read_is_refused(captions, cued, resnet, tiny_bert, tmp_path):
+    given = {**captions, "cache": False, **QUICK}
+    with pytest.raises(ValueError, match=r"encoder 'lstm-lic' reads captions alone; choose bert-frozen"):
+        lic(**given, images=cued, image_encoder=str(resnet))
+    with pytest.raises(ValueError, match="has no pictures to read"):
+        lic(**given, preset="fast", image_encoder=str(resnet))
+    with pytest.raises(ValueError, match=r"images has 100 images .* captions of 120"):
+        lic(**given, preset="fast", images=cued[:100], image_encoder=str(resnet))
+    with pytest.raises(ValueError, match=r"image_encoder .* lacks its image processor's files"):
+        lic(**given, preset="fast", images=cued, image_encoder=str(tiny_bert))
+    text = Path(shutil.copytree(tiny_bert, tmp_path / "text"))
+    shutil.copy(resnet / "preprocessor_config.json", text)
+    with pytest.raises(ValueError, match=r"reads input_ids, not pictures; choose an image model"):
+        lic(**given, preset="fast", images=cued, image_encoder=str(text))
+
+
+def test_a_vision_transformer_without_a_trained_pooler_gives_the_mean_of_its_states(captions, cued, tmp_path):
+    config = transformers.ViTConfig(
+        hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, image_size=32, patch_size=8
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        transformers.ViTModel(config, add_pooling_layer=False).save_pretrained(tmp_path / "vit")
+    transformers.ViTImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(tmp_path / "vit")
+    given = {"images": cued, "image_encoder": str(tmp_path / "vit"), "preset": "fast", "cache": False, **QUICK}
+    assert lic(**captions, **given)["leakage_m"] > 85
+    assert lic(**captions, **given) == lic(**captions, **given)
+
+
+@pytest.mark.slow
+def test_two_processes_share_the_pictures_of_a_folder_out(captions, cued, resnet, tmp_path):
+    for row, picture in enumerate(cued):
+        Image.fromarray(picture).save(tmp_path / f"COCO_val2014_{row:012d}.png")
+    table = pd.DataFrame(captions).rename(columns={"predictions": "caption", "attributes": "gender"})
+    table.rename_axis("image_id").reset_index().to_json(tmp_path / "all.json", orient="records")
+    arguments = ["measure", "lic", "--predictions", tmp_path / "all.json", "--references", tmp_path / "all.json"]
+    arguments += ["--images", tmp_path, "--image-encoder", resnet, "--preset", "fast", "--trials", 2, "--seed", 1]
+    arguments += ["--allow-unmasked", "--no-cache", "--bootstrap", 0, "--output", tmp_path / "lic.json"]
+    status, printed = launched(["-m", "captionbias", *map(str, arguments)], tmp_path)
+    assert status == 0, printed
+    wanted = lic(**captions, images=cued, image_encoder=str(resnet), preset="fast", cache=False, **QUICK)["lic_m"]
+    assert json.loads((tmp_path / "lic.json").read_text())["scores"]["lic_m"] == wanted > 60
