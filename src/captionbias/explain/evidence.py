@@ -1,4 +1,4 @@
-"""The captions behind a number: of the cells of sway, the words that follow a value, scenes, and LIC's telling words."""
+"""The captions behind a number: of the cells of sway, its words and its scenes, and of LIC's telling words."""
 
 from __future__ import annotations
 
