@@ -67,6 +67,13 @@ def test_batches_score_as_all_captions_at_once_and_a_reset_forgets_them(rows):
         metric.compute()
 
 
+def test_scenes_travel_with_their_images_without_human_captions():
+    scenes = vars(plant(80, scenes=True))
+    found = updated(CaptionBias("sway", bootstrap=0), scenes).compute()
+    assert found == numbers(metrics.sway(**scenes, bootstrap=0))
+    assert found["sway_scenes"] == 40
+
+
 def test_weights_and_several_captions_of_an_image_travel_with_it(rows):
     samples = [[text, "a woman with a cake"] for text in rows["predictions"]]
     rows = {**rows, "predictions": samples, "weights": [1.5, 2] * (len(samples) // 2)}

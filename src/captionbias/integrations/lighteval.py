@@ -22,10 +22,10 @@ def caption_bias(metric: str = "dbac", **options: Any) -> CorpusLevelMetric:
     """One of this library's metrics for a lighteval task's `metrics`.
 
     The task's documents have the human captions as their golds, and in `specific` the `attribute`, the label of the
-    protected attribute, and optionally the `tasks` that the image shows and its `weight`. The model's texts, one or
-    more, are its captions of the image. The result has every number of the metric's flat result, its own intervals
-    among them: lighteval adds no standard errors, for which it would train all attackers a thousand times. Lower is
-    better, save of sway's gaps, which are as bad below 0 as above it.
+    protected attribute, and optionally the `tasks` that the image shows, its `weight` and its `scene`. The model's
+    texts, one or more, are its captions of the image. The result has every number of the metric's flat result, its own
+    intervals among them: lighteval adds no standard errors, for which it would train all attackers a thousand times.
+    Lower is better, save of sway's gaps, which are as bad below 0 as above it.
 
     Args:
         metric: the name of one of `captionbias.metrics`.
@@ -51,8 +51,8 @@ class Images(Preparator):
         image = doc.specific or {}
         if "attribute" not in image:
             raise ValueError(f"document {doc.id!r}: specific has no 'attribute'; give it the image's label")
-        known = image["attribute"], image.get("tasks"), image.get("weight")
-        return dict(zip(MEASURED, (model_response.final_text, doc.get_golds(), *known), strict=True))
+        known = image["attribute"], image.get("tasks"), image.get("weight"), image.get("scene")
+        return dict(zip(MEASURED, (model_response.final_text, doc.get_golds() or None, *known), strict=True))
 
 
 class Corpus(CorpusLevelComputation):

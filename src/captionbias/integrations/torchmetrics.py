@@ -62,6 +62,7 @@ class CaptionBias(TorchMetric):
         attributes: Any = None,
         tasks: Any = None,
         weights: Any = None,
+        scene: Any = None,
     ) -> None:
         """Keep a batch of images.
 
@@ -72,8 +73,9 @@ class CaptionBias(TorchMetric):
             attributes: the label of the protected attribute for each image.
             tasks: the tasks that each image shows; likewise optional, see the metric.
             weights: how much each image counts; likewise.
+            scene: the name or number of each image's scene; likewise.
         """
-        columns = dict(zip(MEASURED, (preds, target, attributes, tasks, weights), strict=True))
+        columns = dict(zip(MEASURED, (preds, target, attributes, tasks, weights, scene), strict=True))
         batch = {name: as_list(name, column) for name, column in columns.items() if column is not None}
         if len(set(map(len, batch.values()))) > 1:
             raise ValueError(f"lengths differ: {', '.join(f'{len(rows)} {name}' for name, rows in batch.items())}")
