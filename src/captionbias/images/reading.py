@@ -383,10 +383,11 @@ def thumbnails(images: Images) -> Callable[[str], str]:
 
 
 def thumbnail(picture: Image) -> str:
-    """The data URL of a picture, made small."""
-    small = picture.copy()
-    small.thumbnail((THUMBNAIL, THUMBNAIL))
-    return data_url(small, "webp")
+    """The data URL of a picture, made small; a smaller one is enlarged, its pixels whole."""
+    from PIL import Image, ImageOps
+
+    way = Image.Resampling.NEAREST if max(picture.size) < THUMBNAIL else Image.Resampling.BICUBIC
+    return data_url(ImageOps.contain(picture, (THUMBNAIL, THUMBNAIL), way), "webp")
 
 
 def data_url(picture: Image, kind: str = "png") -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from captionbias.analysis.audit import Audit
-from captionbias.report.wording import MOST_WORDS, listed, named_things
+from captionbias.report.wording import following_words, listed, named_things
 
 FIRST = 6  # pairs, before one asks for more
 
@@ -39,14 +39,15 @@ def told(audit: Audit, captioner: str) -> str:
     if not scenes["wrong"] + scenes["words"]:
         none = f"In none of {compared} scenes is one person named wrong and the other right"
         none += f", and no word is known to follow the {value}."
-        return f"{none} Here are {shown} of {telling} whose captions differ in other words." if shown else none
+        return f"{none} Shown: {shown} of {telling} whose captions differ in other words." if shown else none
     words = f"in {scenes['words']:,} the captions differ in words that follow the {value}"
-    following = {row["word"].replace("|", " or "): 0 for row in audit.details("sway", captioner).get("words", ())}
-    if following:
-        words += f", such as {listed([*following][:MOST_WORDS])}, in {scenes['along']:,} of these as the words do"
+    if following := following_words(audit.details("sway", captioner)):
+        such = listed([first for (first, _), *_ in following.values()])
+        words += f", such as {such}, in {scenes['along']:,} of these as the words do"
     return (
         f"In {scenes['wrong']:,} of {compared} scenes one person is named wrong and the other right; {words}. "
-        f"Here are {shown} of these {telling}: wrong names first, and each way to differ once before any twice."
+        f"Shown: {shown} of these {telling}, no two captions twice: wrong names first, and each way to differ once "
+        "before any twice."
     )
 
 

@@ -318,7 +318,8 @@ def list_words(ties: Ties) -> Listed:
     """The list, of all words and values that were tested."""
     from scipy.stats import false_discovery_control, norm
 
-    z = np.divide(ties.beyond, ties.error, out=np.zeros_like(ties.beyond), where=ties.error > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.nan_to_num(ties.beyond / ties.error)  # the same in all images is surest, unless it is nothing
     q = false_discovery_control(2 * norm.sf(np.abs(z)), axis=None).reshape(z.shape) if z.size else z
     return Listed((q <= FALSE_SHARE) & (np.abs(ties.beyond) >= LEAST_BEYOND), q)
 
