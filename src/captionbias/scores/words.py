@@ -32,7 +32,7 @@ LEAST_USES = 20  # of a word, by the captioner or by a person, to be tested
 FALSE_SHARE, LEAST_BEYOND = 0.05, 1.0  # of the words listed; of 100 captions
 Z, CHOSEN_Z = 1.959963984540054, 2.5  # of intervals; of words that one half of the images chooses
 MARGIN = 1.0  # of 100 captions: a score that is surely above it is a verdict
-LEAST_SCORED, LEAST_SIZED = 1_000, 2_000  # pictures
+LEAST_SCORED, LEAST_SCENES, LEAST_SIZED = 1_000, 500, 2_000  # pictures; of them scenes; for the size
 # Four quarters of the pictures can be halved in three ways. A quarter's share of a fold has so many groups, whose sums
 # give standard errors: 200 of all images.
 QUARTERS, GROUPS = 4, 10
@@ -47,7 +47,7 @@ class Fit(NamedTuple):
     """The regressions on some images, all that a tie needs of references and values."""
 
     images: Integers
-    influences: tuple[Floats32, ...]  # of each draw, (images, contrasts * groups)
+    influences: tuple[Any, ...]  # of each draw, (images, contrasts * groups), float32; sparse within scenes
     spread: Floats  # of each contrast, the sum of what is left of it squared, the mean over draws
     groups: Integers  # the number of each group, of `UNITS`
     size: Floats  # what each group weighs, of all that its images weigh
@@ -64,6 +64,7 @@ class References:
     drawn: tuple[Table, ...]  # of each draw, the words that the drawn person uses
     whole: Fit
     halves: tuple[tuple[Fit, Fit], ...]  # none where there are too few pictures for a score
+    scene: Integers | None = None  # the number of each image's, if no people describe them
 
     @property
     def contrasts(self) -> int:
@@ -187,11 +188,12 @@ def fit_references(
     group = cell * GROUPS + place // (QUARTERS * FOLDS) % GROUPS
     ordered = np.argsort(group, kind="stable")
     indicators = (value[:, None] == np.arange(1 if values == 2 else values)).astype(np.float64)
-    parts = [tuple(range(QUARTERS)), *(half for both in HALVES for half in both if number >= LEAST_SCORED)]
+    least = LEAST_SCORED if scene is None or not scene.any() else LEAST_SCENES
+    parts = [tuple(range(QUARTERS)), *(half for both in HALVES for half in both if number >= least)]
     images = [ordered[np.isin(quarter[ordered], part)] for part in parts]
     numbered = [np.unique(group[rows], return_inverse=True) for rows in images]
     groups = [own for _, own in numbered]
-    influences: list[list[Floats32]] = [[] for _ in parts]
+    influences: list[list[Any]] = [[] for _ in parts]
     spreads = np.zeros((len(parts), indicators.shape[1]))
     for contents, _ in draws:
         if scene is None:
@@ -212,9 +214,8 @@ def fit_references(
     units = [of_part for of_part, _ in numbered]
     whole, *halves = (Fit(*each) for each in zip(images, map(tuple, influences), spreads, units, sizes, strict=True))
     people = tuple(person for _, person in draws)
-    return References(
-        value, values, weights, pictures, people, whole, tuple(zip(halves[::2], halves[1::2], strict=True))
-    )
+    by_halves = tuple(zip(halves[::2], halves[1::2], strict=True))
+    return References(value, values, weights, pictures, people, whole, by_halves, scene)
 
 
 def _squares(contents: Table, weights: Floats, cell: Integers) -> Floats:
@@ -271,17 +272,17 @@ def _influence(
     return influence.reshape(len(fold), -1), spread
 
 
-def _within(indicators: Floats, scene: Integers, weights: Floats, group: Integers) -> tuple[Floats32, Floats]:
-    """As `_influence`, where the mean of the scene takes the place of the regression."""
+def _within(indicators: Floats, scene: Integers, weights: Floats, group: Integers) -> tuple[Any, Floats]:
+    """As `_influence`, where the mean of the scene takes the place of the regression. Scenes are whole in a group, so
+    that its sum is free of their means; a single one, of all images, is not."""
     scenes, number = np.unique(scene, return_inverse=True)
     left = weights[:, None] * within_scenes(indicators, number, weights)
-    influence = np.zeros((*left.shape, group.max() + 1), np.float32)
-    influence[np.arange(len(group)), :, group] = left
-    for contrast, of_image in enumerate(left.T):
-        by_scene = sparse(of_image, (number, group), (len(scenes), influence.shape[2])).toarray()
-        by_scene /= np.bincount(number, weights)[:, None]
-        influence[:, contrast] -= (weights[:, None] * by_scene[number]).astype(np.float32)
-    return influence.reshape(len(group), -1), (left**2 / weights[:, None]).sum(axis=0)
+    groups, (images, contrasts) = int(group.max()) + 1, left.shape
+    places = np.repeat(np.arange(images), contrasts), (group[:, None] + groups * np.arange(contrasts)).ravel()
+    influence = sparse(left.ravel().astype(np.float32), places, (images, contrasts * groups))
+    if len(scenes) == 1:
+        influence = influence.toarray() - np.outer(weights / weights.sum(), influence.sum(axis=0)).astype(np.float32)
+    return influence, (left**2 / weights[:, None]).sum(axis=0)
 
 
 # A captioner beside them
@@ -332,7 +333,20 @@ def find_ties(captioner: Table, references: References, words: Integers) -> Ties
     said, people = (side.sum(axis=1) for side in sides)
     forms = sides[0] - sides[1], sides[0] - uses[0] / np.maximum(uses[1], 0.5) * sides[1]
     (beyond, error), (scaled, scaled_error) = ((form.sum(axis=1), _errors(references.whole, form)) for form in forms)
+    if references.scene is not None:
+        error = np.maximum(error, _error_of_no_tie(captioner.tocsr()[:, words], references, references.scene))
     return Ties(said, people, beyond, error, scaled, scaled_error)
+
+
+def _error_of_no_tie(said: Table, references: References, scene: Integers) -> Floats:
+    """The standard error of ties that are none, `(contrasts, words)`: that of groups is by the uses of the value's own
+    images, which of a rare word may be none by chance. Beside people theirs are as rare."""
+    weights = references.weights / references.weights.mean()
+    together = sparse(weights, (scene, np.arange(len(scene))), (int(scene.max()) + 1, len(scene)))
+    of_scenes = (together @ said).power(2).multiply(1 / together.sum(axis=1)[:, None])
+    left = np.ravel(weights @ said.power(2)) - np.ravel(of_scenes.sum(axis=0))
+    spread = references.whole.spread[:, None] / references.weights.mean()
+    return np.asarray(100 * np.sqrt(np.maximum(left, 0.0) / ((len(scene) - together.shape[0]) * spread)))
 
 
 def found_words(captioner: Table, references: References, words: Integers) -> Amount | None:
@@ -433,10 +447,11 @@ def _sides(references: References, fit: Fit, said: Table, people: Sequence[Table
 def _sums(references: References, fit: Fit, words: Sequence[Table]) -> Floats:
     """Each group's part of the ties of words, the mean over draws: `(contrasts, groups, words)`; `words`: of each draw,
     images x words."""
-    by_draw = [
+    products = (
         table[fit.images].astype(np.float32).T @ influence
         for table, influence in zip(words, fit.influences, strict=True)
-    ]
+    )
+    by_draw = [product.toarray() if hasattr(product, "toarray") else product for product in products]
     shape = (references.contrasts, len(fit.size), words[0].shape[1])
     spread = fit.spread[:, None, None] * len(by_draw)
     return np.asarray(100 * np.sum(by_draw, axis=0, dtype=np.float64).T.reshape(shape) / spread)

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from captionbias import errors
 from captionbias.arrays import Integers
 from captionbias.bench.catalogue import YARDSTICK, Scale, Score
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions
-from captionbias.errors import InputError, missing, naming
+from captionbias.errors import InputError, missing
 from captionbias.metrics.sway import a_to_t, t_to_a, words
 from captionbias.metrics.sway import naming as of_names
 from captionbias.metrics.sway.images import count_leans, lean_rows, no_leans, read_images
@@ -121,7 +122,7 @@ def sway(
     if captions.predictions is None:
         raise missing("predictions", "is missing: sway is of a captioner; give the captioner's captions")
     if captions.references and captions.scene:
-        ways = naming("leave {references} out"), naming("or {scene}, to compare with people")
+        ways = errors.naming("leave {references} out"), errors.naming("or {scene}, to compare with people")
         raise InputError("scene", ": images of a scene are compared with each other, without human captions:", *ways)
     import scipy.linalg  # noqa: F401  (a library is limited below once it is loaded)
     from threadpoolctl import threadpool_limits

@@ -13,6 +13,7 @@ from captionbias.arrays import Floats, Integers
 from captionbias.bench.catalogue import CAPTIONS, PERCENT, Score
 from captionbias.metrics.sway.question import Answer, Asked, Counted, Draw, Numbers, constant, entry, numbers, share_of
 from captionbias.scores.naming import KINDS, naming_gaps, naming_levels
+from captionbias.statistics.intervals import LEVEL
 from captionbias.statistics.samples import RULE_OF_THREE, Largest, Sample
 
 LEAST_NAMED = 5.0  # of 100 captions of some value: who names a value more rarely is not told from who never does
@@ -79,7 +80,9 @@ def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
     """The gaps, and what they are gaps of."""
     values, named = asked.named.values, Named[Sample](**samples)
     pictures = np.unique(np.column_stack((asked.named.value, asked.named.picture)), axis=0)[:, 0]
-    floor = 100 * RULE_OF_THREE / int(np.bincount(pictures).min())  # what three captions of the rarest value can hide
+    # What three captions of the rarest value can hide; more, for the largest gap of many (Bonferroni).
+    rule = RULE_OF_THREE if len(values) == 2 else -np.log((1 - LEVEL) / len(values))
+    floor = 100 * rule / int(np.bincount(pictures).min())
     gaps = [
         [replace(named.gaps[kind, value], floor=floor) for value in range(len(values))] for kind in range(len(KINDS))
     ]
