@@ -26,7 +26,7 @@ def behind(scenes, values=("female", "male"), **lexicon):
         scene=[number for number, scene in enumerate(scenes) for _ in scene],
     )
     measured = sway.measure(captions, details=True, bootstrap=0, **lexicon)
-    return captions_behind({"x": captions}, {}, {}, swayed={"x": measured}, **lexicon)
+    return captions_behind({"x": captions}, {}, swayed={"x": measured}, **lexicon)
 
 
 def marked(evidence):
