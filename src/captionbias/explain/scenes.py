@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import combinations
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Flags
 from captionbias.captions import Captions, Words
 from captionbias.metrics import Measurement
 from captionbias.metrics.sway import SwayImages
@@ -45,8 +46,8 @@ def telling_scenes(
         `words`: in how many the captions of two differ in words that follow a value, and `along`: in how many of these
         as the words do; `telling`: in how many either, and where there is neither, in how many captions differ in other
         words. `pairs`: of at most 24 of these, wrong names first, each way to differ once before any twice, in the
-        order of how much goes along, as `rows` of the two images: `row`, and start and end in its caption of each name
-        that is `wrong`, and of each word that the other caption lacks, one `following` a value or one of the `others`.
+        order of how much goes along, as `rows` of the two images: `row`, and as `marks` of its caption start, end and
+        what is there, a name that is `wrong`, or a word that the other caption lacks, `following` a value or another.
         No scene and no two captions are there twice.
     """
     images: SwayImages = measured.artefacts
@@ -56,10 +57,19 @@ def telling_scenes(
     single, true = named.sum(axis=1) == 1, named[np.arange(len(value)), value]
     right, wrong = single & true, single & ~true
     content = content_words(said.model, lexicons["attribute"], lexicons["task"], tokenizer)
-    words = (measured.details or {}).get("words", ())
-    follows = _follows(words, content.words, images.values)
+    told = (measured.details or {}).get("words", ())
+    follows = np.zeros((len(content.words), len(images.values)))  # 1 a value, -1 the others
+    for row in told:
+        follows[np.array(content.words) == row["word"], images.values.index(row["attribute"])] = np.sign(
+            row["captioner"]
+        )
 
-    scene, pairs = _pairs(images, captions.scene or ())
+    by_scene: defaultdict[str, list[int]] = defaultdict(list)
+    for image in images.row[np.argsort(images.value, kind="stable")].tolist():
+        by_scene[(captions.scene or ())[image]].append(image)
+    every = [(number, *pair) for number, rows in enumerate(by_scene.values()) for pair in combinations(rows, 2)]
+    found = np.array([pair for pair in every if value[pair[1]] != value[pair[2]]])
+    scene, pairs = found[:, 0], found[:, 1:]
     apart = content.used[pairs[:, 0]] - content.used[pairs[:, 1]]
     along = np.take_along_axis(apart @ follows, value[pairs], axis=1) @ [1, -1]
     may = content.of_role | ~content.of_attribute
@@ -83,23 +93,19 @@ def telling_scenes(
     shown = [rows for *_, rows in sorted(in_turn.values(), key=lambda pair: pair[:2])][:PAIRS]
     rows = [row for pair in shown for row in pair]
     uses = {row: {content.words[column] for column in content.used[[row]].indices if may[column]} for row in rows}
-    told = {row["word"] for row in words}
     listed = Lexicon("words", "", {word: tuple(forms[word]) for word in sorted(set().union(*uses.values()))})
-    quoted = [texts[row] for row in rows]
     values_at, words_at = (
-        dict(zip(rows, find_marks(quoted, lexicon, tokenizer), strict=True))
+        dict(zip(rows, find_marks([texts[row] for row in rows], lexicon, tokenizer), strict=True))
         for lexicon in (lexicons["attribute"], listed)
     )
+    following_words = {row["word"] for row in told}
 
     def marked(row: int, other: int) -> dict[str, Any]:
         lacks, own = uses[row] - uses[other], captions.attributes[row].split(SEPARATOR)
-        values = values_at[row] if wrong[row] else ()
-        return {
-            "row": row,
-            "wrong": [[start, end] for start, end, label in values if label not in (None, *own)],
-            "following": [[start, end] for start, end, word in words_at[row] if word in lacks & told],
-            "others": [[start, end] for start, end, word in words_at[row] if word in lacks - told],
-        }
+        names = [(*place, "wrong") for *place, label in values_at[row] if wrong[row] and label not in (None, *own)]
+        kinds = {word: "following" if word in following_words else "other" for word in lacks}
+        words = [(*place, kinds[word]) for *place, word in words_at[row] if word in kinds]
+        return {"row": row, "marks": sorted(names + words, key=itemgetter(0))}
 
     def scenes(of: Flags) -> int:
         return len(np.unique(scene[of]))
@@ -112,29 +118,3 @@ def telling_scenes(
         "telling": len(telling),
         "pairs": [{"rows": [marked(first, second), marked(second, first)]} for first, second in shown],
     }
-
-
-def _follows(rows: Sequence[Mapping[str, Any]], words: Sequence[str], values: Sequence[str]) -> Floats:
-    """1 where a word follows a value, -1 where it follows the others, `(words, values)`."""
-    numbers = {word: number for number, word in enumerate(words)}
-    follows = np.zeros((len(words), len(values)))
-    for row in rows:
-        if row["word"] in numbers:
-            follows[numbers[row["word"]], values.index(row["attribute"])] = np.sign(row["captioner"])
-    return follows
-
-
-def _pairs(images: SwayImages, scenes: Sequence[str]) -> tuple[Integers, Integers]:
-    """Two images of a scene with different values, by the order of these: the number of the scene of each pair, and
-    the rows `(pairs, 2)`."""
-    by_scene: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    for row, value in zip(images.row.tolist(), images.value.tolist(), strict=True):
-        by_scene[scenes[row]].append((value, row))
-    found = [
-        (number, first[1], second[1])
-        for number, of_scene in enumerate(by_scene.values())
-        for first, second in itertools.combinations(sorted(of_scene), 2)
-        if first[0] != second[0]
-    ]
-    numbered = np.array(found)
-    return numbered[:, 0], numbered[:, 1:]

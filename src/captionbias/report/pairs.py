@@ -13,7 +13,7 @@ FIRST = 6  # pairs, before one asks for more
 
 class Side(NamedTuple):
     """A person in a scene, by the attribute's value and the image's id, and the caption: its pieces, each with what it
-    is, "wrong", "following", "others" or nothing."""
+    is, "wrong", "following", "other" or nothing."""
 
     value: str
     image: str | None
@@ -27,7 +27,7 @@ def pairs(audit: Audit, captioner: str) -> list[list[Side]]:
 
     def side(row: Mapping[str, Any]) -> Side:
         image = evidence["images"][row["row"]]
-        return Side(image["label"], image["id"], list(_pieces(evidence["texts"][own[row["row"]]], row)))
+        return Side(image["label"], image["id"], list(_pieces(evidence["texts"][own[row["row"]]], row["marks"])))
 
     return [[side(row) for row in pair["rows"]] for pair in scenes.get("pairs", ())]
 
@@ -51,10 +51,9 @@ def told(audit: Audit, captioner: str) -> str:
     )
 
 
-def _pieces(text: str, row: Mapping[str, Sequence[Sequence[int]]]) -> Iterator[tuple[str, str]]:
-    places = [(start, end, kind) for kind in ("wrong", "following", "others") for start, end in row[kind]]
+def _pieces(text: str, marks: Sequence[tuple[int, int, str]]) -> Iterator[tuple[str, str]]:
     done = 0
-    for start, end, kind in sorted(places, key=lambda place: place[0]):
+    for start, end, kind in marks:
         if start >= done:
             yield from ((text[done:start], ""), (text[start:end], kind))
             done = end
