@@ -113,7 +113,9 @@ def _tied(asked: Asked) -> Tied | None:
     join, captions_of_each = asked.join, np.bincount(named.image, minlength=len(named.value))
     places = np.flatnonzero((captions_of_each > join) | (named.scene is not None))
     few = np.bincount(named.value[places], minlength=len(named.values)).min() < LEAST_IMAGES
-    if few or len(places) < len(named.value):
+    if few and named.scene is not None:
+        note(asked.notes, f"words are not compared: it takes {LEAST_IMAGES} images of each value", about="attributes")
+    elif few or len(places) < len(named.value):
         left_out = "not compared" if few else f"compared without {len(named.value) - len(places):,} images"
         longer = f", for the captioner's are as long as {join} joined" if join > 1 else ""
         text = f"words are {left_out}: it takes more than {join} human caption{'s' * (join > 1)} of an image{longer}"
