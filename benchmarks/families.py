@@ -1,4 +1,4 @@
-"""Which families of captioners can be captioned with, judged by and traced: each is built tiny and tried.
+"""Which families of captioners can be captioned with and traced: each is built tiny and tried.
 
 usage: python benchmarks/families.py [FAMILY ...] [--write]
 
@@ -22,12 +22,9 @@ import typer
 from PIL import Image
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from captionbias.attackers.base import Examples, Trial
 from captionbias.images.attributions import attribute_images
 from captionbias.images.captioners import PROMPT, Captioner, find_captioner, load_captioner
 from captionbias.images.captioning import caption, open_captioner
-from captionbias.images.judges import Question, find_judge, prompt_for
-from captionbias.text import tokenize
 
 PAGE = Path(__file__).parents[1] / "docs/models.md"
 BEGIN, END = "<!-- families -->", "<!-- /families -->"
@@ -603,15 +600,6 @@ def captioned(model: Path, images: list[Image.Image]) -> None:
         raise ValueError("captions do not depend on the picture")
 
 
-def judged(model: Path, images: list[Image.Image]) -> None:
-    said, rows = tokenize(["a dog on the street"] * IMAGES), np.arange(IMAGES)
-    trial = Trial(Examples(said, rows % 2, 2), rows[:0], rows, 0)
-    question = Question(images, prompt_for("gender"), ("female", "male"))
-    fitted = find_judge(str(model), question, as_is=True).fit(trial)
-    if not np.isfinite(fitted.answer(rows)).all():
-        raise ValueError("its answers are not finite")
-
-
 def traced(model: Path, images: list[Image.Image]) -> None:
     captioner, processor, tokens = open_captioner(model)
     left = [np.indices((one.height, one.width))[1] < one.width // 2 for one in images]
@@ -624,7 +612,7 @@ def outcome(work: Callable[[Path, list[Image.Image]], None], model: Path) -> str
     except Exception as error:
         said = " ".join(str(error).split()).replace(str(model), "FOLDER").replace("|", "\\|")
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        return f"no: {kind}" + re.sub(r"(model|judge) '[^']+'", r"the \1", said)
+        return f"no: {kind}" + re.sub(r"model '[^']+'", "the model", said)
     return "yes"
 
 
@@ -644,17 +632,17 @@ def main(
     names: Annotated[list[str] | None, typer.Argument(metavar="FAMILY", help="Some of them; all by default.")] = None,
     write: Annotated[bool, typer.Option(help="Write the table into docs/models.md.")] = False,
 ) -> None:
-    """Build each family, caption, judge and trace with it, and print the table."""
+    """Build each family, caption and trace with it, and print the table."""
     warnings.simplefilter("ignore")
     tf.utils.logging.set_verbosity_error()
     tf.utils.logging.disable_progress_bar()
-    rows = ["| family | captions | asked by default | judges | attribution |", "| --- | --- | --- | --- | --- |"]
+    rows = ["| family | captions | asked by default | attribution |", "| --- | --- | --- | --- |"]
     print(*rows, sep="\n")
     for name in names or FAMILIES:
         with TemporaryDirectory() as folder:
             model = saved(Path(folder), name)
-            captions, judge, attribution = (outcome(work, model) for work in (captioned, judged, traced))
-            rows.append(f"| {name} | {captions} | {shown(opened(model).asked)} | {judge} | {attribution} |")
+            captions, attribution = (outcome(work, model) for work in (captioned, traced))
+            rows.append(f"| {name} | {captions} | {shown(opened(model).asked)} | {attribution} |")
         print(rows[-1], flush=True)
     if write:
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)

@@ -36,13 +36,12 @@ def main(
         bool, typer.Option("--null", help="only draws of one more person, and how many intervals hold 0")
     ] = False,
     draws: Annotated[int, typer.Option(help="of --null")] = 40,
-    judge: Annotated[str, typer.Option(help="sat, or a model's folder")] = "sat",
     seed: Annotated[int, typer.Option(help="of what is planted, and of the first trial")] = 0,
     only: Annotated[str, typer.Option(help=f"rows: {', '.join((*BIASES, 'xor', 'outside'))}; all if empty")] = "",
 ) -> None:
     """Print a table in Markdown."""
     warnings.simplefilter("ignore")
-    options = {"trials": trials, "epochs": epochs, "judge": judge, "cache": False, "seed": seed}
+    options = {"trials": trials, "epochs": epochs, "cache": False, "seed": seed}
     if null:
         one_more_person(images, range(seed, seed + draws), options)
         return

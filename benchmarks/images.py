@@ -1,8 +1,7 @@
-"""How fast images are masked, captioned and judged, and in how much memory.
+"""How fast images are masked and captioned, and in how much memory.
 
 usage: python benchmarks/images.py mask [--images 400] [--sizes 1000,5000,20000]
        python benchmarks/images.py caption [--images 400] [--sizes 1000,5000,20000] [--model FOLDER]
-       python benchmarks/images.py judge [--images 400] [--sizes 1000,5000,20000]
 
 Pictures and their COCO annotations are generated: a few pictures under many names, two people with polygons in each.
 Each measurement has a process of its own. Memory is that of the process, without pages of mapped files.
@@ -27,18 +26,14 @@ from scale import Cost, alone, cost, exponent
 from speed import show
 
 from captionbias.images.captioning import caption as caption_all
-from captionbias.images.judges import prompt_for
 from captionbias.images.masked_copies import JPEG, write_masked
 from captionbias.images.masks import read_regions
 from captionbias.images.reading import read_images
-from captionbias.metrics import imagecaptioner2
 
 PICTURES = 8  # different ones; the others are links to these
 WARM = 8
 BATCH, TOKENS = 16, 12
 LARGE, SMALL = (480, 640), (96, 128)  # as COCO's; small ones where memory is measured, not the disk
-SAID = ["on", "the", "street", "with", "a", "dog", "and", "cake", "near", "some", "old", "red", "trees"]
-ANSWERS = ("female", "male")
 
 app = typer.Typer(add_completion=False)
 
@@ -269,113 +264,6 @@ def caption_in_a_loop(model: Path, folder: Path) -> tuple[Cost, list[str]]:
         return captions
 
     work(files[:WARM])
-    return cost(work, files)
-
-
-# Judging
-
-
-@app.command()
-def judge(
-    images: Annotated[int, typer.Option(help="images of the comparison with a plain loop")] = 400,
-    sizes: Annotated[str, typer.Option(help="numbers of images where memory is measured")] = "1000,5000,20000",
-) -> None:
-    """Images a second of a BLIP with random weights as it is, beside a plain loop, and the peak of memory."""
-    with TemporaryDirectory(prefix="captionbias-") as folder:
-        large = blip(Path(folder, "large"), 224, 192, 6)
-        pictures(images, LARGE, Path(folder))
-        ways = {"captionbias": judge_with_captionbias, "a plain loop": judge_in_a_loop}
-        found = {name: alone(way, large, Path(folder, "images")) for name, way in ways.items()}
-    scores = " and ".join(f"{score:.4f}" for _, score in found.values())
-    show(
-        f"judging {images:,} images of {LARGE[1]} x {LARGE[0]}, in batches of {BATCH}; the scores are {scores}",
-        speeds({name: spent for name, (spent, _) in found.items()}, images),
-        None,
-    )
-    peaks = {}
-    with TemporaryDirectory(prefix="captionbias-") as folder:
-        small = blip(Path(folder, "small"), 32, 32, 1)
-        for size in track([int(size) for size in sizes.split(",")], "measuring", transient=True):
-            pictures(size, SMALL, Path(folder, str(size)))
-            spent, _ = alone(judge_with_captionbias, small, Path(folder, str(size), "images"))
-            peaks[size] = {"captionbias": spent}
-    show_peaks(peaks)
-
-
-def blip(folder: Path, size: int, width: int, layers: int) -> Path:
-    """A BLIP with random weights."""
-    import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import (
-        BlipConfig,
-        BlipForConditionalGeneration,
-        BlipImageProcessor,
-        BlipProcessor,
-        PreTrainedTokenizerFast,
-    )
-
-    torch.manual_seed(0)
-    known = dict.fromkeys(["<pad>", "<unk>", "<s>", *prompt_for("gender").split(), *ANSWERS, *SAID])
-    words = {word: number for number, word in enumerate(known)}
-    tokens = Tokenizer(models.WordLevel(words, "<unk>"))
-    tokens.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    tokens.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", words["<s>"])])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=tokens, pad_token="<pad>", unk_token="<unk>", bos_token="<s>")
-    common = {"hidden_size": width, "intermediate_size": 4 * width, "num_hidden_layers": layers}
-    common |= {"num_attention_heads": 2, "initializer_range": 0.2}
-    config = BlipConfig(
-        text_config={"vocab_size": len(words), "encoder_hidden_size": width, "bos_token_id": words["<s>"], **common},
-        vision_config={"image_size": size, "patch_size": 16, **common},
-        projection_dim=width,
-    )
-    BlipForConditionalGeneration(config).save_pretrained(folder)
-    BlipProcessor(BlipImageProcessor(size={"height": size, "width": size}), tokenizer).save_pretrained(folder)
-    return folder
-
-
-def said_of(count: int) -> list[str]:
-    """Captions of 4 to 12 words."""
-    generator = np.random.default_rng(0)
-    return [" ".join(generator.choice(SAID, generator.integers(4, 13))) for _ in range(count)]
-
-
-def judge_with_captionbias(model: Path, folder: Path) -> tuple[Cost, float]:
-    warnings.simplefilter("ignore")
-    images = read_images(folder)
-
-    def work(chosen: Any) -> float:
-        count = len(chosen)
-        options: dict[str, Any] = {"as_is": True, "trials": 1, "bootstrap": 0, "cache": False}
-        captions = {"predictions": said_of(count), "attributes": [ANSWERS[row % 2] for row in range(count)]}
-        return float(imagecaptioner2(**captions, images=chosen, judge=str(model), **options)["imagecaptioner2_m"])
-
-    work(images.select(range(4 * WARM)))
-    return cost(work, images)
-
-
-def judge_in_a_loop(model: Path, folder: Path) -> tuple[Cost, float]:
-    import torch
-    from transformers import AutoProcessor, BlipForConditionalGeneration
-
-    warnings.simplefilter("ignore")
-    files = sorted(folder.iterdir())
-
-    def work(chosen: list[Path]) -> float:
-        network = BlipForConditionalGeneration.from_pretrained(model).eval()
-        processor = AutoProcessor.from_pretrained(model)
-        answers = processor.tokenizer.convert_tokens_to_ids(list(ANSWERS))
-        texts = [f"{caption}. {prompt_for('gender')}" for caption in said_of(len(chosen))]
-        found: list[float] = []
-        for start in range(0, len(chosen), BATCH):
-            batch = [Image.open(file).convert("RGB") for file in chosen[start : start + BATCH]]
-            inputs = processor(batch, texts[start : start + BATCH], padding=True, return_tensors="pt")
-            rows, last = torch.arange(len(batch)), inputs["attention_mask"].sum(1) - 1
-            with torch.no_grad():
-                logits = network(**inputs).logits[rows, last][:, answers]
-            found += logits.softmax(1)[rows, (start + rows) % 2].tolist()
-        return 100 * float(np.mean(found))
-
-    work(files[: 4 * WARM])
     return cost(work, files)
 
 

@@ -95,7 +95,7 @@ def test_what_the_image_says_outside_the_person_is_on_both_sides(draws, quick):
     assert abs(masked["imagecaptioner2_m"] - 50) < 8
 
 
-def test_one_more_person_reads_0(draws, tiny_blip):
+def test_one_more_person_reads_0(draws, quick):
     """Its captions and people's come from one draw: of many draws the mean is 0, and few intervals miss it."""
     sex, _, _, cue = draws
     held, values = [], []
@@ -107,14 +107,10 @@ def test_one_more_person_reads_0(draws, tiny_blip):
             references=[list(row) for row in zip(*captions[1:], strict=True)],
             attributes=labels(sex[:60]),
             images=pictures(cue[:60]),
-            judge=str(tiny_blip),
-            as_is=True,
             allow_unmasked=True,
             answers=ANSWERS,
-            trials=3,
-            bootstrap=200,
-            cache=False,
             seed=seed,
+            **quick | {"trials": 3, "epochs": 1},
         )
         low, high = interval(found)
         held.append(low <= 0 <= high)
@@ -124,11 +120,10 @@ def test_one_more_person_reads_0(draws, tiny_blip):
 
 
 @pytest.fixture
-def as_it_is(tiny_blip, tmp_path):
-    """Arguments of a measurement that trains nothing."""
+def brief(tmp_path):
+    """Arguments of a measurement whose judges hardly learn."""
     return {
-        "judge": str(tiny_blip),
-        "as_is": True,
+        "epochs": 1,
         "answers": ANSWERS,
         "prompt": "in the picture",
         "trials": 2,
@@ -152,29 +147,28 @@ def save(images, folder, ids):
         Image.fromarray(image).save(folder / f"COCO_val2014_{number:012}.png")
 
 
-def test_the_signature_names_judge_weights_masking_prompt_and_answers(planted, as_it_is):
+def test_the_signature_names_judge_masking_prompt_and_answers(planted, brief):
     captions, images, persons = planted
-    found = imagecaptioner2(**captions, images=images, masks=persons, **as_it_is, fill="blur", details=True)
-    assert "judge:blip" in found["signature"]
-    for part in ("as-is", "masks:regions,blur", "prompt:in the picture", "answers:woman,man", "split:balanced,all"):
+    found = imagecaptioner2(**captions, images=images, masks=persons, **brief, fill="blur", details=True)
+    for part in ("judge:sat,32px,1 epochs", "masks:regions,blur", "prompt:in the picture", "answers:woman,man"):
         assert f"{part}|" in found["signature"]
-    assert imagecaptioner2(**captions, images=images, **as_it_is)["signature"] != found["signature"]
-    assert found["test_images"] == 40
+    assert imagecaptioner2(**captions, images=images, **brief)["signature"] != found["signature"]
+    assert found["test_images"] == 8
     assert found["details"]["attribute_counts"] == {"female": 20, "male": 20}
     assert found["imagecaptioner2"] == pytest.approx(found["imagecaptioner2_m"] - found["imagecaptioner2_d"])
     alone = imagecaptioner2(
-        predictions=captions["predictions"], attributes=captions["attributes"], images=images, masks=persons, **as_it_is
+        predictions=captions["predictions"], attributes=captions["attributes"], images=images, masks=persons, **brief
     )
     assert "imagecaptioner2_m" in alone
     assert not {"imagecaptioner2", "imagecaptioner2_d"} & alone.keys()
 
 
-def test_images_are_found_by_their_ids_whatever_their_order(planted, as_it_is, tmp_path):
+def test_images_are_found_by_their_ids_whatever_their_order(planted, brief, tmp_path):
     captions, images, persons = planted
     named = check_captions(**captions, image_ids=[str(1000 - number) for number in range(40)])
-    masked = imagecaptioner2(**captions, images=images, masks=persons, **as_it_is)
+    masked = imagecaptioner2(**captions, images=images, masks=persons, **brief)
     save(images[::-1], tmp_path, range(961, 1001))
-    assert imagecaptioner2(named, images=tmp_path, masks=persons[::-1], **as_it_is) == masked
+    assert imagecaptioner2(named, images=tmp_path, masks=persons[::-1], **brief) == masked
 
 
 @pytest.mark.parametrize(
@@ -187,23 +181,23 @@ def test_images_are_found_by_their_ids_whatever_their_order(planted, as_it_is, t
         ({"epochs": 0}, "epochs must be a whole number of 1 or more"),
     ],
 )
-def test_bad_images(planted, as_it_is, change, message):
+def test_bad_images(planted, brief, change, message):
     captions, images, _ = planted
     with pytest.raises(ValueError, match=message):
-        imagecaptioner2(**captions, **as_it_is, **{"images": images} | change)
+        imagecaptioner2(**captions, **brief | {"images": images} | change)
 
 
-def test_the_command_and_the_module_give_the_score_of_the_library(planted, as_it_is, tmp_path, monkeypatch):
+def test_the_command_and_the_module_give_the_score_of_the_library(planted, brief, tmp_path, monkeypatch):
     captions, images, _ = planted
     save(images, tmp_path / "images", range(40))
     monkeypatch.setenv("CAPTIONBIAS_CACHE", str(tmp_path / "cache"))
     files = write_sides(tmp_path, plant(images=40, captions=2))
     command = ["measure", "imagecaptioner2", *files, "--images", tmp_path / "images"]
-    judge = ["--judge", as_it_is["judge"], "--as-is", "--answer", "female=woman", "--answer", "male=man"]
+    judge = ["--epochs", "1", "--answer", "female=woman", "--answer", "male=man"]
     asked = ["--prompt", "in the picture", "--trials", "2", "--bootstrap", "20"]
     shown, _ = ran(*command, "--masked", *judge, *asked, "--output", tmp_path / "scores.json")
     assert "ImageCaptioner2 x 100" in shown
-    expected = imagecaptioner2(**captions | {"tasks": None}, images=images, **as_it_is)
+    expected = imagecaptioner2(**captions | {"tasks": None}, images=images, **brief)
     written = json.loads((tmp_path / "scores.json").read_text())["scores"]
     assert written.pop("signature") == expected.pop("signature")
     assert written == pytest.approx(expected)
@@ -211,9 +205,9 @@ def test_the_command_and_the_module_give_the_score_of_the_library(planted, as_it
     assert "--answer woman: write it as in female=woman" in refused(*command, "--masked", "--answer", "woman")
 
 
-def test_a_single_trial_gives_no_interval_and_no_verdict(planted, as_it_is):
+def test_a_single_trial_gives_no_interval_and_no_verdict(planted, brief):
     captions, images, persons = planted
-    single = imagecaptioner2.measure(**captions, images=images, masks=persons, **as_it_is | {"trials": 1})
+    single = imagecaptioner2.measure(**captions, images=images, masks=persons, **brief | {"trials": 1})
     assert single.estimates["imagecaptioner2"].low is None
     assert verdict(single.estimates, "imagecaptioner2") == "-"
     assert any("no interval and no verdict" in said for said in single.notes)

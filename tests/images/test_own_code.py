@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import shutil
-from itertools import product
 
 import numpy as np
 import pytest
 
-from captionbias.attackers.base import Examples, Trial
 from captionbias.images.captioning import caption
 from captionbias.images.detectors import detect_regions
-from captionbias.images.judges import Question, find_judge
 from captionbias.images.reading import read_images
-from captionbias.text import tokenize
 from tests.trap import runs_its_code
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # captions are cut off
 IMAGES = read_images([np.zeros((32, 32, 3), np.uint8)] * 4)
 
 
-def judged(model):
-    trial = Trial(Examples(tokenize(["a dog"] * 4), np.arange(4) % 2, 2), np.arange(0), np.arange(4), 0)
-    return find_judge(model, Question(IMAGES, "in the picture", ("woman", "man")), as_is=True).fit(trial)
-
-
 USES = {
     "captioner": lambda model: caption(model, IMAGES, cache=False),
-    "judge": judged,
     "detector": lambda model: detect_regions(model, IMAGES, form="box"),
 }
 CONFIGURATIONS = ("config.json", "tokenizer_config.json", "preprocessor_config.json", "processor_config.json")
@@ -35,7 +25,7 @@ CONFIGURATIONS = ("config.json", "tokenizer_config.json", "preprocessor_config.j
 
 @pytest.mark.parametrize(
     ("use", "kind"),
-    [("detector", "tiny_detector"), *product(["captioner", "judge"], ["tiny_blip", "tiny_encoder_decoder"])],
+    [("detector", "tiny_detector"), ("captioner", "tiny_blip"), ("captioner", "tiny_encoder_decoder")],
 )
 def test_of_a_model_that_looks_at_images(request, tmp_path, use, kind):
     for file in CONFIGURATIONS:

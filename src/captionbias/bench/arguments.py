@@ -114,11 +114,7 @@ ARGUMENTS = {
     "`(H, W)` of flags; left out where images are masked already, or show nobody, as artworks may",
     "form": "what of a person is masked: `segment`, `box`, or a share of the segment such as `top:0.5`",
     "fill": "the paint of what is masked: `mean`, the mean colour of the rest, `blur`, or a colour such as `#808080`",
-    "judge": "`sat`, a small Show-Attend-Tell that is trained from scratch, or an image-to-text model of transformers "
-    "(owner/name on the Hub, or a folder), which is fine-tuned; see `captionbias.images.judges.find_judge`",
-    "as_is": "take that model as it is and train nothing, so that all images are scored: the paper's self-assessment, "
-    "if it is the captioner under test",
-    "epochs": "epochs of the training",
+    "epochs": "epochs of the judge's training",
     "prompt": "what follows each caption",
     "answers": "what each label is called in the answer, if not by its name, as in `female=woman` (in Python a "
     "mapping)",
@@ -143,8 +139,7 @@ USUAL = dict.fromkeys(FROM_PRESETS, OF_PRESET) | {
     "model": "`bert-base-uncased`",
     "precision": "`bf16` where the device computes it natively",
     "image_encoder": "`microsoft/resnet-50`",
-    "judge": "`sat`",
-    "epochs": "40 from scratch, 5 of fine-tuning",
+    "epochs": "40",
     "prompt": "Therefore, the <attribute> is",
 }
 

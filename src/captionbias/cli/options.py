@@ -163,8 +163,6 @@ WRITTEN = {
     "masks": written(Path | None, "--annotations", panel=INPUT),
     "form": written(str, default="segment", panel=INPUT),
     "fill": written(str, default="mean", panel=INPUT),
-    "judge": written(str | None, panel=JUDGE, metavar="<sat|model>"),
-    "as_is": written(bool, "--as-is", default=False, panel=JUDGE),
     "epochs": written(int | None, panel=JUDGE, min=1),
     "prompt": written(str | None, panel=JUDGE),
     "answers": written(list[str] | None, "--answer", panel=JUDGE, metavar="<label=word>"),

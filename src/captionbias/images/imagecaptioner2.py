@@ -19,7 +19,7 @@ from captionbias.bench.protocol import Settings, preset_settings
 from captionbias.captions import Captions
 from captionbias.errors import InputError, missing
 from captionbias.images.beside_captions import images_of
-from captionbias.images.judges import Question, answers_for, find_judge, prompt_for
+from captionbias.images.judges import Question, answers_for, make_judge, prompt_for
 from captionbias.images.reading import Images
 from captionbias.progress import Progress
 from captionbias.scores.captions import confidence, leakage, lic
@@ -38,11 +38,10 @@ SCORES = {
 class JudgeSettings(Settings):
     """The settings of a preset of ImageCaptioner2."""
 
-    judge: str
     epochs: int | None = None
 
 
-IMAGECAPTIONER2_2023 = JudgeSettings(judge="sat", trials=5, test_share=0.2)
+IMAGECAPTIONER2_2023 = JudgeSettings(trials=5, test_share=0.2)
 PRESETS = {"imagecaptioner2-2023": IMAGECAPTIONER2_2023, "fast": replace(IMAGECAPTIONER2_2023, epochs=20, trials=2)}
 
 
@@ -85,7 +84,7 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
             "_raw",
             " raw",
             "the judge's probability of the true answer among all words that it could say",
-            "It has no chance level: a judge that is used as it is may hardly ever say any of the answers.",
+            "It has no chance level.",
         ),
     ],
     presets=PRESETS,
@@ -121,8 +120,6 @@ def imagecaptioner2(
     form: str = "segment",
     fill: str = "mean",
     preset: str = "imagecaptioner2-2023",
-    judge: str | None = None,
-    as_is: bool = False,
     epochs: int | None = None,
     prompt: str | None = None,
     answers: Mapping[str, str] | None = None,
@@ -147,16 +144,14 @@ def imagecaptioner2(
 
     Source: Bakr, Sun, Li and Elhoseiny 2023, Eq. 1, 2 and 4.
     """
-    chosen = {"judge": judge, "epochs": epochs, "trials": trials, "tokenizer": tokenizer}
+    chosen = {"epochs": epochs, "trials": trials, "tokenizer": tokenizer}
     preset, settings = preset_settings(PRESETS, preset, **chosen, attribute_lexicon=attribute_lexicon)
-    if as_is:  # what is not trained is scored on all images
-        settings = replace(settings, test_share=1.0)
     bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked)
     judged_images, masking = _judged_images(images, masks, form, fill, captions)
     question = Question(
         judged_images, prompt_for(bench.lexicons["attribute"].name, prompt), answers_for(bench.values, answers)
     )
-    attacker = find_judge(settings.judge, question, as_is=as_is, epochs=settings.epochs)
+    attacker = make_judge(question, settings.epochs)
     [masked] = bench.hidden(("attribute",))
     drawn = {side: [column.drawn(bench.rounds, bench.copies)] for side, column in masked.sides.items()}
     plan = bench.plan("imagecaptioner2", drawn, balanced=True)
@@ -175,9 +170,8 @@ def imagecaptioner2(
     return Scores(
         samples,
         {"test_images": float(np.mean([len(trial.test) for trial in plan]))},
-        {"preset": preset, "judge": attacker.name}
-        | ({"precision": attacker.precision} if attacker.precision else {})
-        | {"masks": masking, "prompt": question.prompt, "answers": ",".join(question.answers)}
+        {"preset": preset, "judge": attacker.name, "masks": masking, "prompt": question.prompt}
+        | {"answers": ",".join(question.answers)}
         | bench.signed(balanced=True)
         | {"pairing": "held-out", "bootstrap": bootstrap},
         bench.notes,

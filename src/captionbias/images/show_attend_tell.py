@@ -1,4 +1,4 @@
-"""A small judge that is trained from scratch: a grid of convolutions, soft attention and an LSTM that says the answer.
+"""The judge, which is trained from scratch: a grid of convolutions, soft attention and an LSTM that says the answer.
 
 Xu et al. 2015 ("Show, Attend and Tell"), at a size that trains on two cores in a minute. What it says depends on the
 largest values of the state since the caption began, too, and much of the grid is dropped in training: without these it
@@ -7,7 +7,7 @@ often learned nothing from 1,000 images.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
 import numpy as np
@@ -17,12 +17,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from captionbias.arrays import Floats, Integers
-from captionbias.attackers.base import Trial
+from captionbias.attackers.base import Fitted, Trial, TrialScores, score_classes, stratified_split
 from captionbias.attackers.neural import fitting
 from captionbias.attackers.neural.fitting import own_random_numbers
 from captionbias.attackers.recipes import Schedule
 from captionbias.attackers.workers import threads
-from captionbias.images.judging import Judged, judged, train
 
 Pixels = npt.NDArray[np.uint8]
 State = tuple[Tensor, Tensor, Tensor]  # hidden, cell, the largest hidden values so far
@@ -31,6 +30,7 @@ EMBEDDING, HIDDEN, ATTENTION = 64, 128, 64
 DROPOUT, GRID_DROPOUT = 0.3, 0.5
 TEST_BATCH = 512
 IGNORED = -100
+VALIDATION_SHARE = 1 / 8  # of the training images: 10% of all
 
 
 def fit(
@@ -40,15 +40,15 @@ def fit(
     answers: tuple[tuple[str, ...], ...],
     schedule: Schedule,
     device: torch.device,
-) -> Judged:
+) -> Fitted:
     """Train a judge for a trial; `pixels`: the image of each row, `(rows, side, side, 3)`."""
     with threads(1), own_random_numbers(trial.seed, device):
-        judge = SmallJudge(trial, pixels, prompt, answers, device)
-        train(trial, judge.network, judge.backward, judge.answer, schedule)
-    return judged(trial, judge.answer)
+        judge = Judge(trial, pixels, prompt, answers, device)
+        judge.train(schedule)
+    return Fitted(trial, judge.scores(trial.test))
 
 
-class SmallJudge:
+class Judge:
     """A network with the words that it knows: those of the training captions, of the prompt and of the answers."""
 
     def __init__(
@@ -66,11 +66,38 @@ class SmallJudge:
         self.answers = [torch.tensor([numbers[word] for word in answer], device=device) for answer in answers]
         self.network = Network(known + len(numbers)).to(device)
 
-    def backward(self, rows: Integers) -> None:
-        self._loss(rows, self.trial.examples.targets[rows]).backward()  # type: ignore[no-untyped-call]
+    def train(self, schedule: Schedule) -> None:
+        """Train with Adam, and keep the weights after the epoch that answers best on the validation images."""
+        classes, seed = self.trial.examples.targets[self.trial.train], self.trial.seed
+        train, valid = (self.trial.train[rows] for rows in stratified_split(classes, VALIDATION_SHARE, seed))
+        generator = np.random.default_rng([seed, 2])
+        optimizer = torch.optim.Adam(self.network.parameters(), lr=schedule.learning_rate, fused=True)
+        least, best = np.inf, {}
+        for _ in range(schedule.epochs):
+            self.network.train()
+            order = generator.permutation(train)
+            for start in range(0, len(order), schedule.batch):
+                optimizer.zero_grad()
+                self._loss(order[start : start + schedule.batch]).backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+            self.network.eval()
+            loss = -float(self.scores(valid).log_probability.mean())
+            if loss < least:
+                least = loss
+                best = {name: value.cpu().clone() for name, value in self.network.state_dict().items()}
+        self.network.load_state_dict(best)
 
-    def _loss(self, rows: Integers, classes: Integers) -> Tensor:
+    def scores(self, rows: Integers) -> TrialScores:
+        """Scores of the true answers, with probabilities that add up to 1 over the answers; `raw` has them as they
+        were."""
+        answered, classes = self._answer(rows), self.trial.examples.targets[rows]
+        normalised = answered - np.logaddexp.reduce(answered, axis=1, keepdims=True)
+        raw = np.take_along_axis(answered, classes[:, None], axis=1)[:, 0]
+        return replace(score_classes(normalised, classes), raw=raw)
+
+    def _loss(self, rows: Integers) -> Tensor:
         """The cross-entropy of the true answer's words, summed over them (Eq. 1)."""
+        classes = self.trial.examples.targets[rows]
         grid, state = self._asked(rows)
         padded = nn.utils.rnn.pad_sequence(self.answers, batch_first=True, padding_value=IGNORED)
         padded = padded[torch.as_tensor(classes, device=self.device)]
@@ -84,7 +111,7 @@ class SmallJudge:
         return total
 
     @torch.no_grad()
-    def answer(self, rows: Integers) -> Floats:
+    def _answer(self, rows: Integers) -> Floats:
         """The log-probability of each answer, `(rows, answers)`."""
         answered = np.empty((len(rows), len(self.answers)))
         order = np.argsort(self.trial.examples.tokens.lengths[rows], kind="stable")

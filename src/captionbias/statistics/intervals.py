@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -90,32 +89,9 @@ def rounded(value: float) -> float:
     return round(value, RESOLUTION) + 0.0
 
 
-# How far attackers agree: scores of shape (captioners, attackers)
-
-
 def coefficient_of_variation(scores: Floats) -> Floats:
-    """The spread of each captioner's scores over attackers (n - 1) relative to the size of their mean, `(captioners,)`;
-    nan where that is 0. Source: Nair et al. 2026, section 5.3."""
+    """The spread of scores `(captioners, attackers)` over attackers (n - 1) relative to the size of their mean,
+    `(captioners,)`; nan where that is 0. Source: Nair et al. 2026, section 5.3."""
     mean = np.abs(scores.mean(axis=1))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(mean > 0, scores.std(axis=1, ddof=1) / mean, np.nan)
-
-
-def conflict_score(scores: Floats) -> float:
-    """The share of captioners on which two attackers disagree about amplification, on average (ImageCaptioner2)."""
-    return float(np.mean([(scores[:, i] > 0) != (scores[:, j] > 0) for i, j in _pairs(scores)]))
-
-
-def ranking_consistency(scores: Floats) -> float:
-    """Pearson's correlation of two attackers' scores over captioners, the mean over pairs; nan if an attacker gives all
-    the same score, and of two captioners, where it is always 1 or -1. Source: ImageCaptioner2, "Ranking
-    consistency"."""
-    if len(scores) < 3:
-        return float("nan")
-    with np.errstate(invalid="ignore", divide="ignore"):
-        correlations = np.atleast_2d(np.corrcoef(scores, rowvar=False))
-    return float(np.mean([correlations[i, j] for i, j in _pairs(scores)]))
-
-
-def _pairs(scores: Floats) -> list[tuple[int, int]]:
-    return list(itertools.combinations(range(scores.shape[1]), 2))

@@ -28,7 +28,6 @@ def reproduce(
     captioners: Mapping[str, Captions],
     *,
     encoders: Sequence[str] = (),
-    judges: Sequence[str] = (),
     vectors: Sequence[Any] = VECTORS,
     shares: Mapping[str, float] | None = None,
     fast: bool = False,
@@ -40,7 +39,7 @@ def reproduce(
     Args:
         paper, name: such as `dbac-2026` and `table-9`; `captionbias reproduce` lists all.
         captioners: by their names; a captioner that is called as one of the paper's has the printed numbers beside it.
-        encoders, judges: attackers, and judges of ImageCaptioner2, in place of the table's.
+        encoders: attackers in place of the table's.
         vectors: word vectors of contextual substitution. The first stand beside the paper's GloVe, the second beside
             its FastText.
         shares: of a table of masking, percent of attributions outside the person, by captioner.
@@ -60,7 +59,7 @@ def reproduce(
     for need in asked.needs:
         if lacking.get(need):
             raise missing(need, f"must be given: {paper} {name} is measured on them")
-    experiment = Experiment(asked, captioners, encoders, judges, vectors, shares or {}, fast, watch, options)
+    experiment = Experiment(asked, captioners, encoders, vectors, shares or {}, fast, watch, options)
     asked.measure(experiment)
     return experiment
 

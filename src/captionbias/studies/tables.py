@@ -92,7 +92,7 @@ class Experiment:
     """A table on some captioners, filled by its function.
 
     Attributes:
-        encoders, judges: attackers, and judges of ImageCaptioner2, in place of the table's.
+        encoders: attackers in place of the table's.
         vectors: the word vectors of contextual substitution.
         shares: percent of attributions outside the person, by captioner.
         fast: whether convex attackers take the place of networks.
@@ -105,7 +105,6 @@ class Experiment:
     table: Table
     captioners: Mapping[str, Captions]
     encoders: Sequence[str]
-    judges: Sequence[str]
     vectors: Sequence[Any]
     shares: Mapping[str, float]
     fast: bool
@@ -180,7 +179,7 @@ class Experiment:
     def about(self) -> str:
         """What was measured and how, and what is known to differ from print."""
         images = len(next(iter(self.captioners.values()), ()))
-        given = {"encoder": self.encoders, "judge": self.judges, "vectors": self.vectors}
+        given = {"encoder": self.encoders, "vectors": self.vectors}
         told = ["convex attackers"] * self.fast
         told += [f"{name} {', '.join(map(str, of))}" for name, of in given.items() if of not in ((), VECTORS)]
         told += [f"{name} {self.options[name]}" for name in TOLD if name in self.options]

@@ -8,7 +8,6 @@ from typing import Any
 from captionbias.cli.options import (
     FILES,
     IMAGES,
-    JUDGE,
     PREDICTIONS,
     Options,
     argument,
@@ -33,7 +32,6 @@ PROTOCOL: Options = {
         "Word vectors in place of the paper's GloVe; a second stands in place of its FastText.",
         show_default="from gensim's data",
     ),
-    "judge": option(list[str] | None, "A judge; repeat it for each.", panel=JUDGE, show_default="sat"),
     "shares": option(
         list[str] | None,
         "Of tables of masking: what captionbias attribution wrote; repeat it for each captioner.",
@@ -72,12 +70,11 @@ def reproduce(paper: str | None, table: str | None, output: Path | None, plot: P
     shares = {
         name: 100 * read_json(Path(file))["share"] for name, file in named(values.pop("shares") or (), "share").items()
     }
-    fast, *several = (values.pop(name) for name in ("fast", "encoder", "vectors", "judge"))
-    encoders, vectors, judges = (given or () for given in several)
+    fast, encoders, vectors = (values.pop(name) for name in ("fast", "encoder", "vectors"))
     values |= {"attribute_lexicon": [asked.attribute], "keep": list(asked.labels) or None}
     files, options = split_options(values)
     captioners = read_captioners(**files) if values["predictions"] else {}
-    given = {"encoders": encoders, "judges": judges} | ({"vectors": vectors} if vectors else {})
+    given = {"encoders": encoders or ()} | ({"vectors": vectors} if vectors else {})
     found = measured(paper, table, captioners, **given, shares=shares, fast=fast, watch=note, **options)
     show(found.grids())
     for signature in dict.fromkeys(found.signatures):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from captionbias.statistics.intervals import conflict_score, ranking_consistency
 from captionbias.studies.tables import Experiment, table
 
 PAPER = "imagecaptioner2-2023"
@@ -28,23 +25,7 @@ def beside_others(run: Experiment) -> None:
 
 
 @table(PAPER, "table-4", "table-8")
-def by_judge(run: Experiment) -> None:
+def by_attacker(run: Experiment) -> None:
     for encoder in run.attackers("lstm-lic", "bert-finetuned"):
         run.score("lic", {f"LIC, {encoder}": "lic"}, encoder=encoder)
-    for judge in run.judges or ("sat",):
-        run.score("imagecaptioner2", {f"ImageCaptioner2, {judge}": "imagecaptioner2"}, judge=judge)
-
-
-@table(PAPER, "figure-4")
-def agreement(run: Experiment) -> None:
-    by_judge(run)
-    measured = {
-        name: np.array(
-            [[of[row].value for title, of in run.columns.items() if name in title] for row in run.captioners]
-        )
-        for name in ("LIC", "ImageCaptioner2")
-    }
-    run.columns.clear()
-    for name, scores in measured.items():
-        if scores.shape[1] > 1:
-            run.put(name, {"conflicts": 100 * conflict_score(scores), "correlation": ranking_consistency(scores)})
+    run.score("imagecaptioner2", {"ImageCaptioner2, sat": "imagecaptioner2"})
