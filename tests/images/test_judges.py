@@ -44,7 +44,6 @@ def test_the_judge_reads_image_and_caption_together(monkeypatch):
     one = Trial(examples, np.arange(240), np.arange(240, 300), 0)
     [scores] = run_trials([one], make_judge(asked, 20), cache=False)
     assert scores.correct.mean() > 0.95
-    assert np.exp(scores.raw).mean() > 0.9
 
 
 def test_the_judge_says_nothing_where_there_is_nothing_to_say(monkeypatch):
@@ -56,12 +55,10 @@ def test_the_judge_says_nothing_where_there_is_nothing_to_say(monkeypatch):
 
 
 def test_finished_trials_are_kept_under_all_that_determines_them(tmp_path):
-    """With what the judge says before it is normalised."""
     one, asked = trial(train=8), question()
     [first] = run_trials([one], make_judge(asked, 1), cache=tmp_path)
     [again] = run_trials([one], make_judge(asked, 1), cache=tmp_path)
     assert len(list(tmp_path.glob("trial-*"))) == 1
-    assert (again.raw == first.raw).all()
     assert (again.log_probability == first.log_probability).all()
     others = [question(seed=1), question(prompt="in red"), question(answers=("woman", "dog"))]
     for judge in (make_judge(asked, 2), *(make_judge(other, 1) for other in others)):

@@ -46,14 +46,12 @@ class TrialScores:
     """The scores of an attacker on each test caption, in the order of `Trial.test`.
 
     `log_probability`: of the truth, all tasks together. `correct`: whether its most likely answer is the truth in every
-    task. `raw`: of judges that say words, the log-probability among all that they could say; `log_probability` is then
-    that among the answers. `fitted`: the attacker, of trials that `run_trials` was asked to keep.
+    task. `fitted`: the attacker, of trials that `run_trials` was asked to keep.
     """
 
     log_probability: Floats
     correct: Flags
     fitted: Fitted | None = None
-    raw: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,14 +42,13 @@ def _scores(arrays: Mapping[str, npt.NDArray[Any]], captions: int) -> TrialScore
         raise ValueError(f"a trial's scores must be of its {captions} test captions")
     if not (arrays["log_probability"] <= 0).all():
         raise ValueError("a log-probability must be 0 or less")
-    return TrialScores(arrays["log_probability"], arrays["correct"], raw=arrays.get("raw"))
+    return TrialScores(arrays["log_probability"], arrays["correct"])
 
 
 def save_scores(store: Store, key: str, scores: TrialScores) -> None:
     """Keep a trial's scores, unless its training came to nothing (NaN)."""
     if not np.isnan(scores.log_probability).any():
-        arrays = {"log_probability": scores.log_probability, "correct": scores.correct, "raw": scores.raw}
-        store.save("trial", key, {name: array for name, array in arrays.items() if array is not None})
+        store.save("trial", key, {"log_probability": scores.log_probability, "correct": scores.correct})
 
 
 def _examples_digest(examples: Examples) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 import captionbias.metrics  # noqa: F401  they come before it in tables
-from captionbias.arrays import Floats
 from captionbias.bench.attacked import Bench
 from captionbias.bench.attacks import answers_to, compared_sides, percent, with_sides
 from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
@@ -80,12 +79,6 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
             "the judge's probability of the true answer where it is right",
             "With k answers chance is 100 / k², and up to 100 / k for a judge that is sure of itself.",
         ),
-        *_imagecaptioner2(
-            "_raw",
-            " raw",
-            "the judge's probability of the true answer among all words that it could say",
-            "It has no chance level.",
-        ),
     ],
     presets=PRESETS,
     of_images=True,
@@ -106,9 +99,8 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
         "Floats and a `signature`. `imagecaptioner2_m`, `imagecaptioner2_d` in [0, 100] (Eq. 2: the mean "
         "probability of the true answer, here among the answers, so that chance has a level) and their difference "
         "`imagecaptioner2` in [-100, 100], above 0 when the captioner amplifies; the same of the other scores of "
-        "Eq. 4, `imagecaptioner2_leakage` and `imagecaptioner2_lic`, and with the probability among all words, as "
-        "Eq. 2 writes P(A), `imagecaptioner2_raw`; intervals as of `lic`. With a side absent its keys are too. "
-        "`test_images`: how many are scored in a trial."
+        "Eq. 4, `imagecaptioner2_leakage` and `imagecaptioner2_lic`; intervals as of `lic`. With a side absent its "
+        "keys are too. `test_images`: how many are scored in a trial."
     ),
 )
 def imagecaptioner2(
@@ -156,15 +148,11 @@ def imagecaptioner2(
     drawn = {side: [column.drawn(bench.rounds, bench.copies)] for side, column in masked.sides.items()}
     plan = bench.plan("imagecaptioner2", drawn, balanced=True)
     answered = answers_to([plan], attacker, cache=cache, distributed=distributed, progress=progress)
-
-    among_all = {trial: replace(said, log_probability=cast(Floats, said.raw)) for trial, said in answered.items()}
-    raw = bench.weighed(plan, among_all, {"_raw": SCORES[""]})
     scored = bench.weighed(plan, answered, SCORES)
-    scored = {side: replace(known, sums=known.sums | raw[side].sums) for side, known in scored.items()}
     if settings.trials < 2:
         text = "another judge would answer otherwise; a single one has no interval and no verdict"
         note(bench.notes, text, about="trials")
-    of_sides = {f"imagecaptioner2{form}": (form, scored) for form in (*SCORES, "_raw")}
+    of_sides = {f"imagecaptioner2{form}": (form, scored) for form in SCORES}
     samples = compared_sides(of_sides, bootstrap if settings.trials > 1 else 0, seed, copies=bench.copies)
     by_trial = {key: sample.values for key, sample in samples.items()}
     return Scores(

@@ -7,7 +7,7 @@ often learned nothing from 1,000 images.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, pairwise
 
 import numpy as np
@@ -88,12 +88,10 @@ class Judge:
         self.network.load_state_dict(best)
 
     def scores(self, rows: Integers) -> TrialScores:
-        """Scores of the true answers, with probabilities that add up to 1 over the answers; `raw` has them as they
-        were."""
-        answered, classes = self._answer(rows), self.trial.examples.targets[rows]
+        """Scores of the true answers, with probabilities that add up to 1 over the answers."""
+        answered = self._answer(rows)
         normalised = answered - np.logaddexp.reduce(answered, axis=1, keepdims=True)
-        raw = np.take_along_axis(answered, classes[:, None], axis=1)[:, 0]
-        return replace(score_classes(normalised, classes), raw=raw)
+        return score_classes(normalised, self.trial.examples.targets[rows])
 
     def _loss(self, rows: Integers) -> Tensor:
         """The cross-entropy of the true answer's words, summed over them (Eq. 1)."""
