@@ -7,21 +7,17 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from hashlib import sha256
 from importlib import resources
 from importlib.metadata import version
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from captionbias.errors import InputError
-from captionbias.io.formats import read_json
 from captionbias.text.tokens import OTHER_TOKENIZERS, WORDS, visible
 
 ENGLISH = "en"
 COVERED = 0.5  # of a side's captions, in which a language's lexicons must find a word
 _FOLDER = resources.files("captionbias.text") / "languages"
-_OWN: dict[str, dict[str, Any]] = {}  # users' files, by name
 
 Splitter = Callable[[str], Iterable[tuple[str, str]]]  # gives each word as it is written, and its lemma
 
@@ -49,46 +45,23 @@ class Language:
 
 
 def languages() -> list[str]:
-    """Names of the languages that come with the package, and of one's own."""
+    """Names of the languages."""
     shipped = (path.name.removesuffix(".json") for path in _FOLDER.iterdir() if path.name.endswith(".json"))
-    return sorted((ENGLISH, *shipped, *_OWN))
+    return sorted((ENGLISH, *shipped))
 
 
-def check_language(language: str | Path | None) -> str | None:
-    """The name of a language or of one's own file of it; None for English, which needs nothing.
+def check_language(language: str | None) -> str | None:
+    """The name of a language; None for English, which needs nothing.
 
     >>> check_language("de"), check_language("en")
     ('de', None)
     """
     if language is None or language == ENGLISH:
         return None
-    name = _own(Path(language)) if str(language).endswith(".json") else str(language)
-    if name not in languages():
-        raise InputError(
-            "language", f"{name!r} is unknown; choose one of {', '.join(languages())}, or give a JSON file"
-        )
-    load_language(name)
-    return name
-
-
-def _own(path: Path) -> str:
-    """The name of the language in this file, which is known from now on."""
-    try:
-        data = read_json(path)
-    except (OSError, ValueError) as error:
-        raise InputError("language", f"{path} cannot be read as JSON: {error}") from error
-    name = path.stem
-    if name in languages() and name not in _OWN:
-        raise InputError("language", f"{path}: {name!r} comes with the package; rename the file")
-    if _OWN.get(name) != data:
-        _OWN[name] = data
-        load_language.cache_clear()
-        _add_tokenizer(name)
-    try:
-        load_language(name)
-    except (AttributeError, KeyError, TypeError) as error:
-        raise InputError("language", f"{path} is not built as docs/extend.md says: {error!r}") from error
-    return name
+    if language not in languages():
+        raise InputError("language", f"{language!r} is unknown; choose one of {', '.join(languages())}")
+    load_language(language)
+    return language
 
 
 @cache
@@ -129,7 +102,7 @@ def english_name(lexicon: str) -> str:
 
 
 def signed(tokenizer: str) -> str:
-    """A tokenizer as signatures name it: a language with its libraries' versions, one's own with a digest of its file.
+    """A tokenizer as signatures name it: a language with its libraries' versions.
 
     >>> signed("words"), signed("de").split()[0]
     ('words', 'de,simplemma')
@@ -137,13 +110,10 @@ def signed(tokenizer: str) -> str:
     if tokenizer not in languages():
         return tokenizer.partition("@")[0]
     libraries = LIBRARIES[language_data(tokenizer)["splitter"]]
-    own = f"-{sha256(repr(_OWN[tokenizer]).encode()).hexdigest()[:8]}" if tokenizer in _OWN else ""
-    return ",".join([f"{tokenizer}{own}", *(f"{library} {version(library)}" for library in libraries)])
+    return ",".join([tokenizer, *(f"{library} {version(library)}" for library in libraries)])
 
 
 def language_data(language: str) -> dict[str, Any]:
-    if language in _OWN:
-        return _OWN[language]
     return dict(json.loads((_FOLDER / f"{language}.json").read_text(encoding="utf-8")))
 
 
@@ -158,13 +128,6 @@ def _form(forms: Mapping[str, str], written: str, lemma: str) -> str:
 
 def _simplemma(language: str, endings: list[list[str]], listed: list[str]) -> Splitter:
     from simplemma import is_known, lemmatize
-
-    try:
-        lemmatize("a", lang=language)
-    except ValueError as error:
-        raise InputError(
-            "language", f"{language!r}: simplemma has no lemmas of it; its file is called by a code"
-        ) from error
 
     @cache
     def lemma(word: str) -> str:
@@ -204,10 +167,8 @@ SPLITTERS = {"simplemma": _simplemma, "sudachipy": _sudachipy, "jieba": _jieba}
 LIBRARIES = {"simplemma": ["simplemma"], "sudachipy": ["sudachipy", "sudachidict_small"], "jieba": ["jieba"]}
 
 
-def _add_tokenizer(language: str) -> None:
-    OTHER_TOKENIZERS[language] = lambda caption: load_language(language).words(caption)
+def _words(language: str, caption: str) -> list[str]:
+    return load_language(language).words(caption)
 
 
-for _name in languages():
-    if _name != ENGLISH:
-        _add_tokenizer(_name)
+OTHER_TOKENIZERS |= {name: partial(_words, name) for name in languages() if name != ENGLISH}
