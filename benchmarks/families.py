@@ -3,7 +3,7 @@
 usage: python benchmarks/families.py [FAMILY ...] [--write]
 
 Models have random weights, and tokenizers a few words: what is shown is that a family's processor, prompt, generation
-and gradients are handled, not that its captions are good. --write replaces the table in docs/models.md.
+and probabilities are handled, not that its captions are good. --write replaces the table in docs/models.md.
 """
 
 from __future__ import annotations

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from captionbias.arrays import Array, Flags, Floats, Floats32
-from captionbias.errors import InputError, naming, unknown
-from captionbias.images import class_activation, need_images, occlusion
+from captionbias.arrays import Array, Flags, Floats
+from captionbias.errors import InputError, naming
+from captionbias.images import need_images, occlusion
 from captionbias.images.masks import check_fill
-from captionbias.images.named_words import Named, named_words
+from captionbias.images.named_words import named_words
 from captionbias.images.reading import read_images
 from captionbias.statistics.intervals import LEVEL, bootstrap_interval, multiplicities
 from captionbias.statistics.samples import Estimate
@@ -27,14 +26,14 @@ if TYPE_CHECKING:
     from torch import nn
 
 BATCH = 8
-METHODS = ("occlusion", "gradients")
 LITTLE = 0.1  # of the largest gain of a label: what words gain less are said anyway, and what speaks for them is noise
 SHADE = 0.6  # how far an overlay's brightest place covers the picture
 
 
 class Credit(NamedTuple):
-    """The evidence for a word of an image's caption: by occlusion what the person and the rest add to its log-odds, in
-    nats; by gradients the share of each. `area`: the share of the picture outside the person.
+    """The evidence for a word of an image's caption: what the person and the rest add to its log-odds, in nats.
+
+    `area`: the share of the picture outside the person.
     """
 
     image: str
@@ -51,7 +50,7 @@ class Shares(NamedTuple):
 
     `share`: outside the person, of what speaks for the words, with its 95% interval over images; above 1 or below 0
     where one part speaks against them, None where the picture hardly makes them likelier. `area`: what it would be if
-    every place counted alike. `gain`: what the picture adds to a word's log-odds, in nats; 1 by gradients.
+    every place counted alike. `gain`: what the picture adds to a word's log-odds, in nats.
     """
 
     share: Estimate | None
@@ -69,7 +68,6 @@ class ImageAttributions:
     """The share of the evidence for the attribute's words that lies outside the person.
 
     Attributes:
-        method: `occlusion` or `gradients`.
         credits: a row a word; see `Credit`.
         overall, by_label: of all words, and of each label's; see `Shares`.
         images: how many were given.
@@ -78,7 +76,6 @@ class ImageAttributions:
             person's outline in white.
     """
 
-    method: str
     credits: list[Credit]
     overall: Shares
     by_label: dict[str, Shares]
@@ -89,7 +86,6 @@ class ImageAttributions:
     def as_dict(self) -> dict[str, Any]:
         """Everything but the pictures, for a JSON file."""
         return {
-            "method": self.method,
             **self.overall.as_dict(),
             "by_label": {label: shares.as_dict() for label, shares in self.by_label.items()},
             "images": self.images,
@@ -107,9 +103,7 @@ def attribute_images(
     *,
     tokenizer: Any = None,
     attribute_lexicon: LexiconSource = "gender",
-    method: str = "occlusion",
     fill: str = "mean",
-    averaged: bool = False,
     batch_size: int = BATCH,
     bootstrap: int = 1000,
     seed: int = 0,
@@ -117,14 +111,10 @@ def attribute_images(
 ) -> ImageAttributions:
     """Measure how much of what makes a captioner say "woman" lies outside the person.
 
-    By occlusion, the captioner says its caption again with the person filled, with the rest of the picture filled, and
-    with both: what each adds to the log-odds of the words that name the attribute is its credit (its Shapley value).
-    The share is that of all credit; where either part would do, each has half. The outline of a filled person can still
-    be seen; regions of boxes hide it.
-
-    By gradients, the gradient of the words' log-probability goes back to the last feature map of the vision encoder.
-    There each channel is weighted by its gradient; their sum over channels, where it is above 0, is laid over the
-    picture. Encoders pass on what they saw, so that places that the word does not depend on can be in the map.
+    The captioner says its caption again with the person filled, with the rest of the picture filled, and with both:
+    what each adds to the log-odds of the words that name the attribute is its credit (its Shapley value). The share is
+    that of all credit; where either part would do, each has half. The outline of a filled person can still be seen;
+    regions of boxes hide it.
 
     Pictures are seen as the captioner's processor makes them, cut and scaled. Compare a share with its `area`.
 
@@ -138,24 +128,17 @@ def attribute_images(
         tokenizer: the model's; the processor's when None.
         attribute_lexicon: the words, with their labels, of an attribute or of tasks; see
             `captionbias.text.load_lexicon`.
-        method: `occlusion`, or `gradients`, for which the vision encoder's output must be a map of the picture.
-        fill: of occlusion: `mean`, the mean colour of the image, `blur`, or a colour, `#rrggbb`.
-        averaged: of gradients: weight a channel by its mean gradient, as Grad-CAM does.
+        fill: `mean`, the mean colour of the image, `blur`, or a colour, `#rrggbb`.
         bootstrap, seed: of the interval over images.
         overlays: how many pictures to make.
 
     Warns:
         CaptionBiasWarning: images are left out, or a label has no share; the message says why.
 
-    Source: Nair et al. 2026, section 5.2 (the attribution score, by Grad-CAM); Zeiler and Fergus 2014 (occlusion);
-    Shapley 1953; Draelos and Carin 2020 (HiResCAM, the map with gradients in their places); Selvaraju et al. 2017
-    (Grad-CAM).
+    Source: Nair et al. 2026, section 5.2 (the attribution score; there by Grad-CAM, which misplaces what planted
+    captioners look at); Zeiler and Fergus 2014 (occlusion); Shapley 1953.
     """
     need_images("torch", "transformers")
-    if method not in METHODS:
-        raise unknown("method", method, METHODS)
-    if method == "occlusion" and averaged:
-        raise InputError("averaged", "is of maps:", naming("give {method} with it", method="gradients"))
     check_fill(fill)
     pictures = read_images(images)
     for name, given in (("regions", regions), ("captions", captions)):
@@ -171,37 +154,25 @@ def attribute_images(
         )
     credits: list[Credit] = []
     drawn: dict[int, bytes] = {}
-    nobody, silent = set(), set()
-
-    def maps(batch: Sequence[Named]) -> Iterable[tuple[Floats, Flags, Floats]]:
-        """The picture as the captioner sees it, the person in it and the map of evidence, for each word."""
-        batch_pictures, people = [pictures[word.image] for word in batch], [regions[word.image] for word in batch]
-        names = [pictures.ids[word.image] for word in batch]
-        seen, inside = zip(*map(partial(_seen, processor), batch_pictures, people, names), strict=True)
-        if method == "occlusion":
-            parts = occlusion.credits(model, processor, batch_pictures, people, batch, fill)
-            return zip(seen, inside, map(_spread, parts, inside), strict=True)
-        cells = class_activation.maps(model, processor, tokenizer, batch_pictures, batch, averaged)
-        return zip(seen, inside, map(_enlarged, cells, inside), strict=True)
-
+    nobody = set()
     with evaluating(model):
         for start in range(0, len(named), batch_size):
             batch = named[start : start + batch_size]
-            for word, (picture, person, heat) in zip(batch, maps(batch), strict=True):
+            batch_pictures, people = [pictures[word.image] for word in batch], [regions[word.image] for word in batch]
+            names = [pictures.ids[word.image] for word in batch]
+            views = [_seen(processor, *given) for given in zip(batch_pictures, people, names, strict=True)]
+            parts = occlusion.credits(model, processor, batch_pictures, people, batch, fill)
+            for word, (picture, person), (own, rest) in zip(batch, views, parts.tolist(), strict=True):
                 if not person.any():
                     nobody.add(word.image)
-                elif not heat.any():
-                    silent.add(word.image)
-                else:
-                    if len(drawn) < overlays:
-                        drawn[len(credits)] = _overlay(picture, heat, person)
-                    parts = float(heat[person].sum()), float(heat[~person].sum()), float((~person).mean())
-                    image, caption = pictures.ids[word.image], captions[word.image]
-                    credits.append(Credit(image, word.word, word.label, *parts, caption))
+                    continue
+                if len(drawn) < overlays:
+                    drawn[len(credits)] = _overlay(picture, person, own, rest)
+                image, area = pictures.ids[word.image], float((~person).mean())
+                credits.append(Credit(image, word.word, word.label, own, rest, area, captions[word.image]))
     left_out = {
         "their captions name no attribute": len(pictures) - len({word.image for word in named}),
         "no person is in their regions": len(nobody),
-        "nothing in them speaks for the word": len(silent),
     }
     notes = [f"{count:,} of {len(pictures):,} images are left out: {why}" for why, count in left_out.items() if count]
     if not credits:
@@ -214,7 +185,7 @@ def attribute_images(
     ]
     for note in notes:
         warnings.warn(note, CaptionBiasWarning, stacklevel=2)
-    return ImageAttributions(method, credits, _shares(credits, bootstrap, seed), by_label, len(pictures), notes, drawn)
+    return ImageAttributions(credits, _shares(credits, bootstrap, seed), by_label, len(pictures), notes, drawn)
 
 
 def _seen(processor: Any, image: Any, region: Array, name: str) -> tuple[Floats, Flags]:
@@ -240,28 +211,12 @@ def _seen(processor: Any, image: Any, region: Array, name: str) -> tuple[Floats,
     return ((picture - black) / spread).clip(0, 1), ((inside - black) / spread).mean(axis=2) > 0.5
 
 
-def _spread(credits: Floats, person: Flags) -> Floats:
-    """A map of the credits of the person and of the rest, `(2,)`, each spread over its part of the picture."""
-    own, rest = credits
-    heat: Floats = np.where(person, own / max(person.sum(), 1), rest / max((~person).sum(), 1))
-    return heat
-
-
-def _enlarged(heat: Floats32, person: Flags) -> Floats:
-    """A map `(height, width)` as large as the person's, with a sum of 1 if there is anything in it."""
-    from torch import from_numpy
-    from torch.nn.functional import interpolate
-
-    large = interpolate(from_numpy(heat)[None, None], size=person.shape, mode="bilinear", align_corners=False)
-    pixels: Floats = large[0, 0].double().numpy()
-    return pixels / (pixels.sum() or 1)
-
-
-def _overlay(picture: Floats, heat: Floats, person: Flags) -> bytes:
-    """A PNG: what speaks for the word in red, the person's outline in white."""
+def _overlay(picture: Floats, person: Flags, own: float, rest: float) -> bytes:
+    """A PNG: what speaks for the word in red, each part's credit spread over it, and the person's outline in white."""
     from PIL import Image
 
-    covered = SHADE * heat[..., None].clip(min=0) / np.abs(heat).max()
+    heat = np.where(person, own / person.sum(), rest / max((~person).sum(), 1))
+    covered = SHADE * heat[..., None].clip(min=0) / (np.abs(heat).max() or 1)
     overlay = picture * (1 - covered) + covered * np.array([1.0, 0.0, 0.0])
     inner = person.copy()
     for axis in (0, 1):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from captionbias.images.attributions import ImageAttributions
     from captionbias.report.grid import Grid
 
-method_option = partial(option, panel="Method")
 OPTIONS: Options = {
     "model": required(str, f"{MODEL_HELP}."),
     **IMAGES,
@@ -44,16 +42,7 @@ OPTIONS: Options = {
         panel=INPUT,
         metavar="<name|file>",
     ),
-    "method": method_option(
-        str,
-        "occlusion: person and rest are filled, for any captioner; gradients: a map of what speaks for the word.",
-        default="occlusion",
-        metavar="<occlusion|gradients>",
-    ),
-    "averaged": method_option(
-        bool, "Of gradients: weight a channel by its mean gradient, as Grad-CAM does.", "--averaged", default=False
-    ),
-    "batch_size": method_option(int, "Images at a time.", default=8, min=1),
+    "batch_size": option(int, "Images at a time.", default=8, min=1),
     "overlays": result(int, "Pictures in an HTML file.", default=24, min=0),
     "bootstrap": result(int, "Bootstrap replicates over images; 0 for none.", default=1000, min=0),
     "seed": result(int, "Seed of the bootstrap.", default=0),
@@ -72,7 +61,7 @@ def attribution(
 ) -> None:
     """What share of what makes a captioner say "woman" or "man" is outside the person?
 
-    By default the person is filled, then the rest of the picture: how much less likely does the word get?
+    The person is filled, then the rest of the picture: how much less likely does the word get?
 
     Example: captionbias attribution --model Salesforce/blip-image-captioning-base --images val2014
     --annotations instances_val2014.json --output shares.html
@@ -111,8 +100,7 @@ def attribution(
         _write_page(shares, output, title=f"Where {Path(model).name} finds the attribute")
         say(f"the page is in {output}")
     elif not page:
-        made_with = {name: values[name] for name in ("fill", "averaged")}
-        write_result({"model": model, **made_with, **shares.as_dict()}, output)
+        write_result({"model": model, "fill": values["fill"], **shares.as_dict()}, output)
 
 
 def _table(attributed: ImageAttributions) -> Grid:
@@ -120,19 +108,17 @@ def _table(attributed: ImageAttributions) -> Grid:
     from captionbias.report.grid import RULE, Cell, Grid, columns
     from captionbias.report.wording import percent
 
-    occluded = attributed.method == "occlusion"
-    meaning = "Area: of the pictures, outside the person; what the share would be if every place counted alike."
-    if occluded:
-        meaning += (
-            " Where either would do, each has half. Gain: what the picture adds to the log-odds of the word, in nats."
-        )
+    meaning = (
+        "Area: of the pictures, outside the person; what the share would be if every place counted alike. Where either "
+        "would do, each has half. Gain: what the picture adds to the log-odds of the word, in nats."
+    )
     rows: list[list[Cell]] = [
-        [label, percent(part.share), f"{part.area:.1%}", *[f"{part.gain:.2f}"] * occluded, f"{part.words:,}"]
+        [label, percent(part.share), f"{part.area:.1%}", f"{part.gain:.2f}", f"{part.words:,}"]
         for label, part in (*attributed.by_label.items(), ("all", attributed.overall))
     ]
     return Grid(
         "Attribution outside the person [95% interval]",
-        columns("", "share", "area", *["gain"] * occluded, "words"),
+        columns("", "share", "area", "gain", "words"),
         [*rows[:-1], RULE, rows[-1]],
         meaning,
     )
