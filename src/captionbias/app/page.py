@@ -15,7 +15,7 @@ from captionbias.app.check_step import Check
 from captionbias.app.data import guess_words
 from captionbias.app.example import example
 from captionbias.app.files_step import Files, given_after
-from captionbias.app.measuring import Judging, Settings, Words
+from captionbias.app.measuring import Settings, Words
 from captionbias.app.pieces import frame
 from captionbias.app.result_step import History, Outcome
 from captionbias.app.runs import FAULTS, GONE, NOTHING, Run, Runs, State, read_files
@@ -147,11 +147,6 @@ class Page:
         self.timer.tick(self._tick, [*shown, self.edition], self.outputs, queue=False, **UNNAMED)
         given = partial(gr.on, [files.uploads.upload, files.uploads.delete, files.uploads.clear])
         readings = [on(given, self._give, [files.uploads]), on(files.example.click, self._take_example)]
-        if check.images:
-            judge = partial(self._measure, with_images=True)
-            on(check.measure_images.click, judge, check.fields, select="result")
-            pictured = partial(gr.on, [field.change for field in check.images])
-            readings.append(on(pictured, self._picture, check.images))
         for begun in readings:  # what is read is read, whatever becomes of the page, which waits for it
             begun.then(self._read, shown, self.outputs, concurrency_limit=None, **UNNAMED)
         for act, fields in ((self._say, [*files.roles.values()]), (self._choose, check.fields)):
@@ -223,10 +218,6 @@ class Page:
     def _take_example(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
         return self.runs.read(run, owner, lambda: {"data": example()}, data=NOTHING, files={}, uploads=())
 
-    def _picture(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
-        read = partial(measuring.read_pictures, *(given[field] for field in self.check.images))
-        return self.runs.read(run, owner, read, pictures=None, pictures_told="")
-
     def _say(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
         if run.state == State.READING:
             return run
@@ -245,12 +236,11 @@ class Page:
             "data": data,
             "words": words,
             "settings": Settings(**{**settings, "metrics": tuple(settings["metrics"])}),
-            "judging": Judging(**_named(given, self.check.judging)),
         }
         return self.runs.change(run, owner, **parts)
 
-    def _measure(self, run: Run, owner: str, given: Mapping[Any, Any], with_images: bool = False) -> Run:
-        return self.runs.ask(self._choose(run, owner, given), owner, with_images)
+    def _measure(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
+        return self.runs.ask(self._choose(run, owner, given), owner)
 
     def _cancel(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
         self.runs.cancel(run)

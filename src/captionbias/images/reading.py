@@ -379,14 +379,12 @@ def thumbnails(images: Images) -> Callable[[str], str]:
     """A function that gives the data URL of an image, made small, by its id."""
     rows = {image: row for row, image in enumerate(images.ids)}
 
-    return lambda image: thumbnail(images[rows[image]])
+    def picture_of(image: str) -> str:
+        small = images[rows[image]].copy()
+        small.thumbnail((THUMBNAIL, THUMBNAIL))
+        return data_url(small)
 
-
-def thumbnail(picture: Image) -> str:
-    """The data URL of a picture, made small."""
-    small = picture.copy()
-    small.thumbnail((THUMBNAIL, THUMBNAIL))
-    return data_url(small)
+    return picture_of
 
 
 def data_url(picture: Image) -> str:
