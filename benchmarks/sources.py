@@ -16,7 +16,6 @@ from rich.progress import track
 from rich.table import Table
 
 from captionbias.metrics import dbac
-from captionbias.studies.resampling import adding, predicted_effect, resampling_weights
 from captionbias.synthetic import LEAN, TASKS, plant
 from captionbias.text import load_lexicon
 
@@ -57,12 +56,12 @@ def planted_sign(row: dict[str, Any]) -> float:
 
 @app.command()
 def planted(seeds: Seeds = 20, images: Images = 3000) -> None:
-    """Of the five largest rows by size, how many were planted with that sign? And the association after reweighing."""
-    table = Table("direction", "dial", "by chance", *(f"precision at 5, {form}" for form in FORMS), "farthest from 1")
+    """Of the five largest rows by size, how many were planted with that sign?"""
+    table = Table("direction", "dial", "by chance", *(f"precision at 5, {form}" for form in FORMS))
     for direction in DIRECTIONS:
         for dial in (0.3, 0.6):
             right: dict[str, list[bool]] = {form: [] for form in FORMS}
-            chance, after = [], []
+            chance = []
             for seed in track(range(seeds), f"{direction} {dial}"):
                 given = vars(plant(images, seed=seed, **{direction: dial}))
                 rows = sources(direction, given)
@@ -70,20 +69,9 @@ def planted(seeds: Seeds = 20, images: Images = 3000) -> None:
                     first = sorted(rows, key=lambda row: -abs(row[form]))[:5]
                     right[form] += [planted_sign(row) * row[form] > 0 for row in first]
                 chance.append(np.mean([planted_sign(row) != 0 for row in rows]) / 2)
-                after.append(reweighed(given, rows))
             precision = [f"{np.mean(right[form]):.2f}" for form in FORMS]
-            before, now = np.mean(after, axis=0)
-            table.add_row(direction, str(dial), f"{np.mean(chance):.2f}", *precision, f"{before:.2f} -> {now:.6f}")
+            table.add_row(direction, str(dial), f"{np.mean(chance):.2f}", *precision)
     console.print(table)
-
-
-def reweighed(given: dict[str, Any], rows: list[dict[str, Any]]) -> tuple[float, float]:
-    """How far the pairs of the ten first rows that add are from independence at most, before and after."""
-    labels = given["attributes"], given["tasks"]
-    weights = resampling_weights(*labels, rows, top=10, unclear=True)  # without a bootstrap no pair is clear
-    tasks = {row["task"] for row in adding(rows, unclear=True)[:10]}
-    effect = [row for row in predicted_effect(*labels, weights) if row["task"] in tasks]
-    return max(abs(row["before"] - 1) for row in effect), max(abs(row["after"] - 1) for row in effect)
 
 
 def pair(row: dict[str, Any]) -> tuple[str | None, str | None]:

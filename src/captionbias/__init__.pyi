@@ -17,8 +17,6 @@ from captionbias.metrics import *  # noqa: F403
 from captionbias.report.html import write_report as write_report
 from captionbias.report.picture import picture as picture
 from captionbias.studies.power import power as power
-from captionbias.studies.resampling import predicted_effect as predicted_effect
-from captionbias.studies.resampling import resampling_weights as resampling_weights
 from captionbias.synthetic import plant as plant
 from captionbias.text import Lexicon as Lexicon
 from captionbias.text import load_lexicon as load_lexicon

@@ -15,8 +15,7 @@ from captionbias.io.formats import json_text
 from captionbias.metrics import catalogue
 from captionbias.report.html import html_report, write_report
 from captionbias.report.portrait import audit_portrait
-from captionbias.report.wording import grouped_notes
-from captionbias.studies.resampling import pair_name
+from captionbias.report.wording import grouped_notes, pair_name
 from captionbias.synthetic import plant
 from tests.browser import NEEDS_BROWSER, axe_violations, browser, new_page, settled, too_wide, watched
 from tests.report.conftest import IMAGES, QUICK, data_of

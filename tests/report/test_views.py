@@ -9,7 +9,7 @@ import pytest
 from captionbias.bench.verdicts import detectable
 from captionbias.metrics import catalogue
 from captionbias.report import views
-from captionbias.studies.resampling import pair_name
+from captionbias.report.wording import pair_name
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 

@@ -176,7 +176,7 @@ def grouped_notes(audit: Audit) -> dict[str, tuple[str, ...]]:
     return {note: tuple(captioners) for note, captioners in captioners_of.items()}
 
 
-def pair_name(row: Mapping[str, Any], arrow: str = "→") -> str:
+def pair_name(row: Mapping[str, Any]) -> str:
     """A row of the sources as the pair, with an arrow from what shapes to what is named.
 
     >>> pair_name({"direction": "t_to_a", "attribute": "woman", "task": "knife"})
@@ -184,4 +184,4 @@ def pair_name(row: Mapping[str, Any], arrow: str = "→") -> str:
     """
     attribute = "nobody named" if row["attribute"] is None else row["attribute"]
     task = "no task" if row["task"] is None else row["task"]
-    return f"{attribute} {arrow} {task}" if row["direction"] == "a_to_t" else f"{task} {arrow} {attribute}"
+    return f"{attribute} → {task}" if row["direction"] == "a_to_t" else f"{task} → {attribute}"
