@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import ExitStack
-from importlib.util import find_spec
 from pathlib import Path
 from unittest import mock
 
 import pytest
 from hypothesis import settings
 
-collect_ignore = [] if find_spec("lighteval") else ["src/captionbias/integrations/lighteval.py"]  # for its doctest
 settings.register_profile("repeatable", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("repeatable")

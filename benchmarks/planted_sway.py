@@ -1,9 +1,10 @@
 """Does sway read what was planted, and do its intervals contain it?
 
-usage: python benchmarks/planted_sway.py [--captioners 60] [--images 7000]
+usage: python benchmarks/planted_sway.py [--captioners 60] [--images 7000] [--scenes]
 
 Each captioner is swayed in both directions, by numbers that are drawn from 0 to 30 of 100; they name 40% to 100% of the
-tasks that people name. Two values and four, one human caption and five, tasks given and not, take turns.
+tasks that people name. Two values and four, one human caption and five, tasks given and not, take turns; scenes are of
+two values, with tasks.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from rich.table import Table
 from captionbias.metrics import sway
 from captionbias.synthetic import AGES, NAMES_PERSON, NAMES_TASK, plant, swayed
 
-AGAINST = {2: 0.3, 4: 0.45}  # of the images whose task leans to a value: the share that are of another
+AGAINST = {2: 0.3, 4: 0.45}  # outside scenes, of the images whose task leans to a value: the share that are of another
 ENDS = {"t_to_a": ("t_to_a", "t_to_a"), "t_to_a_lost": ("t_to_a_lost",) * 2, "a_to_t": ("a_to_t_low", "a_to_t_high")}
 
 
@@ -29,6 +30,7 @@ def main(
     captioners: Annotated[int, typer.Option(help="how many")] = 60,
     images: Annotated[int, typer.Option(help="images each")] = 7000,
     bootstrap: Annotated[int, typer.Option(help="replicates each")] = 200,
+    scenes: Annotated[bool, typer.Option("--scenes", help="images in scenes, without human captions")] = False,
 ) -> None:
     """Print how far scores are from what was planted, and how many intervals contain it."""
     warnings.simplefilter("ignore")
@@ -37,10 +39,11 @@ def main(
     for seed in track(range(captioners), "measuring"):
         random = np.random.default_rng(seed)
         t_to_a, a_to_t, naming = (*random.uniform(0, 30, size=2), random.uniform(0.4, 1))
-        values, captions = (2, 4)[seed % 2], (1, 5)[seed // 2 % 2]
+        values, captions = (2, 1) if scenes else ((2, 4)[seed % 2], (1, 5)[seed // 2 % 2])
         planted = plant(
             images,
-            t_to_a=t_to_a / (100 * AGAINST[values]),
+            scenes=scenes,
+            t_to_a=t_to_a / (100 * (0.5 if scenes else AGAINST[values])),
             a_to_t=a_to_t / (100 * NAMES_TASK * naming),
             naming=naming,
             values=values,
@@ -49,7 +52,8 @@ def main(
         )
         tasks = planted.tasks if captions == 1 or seed // 4 % 2 else None
         lexicon = "gender" if values == 2 else AGES
-        arguments = vars(planted) | {"tasks": tasks, "attribute_lexicon": lexicon}
+        lean = "shipped" if scenes else None  # nothing goes with a value where each scene shows all of them
+        arguments = vars(planted) | {"tasks": tasks, "attribute_lexicon": lexicon, "lean": lean}
         result, counted = sway(**arguments, seed=seed, bootstrap=bootstrap), swayed(planted)
         meant = {"t_to_a": t_to_a, "t_to_a_lost": NAMES_PERSON * t_to_a, "a_to_t": a_to_t}
         for score, (low, high) in ENDS.items():

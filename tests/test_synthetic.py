@@ -160,3 +160,13 @@ def test_drawings_show_the_person_in_the_region_and_the_task_outside_it(size):
     by_task = {task: black[[[task] == shown for shown in planted.tasks]].sum(axis=(1, 2)) for task in TASKS}
     assert min(counts.min() for counts in by_task.values()) > 0
     assert all(np.ptp(counts) == 0 for counts in by_task.values()) == (size == 32)
+
+
+def test_drawings_of_a_scene_differ_in_the_colour_of_the_person_alone():
+    planted = plant(images=40, scenes=True)
+    images, persons = draw(planted)
+    women, men = (np.flatnonzero(np.array(planted.attributes) == value) for value in ("female", "male"))
+    assert [planted.scene[image] for image in women] == [planted.scene[image] for image in men]
+    assert (persons[women] == persons[men]).all()
+    assert ((images[women] != images[men]).any(axis=3) == persons[women]).all()
+    assert len({image.tobytes() for image in images}) == 40

@@ -3,7 +3,6 @@ from captionbias.analysis.caption_quality import caption_quality as caption_qual
 from captionbias.analysis.compare import compare as compare
 from captionbias.analysis.intersections import intersections as intersections
 from captionbias.analysis.sensitivity import sensitivity as sensitivity
-from captionbias.analysis.sentences import by_sentence as by_sentence
 from captionbias.bench.measurement import Measurement as Measurement
 from captionbias.captions import CaptionBiasWarning as CaptionBiasWarning
 from captionbias.captions import Captions as Captions
@@ -19,6 +18,7 @@ from captionbias.report.picture import picture as picture
 from captionbias.studies.power import power as power
 from captionbias.synthetic import plant as plant
 from captionbias.text import Lexicon as Lexicon
+from captionbias.text import lexicon_of as lexicon_of
 from captionbias.text import load_lexicon as load_lexicon
 
 __version__: str

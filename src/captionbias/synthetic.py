@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -89,7 +89,21 @@ class Planted:
     tasks: list[list[str]]
 
 
-def plant(
+@dataclass(frozen=True, eq=False)
+class PlantedScenes:
+    """Likewise of images in scenes, which differ in the person alone and which nobody else describes."""
+
+    predictions: list[str]
+    attributes: list[str]
+    tasks: list[list[str]]
+    scene: list[int]
+
+
+@overload
+def plant(images: int = ..., *, scenes: Literal[True], **dials: Any) -> PlantedScenes: ...
+@overload
+def plant(images: int = ..., **dials: Any) -> Planted: ...
+def plant(  # type: ignore[misc]  # which has these dials by name
     images: int = 2000,
     *,
     a_to_t: float = 0.0,
@@ -100,7 +114,8 @@ def plant(
     captions: int = 5,
     seed: int = 0,
     language: str | None = None,
-) -> Planted:
+    scenes: bool = False,
+) -> Planted | PlantedScenes:
     """Images, human captions and model captions with a bias that is known.
 
     Args:
@@ -115,10 +130,12 @@ def plant(
         captions: human captions for each image.
         seed: of all draws.
         language: of women and men also `de`, `es`, `fr`, `ja`, `zh`, in which what people say agrees with the person.
+        scenes: whether images come in scenes, each of one image of every value with the same task, without human
+            captions. Each value then has one word.
 
     Returns:
-        Predictions, references, attributes and tasks; the same seed gives the same images and human captions
-        whatever the dials, and says the same in every language.
+        Predictions, references, attributes and tasks, of scenes predictions, attributes, tasks and scene; the same seed
+        gives the same images and human captions whatever the dials, and says the same in every language.
 
     >>> planted = plant(images=4, seed=1)
     >>> len(planted.predictions), len(planted.references[0]), sorted(set(planted.attributes))
@@ -138,14 +155,17 @@ def plant(
     attribute = np.arange(images) % values
     by_attribute = kind.share / kind.share.sum(axis=1, keepdims=True)
     shown = _draw(by_attribute[attribute], world)
+    if scenes:
+        kind = kind._replace(people=tuple(phrases[:1] for phrases in kind.people))
+        shown = np.repeat(_draw(np.tile(by_attribute.mean(axis=0), (-(-images // values), 1)), world), values)[:images]
     repeated = np.repeat(np.arange(images), captions)
     references = _captions(kind, attribute[repeated], shown[repeated], human)
-    return Planted(
-        predictions=_captions(kind, attribute, shown, model, a_to_t, t_to_a, naming, silence),
-        references=[references[start : start + captions] for start in range(0, len(references), captions)],
-        attributes=[kind.values[value] for value in attribute],
-        tasks=[[TASKS[task]] for task in shown],
-    )
+    predictions = _captions(kind, attribute, shown, model, a_to_t, t_to_a, naming, silence)
+    labels, tasks = [kind.values[value] for value in attribute], [[TASKS[task]] for task in shown]
+    if scenes:
+        return PlantedScenes(predictions, labels, tasks, (np.arange(images) // values).tolist())
+    by_image = [references[start : start + captions] for start in range(0, len(references), captions)]
+    return Planted(predictions, by_image, labels, tasks)
 
 
 def _in_language(kind: _Attribute, language: str | None) -> _Attribute:
@@ -158,7 +178,7 @@ def _in_language(kind: _Attribute, language: str | None) -> _Attribute:
     return kind._replace(people=tuple(map(tuple, said["people"])), said=said)
 
 
-def swayed(planted: Planted, language: str | None = None) -> dict[str, float]:
+def swayed(planted: Planted | PlantedScenes, language: str | None = None) -> dict[str, float]:
     """How far the captioner was swayed, counted in its captions, in the units of `captionbias.metrics.sway`.
 
     Returns:
@@ -235,9 +255,9 @@ def plant_verbs(
     )
 
 
-def draw(planted: Planted, size: int = 32, seed: int = 0) -> tuple[npt.NDArray[np.uint8], Flags]:
+def draw(planted: Planted | PlantedScenes, size: int = 32, seed: int = 0) -> tuple[npt.NDArray[np.uint8], Flags]:
     """Drawings of what captions describe: on the left a figure whose colour is the person's attribute, on the right one
-    black form a task, and noise.
+    black form a task, and noise. Those of a scene differ in that colour alone.
 
     Args:
         planted: from `plant`, of women and men.
@@ -253,8 +273,9 @@ def draw(planted: Planted, size: int = 32, seed: int = 0) -> tuple[npt.NDArray[n
     """
     generator = np.random.default_rng([seed, 30])
     images = len(planted.attributes)
+    scene = planted.scene if isinstance(planted, PlantedScenes) else range(images)
     person, form = np.zeros((2, images, GRID, GRID), bool)
-    top, left, low = (generator.integers(*ends, size=images) for ends in ((0, 6), (17, 21), (2, 20)))
+    top, left, low = (generator.integers(*ends, size=images)[scene] for ends in ((0, 6), (17, 21), (2, 20)))
     forms = _forms()
     for image, tasks in enumerate(planted.tasks):
         person[image, top[image] + 2 : top[image] + 7, 5:11] = True  # head
@@ -263,7 +284,7 @@ def draw(planted: Planted, size: int = 32, seed: int = 0) -> tuple[npt.NDArray[n
             form[image, low[image] : low[image] + 10, left[image] : left[image] + 10] |= forms[TASKS.index(task)]
     cell = np.arange(size) * GRID // size
     person, form = (drawn[:, cell[:, None], cell] for drawn in (person, form))
-    pictures = generator.normal(0.5, 0.05, (images, size, size, 3)).astype(np.float32)
+    pictures = generator.normal(0.5, 0.05, (images, size, size, 3)).astype(np.float32)[scene]
     colours = np.array([COLOURS[attribute] for attribute in planted.attributes], np.float32)
     pictures = np.where(person[..., None], colours[:, None, None], pictures)
     pictures[form] = 0

@@ -107,6 +107,16 @@ def test_without_human_captions_the_captioner_alone_is_measured(captioners, peop
     assert found.quality == {}
 
 
+def test_of_scenes_without_human_captions_sway_is_measured_and_what_is_named_besides():
+    planted = vars(plant(400, t_to_a=0.9, scenes=True))
+    captioners = {"biased": planted.pop("predictions")}
+    found = audit(captioners, **planted, cache=False, **CHOSEN)
+    assert list(found.comparisons) == ["sway"]
+    assert found.measurement("sway", "biased").estimates["sway_t_to_a"].low > 20
+    named = audit(captioners, **planted, metrics=["sway", "lic"], cache=False, **CHOSEN)
+    assert list(named.comparisons) == ["sway", "lic"]
+
+
 def test_a_score_that_no_trial_has_is_missing_with_its_reason_and_a_dash():
     """The captioner names nothing and people name a dog in every caption: A to T has nothing to match."""
     labels, people = ["female", "male"] * 60, [["a woman with a dog", "a lady and a dog"]] * 120
@@ -118,8 +128,6 @@ def test_a_score_that_no_trial_has_is_missing_with_its_reason_and_a_dash():
     rows = {row[1]: texts[2:] for row, texts in zip(views.scores(found).rows, views.scores(found).texts(), strict=True)}
     assert rows["DBAC A to T, matched"] == ["-"] * 4
     assert rows["DBAC T to A, matched"][0] != "-"
-    certainty = {row[1]: row[2:] for row in views.certainty(found).rows}
-    assert certainty["DBAC A to T, matched"] == [None, None, None]
     content = json.loads(json_text(found.as_dict()))
     assert content["comparisons"]["dbac"]["variance"]["x"]["dbac_a_to_t_matched"]["standard_error"] is None
 

@@ -111,8 +111,6 @@ def test_task_to_attribute_speaks_of_what_is_named_of_both():
     captions = check_captions(**{**given, "predictions": predictions})
     measured = dbac.measure(captions, attribute_lexicon=BOTH, **FAST, details=True)
     assert interval(measured, "dbac_t_to_a_net")[0] > 0.05
-    named = {row["attribute"] for row in measured.details["sources"]["t_to_a"]}
-    assert named == {"female, dark", "female, light", "male, dark", "male, light"}
 
 
 @few

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
-import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 from captionbias.attackers import engine
-from captionbias.attackers.base import Examples, Trial
+from captionbias.attackers.base import Examples, Fitted, Trial
 from captionbias.attackers.recipes import RECIPES, Bag
+from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.text import tokenize
 
 
@@ -93,61 +93,31 @@ def mixed_trials() -> list[Trial]:
     ]
 
 
-# In a file of its own, because scripts import it too. A class made in a function travels to worker processes by value,
-# and the path of its log with it.
-COUNTING = '''
-import torch
-from torch import nn
+def _counted(trial: Trial, attacker: Attacker, log: Path, during: Callable[[int], None]) -> Fitted:
+    with log.open("a") as file:
+        file.write(f"{trial.seed}\n")
+    during(trial.seed)
+    return attacker.fit(trial)
 
 
-def counting(log, during=lambda seed: None):
-    """A user's own attacker, which adds its trial's seed and vocabulary to a file as soon as it is made."""
+class Counting:
+    """An attacker that works in processes, and the seeds of its trainings in the order in which they began."""
 
-    def begun(words):  # a function, for an attacker is known by the values that it takes from around it
-        with open(log, "a") as file:
-            file.write(f"{torch.initial_seed()} {words}\\n")
-        during(torch.initial_seed())
+    def __init__(self, log: Path, during: Callable[[int], None] = lambda seed: None) -> None:
+        self._log, rnn = log, find_attacker("rnn", "fp32")
+        fit = partial(_counted, attacker=rnn, log=log, during=during)
+        self.attacker = replace(rnn, identity="counting", fit=fit)
 
-    class Counting(nn.Module):
-        epochs = 2
-        learning_rate = 1e-2
-
-        def __init__(self, words, outputs):
-            super().__init__()
-            begun(words)
-            self.embedding = nn.EmbeddingBag(words, 4)
-            self.dropout = nn.Dropout(0.2)
-            self.output = nn.Linear(4, outputs)
-
-        def forward(self, tokens, lengths):
-            return self.output(self.dropout(self.embedding(tokens)))
-
-    return Counting
+    def seeds(self) -> list[int]:
+        """Those since this was last asked."""
+        begun = self._log.read_text().split() if self._log.exists() else []
+        self._log.unlink(missing_ok=True)
+        return list(map(int, begun))
 
 
-def trained(log):
-    """The seed and vocabulary of every training that was begun, in the order of their beginning."""
-    with open(log, "a+") as file:
-        file.seek(0)
-        return [tuple(map(int, line.split())) for line in file]
-'''
-
-
-def imported(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="session")
-def counting(tmp_path_factory):
-    """The module `counting`: its `counting(log)` makes an attacker that counts its trainings, `trained(log)` tells."""
-    pytest.importorskip("torch")
-    path = tmp_path_factory.mktemp("own") / "counting.py"
-    path.write_text(COUNTING)
-    yield imported(path)
-    del sys.modules["counting"]
+@pytest.fixture
+def counted(small_networks, tmp_path) -> Counting:
+    return Counting(tmp_path / "log")
 
 
 @pytest.fixture(scope="session")

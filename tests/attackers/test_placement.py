@@ -16,6 +16,7 @@ from captionbias.attackers.engine import PLACEMENTS, run_trials
 from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.io.store import open_store
+from tests.attackers.conftest import Counting
 from tests.attackers.scored import bits
 
 pytestmark = pytest.mark.usefixtures("two_workers")
@@ -84,7 +85,7 @@ def kept(trials: Sequence[Trial], attacker: Attacker) -> list[int]:
     return [trial.seed for trial in trials if trial_key(trial, attacker.identity) in keys]
 
 
-def test_a_killed_worker_is_told_in_plain_words_and_the_next_call_goes_on(counting, class_trial, tmp_path):
+def test_a_killed_worker_is_told_in_plain_words_and_the_next_call_goes_on(small_networks, class_trial, tmp_path):
     main, killed = os.getpid(), tmp_path / "killed"
 
     def kill_once(seed: int) -> None:
@@ -93,16 +94,17 @@ def test_a_killed_worker_is_told_in_plain_words_and_the_next_call_goes_on(counti
             os.kill(os.getpid(), signal.SIGKILL)
 
     trials = [class_trial(n=60, test=20, seed=seed) for seed in range(8)]
-    attacker = find_attacker(counting.counting(tmp_path / "log", kill_once))
+    counted = Counting(tmp_path / "log", kill_once)
+    attacker = counted.attacker
     with pytest.raises(RuntimeError, match=r"worker process was killed.*memory.*make the same call again to go on"):
         run_trials(trials, attacker)
-    before = counting.trained(tmp_path / "log")
+    counted.seeds()
     finished = kept(trials, attacker)
     assert len(finished) >= 3
     assert 4 not in finished
 
     again = run_trials(trials, attacker)
-    newly = [seed for seed, _ in counting.trained(tmp_path / "log")[len(before) :]]
+    newly = counted.seeds()
     assert len(newly) == len(set(newly))
     assert set(newly).isdisjoint(finished)
     assert 4 in newly

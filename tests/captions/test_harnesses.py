@@ -13,7 +13,7 @@ from captionbias.captions.tables import row_of_log
 from tests.cli.conftest import ran
 
 LOGS = Path(__file__).parent / "harnesses"
-OF_ITS_TASK, OF_COCO = LOGS / "samples_captionbias.jsonl", LOGS / "samples_coco.jsonl"
+OF_OWN_TASK, OF_COCO = LOGS / "samples_captionbias.jsonl", LOGS / "samples_coco.jsonl"
 LABELS = ["female", "male"] * 3
 
 
@@ -39,8 +39,8 @@ def people(logged, tmp_path):
     return tmp_path / "people.parquet"
 
 
-def test_the_log_of_our_task_is_everything_that_sway_needs():
-    shown, notes = ran("measure", "sway", "--predictions", OF_ITS_TASK)
+def test_the_log_of_a_task_that_keeps_references_and_labels_is_all_that_sway_needs():
+    shown, notes = ran("measure", "sway", "--predictions", OF_OWN_TASK)
     assert "12 images: 6 female, 6 male" in shown
     assert "guessed: references from 'references' of" in notes  # ids, captions and labels have their usual names
 

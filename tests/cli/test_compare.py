@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from captionbias.analysis.compare import compare
@@ -29,18 +27,6 @@ def compared(planted, metric, rows=slice(None), names=("nic", "sat")):
         metric=metric,
         **find_metric(metric).accepted(CHOSEN),
     )
-
-
-def test_sentences_of_one_captioner_are_compared(files, planted, folder, tmp_path):
-    nic = planted["nic"]
-    said = [f"{texts[0]}. {text}" for texts, text in zip(nic.references, nic.predictions, strict=True)]
-    pq.write_table(pa.table({"image_id": list(range(IMAGES)), "caption": said}), tmp_path / "two.parquet")
-    people = ["--references", folder / "people.parquet", "--bootstrap", "20"]
-    shown = invoke("compare", "--by-sentence", "--predictions", tmp_path / "two.parquet", *people)
-    assert all(part in shown for part in ("whole", "sentence 1", "sentence 2"))
-    assert "silence" not in shown
-    error = refused("compare", "--by-sentence", *files, "--bootstrap", "20")
-    assert error.startswith("--by-sentence is of one captioner, and here are nic, sat")
 
 
 @pytest.mark.parametrize("metric", ["dbac", "gender_error"])

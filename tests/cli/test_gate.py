@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from captionbias.cli import gate
@@ -156,6 +157,71 @@ def test_who_names_one_value_only_never_passes(faithful, tmp_path):
     said = asked(with_words(faithful, *nobody), tmp_path, *WIDE, status=3)
     assert said["is one value left unnamed more often"].endswith(": fail")
     assert not said["is one value named wrong more often"].endswith(": pass")
+
+
+@pytest.fixture(scope="module")
+def scenes():
+    return plant(2000, scenes=True)
+
+
+def in_scenes(planted, folder, *options, status):
+    """The same of images in scenes, in one file."""
+    path = folder / "scenes.parquet"
+    pd.DataFrame({"image_id": range(len(planted.scene)), "caption": planted.predictions, **vars(planted)}).rename(
+        columns={"attributes": "gender"}
+    ).to_parquet(path)
+    captions = (
+        "--predictions",
+        path,
+        "--attributes",
+        path,
+        "--scene-column",
+        "scene",
+        "--prediction-column",
+        "caption",
+    )
+    lines = ran("gate", "--portrait", *captions, *options, status=status)[0].splitlines()
+    return dict(line.split("? ", 1) for line in lines)
+
+
+def test_questions_of_tasks_are_not_asked_where_there_are_neither_people_nor_tasks(scenes, tmp_path):
+    path = tmp_path / "scenes.parquet"
+    pd.DataFrame({"caption": scenes.predictions, "gender": scenes.attributes}).to_parquet(path)
+    lines = ran("gate", "--portrait", "--predictions", path, *WIDE, status=0)[0].splitlines()
+    assert sum("Not asked" in line for line in lines) == 3
+
+
+@pytest.mark.parametrize("word", ["a man", "someone"])
+def test_who_says_one_word_of_everybody_passes_neither_beside_people_nor_in_scenes(word, faithful, scenes, tmp_path):
+    everybody = [(one, word) for of_value in PEOPLE for one in of_value]
+    wide = (*WIDE, "--margin", "sway_a_to_t=10")
+    if word == "a man":
+        assert asked(with_words(faithful, *everybody), tmp_path, *wide, status=3)
+        assert in_scenes(with_words(scenes, *everybody), tmp_path, *wide, status=3)
+    else:
+        said = asked(with_words(faithful, *everybody), tmp_path, *wide, status=4)
+        assert said["is one value named wrong more often"].endswith(": cannot tell")
+        path = tmp_path / "scenes.parquet"
+        pd.DataFrame({"caption": ["someone"] * 40, "gender": ["female", "male"] * 20, "scene": range(40)}).to_parquet(
+            path
+        )
+        assert "none of its words occurs" in refused(
+            "gate", "--portrait", "--predictions", path, "--scene-column", "scene"
+        )
+
+
+def test_scenes_pass_where_the_captions_of_each_are_the_same_but_for_the_value(scenes, tmp_path):
+    same = [
+        text if value == "female" else "" for text, value in zip(scenes.predictions, scenes.attributes, strict=True)
+    ]
+    same = [own or before.replace("a woman", "a man") for before, own in zip(["", *same], [*same, ""], strict=True)][
+        :-1
+    ]
+    said = in_scenes(replace(scenes, predictions=same), tmp_path, status=0)
+    assert "Nothing found" in said["do other words follow the attribute"]
+    called = [text.replace("a woman", "a man") if number % 9 == 0 else text for number, text in enumerate(same)]
+    said = in_scenes(replace(scenes, predictions=called), tmp_path, status=3)
+    assert said["is one value named wrong more often"].endswith("captions of 100: fail")
 
 
 def test_a_question_that_is_more_than_people_fails_with_its_numbers(planted, scores, tmp_path):

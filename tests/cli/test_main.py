@@ -37,7 +37,7 @@ IMAGES = 60
 FILE_OPTIONS = [
     *("--predictions", "--references", "--attributes", "--tasks", "--keep", "--output"),
     *("--id-column", "--prediction-column", "--reference-column", "--attribute-column", "--task-column"),
-    *("--weight-column", "--sample"),
+    "--weight-column",
 ]
 SPELLED = {"attribute_lexicon": "--attribute", "directions": "--direction"}
 # What only programs give: captions and labels, which files hold; settings that presets fix; what a command decides.
@@ -206,9 +206,12 @@ def test_weights_and_samples_are_columns_and_rows_of_the_files(rows, tmp_path):
     said = [(image, text) for image, caption, *_ in rows for text in (caption, "a woman with a cake")]
     nic = write_csv(tmp_path / "nic.csv", ("image_id", "caption"), said)
     labels = write_csv(tmp_path / "people.csv", ("image_id", "gender", "times"), people)
-    options = ["--predictions", nic, "--attributes", labels, "--weight-column", "times", "--sample", "first", "--json"]
+    options = ["--predictions", nic, "--attributes", labels, "--weight-column", "times", "--json"]
     found = json.loads(invoke("measure", "gender-error", *options, "--bootstrap", 0))
-    captions = {"predictions": [row[1] for row in rows], "attributes": [row[3] for row in rows]}
+    captions = {
+        "predictions": [[row[1], "a woman with a cake"] for row in rows],
+        "attributes": [row[3] for row in rows],
+    }
     ids = {"image_ids": [row[0] for row in rows], "weights": [row[2] for row in people]}
     assert found["scores"] == find_metric("gender_error")(check_captions(**captions, **ids), bootstrap=0)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import io
 import json
 import pickle
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -170,9 +172,54 @@ def narratives():
     }
 
 
+_URL = "URL type (Type NA if can't find)"
+_ONE_PERSON = f"""\
+IDX|Occupation|Object|{_URL}|LICENSE OK?|Occupation_perceived_gender|Error codes|Annotator
+OO_1|teacher|board|https://a/1.jpg|Yes|masculine||annotator 1
+OO_2|lawyer|desk|https://a/2.jpg|Yes|feminine|E2|annotator 1
+"""
+_TWO_PEOPLE = f"""\
+IDX|Occupation|Participant|Error codes|Occupation_perceived_gender|Participant_perceived_gender|{_URL}
+OP_1|doctor|patient||feminine|feminine|https://a/3.jpg
+OP_2|doctor|patient||feminine|masculine|https://a/4.jpg
+"""
+_SCENES = """\
+counterfactual_set,a1a2,caption,a1_type,a1,a2_type,a2
+photo_race_gender_barber_3,White_male,A photo of a White male barber,race,White,gender,male
+photo_race_gender_barber_3,Latino_female,A photo of a Latino female barber,race,Latino,gender,female
+physical_race_fire_fighter_0,skinny_Asian,a skinny Asian fire fighter,physical,skinny,race,Asian
+"""
+
+
+def label_benchmarks():
+    """Files of VisoGender, PHASE, SocialCounterfactuals, FairFace and PATA, with images that have no label."""
+
+    def asked(*genders):
+        said = {"age": "adult", "skintone": "darker", "ethnicity": "Black", "emotion": "neutral", "activity": "posing"}
+        answers = [{"worker": number, "gender": gender, **said} for number, gender in enumerate(genders)]
+        return {"region": [0, 0, 9, 9], "annotations": answers}
+
+    woman, man = asked("female", "female", "unsure"), asked("male", "male", "male")
+    scenes = io.BytesIO()
+    pd.read_csv(io.StringIO(_SCENES)).to_parquet(scenes)
+    return {
+        "OO/OO_Visogender_02102023.tsv": _ONE_PERSON.replace("|", "\t"),
+        "OP/OP_Visogender_11012024.tsv": _TWO_PEOPLE.replace("|", "\t"),
+        "phase_gcc_val_all_20221101.json": {
+            "77": {"caption": "people at home", "person1": woman, "person2": asked("female", "female", "female")},
+            "78": {"caption": "actor", "person1": asked("male", "female", "unsure")},
+            "79": {"caption": "a couple", "person1": man, "person2": woman},
+        },
+        "data/train-00000-of-00045.parquet": scenes.getvalue(),
+        "fairface_label_val.csv": "file,age,gender,race,service_test\nval/1.jpg,3-9,Male,East Asian,False\n",
+        "pata_fairness.files.lst": "forest_eastasian_female_old|https://a/5?x=|&y\nforest_black_male_young|https://a/6\n",
+    }
+
+
 ALL = {
     "coco_caption_bias": coco,
     "coco_narratives": narratives,
+    "label_benchmarks": label_benchmarks,
     "lic_captions": lic,
     "artemis_emotions": artemis,
     "controlled_verbs": verbs,

@@ -22,9 +22,14 @@ ROWS = {
     "coco_caption_bias": {"gender": 3, "race": 3, "age": 4},
     "coco_narratives": {"captioned_gender": 2, "age": 4, "gender": 3, "race": 3},
     "controlled_verbs": dict.fromkeys(("C1", "C2", "C3", "C4"), 300),
+    "label_benchmarks": {"visogender": 2, "phase": 3, "social_counterfactuals": 3, "fairface": 1, "pata": 2},
     "lic_captions": {"gender": 3, "race": 2},
 }
-SPLITS = {"artemis_emotions": "train", "controlled_verbs": "train"}  # others have validation
+SPLITS = {
+    "artemis_emotions": "train",
+    "controlled_verbs": "train",
+    "label_benchmarks": "test",
+}  # others have validation
 
 
 @pytest.fixture(autouse=True)
@@ -137,10 +142,9 @@ def test_the_example_of_a_card_and_of_the_guide_fits_what_is_built(name, folder,
     write(folder, ALL[name]() | captioners.get(name, {}))
     build_dataset(name, folder, tmp_path / place, [configuration])
     monkeypatch.setattr("evaluate.load", lambda _: SimpleNamespace(compute=checked))
-    for metric in ("captionbias.metrics.lic", "captionbias.metrics.dbac"):
+    for metric in ("captionbias.metrics.lic", "captionbias.metrics.dbac", "captionbias.metrics.sway"):
         monkeypatch.setattr(metric, checked)
-    for comparing in ("captionbias.by_sentence", "captionbias.compare"):
-        monkeypatch.setattr(comparing, MagicMock())
+    monkeypatch.setattr("captionbias.sway", MagicMock(), raising=False)
     monkeypatch.chdir(tmp_path)
     exec(lines, {})
 
@@ -149,6 +153,7 @@ UNLIKE = [{"img_id": image, "caption_list": [3]} for image in (5, 7, 9)]
 MALFORMED = [
     ("coco_caption_bias", "instances_val2014.json", '{"images": [{"id": 9', "instances_val2014"),
     ("lic_captions", "bias_data/Human_Ann/gender_obj_cap_mw_entries.pkl", UNLIKE, "not as published"),
+    ("label_benchmarks", "pata_fairness.files.lst", "forest_male|https://a/5\n", "not as published"),
 ]
 
 

@@ -1,8 +1,7 @@
-"""The store: right arrays or none, whatever is killed, damaged, full, foreign or running at the same time."""
+"""The store: right arrays or none, whatever is killed, damaged, full or foreign."""
 
 from __future__ import annotations
 
-import errno
 import os
 import pickle
 import time
@@ -19,8 +18,6 @@ from hypothesis.extra.numpy import array_shapes, arrays, scalar_dtypes
 from captionbias.io.store import GIGABYTE, Store, open_store
 from captionbias.warnings import CaptionBiasWarning
 from tests.launch import python
-
-posix = pytest.mark.skipif(os.name != "posix", reason="how this system refuses is not known here")
 
 
 def key_of(name):
@@ -158,34 +155,12 @@ def test_a_file_in_the_folder_s_place_is_warned_of_once_with_the_way_out(tmp_pat
             CaptionBiasWarning, match=f"kept in {folder} {reason}.* right.*Free space.*CAPTIONBIAS_CACHE"
         ):
             store.save("trial", KEY, ARRAYS)
-        with store.claim("trial", OTHER):
-            store.save("trial", OTHER, ARRAYS)
+        store.save("trial", OTHER, ARRAYS)
         assert not has(store, KEY)
         pickle.loads(pickle.dumps(store)).save("captions", KEY, ARRAYS)
         store.trim()
-        assert (store.contents(), store.clear()) == ([], [])
+        assert store.contents() == []
     assert (tmp_path / "file").read_text() == "mine"
-
-
-# --- claims ---
-
-
-@posix
-def test_a_file_system_without_locks_still_keeps_entries(store, monkeypatch):
-    import fcntl
-
-    def without(*_):
-        raise OSError(errno.ENOSYS, "Function not implemented")
-
-    monkeypatch.setattr(fcntl, "flock", without)  # what such a file system answers
-    warnings.simplefilter("error")
-    for key in (KEY, OTHER):
-        with store.claim("trial", key):
-            # Nor a file that takes the place of a lock: it would outlive a process that is killed.
-            assert not list(store.folder.glob("*.lock"))
-            store.save("trial", key, ARRAYS)
-    assert has(store, KEY)
-    assert names(store.folder) == files(KEY, OTHER)
 
 
 # --- killed at any moment ---
@@ -228,8 +203,6 @@ def test_a_process_killed_while_it_saves_leaves_whole_entries_only(store, tmp_pa
         os.utime(part, (time.time() - 3700,) * 2)
     store.trim()
     assert len(names(store.folder)) == 4
-    assert len(store.clear()) == 3
-    assert names(store.folder) == []
 
 
 # --- size ---
@@ -263,8 +236,6 @@ def test_the_longest_unused_go_first_and_no_more_than_needed(store):
     assert has(store, keys[3])
     Store(store.folder, 4 * size - 1).trim()
     assert kept(store, keys) == [1, 3, 5]
-    assert {entry.key for entry in store.clear()} == {keys[1], keys[3], keys[5]}
-    assert store.contents() == store.clear() == []
 
 
 def test_embeddings_make_room_before_trials(store):
@@ -276,7 +247,7 @@ def test_embeddings_make_room_before_trials(store):
 
 def test_what_a_user_keeps_there_is_never_removed(store, tmp_path):
     outside, part = tmp_path / "outside", f".captionbias-{'0' * 32}.part"
-    ours = [f"trial-{OTHER}.npz", f"trial-{OTHER}.lock", part.replace("0", "1")]
+    ours = [f"trial-{OTHER}.npz", part.replace("0", "1")]
     for folder in (outside, store.folder / "mine"):
         folder.mkdir(parents=True)
         for name in ours:
@@ -288,13 +259,11 @@ def test_what_a_user_keeps_there_is_never_removed(store, tmp_path):
     for name in unlike:
         (store.folder / name).write_text("mine")
     before = set(names(store.folder))
-    for clean in (Store(store.folder, 0).trim, store.clear):
-        store.save("trial", KEY, ARRAYS)
-        (store.folder / f"trial-{KEY}.lock").touch()
-        (store.folder / part).touch()
-        os.utime(store.folder / part, (1, 1))
-        clean()
-        assert set(names(store.folder)) == before
+    store.save("trial", KEY, ARRAYS)
+    (store.folder / part).touch()
+    os.utime(store.folder / part, (1, 1))
+    Store(store.folder, 0).trim()
+    assert set(names(store.folder)) == before
     for folder in (outside, store.folder / "mine"):
         assert {path.name: path.read_text() for path in folder.iterdir()} == dict.fromkeys(ours, "mine")
 

@@ -6,7 +6,6 @@ A clue gives the attribute away, wrongly in one caption of five; other clues giv
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -143,23 +142,6 @@ class Known:
             "dbac_prior": difference(of["prior_m"], of["prior_h"]),
         }
 
-    def parts_by_hand(self, direction, drawn):
-        """What each pair of a value and a task adds to the scores: a caption is shared by all pairs that it is of."""
-        parts = {form: defaultdict(lambda: np.zeros((2, KNOWN["trials"]))) for form in ("", "_matched")}
-        for number, trial in enumerate(self.weighed(direction, drawn)):
-            for place, (_, tested) in enumerate(trial.values()):
-                for one, q, w, v in tested:
-                    people = [self.attributes[one.image] if direction == "a_to_t" else one.person]
-                    tasks = one.tasks if direction == "a_to_t" else self.tasks[one.image]
-                    pairs = list(product(people, tasks or [None]))
-                    for pair in pairs:
-                        parts[""][pair][place, number] += q * w / len(tested) / len(pairs)
-                        parts["_matched"][pair][place, number] += q * v / sum(row[3] for row in tested) / len(pairs)
-        return {
-            pair: {form: (of[pair][0] - of[pair][1]) / sum(map(sum, of.values())) for form, of in parts.items()}
-            for pair in parts[""]
-        }
-
 
 def difference(model, human):
     return (model - human) / (model + human)
@@ -214,17 +196,6 @@ def test_a_replicate_is_the_score_of_images_repeated(direction, known, measured)
     for form in ("", "_matched"):
         found = measured.samples[f"dbac_{direction}{form}"].per_trial[:, REPLICATE]
         assert found == pytest.approx(hand[f"dbac{form}"])
-
-
-@each_way
-def test_the_sources_are_what_each_pair_adds(direction, known, measured):
-    rows = {(row["attribute"], row["task"]): row for row in measured.details["sources"][direction]}
-    expected = known.parts_by_hand(direction, measured.details["drawn"])
-    assert rows.keys() == expected.keys()
-    for pair, of_pair in expected.items():
-        found = {form: rows[pair][f"amplification{form}"] for form in of_pair}
-        assert found == means(of_pair)
-        assert rows[pair]["amplification_net"] == pytest.approx(0, abs=1e-9)
 
 
 def test_without_weights_omega_of_accuracy_is_the_accuracy(known):

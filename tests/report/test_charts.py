@@ -43,10 +43,9 @@ def test_every_number_is_in_its_chart_and_no_name_is_a_part_of_the_page():
 
 
 def test_a_bar_goes_from_0_as_far_as_its_number():
-    pair = {"direction": "a_to_t", "attribute": "woman", "task": "knife"}
     wide = {}
     for added in (0.2, -0.1):
-        root = ElementTree.fromstring(charts.pair_bar(pair | {"amplification": added}, 0.4))
+        root = ElementTree.fromstring(charts.bar(Estimate(added), 0.4))
         (box,) = root.iter("rect")
         wide[added] = float(box.get("width"))
     assert wide[0.2] == pytest.approx(2 * wide[-0.1])

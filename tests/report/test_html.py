@@ -15,7 +15,7 @@ from captionbias.io.formats import json_text
 from captionbias.metrics import catalogue
 from captionbias.report.html import html_report, write_report
 from captionbias.report.portrait import audit_portrait
-from captionbias.report.wording import grouped_notes, pair_name
+from captionbias.report.wording import grouped_notes
 from captionbias.synthetic import plant
 from tests.browser import NEEDS_BROWSER, axe_violations, browser, new_page, settled, too_wide, watched
 from tests.report.conftest import IMAGES, QUICK, data_of
@@ -106,8 +106,8 @@ def test_the_first_screen_has_the_answer_and_the_page_fits_and_can_be_used_by_al
     for selector in ("h1", ".portrait svg"):
         place = visible(page, selector).first.bounding_box()
         assert place["y"] + min(place["height"], 300) < SIZES[width], selector
-    page.locator("#sources > summary").click()
-    visible(page, ".pairs .opener").first.click()
+    page.locator("#words > summary").click()
+    visible(page, "#words .opener").first.click()
     page.locator(".panel li").first.wait_for()
     folded = width == 390  # axe takes seconds for all tables
     assert not folded or axe_violations(page) == []
@@ -122,51 +122,42 @@ def test_the_first_screen_has_the_answer_and_the_page_fits_and_can_be_used_by_al
 
 
 @NEEDS_BROWSER
-def test_a_click_on_a_pair_shows_its_captions_to_filter_sort_and_save(two, opened):
-    page, _, wrong = opened(two)
-    page.locator("#sources > summary").click()
-    page.get_by_label("Captioner").first.select_option("sat")
-    row, pair = (
-        two.details("dbac", "sat")["sources"]["a_to_t"][0],
-        two.evidence["captioners"]["sat"]["pairs"]["a_to_t"][0],
-    )
-    button = visible(page, ".pairs .opener").first
-    assert button.text_content() == pair_name(row)
+def test_a_click_on_a_word_shows_its_captions_to_filter_sort_and_save(happy, opened):
+    page, _, wrong = opened(happy)
+    entry = happy.evidence["captioners"]["nic"]["tied"][0]
+    form = entry["forms"][0]
+    button = visible(page, ".tied").get_by_role("button", name=form)
     button.focus()
     page.keyboard.press("Enter")
     panel = page.locator(".panel")
     panel.wait_for()
     assert button.get_attribute("aria-expanded") == "true"
-    assert f"Of {pair['shown']} images" in panel.locator(".told").text_content()
-    assert f"for {pair['captioner']}" in panel.locator(".told").text_content()
+    assert f"for {entry['images']} images" in panel.locator(".told").text_content()
     items = panel.locator("li")
-    assert items.count() == len(pair["rows"])
-    first = pair["rows"][0]["row"]
-    text = two.evidence["texts"][two.evidence["captioners"]["sat"]["captions"][first]]
+    assert items.count() == len(entry["rows"])
+    first = entry["rows"][0]["row"]
+    text = happy.evidence["texts"][happy.evidence["captioners"]["nic"]["captions"][first]]
     assert items.first.locator("b").text_content() == f"row {first}"
     assert items.first.locator("dd").first.text_content() == text
-    assert row["task"] in items.first.locator("dd").first.locator("mark").all_text_contents()
     panel.get_by_label("sort by").select_option("least")
-    last = min(pair["rows"], key=lambda one: one["difference"])
+    last = min(entry["rows"], key=lambda one: one["difference"])
     sign = "+" if last["difference"] > 0 else ""
     assert f"difference {sign}{round(100 * last['difference'])} points" in items.first.text_content()
     panel.get_by_label("named by").select_option("only")
-    alone = [one for one in pair["rows"] if one["captioner"] and not one["people"]]
+    alone = [one for one in entry["rows"] if one["captioner"] and not one["people"]]
     assert items.count() == len(alone)
-    panel.get_by_label("find").fill(f"no such word {row['task']}")
+    panel.get_by_label("find").fill(f"no such word {form}")
     assert items.count() == 0
     panel.get_by_label("find").fill("")
     rows = list(csv.DictReader(io.StringIO(downloaded(page, "Save as CSV"))))
     assert {int(one["row"]) for one in rows} == {one["row"] for one in alone}
-    assert {one["captioner"] for one in rows} == {"sat"}
+    assert {one["captioner"] for one in rows} == {"nic"}
     page.keyboard.press("Escape")
     assert panel.count() == 0
     page.keyboard.press("Enter")
     panel.get_by_role("button", name="Close").click()
     assert panel.count() == 0
-    assert page.evaluate("document.activeElement.textContent") == pair_name(row)
-    visible(page, ".pairs .bar").nth(1).click()
-    panel.wait_for()
+    assert page.evaluate("document.activeElement.textContent") == button.text_content()
     assert wrong == []
 
 
@@ -288,8 +279,8 @@ def test_in_a_frame_it_posts_its_height(two, chromium):
     page.wait_for_function("window.told?.captionbias.height > 1000")
     frame = page.frames[-1]
     before = page.evaluate("told.captionbias.height")
-    frame.locator("#sources > summary").click()
-    frame.locator(".pairs .opener:visible").first.click()
+    frame.locator("#words > summary").click()
+    frame.locator("#words .opener:visible").first.click()
     frame.locator(".panel li").first.wait_for()
     page.wait_for_function(f"window.told.captionbias.height > {before}")
     assert page.evaluate("window.from") == "null"

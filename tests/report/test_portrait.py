@@ -11,6 +11,7 @@ import pytest
 from captionbias.analysis.audit import audit
 from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING_FOUND, verdict
 from captionbias.metrics import catalogue, sway
+from captionbias.report.drawn import naming
 from captionbias.report.html import html_report
 from captionbias.report.portrait import about, audit_portrait, doubts, headline, largest, objects, portrait_of
 from captionbias.report.quotes import behind, first_quote
@@ -164,7 +165,7 @@ def test_the_images_themselves_stand_beside_their_captions_where_they_are_given(
     assert "<img" not in html_report(swayed)
 
 
-def test_a_value_of_many_has_a_panel_of_its_own_and_four_are_shown():
+def test_many_values_are_below_each_other_and_the_one_with_the_gap_is_named():
     ages = ["child", "teenager", "adult", "senior", "elder"]
     text = {age: f"a {age} with a dog" for age in ages}
     values = ages * 60
@@ -181,7 +182,10 @@ def test_a_value_of_many_has_a_panel_of_its_own_and_four_are_shown():
     called = words_of(["age"], None, len(ages))
     said = {("nic", "sway_wrong_gap"): verdict(measured.estimates, "sway_wrong_gap")}
     portrait = portrait_of({"nic": measured.flat()}, said, called)
-    assert len(portrait.values) == 4
+    assert portrait.values == ages
+    heights = [re.search(rf'y="([\d.]+)"[^>]*>{age}<', "".join(naming(portrait).parts)) for age in ages]
+    assert sorted({float(place[1]) for place in heights if place}) == [float(place[1]) for place in heights if place]
+    assert len(portrait.rows[0].gap[0].lines) == 1
     assert {portrait.wrongly(value) for value in portrait.values} == {"named wrong"}
     assert portrait.rows[0].gap[0].lines[0].endswith((" worse", " better"))
 
@@ -193,8 +197,8 @@ def test_objects_are_told_of_once_all_of_them_are_given(swayed, defaults):
     assert any("are given at once" in line for line in doubts(defaults))
 
 
-def test_without_people_there_is_no_verdict_and_without_sway_scores_claim(alone, two):
-    assert headline(alone).startswith("There is no verdict")
+def test_without_people_what_differs_is_said_and_without_sway_scores_claim(alone, two):
+    assert headline(alone).startswith("Nothing was found that differs; what is the same")
     others = replace(two, comparisons={"lic": two.comparisons["lic"]})
     assert headline(others).startswith(("Nothing was found", "Both captioners show", "sat shows"))
     assert audit_portrait(others) is None

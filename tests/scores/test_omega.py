@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from captionbias.scores.omega import BLIND, MATCHED, PUBLISHED, Told, mean, omega_parts, omega_terms
+from captionbias.scores.omega import BLIND, MATCHED, PUBLISHED, Told, omega_forms, omega_parts
 
 
 def of_pairs(told, multiplicity, weights):
     """Each form of omega, and what it is made of."""
     sums = told.drawn(multiplicity)
-    values = {form: mean(terms.sum(axis=0), total) for form, (terms, total) in omega_terms(sums, weights).items()}
-    return values | omega_parts(sums, weights)
+    return omega_forms(sums, weights) | omega_parts(sums, weights)
 
 
 def test_nothing_in_common_is_undefined_not_zero():
@@ -37,8 +36,7 @@ def test_of_an_error_the_more_there_is_the_smaller_is_every_form():
     """1 over the weighted mean of cross-entropies, published times the mean weight."""
     error, blind, weight = np.array([[1.0], [4.0]]), np.array([[2.0], [6.0]]), np.array([[1.0], [3.0]])
     sums, weights = [error, blind, np.ones((2, 1))], {PUBLISHED: weight, MATCHED: weight}
-    terms = omega_terms(sums, weights, inverse=True)
-    found = {form: mean(added.sum(axis=0), total)[0] for form, (added, total) in terms.items()}
+    found = {form: value for form, (value,) in omega_forms(sums, weights, inverse=True).items()}
     assert found == {PUBLISHED: pytest.approx(4 / 5), MATCHED: pytest.approx(4 / 13), BLIND: pytest.approx(4 / 20)}
 
 

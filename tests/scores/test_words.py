@@ -11,6 +11,7 @@ from captionbias.scores.words import (
     GROUPS,
     PENALTY,
     QUARTERS,
+    Ties,
     context_words,
     detectable_share,
     distinct_draws,
@@ -152,6 +153,11 @@ def test_a_word_put_into_captions_of_one_value_is_listed_and_counted():
     assert 0.2 < found.error < 2
     squared = size_of_words(csr_array(captioner), references, words)
     assert np.sqrt(squared.value) == pytest.approx(np.hypot(20, 12), abs=2)
+
+
+def test_a_word_said_of_one_value_alone_is_listed_though_it_has_no_error_and_one_said_of_all_is_not():
+    always, never = np.array([[100.0, 0.0]]), np.zeros((1, 2))
+    assert list_words(Ties(always, never, always, never, always, never)).listed.tolist() == [[True, False]]
 
 
 def test_of_three_values_a_score_is_the_mean_over_values():

@@ -249,7 +249,7 @@ def test_words_are_marked_where_they_are_written(language: str, caption: str, ma
 
 def test_evidence_is_of_the_language() -> None:
     captions = check_captions(**vars(plant(300, t_to_a=0.5, language="de")), language="de")
-    evidence = captions_behind({"nic": captions}, {}, {}, swayed={"nic": sway.measure(captions)})
+    evidence = captions_behind({"nic": captions}, {}, swayed={"nic": sway.measure(captions)})
     assert {"female", "male", "tie"} <= {*evidence["labels"]}
     texts, marks = evidence["texts"], evidence["marks"]
     words = {

@@ -35,7 +35,10 @@ MASKS = {
     "coco_objects_published": "<object>",
     "emotion": "<emotion>",
     "gender": "<gender>",
+    "objects365": "<object>",
+    "open_images": "<object>",
     "race": "<race>",
+    "visogender_occupations": "<occupation>",
 }
 
 
@@ -119,8 +122,8 @@ def test_a_lexicon_extends_a_built_in_one():
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("genders", r"'genders' is neither a built-in one \(age, .*race\) nor a JSON file that exists"),
-        (3, "a lexicon is a name, a JSON file or a mapping of labels to words, not 3"),
+        ("genders", r"'genders' is neither a built-in one \(age, .*visogender_occupations\) nor a file that exists"),
+        (3, "a lexicon is a name, a file or a mapping of labels to words, not 3"),
         ({"extends": "genders"}, "'extends' is 'genders'; it can be one of"),
         ({"female": [], "male": []}, "'custom' has no words: map each label to the words"),
         ({"groups": ["woman"]}, "'groups' must map each label to a list of words"),
@@ -147,8 +150,8 @@ def test_a_faulty_lexicon_is_refused(source, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'{"female": ["woman"', "cannot be read as JSON: "),
-        (b'{"female": ["\xff"]}', "cannot be read as JSON: "),
+        (b'{"female": ["woman"', "cannot be read: "),
+        (b'{"female": ["\xff"]}', "cannot be read: "),
         (b'{"female": ["woman"], "female": ["girl"]}', "the key 'female' is twice"),
         (b'["woman", "man"]', "must be a JSON object of labels and words, not a list"),
         (b'{"female": "woman"}', "lexicon 'mine', label 'female': give a list of words"),

@@ -19,7 +19,6 @@ import numpy as np
 from captionbias.arrays import Array, Flags, Floats
 from captionbias.errors import InputError, Message, missing, naming
 from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
-from captionbias.progress import told_if_long
 from captionbias.text.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -85,11 +84,9 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
     elif source == CAPTIONS:
         if tokens is None:
             raise missing("tokens", ": vectors='captions' is trained on them; pass the captions' own")
-        with told_if_long("training word vectors"):
-            vectors = train_vectors(tokens)
+        vectors = train_vectors(tokens)
     else:
-        with told_if_long(f"reading word vectors, {Path(source).name}"):
-            vectors = _read(find_vectors(source), None if tokens is None else frozenset(tokens.words))
+        vectors = _read(find_vectors(source), None if tokens is None else frozenset(tokens.words))
     where = f": {source}" if isinstance(source, (str, Path)) else ""
     # One sum a row finds every NaN and infinity without a second matrix as large as the first.
     broken = ~np.isfinite(vectors.vectors.sum(axis=1, dtype=np.float64))

@@ -119,7 +119,8 @@ def audit(
     tasks: Any = None,
     trust_rows: bool = False,
     *,
-    metrics: Sequence[str] = catalogue.REPORTED,
+    scene: Any = None,
+    metrics: Sequence[str] | None = None,
     preset: str = "fast",
     trials: int | None = None,
     seed: int = 0,
@@ -142,9 +143,10 @@ def audit(
 
     Args:
         captioners: each captioner's name and its `n` captions, or its `Captions`.
-        references, attributes, tasks, trust_rows: of the same images, as the metrics take them.
-        metrics: any of `captionbias.metrics`. `sway` is left out, and `missing` says so, if these captions do not
-            allow it and other metrics are named.
+        references, attributes, tasks, trust_rows, scene: of the same images, as the metrics take them.
+        metrics: any of `captionbias.metrics`; when None `sway`, `dbac` and `lic`, of scenes without human captions
+            `sway` alone. `sway` is left out, and `missing` says so, if these captions do not allow it and other metrics
+            are named.
         preset: `fast`, the convex attacker, or `papers`, the protocols of the papers (`dbac-2026`, `lic-2022`).
         trials: attackers for each set of captions; the preset's when None.
         seed: of the first trial and of the bootstrap.
@@ -167,14 +169,14 @@ def audit(
     >>> found.images, list(found.comparisons), found.captioners
     (200, ['lic'], ('faithful',))
     """
-    chosen = _check_choices(metrics, preset)
+    people = {"references": references, "attributes": attributes, "tasks": tasks, "scene": scene}
+    checked = check_captioners(captioners, trust_rows=trust_rows, **people)
+    first = next(iter(checked.values()))
+    chosen = _check_choices(_usual(first) if metrics is None else metrics, preset)
     seed = whole_number("seed", seed, least=0)
     bootstrap = replicates_for(chosen, len(captioners)) if bootstrap is None else replicate_count(bootstrap)
     trials = None if trials is None else whole_number("trials", trials, least=1)
     quality_images = whole_number("quality_images", quality_images, least=1)
-    people = {"references": references, "attributes": attributes, "tasks": tasks, "trust_rows": trust_rows}
-    checked = check_captioners(captioners, **people)
-    first = next(iter(checked.values()))
     crossed = _crossed_attributes(attribute_lexicon, first.attributes)
     aligned = "dbac" in chosen and first.references is not None and vectors in (None, CAPTIONS)
     trained = aligned and any(captions.words().lacking() for captions in checked.values())
@@ -228,7 +230,6 @@ def audit(
     with_values = {name: labelled(captions, lexicon, []) for name, captions in checked.items()}
     evidence = captions_behind(
         with_values,
-        comparisons["dbac"].measurements if "dbac" in comparisons else {},
         {name: telling["by_word"] for name, telling in words.items()},
         swayed=comparisons["sway"].measurements if "sway" in comparisons else {},
         preset=preset,
@@ -376,6 +377,11 @@ def _words(
         single: dict[str, Any] = {"trials": 1, "bootstrap": 0, "keep_attackers": 1}
         measured = find_metric("lic").measure(alone, attribute_lexicon=lexicon, **single, **options)
     return _explained(explain(measured), load_lexicon(lexicon).mask)
+
+
+def _usual(captions: Captions) -> Sequence[str]:
+    """The metrics that are measured where none is named: of scenes the one that compares within them."""
+    return ("sway",) if captions.scene and captions.references is None else catalogue.REPORTED
 
 
 def _check_choices(metrics: Sequence[str], preset: str) -> list[str]:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from captionbias.bench.catalogue import EXCESS
-from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, noise, p_of_verdict, verdict
+from captionbias.bench.verdicts import BEYOND, CANNOT_TELL, LESS, NOTHING, noise, p_of_verdict, verdict
 from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
 from captionbias.errors import InputError, within
 from captionbias.metrics import Measurement, catalogue, find_metric
@@ -134,7 +134,7 @@ def corrected(measurements: Iterable[tuple[str, Measurement]]) -> dict[tuple[str
                 p_values[captioner, score.key] = p_of_verdict(measured.samples, score.key, side, chance)
     adjusted = false_discovery_control(list(p_values.values())) if p_values else []
     return {
-        named: CANNOT_TELL if word in (MORE, LESS) and p >= LEVEL else word
+        named: CANNOT_TELL if word in (*BEYOND, LESS) and p >= LEVEL else word
         for (named, word), p in zip(words.items(), adjusted, strict=True)
     }
 

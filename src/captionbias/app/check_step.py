@@ -53,6 +53,7 @@ class Check:
                     "attribute_column": choice("Label of each image"),
                     "task_column": choice("Tasks of each image"),
                     "weight_column": choice("Weight of each image"),
+                    "scene_column": choice("Scene of each image, if only the person differs"),
                     "keep": choice("Only images with these labels", multiselect=True),
                 }
 

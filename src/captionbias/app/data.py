@@ -57,6 +57,7 @@ class Columns:
     attribute_column: str = ""
     task_column: str = ""
     weight_column: str = ""
+    scene_column: str = ""
     keep: tuple[str, ...] = ()
     language: str = ENGLISH
 

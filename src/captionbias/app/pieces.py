@@ -20,6 +20,7 @@ WORDS = WORDS | {  # of arguments of the library
     "attribute_column": "the label of each image",
     "task_column": "the tasks of each image",
     "weight_column": "the weight of each image",
+    "scene_column": "the scene of each image",
     "id_column": "the image ids",
     "keep": "the choice of labels",
     "language": "the language of the captions",

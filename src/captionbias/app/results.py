@@ -12,11 +12,10 @@ from typing import Any
 
 from captionbias.analysis.audit import Audit
 from captionbias.app.data import Data
-from captionbias.bench.catalogue import DIRECTIONS
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
 from captionbias.report import views
-from captionbias.report.grid import Column, Grid
+from captionbias.report.grid import Grid
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
 from captionbias.text import Lexicon
@@ -62,11 +61,6 @@ class Result:
 def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
     yield "scores", views.scores(audit)
     yield "differences", views.differences(audit.comparisons.values())
-    for direction in DIRECTIONS if "dbac" in audit.comparisons else ():
-        grids = [views.sources(audit, name, direction) for name in audit.captioners]
-        rows = [[name, *row] for name, grid in zip(audit.captioners, grids, strict=True) for row in grid.rows]
-        columns = (Column("captioner"), *grids[0].columns)
-        yield f"sources-{direction.replace('_', '-')}", grids[0]._replace(columns=columns, rows=rows)
 
 
 # The same again

@@ -61,10 +61,6 @@ class Fitted:
     trial: Trial
     test_scores: TrialScores
 
-    def explained(self) -> Fitted:
-        """The attacker as its answers are explained."""
-        return self
-
 
 def score_classes(log_probabilities: Array, classes: Integers) -> TrialScores:
     """Scores from log-probabilities of shape `(n, classes)` and the true classes of shape `(n,)`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -33,13 +33,10 @@ Place = Callable[[Sequence[Job], Attacker, "Store | None"], Finished]
 
 
 def finish(job: Job, attacker: Attacker, store: Store | None) -> TrialScores:
-    """Train a trial and keep its scores; if another run is training it, wait and take what that one kept."""
-    with store.claim("trial", job.key) if store else nullcontext():
-        if store and not job.keep and (scores := load_scores(store, job.key, len(job.trial.test))):
-            return scores
-        fitted = attacker.fit(job.trial)
-        if store:
-            save_scores(store, job.key, fitted.test_scores)
+    """Train a trial and keep its scores."""
+    fitted = attacker.fit(job.trial)
+    if store:
+        save_scores(store, job.key, fitted.test_scores)
     return replace(fitted.test_scores, fitted=fitted) if job.keep else fitted.test_scores
 
 
@@ -90,10 +87,10 @@ def run_trials(
         cache: where finished trials are kept, see `open_store`.
         distributed: share the trials with the other processes of `accelerate launch`, if there are any; each of them
             must make the same call, and gets all results.
-        progress: True for a progress bar; None for one, or for log lines without a terminal or notebook, if it takes
-            longer than a few seconds; False for nothing. Or a function to call in this thread with the numbers of
-            finished and of all trials: once before the first and after each, those from the cache too. What it raises
-            ends the run and is raised here. Of several processes rank 0 alone shows or calls it, for its own share.
+        progress: True for a progress bar; None for one if it takes longer than a few seconds; False for nothing. Or a
+            function to call in this thread with the numbers of finished and of all trials: once before the first and
+            after each, those from the cache too. What it raises ends the run and is raised here. Of several processes
+            rank 0 alone shows or calls it, for its own share.
     """
     jobs = [
         Job(number, trial, trial_key(trial, attacker.identity, attacker.reads_words), trial in keep)

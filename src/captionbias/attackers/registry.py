@@ -20,7 +20,6 @@ from captionbias.io.store import open_store
 
 if TYPE_CHECKING:
     import torch
-    from torch import nn
 
 CONVEX = {"bow": True, "linear": False}  # with pairs of words or without
 ENCODERS = (*CONVEX, *RECIPES)
@@ -61,20 +60,19 @@ class Attacker:
 
 
 def find_attacker(
-    encoder: str | type[nn.Module],
+    encoder: str,
     precision: str | None = None,
     model: str | None = None,
     cache: bool | str | Path = True,
 ) -> Attacker:
     """The attacker called `encoder`; ValueError if there is none, or it cannot be had so or here. `cache`: where
     embeddings of pretrained encoders are kept."""
-    trained_whole = encoder in ENCODERS or not isinstance(encoder, str) or ":" in encoder
-    pretrained = not trained_whole and (encoder in BERTS or is_model(str(encoder)))
-    if not (trained_whole or pretrained):
+    pretrained = encoder not in ENCODERS and (encoder in BERTS or is_model(encoder))
+    if not (encoder in ENCODERS or pretrained):
         raise InputError(
             "encoder",
-            f"{encoder!r} is unknown; choose one of {', '.join((*ENCODERS, *BERTS, *KNOWN))}, the folder or the "
-            "owner/name of a pretrained one, or your own as module:Class",
+            f"{encoder!r} is unknown; choose one of {', '.join((*ENCODERS, *BERTS, *KNOWN))}, or the folder or "
+            "the owner/name of a pretrained one",
         )
     if model is not None and encoder not in BERTS:
         raise InputError("model", f"{model!r} is only for encoder {' and '.join(BERTS)}; leave it out")
@@ -85,7 +83,7 @@ def find_attacker(
             raise InputError(
                 "precision", f"{precision!r}: encoder {encoder!r} has no choice of precision; leave it out"
             )
-        return _convex(str(encoder))
+        return _convex(encoder)
     if not (find_spec("torch") and find_spec("accelerate")):
         raise InputError(
             "encoder",
@@ -96,7 +94,7 @@ def find_attacker(
     place = device()
     precision = precision or ("bf16" if computes_bf16(place) else "fp32")
     if pretrained:
-        return _pretrained(str(encoder), model, precision, place, cache)
+        return _pretrained(encoder, model, precision, place, cache)
     return _network(encoder, precision, place)
 
 
@@ -106,29 +104,20 @@ def _convex(name: str) -> Attacker:
     return Attacker(name, None, identity, fit, placement="threads", explained="coefficients", reads_pictures=True)
 
 
-def _network(encoder: str | type[nn.Module], precision: str, place: torch.device) -> Attacker:
-    """The attacker of `RECIPES`, or a user's own."""
-    from captionbias.attackers.neural import user_module
+def _network(name: str, precision: str, place: torch.device) -> Attacker:
     from captionbias.attackers.neural.fitting import fit
     from captionbias.attackers.neural.networks import Network
 
-    fit_on = partial(fit, precision=precision, device=place)
-    what: object
-    if encoder in ENCODERS:
-        name, what = str(encoder), (recipe := RECIPES[str(encoder)])
-        schedule, train = recipe.schedule, partial(fit_on, make=partial(Network, recipe), base_rates=recipe.base_rates)
-    else:
-        module = user_module.find(encoder)
-        name, schedule = user_module.name(module), user_module.schedule(module)
-        what, train = (name, schedule), partial(fit_on, make=module)
+    recipe = RECIPES[name]
+    fit_on = partial(fit, schedule=recipe.schedule, precision=precision, device=place, base_rates=recipe.base_rates)
     return Attacker(
         name,
         precision,
-        _identity(what, precision, place),
-        partial(train, schedule=schedule),
+        _identity(recipe, precision, place),
+        partial(fit_on, make=partial(Network, recipe)),
         placement="processes" if place.type == "cpu" else "plain",
         explained=GRADIENTS,
-        schedule=schedule,
+        schedule=recipe.schedule,
     )
 
 
@@ -159,7 +148,7 @@ def _pretrained(
         identity,
         fit,
         placement="processes" if tuned and place.type == "cpu" else "plain",
-        explained=GRADIENTS,
+        explained=GRADIENTS if tuned else None,
         reads_words=True,
         reads_pictures=not tuned,
         schedule=recipe.schedule,

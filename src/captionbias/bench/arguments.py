@@ -31,6 +31,8 @@ ARGUMENTS = {
     "attributes": "`n` labels of the protected attribute, of two values or more",
     "tasks": "`n` lists of the tasks that the images show; those that human captions name when None",
     "weights": "`n` numbers above 0, how much each image counts; all alike when None",
+    "scene": "`n` names or numbers, the same for images that differ in the person alone, which are then split, drawn "
+    "and resampled together",
     "language": "what captions are written in, such as `de`; see `captionbias.captions.check_captions`. `words` and "
     "the lexicons by name are then those of the language",
     "trust_rows": "measure, with a note, captions, labels or tasks that do not seem to belong together",
@@ -43,7 +45,8 @@ ARGUMENTS = {
     "attribute_lexicon": "what is measured, and masked where attackers read captions: "
     f"{_listed(attribute_lexicons())}, or a JSON file with your own words (in Python also a mapping), or several, one "
     "after the other, for crossed attributes; see `captionbias.text.load_lexicon`",
-    "task_lexicon": f"task words: {_listed(task_lexicons())}, or a JSON file of yours",
+    "task_lexicon": f"task words: {_listed(task_lexicons())}, a JSON file of yours, or a `.txt` of names, one a line, "
+    "to which their plurals and spellings are added",
     "tokenizer": "`words` or `whitespace`",
     "allow_unmasked": "measure although labels are not values of the attribute, or none of its words occurs (T to A "
     "needs some)",
@@ -77,8 +80,7 @@ ARGUMENTS = {
     # Attackers
     "encoder": f"the attacker: {_listed(name for name in (*ENCODERS, *BERTS) if name not in ON_LABELS)}; a pretrained "
     f"sentence encoder, frozen, under an MLP: {_listed(KNOWN)}, any other owner/name on the Hub, or a folder; on "
-    "labels `linear` or `dense` (a small network, needs torch); or your own `torch.nn.Module`, as `module:Class` (in "
-    "Python also a class)",
+    "labels `linear` or `dense` (a small network, needs torch)",
     "model": "the model under `bert-frozen` and `bert-finetuned`: a name on the Hub, or a folder",
     "precision": "`fp32` or `bf16`, of neural attackers",
     "trials": "attackers trained for each set of captions (and direction); trial `t` splits and trains with seed "
@@ -93,15 +95,13 @@ ARGUMENTS = {
     "ones), a GloVe, word2vec or FastText file, or a gensim download such as glove-wiki-gigaword-50; see "
     "`captionbias.alignment.vectors.load_vectors`",
     "delta": "largest cosine distance of a contextual substitution",
-    "cache": "keep finished trials, and train none twice; see `captionbias cache` (in Python also the folder to keep "
-    "them)",
+    "cache": "keep finished trials, and train none twice (in Python also the folder to keep them)",
     "distributed": "share the trials with the other processes of `accelerate launch`, each of which must then make the "
     "same call and gets the whole result; else the process that calls measures alone",
     "keep_attackers": "keep so many attackers of the captioner's captions, the first, for "
     "`captionbias.explain.explain`; `measure` returns them. They are trained even if their scores are kept",
-    "progress": "None for a bar, or log lines without a terminal or notebook, if it takes long; True for a bar, False "
-    "for nothing; or a function to call with the numbers of finished and of all trials, whose exception ends the run "
-    "(finished trials are kept)",
+    "progress": "None for a bar if it takes long; True for a bar, False for nothing; or a function to call with the "
+    "numbers of finished and of all trials, whose exception ends the run (finished trials are kept)",
     "details": "add the nested entry `details`",
     # Images
     "images": "the images, joined with captions by their ids: a folder, a table of paths, "

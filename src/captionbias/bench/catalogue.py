@@ -37,6 +37,7 @@ TIES = Scale(-INFINITY, INFINITY, "captions of 100", 100.0)  # of any number of 
 MENTIONS = Scale(-INFINITY, INFINITY, "mentions in 100 captions", 100.0)
 ANY, RATIO, WORDS = Scale(-INFINITY, INFINITY, ""), Scale(0.0, INFINITY, "ratio"), Scale(-INFINITY, INFINITY, "words")
 DIRECTIONS = {"a_to_t": "A to T", "t_to_a": "T to A"}
+YARDSTICK = "sway_scenes"  # how many scenes are in people's place; without it people are, and 0 is neither
 HUMAN, EXCESS = "_human", "_excess"  # of the keys of one more person's score, and of the captioner's beyond it
 SIDES = {"m": "captioner", "h": "human captions"}
 

@@ -68,7 +68,7 @@ def number_classes(captions: Captions, notes: list[str]) -> tuple[tuple[str, ...
 
 def copies_of(captions: Captions, notes: list[str]) -> Integers | None:
     """`captions.copies`, which are split, drawn and resampled together, with a note."""
-    if captions.copies is not None:
+    if captions.copies is not None and not captions.scene:
         pictures = int(captions.copies.max()) + 1
         text = f"{len(captions):,} images have the human captions of {pictures:,} pictures: copies are as one"
         note(notes, text, about="references")

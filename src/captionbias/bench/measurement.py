@@ -245,7 +245,9 @@ class Metric(Generic[P]):
         takes_labels = "attributes" in inspect.signature(self._scores).parameters
         columns: dict[str, Any] = {one.name: options.get(one.name) for one in COLUMNS}
         of_captions = captions is not None or not takes_labels or any(columns[side] is not None for side in SIDES)
-        removed = columns if of_captions else SIDES
+        if columns["scene"] is not None and not of_captions:
+            raise InputError("scene", ": images of a scene are told apart by captions; labels have none: leave it out")
+        removed = columns if of_captions else (*SIDES, "scene")
         options = {name: value for name, value in options.items() if name not in removed}
         if of_captions:
             unsplit = str(options.get("tokenizer")) in OTHER_TOKENIZERS

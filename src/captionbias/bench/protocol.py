@@ -7,16 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from captionbias._version import __version__
 from captionbias.alignment.vectors import CAPTIONS, identity
 from captionbias.captions import Captions
 from captionbias.errors import InputError, naming, unknown
 from captionbias.text import Lexicon, LexiconSource
-
-if TYPE_CHECKING:
-    from torch import nn
 
 LEAST_REPLICATES = 20  # of the bootstrap
 
@@ -52,7 +49,7 @@ class Settings:
 class Alignment(Settings):
     """The same where human captions are put in the captioner's words; `vocabulary`: all of these, from no preset."""
 
-    encoder: str | type[nn.Module]
+    encoder: str
     alignment: str
     vectors: Any = "captions"
     delta: float = 0.4

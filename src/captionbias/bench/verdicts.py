@@ -14,22 +14,42 @@ NOTHING = "-"
 MORE, LESS, LIKE, CANNOT_TELL = "more than people", "less than people", "like people", "cannot tell"
 LEARNED_NOTHING = "the attacker learned nothing"  # why one cannot tell
 NOTHING_FOUND = "nothing found"  # of a score that says what was found, at least, and never that there is no more
+# Where no people describe the images: of images of one scene, and of others.
+DIFFERS, SAME, NO_YARDSTICK = "differs", "the same", "differs; no yardstick: people may differ as much"
+BEYOND = (MORE, DIFFERS, NO_YARDSTICK)  # what is found
 
 
 def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
-    """What is said of a score; "-" without an interval, and for a score whose excess over a person was measured, as the
-    verdict is that one's.
+    """What is said of a score beside people, see `_verdict`; else of images within scenes, or of images as they are:
+    `differs`, then with no yardstick, or `the same`, within the margin.
+
+    >>> gap = {"sway_wrong_gap": Estimate(3.0, 2.0, 4.0)}
+    >>> verdict(gap, "sway_wrong_gap"), verdict(gap | {"sway_scenes": Estimate(500.0)}, "sway_wrong_gap")
+    ('more than people', 'differs')
+    >>> verdict(gap | {"sway_scenes": Estimate(0.0)}, "sway_wrong_gap")
+    'differs; no yardstick: people may differ as much'
+    """
+    word = _verdict(estimates, key)
+    if catalogue.YARDSTICK not in estimates:
+        return word
+    differs = DIFFERS if estimates[catalogue.YARDSTICK].value else NO_YARDSTICK
+    return {MORE: differs, LESS: differs, LIKE: SAME}.get(word, word)
+
+
+def _verdict(estimates: Mapping[str, Estimate], key: str) -> str:
+    """What is said of a score beside people; "-" without an interval, and for a score whose excess over a person was
+    measured, as the verdict is that one's.
 
     `like people`: the score, and all that decide its verdict, are within the margin with their whole intervals (a test
     of equivalence: Schuirmann 1987). `more` and `less`: the intervals of all that decide are on one side of 0, and
     beyond what people read by chance. Else, and where attackers learned nothing, `cannot tell`; `nothing found` of a
     score without an upper end.
 
-    >>> verdict({"ba_mals": Estimate(0.03, 0.02, 0.04)}, "ba_mals")
+    >>> _verdict({"ba_mals": Estimate(0.03, 0.02, 0.04)}, "ba_mals")
     'more than people'
-    >>> verdict({"ba_mals": Estimate(0.0, -0.005, 0.005)}, "ba_mals")
+    >>> _verdict({"ba_mals": Estimate(0.0, -0.005, 0.005)}, "ba_mals")
     'like people'
-    >>> verdict({"ba_mals": Estimate(0.01, -0.01, 0.03)}, "ba_mals")
+    >>> _verdict({"ba_mals": Estimate(0.01, -0.01, 0.03)}, "ba_mals")
     'cannot tell'
     """
     estimate = estimates.get(key)

@@ -23,6 +23,7 @@ from captionbias.captions.entries import (
     checked_attributes,
     checked_ids,
     checked_lists,
+    checked_scenes,
     checked_tasks,
     checked_weights,
     in_order,
@@ -64,6 +65,7 @@ class Captions:
         tasks: `n` tuples of task names, some of them empty, or None.
         image_ids: `n` names for the images, all different, or None. They serve messages and `image_set` only.
         weights: `n` numbers above 0, how much each image counts; None for all alike.
+        scene: `n` names of scenes, whose images differ in the person alone, or None.
         samples: where the captioner was asked several times, `n` tuples of its captions of an image, which together
             count as one; `predictions` has the first of each.
         language: what captions are written in, see `check_captions`; None for English.
@@ -77,6 +79,7 @@ class Captions:
     tasks: tuple[tuple[str, ...], ...] | None
     image_ids: tuple[str, ...] | None
     weights: tuple[float, ...] | None = None
+    scene: tuple[str, ...] | None = None
     samples: tuple[tuple[str, ...], ...] | None = None
     language: str | None = None
     trust_rows: bool = False
@@ -185,11 +188,13 @@ class Captions:
     def copies(self) -> Integers | None:
         """The number of the picture that each image is, `(n,)`, where more than one image in 20 has the human
         captions of another, 30 words or more: copies of a picture, as a table with a row a person has them. None
-        where fewer do. Fewer words are no sign: pictures alike have them in common.
+        where fewer do. Fewer words are no sign: pictures alike have them in common. Images of a scene are copies.
         """
         return self.of_people("copies", None, self._copies)
 
     def _copies(self) -> Integers | None:
+        if self.scene:
+            return np.unique(self.scene, return_inverse=True)[1].astype(np.int64)
         known: dict[Any, int] = {}
         keys = (
             tuple(sorted(texts)) if sum(text.count(" ") + 1 for text in texts) >= SIGN_OF_A_COPY else row
@@ -234,13 +239,14 @@ class Captions:
         return made
 
     def rows(self) -> dict[str, str]:
-        """Entries of a signature: `rows`, a digest of the images in their order; `weights`, a digest of theirs;
-        `samples`, how several captions of an image count.
+        """Entries of a signature: `rows`, a digest of the images in their order; `weights` and `scene`, digests of
+        theirs; `samples`, how several captions of an image count.
 
         Seeds draw rows by their place, so the same images in another order may score otherwise. The digest is of
         labels, human captions and tasks, which captioners share; without human captions a second one is of predictions.
         """
-        also = {"weights": digest_of_rows(self.weights)} if self.weights else {}
+        given = {"weights": self.weights, "scene": self.scene}
+        also = {name: digest_of_rows(column) for name, column in given.items() if column}
         also |= {"samples": "mean"} if self.samples else {}
         shared = digest_of_rows(self.attributes, self.references, self.tasks)
         said = self.samples or self.predictions
@@ -284,6 +290,7 @@ def check_captions(
     tasks: Collection[Any] | None = None,
     image_ids: Collection[Any] | None = None,
     weights: Collection[Any] | None = None,
+    scene: Collection[Any] | None = None,
     labels: Mapping[Any, str] | None = None,
     language: str | None = None,
     unsplit: bool = False,
@@ -302,6 +309,7 @@ def check_captions(
         image_ids: `n` strings or numbers that name the images in error messages.
         weights: `n` numbers above 0: an image of weight 2 counts as two images. Those that are less than 1 on average,
             such as probabilities, are scaled to 1. All alike when None.
+        scene: `n` names or numbers, the same for images that differ in the person alone, such as a counterfactual set.
         labels: what labels are called that are not values of the attribute, as in `{"0": "female", "1": "male"}`; they
             may be numbers.
         language: what captions are written in: `en` (None is the same), or `de`, `es`, `fr`, `ja`, `zh`, whose words
@@ -351,6 +359,7 @@ def check_captions(
         tasks=tasks,
         image_ids=image_ids,
         weights=weights,
+        scene=scene,
         language=language,
         unsplit=unsplit,
         trust_rows=trust_rows,
@@ -375,6 +384,7 @@ def checked_columns(
         tasks=checked_tasks(lists["tasks"], ids) if "tasks" in lists else None,
         image_ids=ids,
         weights=checked_weights(lists["weights"], ids) if "weights" in lists else None,
+        scene=checked_scenes(lists["scene"], ids) if "scene" in lists else None,
         language=check_language(language),
         trust_rows=trust_rows,
     )

@@ -15,7 +15,15 @@ from captionbias.errors import Argument, InputError, Message, naming
 
 SYNONYMS = {"gender": ("bb_gender", "sex"), "race": ("skin", "bb_skin")}
 ANY_TEXTS = ("captions", "caption", "sentences", "text")  # names of human captions, or of the captioner's
-KINDS = ("scalars", "text", "text or lists", "text", "text or lists", "weights")  # what they must hold; see `_kinds`
+KINDS = (
+    "scalars",
+    "text",
+    "text or lists",
+    "text",
+    "text or lists",
+    "weights",
+    "scalars",
+)  # what they must hold; see `_kinds`
 SAMPLE = 2000
 MAX_LABELS = 50  # values of a column that may be labels
 
@@ -133,6 +141,7 @@ def _choose(
         "attribute_column": [attribute],
         "task_column": ["tasks", "objects"] if tasks else ["tasks"],
         "weight_column": [],  # whatever its name, it is told: it changes every score
+        "scene_column": [],
     }
     columns: dict[str, Column] = {}
     missing = []
@@ -245,6 +254,7 @@ def _pools(
         "attribute_column": _distinct(attributes) or _distinct(references, predictions),
         "task_column": _distinct(tasks) or _distinct(references, predictions, attributes),
         "weight_column": _distinct(attributes, references, predictions),
+        "scene_column": _distinct(attributes, references, predictions, tasks),
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from captionbias.captions.texts import category_names, in_one_order, is_blank, is_repeated, task_names, unmarked
-from captionbias.captions.values import as_list, image_keys, is_column, is_missing
+from captionbias.captions.values import as_list, as_scene, image_keys, is_column, is_missing
 from captionbias.errors import Argument, InputError, naming
 from captionbias.text.tokens import is_unsplit
 
@@ -94,6 +94,14 @@ def checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:
             raise InputError(place, f"is {weight!r}: a weight is {limits}; give one, or leave the image out")
     weights = np.array(column, np.float64)
     return tuple((weights / min(weights.mean(), 1.0)).tolist())  # probabilities, too, are numbers of images
+
+
+def checked_scenes(column: list[Any], ids: Ids) -> tuple[str, ...]:
+    """The names of the scenes that images are of."""
+    for cell, place in zip(column, places_of("scene", ids), strict=False):
+        if as_scene(cell) is None:
+            raise InputError(place, f"is {cell!r}: name the scene of each image, or leave the image out")
+    return tuple(str(as_scene(cell)) for cell in column)
 
 
 def check_split(argument: str, side: Sequence[Any]) -> None:

@@ -11,8 +11,7 @@ from captionbias.captions.crossing import Crossed, crossed_by_image, kept_labels
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.names import PEOPLE, SIDES
 from captionbias.captions.tables import Column, Table, nested
-from captionbias.captions.texts import is_blank
-from captionbias.captions.values import ROW, as_weight, entries, holds_list, image_keys, is_missing
+from captionbias.captions.values import ROW, as_scene, as_weight, entries, holds_list, image_keys, is_missing
 from captionbias.errors import InputError, few, naming
 
 ALIKE = "192, 192.jpg, 000000000192 and COCO_val2014_000000000192.jpg are one image, img_192 is another"
@@ -42,8 +41,8 @@ def by_image(argument: str, column: Source, id_column: str | None, notes: list[s
     rows: Iterable[tuple[str, Any]] = zip(images, values, strict=True)
     if argument == "attributes":
         return _labels(rows, column, notes)
-    if argument == "weights":
-        return _weights(rows, column)
+    if argument in ("weights", "scene"):
+        return _single(argument, rows, column)
     if argument == "tasks" and any(map(holds_list, values)):
         # Among lists, that there are none is an empty list: a missing cell says nothing of its image.
         rows = (row for row in rows if not is_missing(row[1]))
@@ -94,29 +93,17 @@ def kept(
     values: Mapping[str, list[Any]],
     columns: Mapping[str, Source],
     keep: Sequence[str] | None,
-    sample: str | None,
     notes: list[str],
 ) -> dict[str, list[Any]]:
-    """What was `joined` of the images with a label to keep, as `check_captions` takes it; `sample`: see
-    `read_captions`."""
+    """What was `joined` of the images with a label to keep, as `check_captions` takes it."""
     labels = dict(zip(values["image_ids"], values["attributes"], strict=True))
     images = {*_labelled(values["image_ids"], labels, columns["attributes"], keep, notes)}
     rows = [row for row, image in enumerate(labels) if image in images]
     of_images = {name: [column[row] for row in rows] for name, column in values.items()}
-    if predictions := columns.get("predictions"):
-        of_images["predictions"] = _sampled(of_images["predictions"], predictions, sample, notes)
+    said = of_images.get("predictions", [])
+    if all(texts.count(texts[0]) == len(texts) for texts in said if texts):  # such as a row for each human caption
+        of_images |= {"predictions": [texts[0] if texts else None for texts in said]} if said else {}
     return of_images
-
-
-def _sampled(samples: list[list[Any]], column: Source, sample: str | None, notes: list[str]) -> list[Any]:
-    """The caption of each image, or all of them where the captioner said several things of some."""
-    if all(texts.count(texts[0]) == len(texts) for texts in samples if texts):  # such as a row for each human caption
-        return [texts[0] if texts else None for texts in samples]
-    if sample != "first":
-        return samples  # which every metric notes
-    several = sum(len(texts) > 1 for texts in samples)
-    notes.append(f"{several:,} images have several captions in {column}: the first of each counts")
-    return [next((text for text in texts if not is_blank(text)), None) for texts in samples]
 
 
 def _in_both(
@@ -168,20 +155,23 @@ def _note_left_out(left_out: list[str], total: int, lack: str, notes: list[str])
         notes.append(f"{len(left_out):,} of {total:,} images {lack} and are left out (first: {few(left_out, 3)})")
 
 
-def _weights(rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
-    weights: ByImage = {}
+def _single(argument: str, rows: Iterable[tuple[str, Any]], column: Column) -> ByImage:
+    """The one weight, or the name of the one scene, of each image."""
+    values: ByImage = {}
     for image, cell in rows:
-        weight = as_weight(cell)
-        if weight is None or weights.setdefault(image, weight) != weight:
-            is_what = f"is {cell!r}" if weight is None else f"is both {weights[image]:g} and {weight:g}"
+        value = as_weight(cell) if argument == "weights" else as_scene(cell)
+        if value is None or values.setdefault(image, value) != value:
+            is_what = f"is {cell!r}" if value is None else f"is both {values[image]} and {value}"
+            one = "number above 0" if argument == "weights" else "scene"
+            role = f"{argument.removesuffix('s')}_column"
             raise InputError(
-                "weights",
+                argument,
                 f": that of image {image} {is_what} in {column}:",
-                "give each image one number above 0",
+                f"give each image one {one}",
                 "leave it out",
-                naming("read no weights ({weight_column})", weight_column=""),
+                naming(f"read none ({{{role}}})", **{role: ""}),
             )
-    return weights
+    return values
 
 
 def _lists(rows: Iterable[tuple[str, Any]], column: Column, when_missing: list[None]) -> ByImage:

@@ -3,7 +3,13 @@
 import re
 
 SIDES = ("predictions", "references")
-PEOPLE = ("references", "attributes", "tasks", "weights")  # what is known of the images, whatever the captioner
+PEOPLE = (
+    "references",
+    "attributes",
+    "tasks",
+    "weights",
+    "scene",
+)  # what is known of the images, whatever the captioner
 MEASURED = ("predictions", *PEOPLE)  # by metrics, whose scores no image's name changes
 COLUMNS = (*MEASURED, "image_ids")
 
@@ -15,6 +21,7 @@ IN_FILES = {
     "attribute_column": "attributes",
     "task_column": "tasks",
     "weight_column": "weights",
+    "scene_column": "scene",
 }
 
 USUAL_ID = "image_id"
@@ -40,6 +47,7 @@ NAMES = {
         *("tasks", "task", "objects", "rmdup_obj_list", "rmdup_object_list", "categories", "labels", VALUE),
     ),
     "weight_column": ("weight", "weights"),
+    "scene_column": (),  # it is named: a column "scene" mostly says what kind of place an image shows
 }
 
 

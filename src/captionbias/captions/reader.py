@@ -18,10 +18,7 @@ from captionbias.captions.crossing import attribute_columns
 from captionbias.captions.join import Reading, Source, by_image, joined, kept
 from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Table, as_table, with_together
-from captionbias.errors import InputError, missing, naming, unknown
-from captionbias.progress import told_if_long
-
-SAMPLE = ("mean", "first")  # how several captions of an image count
+from captionbias.errors import InputError, missing, naming
 
 
 def read_captions(
@@ -38,7 +35,7 @@ def read_captions(
     attribute_column: str | Sequence[str | None] | None = None,
     task_column: str | None = None,
     weight_column: str | None = None,
-    sample: str | None = None,
+    scene_column: str | None = None,
     keep: Sequence[str] | None = None,
     labels: Mapping[Any, str] | None = None,
     language: str | None = None,
@@ -81,8 +78,7 @@ def read_captions(
             words.
         task_column: usually "tasks", in a table of its own also "objects".
         weight_column: how much each image counts, a number above 0. None without one, as in "weight", which is guessed.
-        sample: of several captions of an image by the same model, count each as a share of one ("mean", as does None)
-            or the first alone ("first").
+        scene_column: the scene of each image, whose images differ in the person alone; never guessed.
         keep: use only the images with one of these labels; of a crossing, with one of those named of each attribute
             ("dark") and of the crossing ("female, dark"), where any is named.
         labels: what labels are called that are not values of the attribute, as in `{"0": "female", "1": "male"}`.
@@ -123,7 +119,7 @@ def read_captions(
         attribute_column=attribute_column,
         task_column=task_column,
         weight_column=weight_column,
-        sample=sample,
+        scene_column=scene_column,
         keep=keep,
         labels=labels,
         language=language,
@@ -173,7 +169,6 @@ def _read(
     predictions: Mapping[str, Any],
     prediction_columns: Any,
     *,
-    sample: str | None = None,
     keep: Sequence[str] | None = None,
     language: str | None = None,
     trust_rows: bool = False,
@@ -181,24 +176,21 @@ def _read(
     **options: Any,
 ) -> dict[str, Captions]:
     """Each captioner's captions; notes become warnings at the line that called a function of this module."""
-    if sample not in (None, *SAMPLE):
-        raise unknown("sample", sample, SAMPLE)
     captioners: dict[str, Captions] = {}
     people: dict[str, Any] = {}
     notes: list[str] = []
     try:
-        with told_if_long("reading captions"):
-            for name, columns, joint in _joined(predictions, prediction_columns, notes, **options):
-                values: dict[str, Any] = kept(joint, columns, keep, sample, notes)
-                captions = values.pop("predictions", None)
-                with errors_of(name) if named else nullcontext():
-                    if captioners and {**values, "predictions": None} == people:
-                        captioners[name] = next(iter(captioners.values())).with_predictions(captions)
-                    else:
-                        values |= {"predictions": captions}
-                        captioners[name] = checked_columns(language=language, trust_rows=trust_rows, **values)
-                notes += captioners[name].notes
-                people = people or {**values, "predictions": None}
+        for name, columns, joint in _joined(predictions, prediction_columns, notes, **options):
+            values: dict[str, Any] = kept(joint, columns, keep, notes)
+            captions = values.pop("predictions", None)
+            with errors_of(name) if named else nullcontext():
+                if captioners and {**values, "predictions": None} == people:
+                    captioners[name] = next(iter(captioners.values())).with_predictions(captions)
+                else:
+                    values |= {"predictions": captions}
+                    captioners[name] = checked_columns(language=language, trust_rows=trust_rows, **values)
+            notes += captioners[name].notes
+            people = people or {**values, "predictions": None}
     finally:
         for note in dict.fromkeys(notes):
             warnings.warn(note, CaptionBiasWarning, stacklevel=3)

@@ -16,6 +16,7 @@ from captionbias.captions.values import is_missing
 from captionbias.text import find_mentions, load_lexicon, tokenize
 from captionbias.text.content import function_words
 from captionbias.text.languages import ENGLISH
+from captionbias.text.lexicon import task_name
 
 _THOUGHT = re.compile(
     r"[<\[◁](think|thinking|thought|reasoning|inst)[>\]▷].*?(?:[<\[◁]/\1[>\]▷]|$)|^.*</think(?:ing)?>"
@@ -132,15 +133,10 @@ def task_names(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     >>> task_names([["Teddy_bear"], ["cake, dog"], ["cake"]])
     (('teddy bear',), ('cake', 'dog'), ('cake',))
     """
-    texts, of_coco = {text for row in rows for text in row}, {*category_names().values()}
-
-    def name(text: str) -> str:
-        plain_name = " ".join(text.lower().replace("_", " ").split())
-        return plain_name if plain_name in of_coco else text.strip()
-
-    known = {*of_coco, *map(name, texts)}
-    parts = {text: [name(part) for part in _BETWEEN.split(text) if part.strip()] for text in texts}
-    names = {text: parts[text] if known.issuperset(parts[text]) else [name(text)] for text in texts}
+    texts = {text for row in rows for text in row}
+    known = {*category_names().values(), *map(task_name, texts)}
+    parts = {text: [task_name(part) for part in _BETWEEN.split(text) if part.strip()] for text in texts}
+    names = {text: parts[text] if known.issuperset(parts[text]) else [task_name(text)] for text in texts}
     return tuple(tuple(dict.fromkeys(name for text in row for name in names[text])) for row in rows)
 
 

@@ -124,6 +124,11 @@ def as_weight(cell: Any) -> float | None:
     return number if 0 < number < math.inf and not isinstance(cell, bool) else None
 
 
+def as_scene(cell: Any) -> str | None:
+    """The name of a scene, which may be a number; None where there is none."""
+    return None if is_missing(cell) or is_column(cell) else str(cell).strip() or None
+
+
 ROW = "row "  # what an image without an id is called, before its number
 
 

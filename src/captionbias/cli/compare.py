@@ -11,14 +11,12 @@ from captionbias.cli.options import (
     MARGINS,
     METRIC,
     REPLICATES,
-    RESULT,
     RESULTS,
     Options,
     option,
     result_option,
     scores_of,
     split_options,
-    switch,
 )
 from captionbias.cli.terminal import complaints, read_captioners, results_to, say, show, step_lines
 
@@ -32,9 +30,6 @@ COMPARED: Options = {
         metavar="<key>",
         show_default=False,
     ),
-    "by_sentence": switch(
-        "--by-sentence", "Compare the sentences of one captioner's captions: which of them sway?", panel=RESULT
-    ),
     "against": result_option(
         str | None, "Compare each captioner with this one only.", metavar="<name>", show_default="all pairs"
     ),
@@ -45,7 +40,6 @@ OPTIONS = CAPTIONERS | FILES | COMPARED | METRIC | MARGINS | REPLICATES | RESULT
 def compare(
     metric: str,
     scores: list[str] | None,
-    by_sentence: bool,
     against: str | None,
     margins: list[str] | None,
     output: Path | None,
@@ -57,7 +51,6 @@ def compare(
     Example: captionbias compare --predictions nic.parquet --predictions sat.parquet --references people.parquet
     """
     from captionbias.analysis.compare import compare as comparison_of
-    from captionbias.analysis.sentences import by_sentence as sentences_of
     from captionbias.metrics import find_metric
     from captionbias.report.terminal import comparison_tables
 
@@ -67,12 +60,6 @@ def compare(
         raise ValueError("--direction is of DBAC: give --metric dbac, or leave it out")
     with results_to(output, json) as write:
         captioners = read_captioners(**files)
-        if by_sentence:
-            if len(captioners) > 1:
-                raise ValueError(f"--by-sentence is of one captioner, and here are {', '.join(captioners)}: give one")
-            captioners = sentences_of(*captioners.values())
-            if metric == "sway":  # the others say nothing of a sentence
-                scores = scores or ["sway_a_to_t", "sway_t_to_a"]
         comparison = comparison_of(
             captioners,
             metric=metric,

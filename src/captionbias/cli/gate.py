@@ -26,6 +26,7 @@ from captionbias.cli.terminal import say
 from captionbias.metrics import catalogue
 
 if TYPE_CHECKING:
+    from captionbias.captions import Captions
     from captionbias.statistics.samples import Estimate
 
 PASS, FAIL, UNKNOWN = 0, 3, 4  # exit statuses; 1 and 2 are errors
@@ -39,13 +40,16 @@ QUESTIONS = {
     WORDS: "do other words follow the attribute?",
     OBJECTS: "do the objects named follow the attribute?",
 }
+OF_TASKS = ("sway_t_to_a", "sway_t_to_a_lost", OBJECTS)
 BOUNDS: Options = {
     "at_most": result_option(
         list[str] | None,
         "The most that a score may be, such as sway_t_to_a=1; repeat it for each score.",
         metavar="<score=number>",
     ),
-    "portrait": switch("--portrait", "Ask every question of sway: all must be as of people, or less.", panel=RESULT),
+    "portrait": switch(
+        "--portrait", "Ask every question of sway: all must be as of people, or less; in scenes the same.", panel=RESULT
+    ),
     "words_seen": result_option(
         float,
         "Of 100 captions, in how many at most a word must be to be seen, for --portrait to pass if none is found.",
@@ -63,7 +67,8 @@ def gate(
 
     A score passes if its whole 95% interval is at most the bound, and fails if the whole interval is above it; a gap
     between values counts on either side of 0. A question of the portrait passes if the verdict is like people, or less,
-    and fails if it is more than people.
+    and fails if it is more than people; in scenes (--scene-column) it passes if it is the same and fails if it differs.
+    What these data cannot answer is not asked. A captioner that hardly names anybody does not pass.
 
     Example: captionbias gate --portrait --predictions nic.parquet --references people.parquet
     """
@@ -89,7 +94,7 @@ def gate(
             estimates |= measured_by(metric, captions, options).estimates
         answers = [_within(score, most, estimates) for score, most in bounds]
         if portrait:
-            answers += _portrait(estimates, words_seen, captions.tasks is not None)
+            answers += _portrait(estimates, words_seen, captions)
         for status, line in answers:
             statuses.add(status)
             say(f"{name and f'{name}: '}{line}")
@@ -108,14 +113,17 @@ def _within(score: str, most: float, estimates: dict[str, Estimate]) -> tuple[in
     return status, f"{score} {interval(whole, entry.digits)}, at most {most:g}: {ANSWERS[status]}"
 
 
-def _portrait(estimates: dict[str, Estimate], words_seen: float, with_tasks: bool) -> Iterable[tuple[int, str]]:
+def _portrait(estimates: dict[str, Estimate], words_seen: float, captions: Captions) -> Iterable[tuple[int, str]]:
     """The answer to each question, and the line that says so."""
-    from captionbias.bench.verdicts import LESS, LIKE, MORE, NOTHING, NOTHING_FOUND, verdict
+    from captionbias.bench.verdicts import DIFFERS, LESS, LIKE, MORE, NOTHING, NOTHING_FOUND, SAME, verdict
     from captionbias.report.wording import interval
 
     for key, question in QUESTIONS.items():
-        if key == OBJECTS and not with_tasks:
+        if key == OBJECTS and captions.tasks is None:
             yield PASS, f"{question} Not asked: without --tasks the score is a range that hardly ever tells"
+            continue
+        if key in OF_TASKS and captions.references is None and key not in estimates:
+            yield PASS, f"{question} Not asked: that takes human captions, or scenes with --tasks that go with a value"
             continue
         if key not in estimates:
             yield UNKNOWN, f"{question} No reading: {ANSWERS[UNKNOWN]}"
@@ -125,15 +133,16 @@ def _portrait(estimates: dict[str, Estimate], words_seen: float, with_tasks: boo
             raise ValueError(
                 "--portrait: there is no interval to judge by; give 20 images and --bootstrap 1000 or more"
             )
-        passes = word in (LIKE, LESS)
-        numbers = f"{interval(estimates[key], 1)} {catalogue.SCORES[key].scale.unit} beyond people"
+        passes = word in (LIKE, LESS, SAME)
+        beyond = " beyond people" if captions.references else ""
+        numbers = f"{interval(estimates[key], 1)} {catalogue.SCORES[key].scale.unit}{beyond}"
         if word == NOTHING_FOUND:
             seen = estimates[key].detectable or 0.0
             passes = seen <= words_seen
             numbers = (
                 f"Nothing found; seen would have been a word in {seen:.1f} of 100 captions, at most {words_seen:g}"
             )
-        status = FAIL if word == MORE else PASS if passes else UNKNOWN
+        status = FAIL if word in (MORE, DIFFERS) else PASS if passes else UNKNOWN
         yield status, f"{question} {numbers}: {ANSWERS[status]}"
 
 

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from captionbias._version import __version__
-from captionbias.cli import collect, compare, gate, report
-from captionbias.cli.cache import cache
+from captionbias.cli import compare, gate, report
 from captionbias.cli.demo import demo
 from captionbias.cli.measure import measure
 from captionbias.cli.options import command
@@ -24,10 +23,9 @@ app = typer.Typer(
     help="Measure whether an image captioner makes its data's bias worse, in which direction, and how certain that is.",
 )
 app.add_typer(measure, name="measure")
-for _module in (compare, gate, collect, report):
+for _module in (compare, gate, report):
     _name = _module.__name__.rpartition(".")[2]
     command(app, _name, _module.OPTIONS, getattr(_module, _name))
-app.command()(cache)
 app.command()(demo)
 for _wing in WITH_COMMANDS:
     if _commands := wing(f"{_wing}.commands"):

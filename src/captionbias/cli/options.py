@@ -96,11 +96,8 @@ FILES: Options = {
     "weight_column": column_option(
         str | None, "How much each image counts, a number above 0.", show_default="guessed; all alike"
     ),
-    "sample": file_option(
-        str | None,
-        "Of several captions of an image by one captioner: mean counts each as a share of one, first the first alone.",
-        show_default="mean",
-        metavar="<mean|first>",
+    "scene_column": column_option(
+        str | None, "The scene of each image; images of one scene differ in the person alone.", show_default="none"
     ),
     "keep": file_option(
         list[str] | None,
@@ -206,8 +203,7 @@ PLOT: Options = {"plot": result_option(Path | None, "Write the scores as a plot,
 RESULTS: Options = {
     "output": result_option(
         Path | None,
-        "Write everything, trials included, to this .json file, or the scores to a .csv or .md file. - is standard "
-        "output, as JSON.",
+        "Write everything, trials included, to this .json file, or the scores to a .csv or .md file.",
     ),
     "json": switch("--json", "Print everything as JSON, and nothing else on standard output."),
 }

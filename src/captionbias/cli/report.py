@@ -58,7 +58,6 @@ def report(
     from captionbias.analysis.audit import audit
     from captionbias.io.files import check_ending, write_text
     from captionbias.io.formats import write_json
-    from captionbias.metrics import catalogue
     from captionbias.report.html import check_installed, write_report
     from captionbias.report.markdown import markdown_report
 
@@ -68,7 +67,7 @@ def report(
     with steps() as watch:
         audited = audit(
             read_captioners(**files),
-            metrics=metrics or catalogue.REPORTED,
+            metrics=metrics or None,
             margins=dict(scores_of("--margin", margins)),
             watch=watch,
             **chosen,

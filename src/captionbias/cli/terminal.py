@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from captionbias.report.grid import Grid
     from captionbias.report.svg import Picture
 
-STANDARD_OUTPUT = Path("-")
 RESULT_FILES = (".json", ".csv", ".md")
 
 console = Console()
@@ -84,30 +83,29 @@ def note(text: str) -> None:
 def results_to(output: Path | None, json: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
     """A function to call with everything that was measured: it writes --output by its suffix, and JSON with --json.
 
-    If standard output takes the JSON, all that is printed meanwhile goes to standard error.
+    With --json all that is printed meanwhile goes to standard error.
     """
     from captionbias.io.files import write_text
     from captionbias.io.formats import json_text
     from captionbias.report.rows import rows_csv, rows_markdown, rows_of
 
     suffix = output.suffix.lower() if output else ""
-    printed = json or output == STANDARD_OUTPUT
-    if output and output != STANDARD_OUTPUT and suffix not in RESULT_FILES:
-        raise ValueError(f"--output {output} must end in {', '.join(RESULT_FILES)}, or be - for standard output")
+    if output and suffix not in RESULT_FILES:
+        raise ValueError(f"--output {output} must end in {', '.join(RESULT_FILES)}; --json prints to standard output")
 
     def write(content: dict[str, Any]) -> None:
         if console.quiet:
             return
-        if printed:
+        if json:
             typer.echo(json_text({"version": __version__, **content}, indent=2))
         if output and suffix == ".json":
             write_result(content, output)
-        elif output and output != STANDARD_OUTPUT:
+        elif output:
             rows = rows_of(content)
             write_text(rows_csv(rows) if suffix == ".csv" else rows_markdown(rows), output)
             say(f"the scores are in {output}")
 
-    console.stderr = printed
+    console.stderr = json
     try:
         yield write
     finally:
@@ -132,8 +130,6 @@ def check_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Any]) -> Non
     files = [file for text in texts for file in (text, text.partition("=")[2]) if os.path.isfile(file)]
     written: dict[str, str] = {}
     for option, path in outputs.items():
-        if path == STANDARD_OUTPUT:
-            continue
         other = written.setdefault(os.path.realpath(path), option)
         if other != option:
             raise ValueError(f"--{other} and --{option} name the same file; name two files")

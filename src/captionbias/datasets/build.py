@@ -16,6 +16,7 @@ from captionbias.datasets.artemis_emotions import ArtemisEmotions
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias
 from captionbias.datasets.coco_narratives import CocoNarratives
 from captionbias.datasets.controlled_verbs import ControlledVerbs
+from captionbias.datasets.label_benchmarks import LabelBenchmarks
 from captionbias.datasets.lic_captions import LicCaptions
 from captionbias.datasets.original_files import OriginalFiles
 from captionbias.text.markdown import one_line
@@ -29,6 +30,7 @@ DATASETS: dict[str, type[OriginalFiles]] = {
     "coco_caption_bias": CocoCaptionBias,
     "coco_narratives": CocoNarratives,
     "controlled_verbs": ControlledVerbs,
+    "label_benchmarks": LabelBenchmarks,
     "lic_captions": LicCaptions,
 }
 BLOCK = 4096  # rows in memory

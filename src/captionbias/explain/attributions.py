@@ -131,8 +131,7 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
     """Find the words that give the attribute, or the tasks, away to the attackers behind a captioner's score.
 
     Attackers are asked about the captions that were held back from their training. The words of what they predict are
-    masked: attribute words from A to T, task words from T to A. Your own `torch.nn.Module` must read words through one
-    `torch.nn.Embedding`.
+    masked: attribute words from A to T, task words from T to A.
 
     `bow` and `linear`: the exact share of each word, a pair's weight divided between its two words. Neural attackers:
     integrated gradients over each word's embedding, from a caption of as much padding, by Gauss-Legendre quadrature
@@ -185,7 +184,7 @@ def _attributions(
     rows = [rows[test] for rows, test in zip(images, tests, strict=False)] or tests
     of_words, answers = [], []
     for fitted, test in zip(plan.fitted, tests, strict=True):
-        attacker = cast("FittedConvex | FittedNetwork", fitted.explained())  # as `check_explained` has seen
+        attacker = cast("FittedConvex | FittedNetwork", fitted)  # as `check_explained` has seen
         of_words.append(contributions(attacker, test, outputs))
         answers.append(attacker.logits(test))
     values, logits = np.concatenate(of_words), np.concatenate(answers)

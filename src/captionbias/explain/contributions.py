@@ -33,8 +33,6 @@ def check_explained(attacker: Attacker) -> None:
 def contributions(attacker: FittedConvex | FittedNetwork, rows: Integers, outputs: Integers | None = None) -> Floats:
     """The contribution of each word of the captions `rows` to each logit of a fitted attacker, or to these `outputs`,
     `(words, outputs)`: the exact shares of a convex attacker, else integrated gradients."""
-    if not isinstance(attacker, FittedConvex):
-        attacker.check()
     chosen = np.arange(attacker.logits(rows[:1]).shape[1]) if outputs is None else outputs
     if isinstance(attacker, FittedConvex):
         return attacker.contributions(rows, chosen)

@@ -1,5 +1,4 @@
-"""The captions behind a number: of the cells of sway and the words that follow a value, of the pairs a DBAC is made of,
-with LIC's telling words."""
+"""The captions behind a number: of the cells of sway, its words and its scenes, and of LIC's telling words."""
 
 from __future__ import annotations
 
@@ -15,15 +14,14 @@ from captionbias.arrays import Flags, Integers
 from captionbias.bench.pairing import share_naming
 from captionbias.bench.protocol import preset_settings
 from captionbias.captions import Captions, Words
+from captionbias.explain.scenes import telling_scenes
 from captionbias.metrics import Measurement, dbac
-from captionbias.metrics.dbac_direction import Direction
 from captionbias.metrics.sway import SwayImages
 from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_values
 from captionbias.text.content import word_forms
 from captionbias.text.lexicon import said_in
 from captionbias.text.marks import find_marks
 
-PAIRS, IMAGES = 12, 20  # of a direction, of a pair
 CELL_IMAGES = 500  # of a cell
 WORDS, WORD_IMAGES = 30, 5  # of an attribute value, of a word
 TIED = 12  # words of sway, of an attribute value
@@ -31,7 +29,6 @@ TIED = 12  # words of sway, of an attribute value
 
 def captions_behind(
     captioners: Mapping[str, Captions],
-    measured: Mapping[str, Measurement],
     words: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]],
     *,
     swayed: Mapping[str, Measurement] | None = None,
@@ -39,17 +36,13 @@ def captions_behind(
     attribute_lexicon: LexiconSource | None = None,
     task_lexicon: LexiconSource | None = None,
 ) -> dict[str, Any]:
-    """The captions of captioners and of people behind cells and words of sway, the largest pairs of DBAC and the
-    telling words.
+    """The captions of captioners and of people behind cells and words of sway and the telling words.
 
-    An image is behind a pair if it shows the first of the two, as the pair's row counts it, and the captioner or people
-    name the second. Its `difference` is what it adds to how much more often the captioner names that: 1 or 0 less the
-    share of the image's human captions that name it. Of more than 20 images those with the highest and those with the
-    lowest are listed. Behind a word are the images whose caption by the captioner has it.
+    Behind a word are the images whose caption by the captioner has it. The `difference` of an image is 1 or 0 less the
+    share of the image's human captions that have it too, or name another value likewise.
 
     Args:
         captioners: each one's captions of the same images; of several of an image the first.
-        measured: each one's `dbac`, with `details`; empty if it was not measured.
         words: of each captioner and attribute value the telling words, rows with `word` and `mean`.
         swayed: each one's `sway`, with `details`, if it was measured.
         preset, attribute_lexicon, task_lexicon: those that DBAC was measured with.
@@ -57,29 +50,25 @@ def captions_behind(
     Returns:
         `texts`: every caption that is listed, once; what follows has its number. `images`: each image that is listed,
         by its row: `id` (None without), `label`, and the captions of `people`. `captioners`: of each one `captions`,
-        its own by row; `pairs`, of each direction a list of at most 12: `attribute`, `task`, `shown` (images that show
-        the first), `captioner` and `people` (how many of these have a caption that names the second), `images` (how
-        many are behind it), and `rows`: `row`, `captioner` (whether it names it), `people` (the share that does) and
-        `difference`, None without people; and `words`, of each attribute value a list of `word`, `images`,
-        `labels` (how many of these of each label), `people` (images of which a person's caption has it), and at most 5
-        `rows` of that value likewise. `cells`, under `t_to_a`, of each true value and suggested one `attribute`,
-        `suggested`, `shown` (images), `images` whose caption by the captioner names another value alone, `people` (how
-        many of these have a person's caption that does) and, at most 500, `rows` likewise. `tied`, a list of at most 12
-        words of each value that the captioner uses more with it than people do, the largest first: `word`, its `forms`
-        in captions, `attribute`, `images` of that value whose caption by the captioner uses it, `labels` (how many
-        images of each label it uses it for), `people` (images of that value of which a person's caption uses it) and at
-        most 5 of these `images` as `rows` likewise. `marks`: what each text names and where: start, end and the number
-        of one of `labels`, one mention after the other.
+        its own by row; `words`, of each attribute value a list of `word`, `images`, `labels` (how many of these of each
+        label), `people` (images of which a person's caption has it), and at most 5 `rows` of that value: `row`,
+        `captioner` (whether it has it), `people` (the share that does) and `difference`, None without people. `cells`,
+        under `t_to_a`, of each true value and suggested one `attribute`, `suggested`, `shown` (images), `images` whose
+        caption by the captioner names another value alone, `people` (how many of these have a person's caption that
+        does) and, at most 500, `rows` likewise. `tied`, a list of at most 12 words of each value that the captioner
+        uses more with it than people do, the largest first: `word`, its `forms` in captions, `attribute`, `images` of
+        that value whose caption by the captioner uses it, `labels` (how many images of each label it uses it for),
+        `people` (images of that value of which a person's caption uses it) and at most 5 of these `images` as `rows`
+        likewise. `scenes`, of captions in scenes: see `captionbias.explain.scenes.telling_scenes`. `marks`: what each
+        text names and where: start, end and the number of one of `labels`, one mention after the other.
 
-    >>> from captionbias.metrics import dbac
     >>> from captionbias.synthetic import plant
     >>> from captionbias.captions import check_captions
     >>> captions = check_captions(**vars(plant(200)))
-    >>> measured = dbac.measure(captions, preset="fast", trials=1, details=True, directions=["a_to_t"])
-    >>> evidence = captions_behind({"nic": captions}, {"nic": measured}, {})
-    >>> pair = evidence["captioners"]["nic"]["pairs"]["a_to_t"][0]
-    >>> len(pair["rows"]) == min(pair["images"], 20), pair["shown"] == captions.attributes.count(pair["attribute"])
-    (True, True)
+    >>> evidence = captions_behind({"nic": captions}, {"nic": {"male": [{"word": "tie", "mean": 1.0}]}})
+    >>> [tie] = evidence["captioners"]["nic"]["words"]["male"]
+    >>> tie["images"] == sum(" tie" in text for text in captions.predictions)
+    True
     """
     chosen = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     _, settings = preset_settings(dbac.entry.presets, preset, **chosen)
@@ -96,25 +85,23 @@ def captions_behind(
     for name, measured_on in captioners.items():
         captions = measured_on.first_samples()
         said = captions.words(tokenizer)
-        named = {
-            kind: named_values(said.tokens, find_mentions(said.tokens, lexicon, tokenizer), lexicon, tokenizer)
-            for kind, lexicon in lexicons.items()
-        }
-        behind: dict[str, Any] = {
-            "pairs": _pairs(measured[name], said, named) if name in measured else {},
-            "words": _words(captions, said, words.get(name, {})),
-            "cells": {},
-        }
+        behind: dict[str, Any] = {"words": _words(captions, said, words.get(name, {})), "cells": {}}
         tied: list[dict[str, Any]] = []
+        scenes: dict[str, Any] = {}
         if swayed and name in swayed:
-            behind["cells"] = _cells(swayed[name].artefacts, said, named["attribute"], lexicons["attribute"])
+            values = lexicons["attribute"]
+            named = named_values(said.tokens, find_mentions(said.tokens, values, tokenizer), values, tokenizer)
+            behind["cells"] = _cells(swayed[name].artefacts, said, named, values)
             first = np.unique(measured_on.words(tokenizer).model_image, return_index=True)[1]
-            forms = word_forms(said.tokens, lexicons["attribute"], lexicons["task"], tokenizer)
+            forms = word_forms(said.tokens, values, lexicons["task"], tokenizer)
             tied = _tied(swayed[name], first, captions, said, forms)
-        listings = [tied, *itertools.chain.from_iterable(groups.values() for groups in behind.values())]
+            if captions.scene:
+                scenes = telling_scenes(swayed[name], captions, said, named, lexicons, forms, tokenizer)
+        listings = itertools.chain([tied, scenes.get("pairs", ())], *(groups.values() for groups in behind.values()))
         rows = sorted({listed["row"] for listing in listings for entry in listing for listed in entry["rows"]})
         said_of = captions.predictions or ()
-        evidence[name] = {"captions": {row: number(said_of[row]) for row in rows}, **behind, "tied": tied}
+        behind |= {"tied": tied, "scenes": scenes}
+        evidence[name] = {"captions": {row: number(said_of[row]) for row in rows}, **behind}
     one = next(iter(captioners.values()))
     images = {
         row: {
@@ -128,7 +115,7 @@ def captions_behind(
     return {"images": images, "captioners": evidence, "texts": list(texts), "labels": labels, "marks": marks}
 
 
-def _behind(named: Flags, words: Words, among: Flags, most: int = IMAGES, by_people: bool = True) -> dict[str, Any]:
+def _behind(named: Flags, words: Words, among: Flags, most: int, by_people: bool = True) -> dict[str, Any]:
     """The images `among` those given, `(images,)`, of which the captioner, or people unless `by_people` is False, name
     a thing; `named`: flags of the captions that name it, both sides'."""
     captioner, with_people = named[: words.model_rows], len(words.human_image) > 0
@@ -152,27 +139,6 @@ def _behind(named: Flags, words: Words, among: Flags, most: int = IMAGES, by_peo
             for row in listed.tolist()
         ],
     }
-
-
-def _pairs(measured: Measurement, words: Words, named: Mapping[str, Flags]) -> dict[str, list[dict[str, Any]]]:
-    """The evidence for the first pairs of each direction; `named`: tasks and attribute values by each caption."""
-    sources, directions = (measured.details or {})["sources"], measured.artefacts.questions
-    return {name: _pairs_of(direction, sources[name][:PAIRS], words, named) for name, direction in directions.items()}
-
-
-def _pairs_of(
-    direction: Direction, pairs: Sequence[Mapping[str, Any]], words: Words, named: Mapping[str, Flags]
-) -> list[dict[str, Any]]:
-    first, second = ("attribute", "task") if direction.name == "a_to_t" else ("task", "attribute")
-    shows = [_column(direction.shown_labels, pair[first]) for pair in pairs]
-    names = [_column(direction.named_labels, pair[second]) for pair in pairs]
-    by_design = [_with_none(compared.shows)[:, shows] & compared.known[:, None] for compared in direction.compared]
-    shown = np.any(by_design, axis=0)
-    naming = _with_none(named[second])[:, names]
-    return [
-        {"attribute": pair["attribute"], "task": pair["task"], **_behind(flags, words, among)}
-        for pair, flags, among in zip(pairs, naming.T, shown.T, strict=True)
-    ]
 
 
 def _cells(images: SwayImages, words: Words, named: Flags, lexicon: Lexicon) -> dict[str, list[dict[str, Any]]]:
@@ -244,15 +210,6 @@ def _using(uses: Flags, among: Flags, of_value: Flags, captions: Captions, said:
 def _among(rows: Integers, words: Words) -> Flags:
     """Flags of the images in these rows."""
     return np.isin(np.arange(words.model_rows), rows)
-
-
-def _with_none(flags: Flags) -> Flags:
-    """Flags of labels, and a last column where there is none of them."""
-    return np.column_stack([flags, ~flags.any(axis=1)])
-
-
-def _column(labels: Sequence[str], label: str | None) -> int:
-    return len(labels) if label is None else labels.index(label)
 
 
 def _marks(texts: Sequence[str], lexicons: Iterable[Lexicon], tokenizer: str) -> tuple[list[str], list[list[int]]]:

@@ -76,11 +76,13 @@ class CaptionMetric(evaluate.Metric):
         attributes: Any = None,
         tasks: Any = None,
         weights: Any = None,
+        scene: Any = None,
         **options: Any,
     ) -> dict[str, Any]:
         """Score these captions together with those added before, or labels.
 
-        `tasks` and `weights` have one row for each image, those added before included, unless these came with theirs.
+        `tasks`, `weights` and `scene` have one row for each image, those added before included, unless these came with
+        theirs.
         Labels, without captions, come all at once, for metrics that take them.
 
         Raises:
@@ -90,7 +92,7 @@ class CaptionMetric(evaluate.Metric):
             CaptionBiasWarning: options that only other metrics have, which `combine` passes to all, are left out.
         """
         captions: dict[str, Any] = {"predictions": predictions, "references": references, "attributes": attributes}
-        whole = {"tasks": tasks, "weights": weights}
+        whole = {"tasks": tasks, "weights": weights, "scene": scene}
         others = frozenset[str]().union(*(find_metric(name).options() for name in METRICS)) - {*LABELS}
         for name in [name for name in options if name in others - self.metric.options()]:
             del options[name]
@@ -118,15 +120,17 @@ class CaptionMetric(evaluate.Metric):
         attributes: Sequence[str] | None = None,
         tasks: Sequence[Sequence[str]] | None = None,
         weights: Sequence[float] | None = None,
+        scene: Sequence[Any] | None = None,
     ) -> None:
         """Keep a batch of images for `compute`; leave out predictions or references to score one side.
 
-        `evaluate.combine` passes no tasks and no weights on: give its `compute` those of all images.
+        `evaluate.combine` passes no tasks, weights or scene on: give its `compute` those of all images.
 
         Raises:
             ValueError: on anything but strings, or columns other than in earlier batches. The batch is then not kept.
         """
-        optional = {"predictions": predictions, "references": references, "tasks": tasks, "weights": weights}
+        optional: dict[str, Any] = {"predictions": predictions, "references": references}
+        optional |= {"tasks": tasks, "weights": weights, "scene": scene}
         present = {name: column for name, column in optional.items() if column is not None} | {"attributes": attributes}
         if self._added and present.keys() != self._added.keys():
             raise ValueError(
@@ -142,7 +146,7 @@ class CaptionMetric(evaluate.Metric):
 
     def add(self, *, prediction: str | None = None, reference: Sequence[str] | None = None, **image: Any) -> None:
         """Keep one image for `compute`, as `add_batch`: its model caption, its human captions, `attributes`,
-        `tasks`, `weights`.
+        `tasks`, `weights`, `scene`.
 
         `evaluate.combine` calls the first two `predictions` and `references`.
         """
@@ -151,10 +155,10 @@ class CaptionMetric(evaluate.Metric):
 
 
 def _rows(argument: str, column: Any) -> list[Any]:
-    """A column, of texts or lists of texts but for weights; captions may be missing."""
+    """A column, of texts or lists of texts but for weights and scenes; captions may be missing."""
     rows = as_list(argument, column)
     nested = argument in ("references", "tasks")
-    for row, value in enumerate(rows if argument != "weights" else ()):
+    for row, value in enumerate(rows if argument not in ("weights", "scene") else ()):
         may_lack = argument in SIDES
         texts = value if nested or (may_lack and is_column(value)) else [value]
         known = is_column(texts) and all(isinstance(text, str) or (may_lack and is_missing(text)) for text in texts)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MAX_PIXELS = 100_000_000  # an image with more is refused before it is decoded
-THUMBNAIL = 160  # pixels of the longer side
+THUMBNAIL = 320  # pixels of the longer side
 AHEAD = 64  # images that are opened before they are used
 # Formats of photographs. Pillow knows more, and starts other programs for some.
 FORMATS = {"AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TIFF", "WEBP"}
@@ -376,27 +376,30 @@ def _names(entries: Iterable[Any]) -> list[str]:
 
 
 def thumbnails(images: Images) -> Callable[[str], str]:
-    """A function that gives the data URL of an image, made small, by its id."""
+    """A function that gives the data URL of an image, made small, by its id; a smaller one is enlarged, its pixels
+    whole."""
+    from PIL import Image, ImageOps
+
     rows = {image: row for row, image in enumerate(images.ids)}
 
     def picture_of(image: str) -> str:
-        small = images[rows[image]].copy()
-        small.thumbnail((THUMBNAIL, THUMBNAIL))
-        return data_url(small)
+        picture = images[rows[image]]
+        way = Image.Resampling.NEAREST if max(picture.size) < THUMBNAIL else Image.Resampling.BICUBIC
+        return data_url(ImageOps.contain(picture, (THUMBNAIL, THUMBNAIL), way), "webp")
 
     return picture_of
 
 
-def data_url(picture: Image) -> str:
+def data_url(picture: Image, kind: str = "png") -> str:
     """A picture as an address that holds its pixels.
 
     >>> from PIL import Image
     >>> data_url(Image.new("RGB", (1, 1)))[:29]
     'data:image/png;base64,iVBORw0'
     """
-    png = io.BytesIO()
-    picture.save(png, "PNG")
-    return f"data:image/png;base64,{b64encode(png.getvalue()).decode()}"
+    file = io.BytesIO()
+    picture.save(file, kind)
+    return f"data:image/{kind};base64,{b64encode(file.getvalue()).decode()}"
 
 
 def coco_name(path: str | Path) -> str:

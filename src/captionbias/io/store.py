@@ -6,13 +6,12 @@ all, so a process may be killed at any moment; one that is lost or damaged later
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -28,7 +27,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 Value = TypeVar("Value")
 
 KINDS = ("embeddings", "trial", "captions")  # in the order in which they make room: embeddings are soon computed again
-NAME = r"(captions|embeddings|trial)-([0-9a-f]{64}|[0-9a-f]{32}-[0-9a-f]{16})\.(npz|lock)"
+NAME = r"(captions|embeddings|trial)-([0-9a-f]{64}|[0-9a-f]{32}-[0-9a-f]{16})\.npz"
 FILE = re.compile(rf"{NAME}|\.captionbias-[0-9a-f]{{32}}\.part")
 PART_SECONDS = 3600  # a younger one may be growing
 GIGABYTE = 1_000_000_000
@@ -105,21 +104,6 @@ class Store:
         """The keys of this kind that begin with `start`, in alphabetical order."""
         return sorted(entry.key for entry in self.contents() if entry.kind == kind and entry.key.startswith(start))
 
-    @contextmanager
-    def claim(self, kind: str, key: str) -> Iterator[None]:
-        """While this is held, others that claim the entry, threads or processes, wait; they should then `load` first.
-
-        Where there can be no lock there is no claim. Who holds several takes them in sorted order: two could wait.
-        """
-        path = self._path(kind, key, "lock")
-        with ExitStack() as claimed:
-            try:
-                self.folder.mkdir(parents=True, exist_ok=True)
-                claimed.enter_context(_locked(path, timeout=-1))
-            except OSError:  # no locks there, or no way to write there, of which `save` warns
-                _remove(path)
-            yield
-
     def contents(self) -> list[Entry]:
         """Every entry, the longest unused first."""
         return self._files("npz")
@@ -131,16 +115,12 @@ class Store:
         for entry in entries:
             if excess > 0 and _remove(entry.path):
                 excess -= entry.size
-        self._sweep(time.time() - PART_SECONDS)
+        for part in self._files("part"):
+            if part.used < time.time() - PART_SECONDS:
+                _remove(part.path)
 
-    def clear(self) -> list[Entry]:
-        """Remove every entry and what killed processes left, and nothing else; returns the removed entries."""
-        removed = [entry for entry in self.contents() if _remove(entry.path)]
-        self._sweep(math.inf)
-        return removed
-
-    def _path(self, kind: str, key: str, ending: str = "npz") -> Path:
-        return self.folder / f"{kind}-{key}.{ending}"
+    def _path(self, kind: str, key: str) -> Path:
+        return self.folder / f"{kind}-{key}.npz"
 
     def _files(self, ending: str) -> list[Entry]:
         """Files of our own making, the longest unused first. A link is not one of them, whatever its name."""
@@ -154,15 +134,6 @@ class Store:
                         kind, key = ours[1] or "", ours[2] or ""
                         files.append(Entry(status.st_mtime, Path(file.path), status.st_size, kind, key))
         return sorted(files)
-
-    def _sweep(self, since: float) -> None:
-        """Remove what killed processes left: locks that nobody holds, parts that have not grown since then."""
-        for lock in self._files("lock"):
-            with suppress(OSError), _locked(lock.path, timeout=0):
-                pass
-        for part in self._files("part"):
-            if part.used < since:
-                _remove(part.path)
 
 
 def open_store(cache: bool | str | Path) -> Store | None:
@@ -191,17 +162,3 @@ def _remove(path: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-@contextmanager
-def _locked(path: Path, timeout: float) -> Iterator[None]:
-    from filelock import FileLock
-
-    # Only a lock of the operating system ends with its process. The soft kind would outlive a kill.
-    with FileLock(path, timeout=timeout, fallback_to_soft=False):
-        try:
-            yield
-        finally:
-            # Removed while held, so that locks do not pile up. Whoever opened this file before gets its lock next, sees
-            # that it has lost its name, and asks again by name: nobody holds a lock that newcomers cannot see.
-            _remove(path)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from captionbias.attackers.registry import find_attacker
 from captionbias.bench import catalogue, inputs
@@ -19,17 +19,13 @@ from captionbias.bench.pairing import PAIRINGS
 from captionbias.bench.protocol import alignment_name, by_vectors, preset_settings
 from captionbias.captions import Captions
 from captionbias.errors import Argument, InputError, Message, message_of, naming, unknown
-from captionbias.metrics.dbac_direction import INVERSE, DbacSettings, ask
-from captionbias.metrics.dbac_sources import Sources
+from captionbias.metrics.dbac_direction import DbacSettings, ask
 from captionbias.progress import Progress
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import BLIND, MATCHED, PUBLISHED
 from captionbias.statistics.samples import Sample, bootstrap_samples, trial_rows
 from captionbias.text import LexiconSource
 from captionbias.warnings import note
-
-if TYPE_CHECKING:
-    from torch import nn
 
 NAMES = {"m": "model", "h": "human"}
 SMALL_SHARE, SMALL_COVERAGE = 0.2, 0.9
@@ -149,7 +145,7 @@ def dbac(
     *,
     preset: str = "dbac-2026",
     directions: Sequence[str] = ("a_to_t", "t_to_a"),
-    encoder: str | type[nn.Module] | None = None,
+    encoder: str | None = None,
     model: str | None = None,
     precision: str | None = None,
     trials: int | None = None,
@@ -223,13 +219,10 @@ def dbac(
     samples: dict[str, Sample] = {}
     facts: dict[str, float] = {}
     tables: dict[str, Any] = {}
-    rows: dict[str, Any] = {}
     for question in asked:
         direction, name = question.answered(answers, settings.quality, bayes), question.name
-        sources = Sources.of(direction) if details and not direction.inverse else None
-        quantities = sources.quantities if sources else direction.quantities
         images = len(bench.classes)
-        samples |= bootstrap_samples(quantities, images, trials, bootstrap, seed, overlap, **tested)
+        samples |= bootstrap_samples(direction.quantities, images, trials, bootstrap, seed, overlap, **tested)
         gained = {f"dbac_{name}_{GAIN}": (GAIN, bench.gains(question.plans[PUBLISHED], answers))}
         samples |= compared_sides(gained, bootstrap, seed, **tested)
         facts |= direction.facts()
@@ -237,9 +230,6 @@ def dbac(
         if details:
             by_trial = trial_rows(bench.seeds, direction.estimates())
             tables[name] = {"trials": by_trial, "alignment": direction.alignment, "seen": direction.seen()}
-            rows[name] = sources.rows() if sources else []
-        if details and not sources:
-            bench.notes.append(f"{name}: quality {INVERSE} is not a sum over captions, so there is no table of sources")
     noise: dict[str, float] = {}
     if bootstrap and settings.controls and bench.captions.predictions and bench.captions.references:
         spread = _spread(bench, settings, directions, options)
@@ -252,7 +242,7 @@ def dbac(
         | bench.signed()
         | {"tasks": "given" if bench.captions.tasks else "named", **bench.joined, "bootstrap": bootstrap},
         bench.notes,
-        bench.counts() | {"task_counts": asked[-1].task_counts, "drawn": asked[0].drawn, **tables, "sources": rows},
+        bench.counts() | {"task_counts": asked[-1].task_counts, "drawn": asked[0].drawn, **tables},
         Attacks(
             {one.name: one.plans[PUBLISHED].keep(answers) for one in asked},
             attacker,

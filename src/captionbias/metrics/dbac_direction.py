@@ -26,11 +26,11 @@ from captionbias.scores.omega import (
     PRIOR,
     PUBLISHED,
     Told,
-    amplification_part,
     mean,
+    normalized_difference,
     number_sets,
+    omega_forms,
     omega_parts,
-    omega_terms,
     ratio,
 )
 from captionbias.text import LexiconSource, named_values
@@ -38,7 +38,6 @@ from captionbias.warnings import note
 
 Key: TypeAlias = tuple[str, str]  # a quantity, such as `omega_m`, and its form, such as `MATCHED`
 ByForm: TypeAlias = dict[str, dict[str, Floats]]  # of each side, and of each form of omega
-Terms: TypeAlias = dict[str, dict[str, tuple[Floats, Floats]]]  # likewise, see `omega_terms`
 INVERSE = "inverse_cross_entropy"
 BOTH = ("attribute", "task")
 SHOWN_NAMED = {"a_to_t": BOTH, "t_to_a": BOTH[::-1]}  # what images show and attackers are asked, what captions name
@@ -122,9 +121,7 @@ class Direction:
     """A to T or T to A: what attackers are asked and, once they have answered, every number of DBAC."""
 
     name: str
-    shown_labels: tuple[str, ...]
-    named_labels: tuple[str, ...]
-    named_sets: Flags  # which of the `named_labels` the numbers of what is named stand for, `(numbers, labels)`
+    names: int  # how many different sets of labels captions name
     compared: list[Compared]  # a trial each
     plans: dict[str, AttackPlan]  # of the attackers, `PUBLISHED`, and of those that see neither kind of words, `BLIND`
     alignment: dict[str, Any] | None  # what was replaced in the human captions
@@ -163,7 +160,7 @@ class Direction:
         before = None
         for compared, tested in zip(self.compared, self.tested, strict=True):
             if compared is not before:
-                per_named, per_shown, prior = compared.weighing(multiplicity, len(self.named_sets))
+                per_named, per_shown, prior = compared.weighing(multiplicity, self.names)
             before, trial = compared, {}
             for side, told in tested.items():
                 by_form = {form: told.weights(of, per_shown) for form, of in per_named[side].items()}
@@ -172,35 +169,27 @@ class Direction:
                 trial[side] = told.drawn(multiplicity), by_form, prior[side]
             yield trial
 
-    def omegas(self, multiplicity: Floats) -> Iterator[tuple[ByForm, Terms]]:
-        """Both sides' omegas in each trial, and what they are sums of."""
+    def omegas(self, multiplicity: Floats) -> Iterator[ByForm]:
+        """Both sides' omegas in each trial."""
         for trial in self.weighed(multiplicity):
-            terms = {side: omega_terms(sums, weights, self.inverse) for side, (sums, weights, _) in trial.items()}
-            yield (
-                {
-                    side: {form: mean(added.sum(axis=0), over) for form, (added, over) in terms[side].items()}
-                    | {PRIOR: prior}
-                    for side, (_, _, prior) in trial.items()
-                },
-                terms,
-            )
+            yield {
+                side: omega_forms(sums, weights, self.inverse) | {PRIOR: prior}
+                for side, (sums, weights, prior) in trial.items()
+            }
 
     def scores(self, trials: Iterable[ByForm]) -> dict[Key, Floats]:
         """The scores of the omegas, `(trials, replicates)`; a prior, which no attacker changes, once for trials that
         compare the same captions."""
-        by_trial = [differences("dbac", omegas, omegas) for omegas in trials]
+        by_trial = list(map(differences, trials))
         values = {key: np.stack([of_trial[key] for of_trial in by_trial]) for key in by_trial[0]}
         if (prior := ("dbac", PRIOR)) in values:
             values[prior] = values[prior][:1] if len(set(self.compared)) == 1 else values[prior]
         return values
 
-    def keyed(self, scores: Mapping[Key, Floats]) -> dict[str, Floats]:
-        """The same by the keys of results."""
-        return {f"{quantity}_{self.name}{form}": of for (quantity, form), of in scores.items()}
-
     def quantities(self, multiplicity: Floats, _: Floats | None = None) -> dict[str, Floats]:
         """The scores of these images by their keys."""
-        return self.keyed(self.scores(omegas for omegas, _ in self.omegas(multiplicity)))
+        scores = self.scores(self.omegas(multiplicity))
+        return {f"{quantity}_{self.name}{form}": of for (quantity, form), of in scores.items()}
 
     def facts(self) -> dict[str, float]:
         """What the omegas are made of, means over trials."""
@@ -213,7 +202,7 @@ class Direction:
 
     def estimates(self) -> dict[str, Floats]:
         """The scores and both sides' omegas in each trial, `(trials,)`, by keys without the direction."""
-        scores = self.scores(omegas for omegas, _ in self.omegas(self.every_image))
+        scores = self.scores(self.omegas(self.every_image))
         return {f"{quantity}{form}": of[:, 0] for (quantity, form), of in scores.items() if form != PRIOR}
 
     def seen(self) -> dict[str, float]:
@@ -228,20 +217,17 @@ class Direction:
         return {f"{side}{NET if form == BLIND else form}": 100 * float(of.mean()) for (side, form), of in flags.items()}
 
 
-def differences(name: str, parts: ByForm, omegas: ByForm) -> dict[Key, Floats]:
-    """DBAC (Eq. 7 and 8) of each form of the omegas and these themselves; or, by another `name`, of parts of them."""
+def differences(omegas: ByForm) -> dict[Key, Floats]:
+    """DBAC (Eq. 7 and 8) of each form of the omegas, and these themselves."""
     of_sides = {
-        (f"omega_{side}", form): of[form] for form in (PUBLISHED, MATCHED) for side, of in parts.items() if form in of
+        (f"omega_{side}", form): of[form] for form in (PUBLISHED, MATCHED) for side, of in omegas.items() if form in of
     }
-    if len(parts) < 2:
+    if len(omegas) < 2:
         return of_sides
-    added = {
-        form: amplification_part(of, parts["h"][form], omegas["m"][form], omegas["h"][form])
-        for form, of in parts["m"].items()
-    }
+    added = {form: normalized_difference(of, omegas["h"][form]) for form, of in omegas["m"].items()}
     if BLIND in added:
         added[NET] = added[MATCHED] - added[BLIND]
-    return {(name, form): added[form] for form in FORMS if form in added} | of_sides
+    return {("dbac", form): added[form] for form in FORMS if form in added} | of_sides
 
 
 def ask(
@@ -256,8 +242,8 @@ def ask(
     images = len(bench.classes)
     weights = np.ones(images) if bench.weights is None else bench.weights
     paired = pairings(words, images, settings.pairing, bench.rounds, bench.copies)
-    # What labels and outputs are called; of each pairing the truth by image, what images show, whether that is known.
-    asked: dict[str, tuple[tuple[str, ...], tuple[str, ...], list[tuple[Array, Flags, Flags]]]] = {}
+    # What outputs are called; of each pairing the truth by image, what images show, whether that is known.
+    asked: dict[str, tuple[tuple[str, ...], list[tuple[Array, Flags, Flags]]]] = {}
     counts = drawn = None
     if paired[0].held_out and len(words.human_image):
         first = np.searchsorted(words.human_image, np.arange(images))
@@ -265,19 +251,19 @@ def ask(
     if "a_to_t" in directions:
         inputs.check_tasks_named(named["task"], lexicons["task"])
         shows, known = np.eye(len(bench.values), dtype=bool)[bench.classes], np.ones(images, bool)
-        asked["a_to_t"] = bench.values, bench.values, [(bench.classes, shows, known)] * len(paired)
+        asked["a_to_t"] = bench.values, [(bench.classes, shows, known)] * len(paired)
     if "t_to_a" in directions:
         said, tasks = inputs.with_others(words, named["task"], others, lexicons["task"], tokenizer)
         shows, labels = inputs.shown_tasks(bench.captions, said, tasks, lexicons["task"], bench.notes)
         by_pairing = inputs.shown_by_pairing(bench.captions, said, tasks, shows, paired, bench.notes)
         some, counts = np.flatnonzero(shows.any(axis=0)), inputs.task_counts(shows, labels)
         truths = [(shows[:, some], shows, known) for shows, known in by_pairing]
-        asked["t_to_a"] = labels, tuple(labels[task] for task in some), truths
+        asked["t_to_a"] = tuple(labels[task] for task in some), truths
     blind = [BOTH] if settings.controls and words.model_rows and len(words.human_image) else []
     masked = bench.hidden(*((SHOWN_NAMED[name][0],) for name in asked), *blind, aligned=settings)
 
     def direction(name: str, own: Masked) -> Direction:
-        kind, (labels, outputs, truths) = SHOWN_NAMED[name][1], asked[name]
+        kind, (outputs, truths) = SHOWN_NAMED[name][1], asked[name]
         number, sets = number_sets(named[kind])
         numbers = {"m": number[: words.model_rows], "h": number[words.model_rows :]}
         forms = dict(zip((PUBLISHED, BLIND), (own, *masked[len(asked) :]), strict=False))
@@ -297,6 +283,6 @@ def ask(
             return bench.plan(name, sides, balanced=False, outputs=outputs)
 
         plans = {form: plan(hidden) for form, hidden in forms.items()}
-        return Direction(name, labels, lexicons[kind].labels, sets, compared, plans, own.alignment, counts, drawn)
+        return Direction(name, len(sets), compared, plans, own.alignment, counts, drawn)
 
     return [direction(name, own) for name, own in zip(asked, masked, strict=False)]

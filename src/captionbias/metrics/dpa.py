@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from captionbias.errors import unknown
 from captionbias.progress import Progress
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import normalized_difference
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
@@ -87,7 +84,7 @@ def dpa(
     captions: Captions | None = None,
     /,
     *,
-    encoder: str | type[nn.Module] = "linear",
+    encoder: str = "linear",
     precision: str | None = None,
     quality: str = "inverse_cross_entropy",
     equalize: bool = True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from captionbias.arrays import Flags, Floats
 from captionbias.attackers.base import Examples
@@ -18,9 +18,6 @@ from captionbias.captions import Captions
 from captionbias.errors import InputError
 from captionbias.progress import Progress
 from captionbias.scores.captions import leakage
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 @metric(
@@ -56,7 +53,7 @@ def label_leakage(
     captions: Captions | None = None,
     /,
     *,
-    encoder: str | type[nn.Module] = "linear",
+    encoder: str = "linear",
     precision: str | None = None,
     equalize: bool = True,
     trials: int = 10,

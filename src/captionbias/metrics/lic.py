@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -37,9 +37,6 @@ from captionbias.statistics.intervals import rounded
 from captionbias.statistics.samples import Sample, mean_over_trials, trial_rows
 from captionbias.text import LexiconSource
 from captionbias.warnings import note
-
-if TYPE_CHECKING:
-    from torch import nn
 
 NAMES = {"m": "model", "h": "human"}
 UNSEEN, LEARNED = "lic_unseen", f"lic_{GAIN}"
@@ -120,7 +117,7 @@ def lic(
     /,
     *,
     preset: str = "lic-2022",
-    encoder: str | type[nn.Module] | None = None,
+    encoder: str | None = None,
     model: str | None = None,
     images: Any = None,
     image_encoder: str | None = None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from captionbias.analysis.sensitivity import Sensitivity
 from captionbias.bench.catalogue import Score
@@ -16,7 +16,6 @@ from captionbias.bench.verdicts import LESS, MORE, NOTHING
 from captionbias.metrics import catalogue
 from captionbias.report import svg
 from captionbias.report.rows import Row, bias, headlines
-from captionbias.report.views import main_part
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
 
@@ -139,13 +138,6 @@ def points_chart(series: Mapping[str, Sequence[tuple[float, float]]], across: st
         parts.append(svg.text(places[-1][0] + 8, lowest, svg.shortened(name, 82, SMALL), size=SMALL))
     told = "; ".join(f"{name}: {', '.join(f'{a:.4g} {b:.4g}' for a, b in of_name)}" for name, of_name in series.items())
     return svg.document([svg.Drawing(parts, HEIGHT + 40, told)], WIDTH, title)
-
-
-def pair_bar(row: Mapping[str, Any], reach: float) -> str:
-    """A row of the sources as a bar of what it adds, with its interval, on an axis that goes to `reach` either way."""
-    key = main_part(row)
-    estimate = Estimate(row.get(key, 0.0), row.get(f"{key}_ci_low"), row.get(f"{key}_ci_high"))
-    return bar(estimate, reach, positive=key.startswith("omega"))
 
 
 def bar(estimate: Estimate, reach: float, positive: bool = False) -> str:

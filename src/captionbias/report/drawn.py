@@ -7,14 +7,26 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING, NOTHING_FOUND
-from captionbias.report.portrait import Portrait, Row, Told, Word, Wrong
+from captionbias.bench.verdicts import (
+    CANNOT_TELL,
+    DIFFERS,
+    LESS,
+    LIKE,
+    MORE,
+    NO_YARDSTICK,
+    NOTHING,
+    NOTHING_FOUND,
+    SAME,
+)
+from captionbias.report.portrait import FEW_VALUES, Portrait, Row, Told, Word, Wrong
 from captionbias.report.svg import CHARACTER, Drawing, Place, box, dot, line, scale, shortened, text, ticks, tone
 from captionbias.report.wording import MOST_WORDS, fixed, group, listed
 
 WIDE = 1040.0
 NAME, SAID, GAP, SMALL, LINE = 150.0, 205.0, 22.0, 12.0, 15.0
 SIGNS = {MORE: "▲", LESS: "▼", LIKE: "=", NOTHING_FOUND: "=", CANNOT_TELL: "?"}
+SIGNS |= {DIFFERS: "▲", SAME: "=", NO_YARDSTICK: "△"}
+LABEL, EACH = 110.0, 26.0  # of many values below each other
 OWN, OTHER, ALL = "own", "other", "all"
 
 
@@ -30,8 +42,10 @@ def naming(portrait: Portrait) -> Drawing:
     values = portrait.values
     each = (WIDE - NAME - 2 * (SAID + GAP) - GAP * (len(values) - 1)) / len(values)
     panels = [_Area(NAME + number * (each + GAP), each) for number in range(len(values))]
+    if many := len(values) > FEW_VALUES:
+        panels = [_Area(NAME + LABEL, WIDE - NAME - LABEL - 2 * (SAID + GAP))] * len(values)
     said = [_Area(WIDE - (2 - number) * (SAID + GAP) + GAP, SAID) for number in range(2)]
-    rows = [portrait.person, *portrait.rows]
+    rows = [*filter(None, [portrait.person]), *portrait.rows]
     shares = [share for row in rows for wrong in row.wrong.values() for share in wrong if share]
     most = _round_up(max([10.0, *(share.value if share.high is None else share.high for share in shares)]))
     places = [scale(0.0, most, area.left + 8, area.left + area.width - 34) for area in panels]
@@ -39,42 +53,50 @@ def naming(portrait: Portrait) -> Drawing:
     called = portrait.called
     questions = [
         f"1. Is one {called['value']} worse off?",
-        f"2. Worse beside {called['other']} {called['value']}'s {called['tasks']}?",
+        f"2. Worse beside {called['other']} {called['value']}'s {called['tasks']}?" * portrait.beside_tasks,
     ]
     shown = [f"{group(value).capitalize()} {portrait.wrongly(value)}, of 100 {group(value)}" for value in values]
-    heads = [(area, _lines(head, area.width)) for area, head in zip([*panels, *said], shown + questions, strict=True)]
+    if many:
+        shown = [f"Named wrong, of 100 captions of each {called['value']}"]
+    heads = [
+        (area, _lines(head, area.width))
+        for area, head in zip([*panels[: len(shown)], *said], shown + questions, strict=True)
+    ]
     top = 22.0
     for area, lines in heads:
         parts += [
             text(area.left, top + 12 + number * LINE, one, "strong", size=SMALL) for number, one in enumerate(lines)
         ]
     top += max(len(lines) for _, lines in heads) * LINE + 4
-    for place in places:
+    for place in places[: len(shown)]:
         parts += _axis(place, most, top + 10)
     top += 16
-    for number, row in enumerate(rows):
+    for row in rows:
         drawn, bottom = _row(portrait, row, places, said, top)
-        ground = [box(0, top, WIDE, bottom - top, "raised")] if number == 0 else [line(0, top, WIDE, top, "grid")]
-        parts += ground + drawn
+        is_person = row is portrait.person
+        parts.append(box(0, top, WIDE, bottom - top, "raised") if is_person else line(0, top, WIDE, top, "grid"))
+        parts += drawn
         top = bottom
     told = "; ".join(_in_words(portrait, row) for row in rows)
     return Drawing(parts, top + 8, told)
 
 
 def words(portrait: Portrait) -> Drawing:
-    """The words that follow a value more than in people's captions, the largest of each; empty without any."""
-    rows = [row for row in portrait.rows if row.words]
+    """The words that follow a value more than in people's captions, the largest of each, and what is said of all."""
+    rows = [row for row in portrait.rows if row.words or row.all_words.lines]
     if not rows:
         return Drawing([], 0.0, "")
     each = (WIDE - NAME - SAID - GAP) / 2
-    sizes = [size for row in rows for words in row.words.values() for word in words[:MOST_WORDS] for size in word[1:]]
+    shown_words = [word for row in rows for words in row.words.values() for word in words[:MOST_WORDS]]
+    sizes = [size for word in shown_words for size in word[1:] if size is not None]
     label, numbers = 116.0, 104.0
-    most = _round_up(max(sizes))
-    parts = [*_boxed("more", 0, 8, "the captioner"), *_boxed("soft", 120, 8, "people, on the same images")]
+    most = _round_up(max(sizes, default=1.0))
+    parts = _boxed("more", 0, 8, "the captioner") if sizes else []
+    parts += _boxed("soft", 120, 8, "people, on the same images") if sizes and portrait.person else []
     lefts = (NAME, NAME + each)
     axes = [scale(0.0, most, left + label, left + each - numbers - GAP) for left in lefts]
-    top = 40.0
-    for axis in axes:
+    top = 40.0 if sizes else 4.0
+    for axis in axes if sizes else ():
         parts += _axis(axis, most, top - 6)
     for row in rows:
         parts.append(line(0, top, WIDE, top, "grid"))
@@ -103,12 +125,13 @@ def words(portrait: Portrait) -> Drawing:
 
 def _bars(word: Word, axis: Place, x: float, y: float, label: float) -> list[str]:
     """A word's bar above people's."""
-    own, people = max(word.captioner, 0.0), max(word.person, 0.0)
-    numbers = f"{fixed(word.captioner, 1)}; people {fixed(word.person, 1)}"
+    own, people = max(word.captioner, 0.0), max(word.person or 0.0, 0.0)
+    numbers = fixed(word.captioner, 1) + (f"; people {fixed(word.person, 1)}" if word.person is not None else "")
+    beside = [] if word.person is None else [box(axis(0.0), y + 10, max(axis(people) - axis(0.0), 1.0), 4, "soft")]
     return [
         text(x, y + 12, shortened(word.word, label - 6, SMALL), "strong", size=SMALL),
         box(axis(0.0), y + 3, axis(own) - axis(0.0), 7, "more"),
-        box(axis(0.0), y + 10, max(axis(people) - axis(0.0), 1.0), 4, "soft"),
+        *beside,
         text(axis(max(own, people)) + 6, y + 12, numbers, size=SMALL),
     ]
 
@@ -124,11 +147,13 @@ def _legend(portrait: Portrait) -> list[str]:
         OTHER: f"beside {called['tasks']} of {called['other']} {called['value']}",
         ALL: "all their captions",
     }
+    if not portrait.beside_tasks:
+        told = {ALL: told[ALL]}
     parts, x = [], 8.0
     for kind, what in told.items():
         parts += [*_mark(kind, x, 8, "soft"), text(x + 12, 12, what, "soft", size=SMALL)]
         x += len(what) * SMALL * CHARACTER + 30
-    return parts
+    return [*parts, text(x, 12, portrait.yardstick.short, "strong", size=SMALL)]
 
 
 def _row(
@@ -136,10 +161,13 @@ def _row(
 ) -> tuple[list[str], float]:
     answers = [_answers(told, area, top + 5) for told, area in zip((row.gap, row.step), said, strict=True)]
     name, end = _name(row, _Area(0.0, NAME), top + 5)
-    bottom = max(top + 40, end + 5, *(end + 5 for _, end in answers))
+    many = len(places) > FEW_VALUES
+    bottom = max(top + (EACH * len(places) + 16 if many else 40), end + 5, *(end + 5 for _, end in answers))
     parts = [*name, *(part for drawn, _ in answers for part in drawn)]
-    for value, place in zip(portrait.values, places, strict=True):
-        parts += _dumbbell(row.wrong.get(value), place, (top + bottom) / 2, _tone(row.step))
+    for number, (value, place) in enumerate(zip(portrait.values, places, strict=True)):
+        y = top + 20 + number * EACH if many else (top + bottom) / 2
+        parts += [text(NAME, y + 4, shortened(group(value), LABEL, SMALL), size=SMALL)] * many
+        parts += _dumbbell(row.wrong.get(value), place, y, _tone(row.step))
     return parts, bottom
 
 
@@ -154,12 +182,12 @@ def _answers(told: Sequence[Told], area: _Area, top: float) -> tuple[list[str], 
     parts = []
     for verdict, of, little in told:
         if verdict in SIGNS:
-            said = f"{SIGNS[verdict]} {verdict}{', a little' * little}"
-            parts.append(text(area.left, top + 12, said, f"{tone(verdict)} strong", size=SMALL))
-            top += LINE
-        for one in (part for whole in of for part in _lines(whole, area.width)):
-            parts.append(text(area.left, top + 12, one, "soft", size=SMALL))
-            top += LINE
+            of = [f"{SIGNS[verdict]} {verdict}{', a little' * little}", *of]
+        for number, whole in enumerate(of):
+            kind = f"{tone(verdict)} strong" if verdict in SIGNS and number == 0 else "soft"
+            for one in _lines(whole, area.width):
+                parts.append(text(area.left, top + 12, one, kind, size=SMALL))
+                top += LINE
     return parts, top
 
 

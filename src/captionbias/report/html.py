@@ -14,18 +14,16 @@ from typing import Any
 
 from captionbias._version import __version__
 from captionbias.analysis.audit import Audit
-from captionbias.bench.catalogue import DIRECTIONS
-from captionbias.explain.evidence import PAIRS
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
-from captionbias.report import charts, portrait, quotes, views, wording
+from captionbias.report import charts, pairs, portrait, quotes, views, wording
 from captionbias.report.drawn import WIDE, naming, words
 from captionbias.report.grid import cell_text
 from captionbias.report.rows import rows_of
 from captionbias.report.svg import STYLE, document
 from captionbias.statistics.samples import Estimate
 
-TOP = 30  # rows of the sources on the page; all of them are in its data
+TOP = 30  # words and tasks on the page; all of them are in its data
 WORDS = 12  # of an attribute value, before one asks for more
 ARTICLES = ("a", "an", "the")
 
@@ -65,16 +63,14 @@ def html_report(
         opened=drawn.rows[0].name if drawn else audit.captioners[0],
         scores_chart=charts.leaderboard_chart(rows_of(json.loads(content))) if not drawn else "",
         quotes=quotes,
+        pairs=pairs,
         wording=wording,
         views=views,
         charts=charts,
-        directions=DIRECTIONS,
         word_bar=lambda mean, largest: charts.bar(Estimate(mean), largest, positive=True),
-        reach_of=_reach_of,
         telling=_telling,
         **wording.named_things(audit),
         top=TOP,
-        shown_pairs=PAIRS,
         shown_words=WORDS,
         data=b64encode(gzip.compress(content.encode(), 6, mtime=0)).decode(),
         scores_csv=json.dumps(views.scores(audit).csv()),
@@ -105,16 +101,6 @@ def rendered(template: str, **content: Any) -> str:
 def _telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The words that speak for a value; articles and full stops tell a reader nothing."""
     return [row for row in rows if row["mean"] > 0 and row["word"] not in ARTICLES and re.search(r"\w", row["word"])]
-
-
-def _reach_of(sources: Mapping[str, Sequence[Mapping[str, Any]]]) -> float:
-    """How far the bars of a captioner's pairs go, the same in both directions, intervals included."""
-    ends = [0.0]
-    for rows in sources.values():
-        part = views.main_part(*rows)
-        for row in rows[:PAIRS]:
-            ends += [abs(row.get(f"{part}{end}", 0.0)) for end in ("", "_ci_low", "_ci_high")]
-    return max(ends) or 1.0
 
 
 def _file(name: str) -> str:

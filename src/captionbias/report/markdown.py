@@ -6,16 +6,13 @@ import html
 from collections.abc import Iterable, Iterator
 
 from captionbias.analysis.audit import Audit
-from captionbias.bench.catalogue import DIRECTIONS
 from captionbias.report import portrait, views
 from captionbias.report.wording import grouped_notes, plain
 from captionbias.text.markdown import code, escaped, one_line
 
-TOP = 5
-
 
 def markdown_report(audit: Audit, *, data: str = "", command: str | None = None) -> str:
-    """An audit as Markdown for a pull request: the answers, and tables of the scores and of what drives them. `data`:
+    """An audit as Markdown for a pull request: the answers, and tables of the scores. `data`:
     what the data are called."""
     return "\n".join(_lines(audit, data, command)) + "\n"
 
@@ -35,13 +32,8 @@ def _lines(audit: Audit, data: str, command: str | None) -> Iterator[str]:
     papers = views.papers(audit)
     if papers.rows:
         yield from (f"### {papers.title}", "", *papers.markdown())
-    sources = [
-        grid._replace(title=f"{captioner}: {grid.title}")
-        for captioner in (audit.captioners if "dbac" in audit.comparisons else ())
-        for grid in (views.sources(audit, captioner, direction, TOP) for direction in DIRECTIONS)
-    ]
     grids = [views.scores(audit, judged=True), views.alone(audit), views.cells(audit)]
-    grids += [views.differences(audit.comparisons.values()), *sources, views.quality(audit), views.leaks(audit)]
+    grids += [views.differences(audit.comparisons.values()), views.quality(audit)]
     for grid in grids:
         if grid.rows:
             yield from _details(grid.title, grid.markdown())

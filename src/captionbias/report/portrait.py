@@ -9,11 +9,25 @@ from typing import Any, NamedTuple
 
 from captionbias.analysis.audit import Audit
 from captionbias.analysis.compare import Comparison
-from captionbias.bench.catalogue import SCORES, main_scores_by_metric
+from captionbias.bench.catalogue import SCORES, YARDSTICK, main_scores_by_metric
 from captionbias.bench.measurement import Result
-from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING, NOTHING_FOUND, a_little, is_mute
+from captionbias.bench.verdicts import (
+    BEYOND,
+    CANNOT_TELL,
+    DIFFERS,
+    LIKE,
+    MORE,
+    NO_YARDSTICK,
+    NOTHING,
+    NOTHING_FOUND,
+    SAME,
+    a_little,
+    is_mute,
+)
 from captionbias.metrics.sway.naming import KEYS, LEAST_NAMED
 from captionbias.report.wording import (
+    SCENES,
+    Yardstick,
     fixed,
     following_words,
     group,
@@ -23,11 +37,13 @@ from captionbias.report.wording import (
     named_things,
     number_word,
     whose_gap,
+    yardstick,
+    yardstick_of,
 )
 from captionbias.statistics.samples import Estimate
 
 ENOUGH = 20  # images of a cell for its share to be shown, and captions that name a task for it to be an example
-MOST_VALUES, MOST_TASKS = 4, 2
+FEW_VALUES, MOST_TASKS = 4, 2
 REPEATED = 30  # percent of a captioner's captions
 SURE = 0.05  # of a corrected p-value
 # The keys of the verdicts that answer each of the four questions; the second of a question is told where it says more.
@@ -66,7 +82,7 @@ class Word(NamedTuple):
 
     word: str
     captioner: float
-    person: float
+    person: float | None
 
 
 class Row(NamedTuple):
@@ -83,18 +99,24 @@ class Row(NamedTuple):
 
 
 class Portrait(NamedTuple):
-    """Captioners, the one that the tasks sway most on top, beside one person; `called`: the parts of questions, see
-    `captionbias.report.wording.words_of`; `tasks`: of each value some that go with it."""
+    """Captioners, the one that the tasks sway most on top, beside one person, if people describe the images. `called`:
+    the parts of questions, see `captionbias.report.wording.words_of`; `tasks`: of each value some that go with it."""
 
-    person: Row
+    person: Row | None
     rows: list[Row]
     called: Mapping[str, str]
     tasks: dict[str, list[str]]
+    yardstick: Yardstick
 
     @property
     def values(self) -> list[str]:
         """The values that are shown, at most four."""
-        return list(self.person.wrong)
+        return list(self.rows[0].wrong)
+
+    @property
+    def beside_tasks(self) -> bool:
+        """Whether captions beside tasks are told of."""
+        return any(row.step for row in self.rows)
 
     def wrongly(self, value: str) -> str:
         """What it is to be named wrong, such as `called men`."""
@@ -119,42 +141,52 @@ def portrait_of(
     lowest = Estimate(-math.inf)
     order = sorted(measured, key=lambda name: -measured[name].estimates.get("sway_t_to_a", lowest).value)
     first = measured[order[0]]["details"]
-    person = Row(
-        "people", _wrong(first, "_person"), [], [], Told(NOTHING, ["another person's captions"]), {}, Told(NOTHING, [])
-    )
+    wrong = _wrong(first, "_person")
+    about = Told(NOTHING, ["another person's captions"])
+    person = Row("people", wrong, [], [], about, {}, Told(NOTHING, [])) if wrong else None
     rows = []
     for name in order:
         own = {key: word for (captioner, key), word in said.items() if captioner == name}
         rows.append(_row(name, measured[name], own, called))
-    return Portrait(person, rows, called, {value: _examples(first, value) for value in first["attribute_counts"]})
+    tasks = {value: _examples(first, value) for value in first["attribute_counts"]}
+    return Portrait(person, rows, called, tasks, yardstick(measured[order[0]].estimates))
 
 
 def _row(name: str, sway: Result, said: Mapping[str, str], called: Mapping[str, str]) -> Row:
     estimates, details = sway.estimates, sway["details"]
     wrong, people = _wrong(details), _wrong(details, "_person")
+    sides = [one for one in (wrong, people) if one]
 
     def told(key: str, lines: list[str]) -> Told:
         mute = said[key] == CANNOT_TELL and is_mute(estimates, key)
-        little = said[key] == MORE and a_little(estimates, key)
+        little = said[key] in BEYOND and a_little(estimates, key)
         return Told(said[key], [f"it hardly names more than one {called['value']}"] if mute else lines, little)
 
     gap, step = [], []
     if "sway_wrong_gap" in said:
-        levels = {value: (of.every.value, people[value].every.value) for value, of in wrong.items()}
+        levels = {value: [one[value].every.value for one in sides] for value in wrong}
         gap.append(told("sway_wrong_gap", [*_worse(details, "wrong"), *_beside(levels)]))
-    if said.get("sway_unnamed_gap") == MORE:
-        levels = {row["attribute"]: (row["unnamed"], row["unnamed_person"]) for row in details["level"]}
+    if said.get("sway_unnamed_gap") in BEYOND:
+        keys = ["unnamed", "unnamed_person"][: len(sides)]
+        levels = {row["attribute"]: [row[key] for key in keys] for row in details["level"]}
         gap.append(told("sway_unnamed_gap", ["left out", *_worse(details, "unnamed"), *_beside(levels)]))
     if "sway_t_to_a" in said:
-        steps = {value: (one.step, people[value].step or 0) for value, one in wrong.items() if one.step is not None}
+        steps = {
+            value: [side[value].step or 0 for side in sides] for value, one in wrong.items() if one.step is not None
+        }
         shown = _beside(steps, change=True) if steps else ["too few images"]
         clear = _clear(details) if said["sway_t_to_a"] == CANNOT_TELL else []
         step.append(told("sway_t_to_a", [*shown, *clear]))
-    if said.get("sway_t_to_a_lost") == MORE != said.get("sway_t_to_a"):
+    if said.get("sway_t_to_a_lost") in BEYOND and said.get("sway_t_to_a") not in BEYOND:
         step.append(told("sway_t_to_a_lost", ["wrong or left out"]))
     words = {
         people: [
-            Word(word, abs(row["captioner"]), math.copysign(1, row["captioner"]) * row["person"]) for word, row in rows
+            Word(
+                word,
+                abs(row["captioner"]),
+                math.copysign(1, row["captioner"]) * row["person"] if "person" in row else None,
+            )
+            for word, row in rows
         ]
         for people, rows in following_words(details).items()
     }
@@ -173,7 +205,9 @@ def _wrong(details: Mapping[str, Any], whose: str = "") -> dict[str, Wrong]:
         return Estimate(sum(cell["images"] * cell[key] for cell in cells) / images) if cells else None
 
     wrong = {}
-    for row in details.get("level", ())[:MOST_VALUES]:
+    for row in details.get("level", ()):
+        if f"wrong{whose}" not in row:
+            break
         value = row["attribute"]
         of_value = [cell for cell in cells if cell["attribute"] == value]
         own = [cell for cell in of_value if cell["suggested"] == value]
@@ -190,14 +224,16 @@ def _shown(share: Estimate | None) -> int:
     return round(share.value) if share else 0
 
 
-def _beside(shares: Mapping[str, tuple[float, float]], change: bool = False) -> list[str]:
-    """Of 100 of each value those of the captioner and those of people."""
+def _beside(shares: Mapping[str, Sequence[float]], change: bool = False) -> list[str]:
+    """Of 100 of each value those of the captioner and those of people; of many values the picture alone tells."""
+    if len(shares) > FEW_VALUES:
+        return []
     sides = [
         [f"{round(share):+d}" if change else f"{round(share)}" for share in side]
         for side in zip(*shares.values(), strict=True)
     ]
     own = ", ".join(f"{group(value)} {share}" for value, share in zip(shares, sides[0], strict=True))
-    return [own, f"people {', '.join(sides[1])}"]
+    return [own, *(f"people {', '.join(side)}" for side in sides[1:])]
 
 
 def _worse(details: Mapping[str, Any], kind: str) -> list[str]:
@@ -208,7 +244,7 @@ def _worse(details: Mapping[str, Any], kind: str) -> list[str]:
 
 def _clear(details: Mapping[str, Any]) -> list[str]:
     """Which values alone follow the tasks beyond chance, if not all do."""
-    clear = {row["attribute"]: row.get("extra_ci_low", 0.0) > 0 for row in details["t_to_a"]}
+    clear = {row["attribute"]: row.get("extra_ci_low", 0.0) > 0 for row in details["t_to_a"] if "attribute" in row}
     some, others = (listed([group(value) for value in clear if clear[value] == sure]) for sure in (True, False))
     return [f"clear for {some}, not for {others}"] if some and others else []
 
@@ -217,13 +253,17 @@ def _overall(estimates: Mapping[str, Estimate], said: Mapping[str, str]) -> Told
     """In how many of the questions that can be answered the captioner does more than people; else the one word that
     holds for all four. The tasks that are named read a range as long as not all are known."""
     low, high = (estimates.get(f"sway_a_to_t_{end}") for end in ("low", "high"))
-    is_open = {"sway_a_to_t"} if low and high and low.value < high.value and said.get("sway_a_to_t") != MORE else set()
+    is_open = (
+        {"sway_a_to_t"} if low and high and low.value < high.value and said.get("sway_a_to_t") not in BEYOND else set()
+    )
     asked = [[said[key] for key in keys if key in said.keys() - is_open] for keys in QUESTIONS]
-    more = sum(MORE in words for words in asked)
+    more = sum(bool({*BEYOND} & {*words}) for words in asked)
+    beside = YARDSTICK not in estimates
     if more:
-        return Told(MORE, [f"in {more} of {sum(map(bool, asked))} questions"])
-    like = all(words and {*words} <= {LIKE, NOTHING_FOUND} for words in asked)
-    return Told(LIKE if like else CANNOT_TELL if any(asked) else NOTHING, [])
+        word = MORE if beside else DIFFERS if estimates[YARDSTICK].value else NO_YARDSTICK
+        return Told(word, [f"in {more} of {sum(map(bool, asked))} questions"])
+    like = all({*words} <= {LIKE, SAME, NOTHING_FOUND} for words in asked) and all(asked if beside else asked[::2])
+    return Told((LIKE if beside else SAME) if like else CANNOT_TELL if any(asked) else NOTHING, [])
 
 
 def _all_words(estimates: Mapping[str, Estimate], said: Mapping[str, str]) -> Told:
@@ -232,7 +272,7 @@ def _all_words(estimates: Mapping[str, Estimate], said: Mapping[str, str]) -> To
         return Told(word, ["too few images for a verdict"])
     if word == NOTHING_FOUND and found.detectable:
         return Told(word, [f"a word in {fixed(found.detectable, 0)} of 100 captions would have been seen"])
-    sure = f"at least {fixed(found.low, 1)}" if word == MORE else "too small for a verdict"
+    sure = f"at least {fixed(found.low, 1)}" if word in BEYOND else "too small for a verdict"
     return Told(word, [f"all words together: {fixed(found.value, 1)}", sure])
 
 
@@ -241,7 +281,7 @@ def _examples(details: Mapping[str, Any], value: str) -> list[str]:
     counts = details["attribute_counts"]
 
     def captions(row: Mapping[str, Any]) -> float:
-        sides = (row["named_captioner"], row["named_person"])
+        sides = [row[key] for key in ("named_captioner", "named_person") if key in row]
         return float(max(sum(side[of] / 100 * counts[of] for of in counts) for side in sides))
 
     often = {row["task"] for row in details.get("tasks", ()) if captions(row) >= ENOUGH}
@@ -280,16 +320,16 @@ def headline(audit: Audit) -> str:
             most = _most(audit.comparisons[SCORES[key].metric], key, names)
             does.setdefault(tuple(names), []).append((_verb(what, len(names)), most))
     if not does:
-        return "Nothing was found that is more than people's; what is like people's, and what cannot be told, is below."
+        return yardstick_of(audit).nothing
     told = "; ".join(f"{_who(names, audit.captioners)} {_all_that(whats)}" for names, whats in does.items())
     begun = told[0].upper() if len(next(iter(does))) > 1 else told[0]  # a name stays as it is
-    return f"{begun}{told[1:]}. Human captions do so less."
+    return f"{begun}{told[1:]}. {yardstick_of(audit).after}"
 
 
 def _claims(audit: Audit) -> dict[str, str]:
     """What a verdict of more means, by its key: of sway whom captioners name wrong, else what words and tasks follow;
     without sway what each judged score claims."""
-    called, more = named_things(audit), {key for (_, key), word in audit.verdicts.items() if word == MORE}
+    called, more = named_things(audit), {key for (_, key), word in audit.verdicts.items() if word in BEYOND}
     if "sway" not in audit.comparisons:
         keys = {key: Estimate(0.0) for _, key in audit.verdicts}
         return {
@@ -312,8 +352,8 @@ def _by_claim(audit: Audit, key: str, says: str) -> Mapping[str, list[str]]:
     kinds = {gap: kind for kind, gap in KEYS.items()}
     claims: dict[str, list[str]] = {}
     for name in audit.captioners:
-        wrong = key == "sway_t_to_a_lost" and audit.verdicts.get((name, "sway_t_to_a")) == MORE  # which says as much
-        if audit.verdicts.get((name, key)) == MORE and not wrong:
+        wrong = key == "sway_t_to_a_lost" and audit.verdicts.get((name, "sway_t_to_a")) in BEYOND  # which says as much
+        if audit.verdicts.get((name, key)) in BEYOND and not wrong:
             what = says or gap_claim(audit.details("sway", name), kinds[key], named_things(audit)["value"])
             claims.setdefault(what, []).append(name)
     return claims
@@ -372,9 +412,9 @@ def most_wrong(portrait: Portrait, audit: Audit) -> tuple[Row, str | None] | Non
     of a value if it is the gap between values that is more, and alone if nothing is."""
     for row in portrait.rows:
         steps = {value: wrong.step for value, wrong in row.wrong.items() if wrong.step is not None}
-        if audit.verdicts.get((row.name, "sway_t_to_a")) == MORE and steps:
+        if audit.verdicts.get((row.name, "sway_t_to_a")) in BEYOND and steps:
             return row, max(steps, key=lambda value: steps[value])
-    worse = [row for row in portrait.rows if audit.verdicts.get((row.name, "sway_wrong_gap")) == MORE]
+    worse = [row for row in portrait.rows if audit.verdicts.get((row.name, "sway_wrong_gap")) in BEYOND]
     sizes = {row.name: abs(audit.measurement("sway", row.name).estimates["sway_wrong_gap"].value) for row in worse}
     return (max(worse, key=lambda row: sizes[row.name]), None) if worse else None
 
@@ -387,16 +427,17 @@ def largest(portrait: Portrait, audit: Audit) -> str:
     if value is None:
         first, *others = [portrait.calls(one, _shown(of.every)) for one, of in row.wrong.items()]
         shares = listed([first, *(other.partition(" ")[2] for other in others)])
-        return (
-            f"{row.name} {shares}; people {listed([f'{_shown(of.every)}' for of in portrait.person.wrong.values()])}."
-        )
-    wrong, person, tasks = row.wrong[value], portrait.person.wrong[value], portrait.called["tasks"]
+        people = [f"{_shown(of.every)}" for of in portrait.person.wrong.values()] if portrait.person else []
+        return f"{row.name} {shares}{f'; people {listed(people)}' if people else ''}."
+    wrong, tasks = row.wrong[value], portrait.called["tasks"]
+    person = portrait.person.wrong[value] if portrait.person else None
     others = [other for other in portrait.tasks if other != value]
     whose = group(others[0]) if len(others) == 1 else f"another {portrait.called['value']}"
     return (
         f"{row.name} {portrait.calls(value, _shown(wrong.own))} beside {tasks} that go with {group(value)}"
         f"{_such_as(portrait.tasks, [value])}, and {_shown(wrong.other)} of 100 beside those that go with {whose}"
-        f"{_such_as(portrait.tasks, others)}; people do so for {_shown(person.own)} and {_shown(person.other)}."
+        f"{_such_as(portrait.tasks, others)}"
+        + (f"; people do so for {_shown(person.own)} and {_shown(person.other)}." if person else ".")
     )
 
 
@@ -417,7 +458,7 @@ def objects(audit: Audit) -> str:
     said = {name: audit.verdicts.get((name, "sway_a_to_t"), "") for name in audit.captioners}
     if not any(said.values()):
         return ""
-    if "tasks:named" in audit.signatures["sway"] and MORE not in said.values():
+    if "tasks:named" in audit.signatures["sway"] and not {*BEYOND} & {*said.values()}:
         return (
             f"Cannot tell: people leave {called['tasks']} out, so what a captioner names and they do not may "
             f"be there or not. With a list of all {called['tasks']} that each image shows, it can be measured."
@@ -427,7 +468,7 @@ def objects(audit: Audit) -> str:
     told = "; ".join(
         f"{word}: {listed([f'{name} {interval(size[name], 1)}' for name in names])}" for word, names in names_of.items()
     )
-    return f"{told[0].upper()}{told[1:]}, more mentions in 100 captions than people's."
+    return f"{told[0].upper()}{told[1:]}, {yardstick_of(audit).mentions}."
 
 
 def doubts(audit: Audit) -> Iterator[str]:
@@ -438,9 +479,15 @@ def doubts(audit: Audit) -> Iterator[str]:
         unnamed = [row["unnamed"] for row in level]
         low, high = (fixed(end(unnamed, default=0.0), 0) for end in (min, max))
         share = low if low == high else f"{low} to {high}"
+        if yardstick_of(audit) is SCENES:
+            yield (
+                "Only the person differs between the images of a scene, if scenes are as given: look whether place, "
+                "light, pose and things are the same, and persons as easy to see."
+            )
+        elif "|lean:none" not in audit.signatures["sway"]:
+            yield f"“Beside” is not “because of”: the scene suggests as much as the {called['tasks']} do."
         yield (
-            f"“Beside” is not “because of”: the scene suggests as much as the {called['tasks']} do. Captions that name "
-            f"no {called['value']}, or several, count among the 100 and not as wrong: {share} of 100."
+            f"Captions that name no {called['value']}, or several, count among the 100, not as wrong: {share} of 100."
         )
         if any(
             audit.measurement("sway", name).facts.get("sway_least_named", 100.0) < LEAST_NAMED
@@ -448,7 +495,8 @@ def doubts(audit: Audit) -> Iterator[str]:
         ):
             yield f"A captioner that hardly names more than one {called['value']} is never said to be like people."
         lean = "these images" if "|lean:own" in audit.signatures["sway"] else "COCO's labelled photos"
-        yield f"Which {called['tasks']} go with whom was counted on {lean}."
+        if "|lean:none" not in audit.signatures["sway"]:
+            yield f"Which {called['tasks']} go with whom was counted on {lean}."
     lic = {name: audit.measurement("lic", name) for name in audit.captioners} if "lic" in audit.comparisons else {}
     repeats = {name: measured.facts.get("seen_m", 0.0) for name, measured in lic.items()}
     if often := sorted((name for name in repeats if repeats[name] > REPEATED), key=lambda name: -repeats[name]):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE
+from captionbias.bench.verdicts import CANNOT_TELL, DIFFERS, LESS, MORE
 from captionbias.io.files import check_ending, write_text
 
 # Okabe and Ito's vermilion and blue, darkened until text in them can be read on white.
@@ -28,7 +28,7 @@ STYLE = (
     ".captionbias .zero{stroke:currentColor;stroke-opacity:.7}"
     ".captionbias .strong{font-weight:600}"
 )
-TONES = {MORE: "more", LESS: "less"}
+TONES = {MORE: "more", DIFFERS: "more", LESS: "less"}
 CHARACTER = 0.6  # the width of a character, by the size of its font, on average
 
 
@@ -110,7 +110,7 @@ def mark(x: float, y: float, verdict: str) -> str:
     """A mark whose shape says the verdict too: up for more, down for less, else round, hollow where we cannot tell."""
     if verdict not in TONES:
         return dot(x, y, "hollow" if verdict == CANNOT_TELL else "unclear")
-    up = -5 if verdict == MORE else 5
+    up = 5 if verdict == LESS else -5
     corners = [(x, y + 1.3 * up), (x - 6, y - up), (x + 6, y - up)]
     points = " ".join(f"{_number(x)},{_number(y)}" for x, y in corners)
     return f'<polygon points="{points}" class="{TONES[verdict]}"/>'

@@ -19,7 +19,7 @@ from captionbias.report.views import (
     sway_tasks,
     sway_words,
 )
-from captionbias.report.wording import interval, said_of
+from captionbias.report.wording import interval, said_of, yardstick
 
 WORDS, OTHERS = 10, 5  # rows of sway's tables
 
@@ -42,7 +42,7 @@ def measurement_tables(measured: Measurement) -> Iterator[Grid]:
 def score_table(measurements: Iterable[Measurement]) -> Grid:
     """A row for each score of each metric: its value with the interval, and the verdict where it has one."""
     shown = list(measurements)
-    told = ["More than people: than in another person's captions of the same images."]
+    told = [yardstick({key: of for measured in shown for key, of in measured.estimates.items()}).meaning]
     told += [below for measured in shown if (below := catalogue.METRICS[measured.metric].below)]
     rows = [row for measured in shown for row in (RULE, *_scores(measured))]
     return Grid("[95% interval]", columns("", "score", "verdict"), rows, " ".join(told))

@@ -11,13 +11,13 @@ from typing import Any
 from captionbias.analysis.audit import PERSON, Audit
 from captionbias.analysis.compare import Comparison
 from captionbias.analysis.intersections import CROSSING
-from captionbias.bench.catalogue import DIRECTIONS, Score
+from captionbias.bench.catalogue import Score
 from captionbias.bench.verdicts import NOTHING, detectable, verdict
 from captionbias.captions import count_cells
-from captionbias.metrics import Measurement, catalogue
+from captionbias.metrics import catalogue
 from captionbias.report.grid import Cell, Column, Grid, Scored, Strong, columns
 from captionbias.report.portrait import Portrait, Told, Wrong
-from captionbias.report.wording import FORMS, MOST_WORDS, fixed, group, pair_name
+from captionbias.report.wording import MOST_WORDS, fixed, group
 from captionbias.statistics.samples import Estimate
 
 SURE = 0.05  # of corrected p-values
@@ -177,43 +177,11 @@ def differences(comparisons: Iterable[Comparison]) -> Grid:
     )
 
 
-def sources(audit: Audit, captioner: str, direction: str, top: int | None = None) -> Grid:
-    """The pairs of attribute value and task that a direction's score is made of, the largest part first."""
-    pairs = audit.details("dbac", captioner)["sources"].get(direction, [])
-    part = main_part(*pairs)
-    both = part in FORMS
-    forms = {key: f"adds, {form}" for key, form in FORMS.items() if any(key in row for row in pairs)}
-    named = forms if both else {part: "omega"}
-    largest = sorted(pairs, key=lambda row: -abs(row.get(part, 0.0)))[:top]
-    keys = [f"{key}{end}" for key in named for end in ("", "_ci_low", "_ci_high")]
-    headings = [heading for name in named.values() for heading in (name, "low", "high")]
-    return Grid(
-        f"What {DIRECTIONS[direction]} is made of",
-        (
-            Column("pair"),
-            *columns("captioner names it", "humans name it", form=".1%"),
-            *columns(*headings, form="+.4f"),
-            Column("test captions, captioner", ",.1f"),
-        ),
-        [[pair_name(row), *map(row.get, ("named_m", "named_h", *keys, "test_captions_m"))] for row in largest],
-        "How often, of the captions of images that show the first, the second is named; what that adds to the score, "
-        "with its 95% interval; and the captioner's test captions with both in a trial. All rows together make "
-        + ("the score." if both else "omega, the certainty of an attacker.")
-        + (f" These are the {len(largest):,} largest of {len(pairs):,}." if len(largest) < len(pairs) else ""),
-    )
-
-
-def main_part(*rows: Mapping[str, Any]) -> str:
-    """The key of what rows of the sources add: to the net score, without controls to the matched one, or to omega."""
-    keys = (*FORMS, "omega_m", "omega_h")
-    return next((key for key in keys if any(row.get(key) is not None for row in rows)), "amplification")
-
-
 def naming(portrait: Portrait) -> Grid:
     """The first picture as a table."""
     tasks, other, value = (portrait.called[part] for part in ("tasks", "other", "value"))
     rows: list[list[Cell]] = []
-    for row in (portrait.person, *portrait.rows):
+    for row in [*filter(None, [portrait.person]), *portrait.rows]:
         shares = [_of_100(row.wrong[one]) if one in row.wrong else None for one in portrait.values]
         answers = ["; ".join(map(_in_a_cell, of)) or None for of in (row.gap, row.step)]
         rows.append([row.name, *shares, *answers])
@@ -244,28 +212,35 @@ def followed(portrait: Portrait) -> Grid:
     for row in portrait.rows:
         told = (
             ", ".join(
-                f"{word.word} {fixed(word.captioner, 1)} ({fixed(word.person, 1)})"
+                f"{word.word} {fixed(word.captioner, 1)}"
+                + (f" ({fixed(word.person, 1)})" if word.person is not None else "")
                 for word in row.words.get(of, [])[:MOST_WORDS]
             )
             for of in people
         )
         rows.append([row.name, *(words or None for words in told), _in_a_cell(row.all_words)])
     return Grid(
-        f"3. Other words tied to the {portrait.called['value']} more than in people's captions",
+        f"3. {portrait.yardstick.words.format(**portrait.called)}",
         columns("captioner", *(f"more about {of}" for of in people), "all words"),
         rows if people else [],
-        "How many more of 100 captions use the word where the image shows one of these, with the rest of the image "
-        "alike; in brackets the same for people's captions.",
+        "How many more of 100 captions use the word where the image shows one of these"
+        + (
+            ", with the rest of the image alike; in brackets the same for people's captions."
+            if portrait.person
+            else "."
+        ),
     )
 
 
 def sway_level(details: Mapping[str, Any]) -> Grid:
     """How often each value is named wrong, and not named, captioner beside people."""
-    kinds = [kind + who for kind in ("wrong", "unnamed") for who in ("", "_person")]
+    rows_of = details.get("level", ())
+    who = _sides(rows_of, "wrong_person")
+    kinds = [kind + "_person" * (side == "person") for kind in ("wrong", "unnamed") for side in who]
     rows: list[list[Cell]] = [
         [row["attribute"], *(_with_ends(row, kind) for kind in kinds)] for row in details.get("level", ())
     ]
-    names = [f"{kind}, {who}" for kind in ("wrong", "unnamed") for who in ("captioner", "people")]
+    names = [f"{kind}, {whose}" for kind in ("wrong", "unnamed") for whose in who.values()]
     return Grid(
         "Each value named wrong, and not named [95% interval]",
         columns("images of") + columns(*names, form=".1f"),
@@ -274,25 +249,39 @@ def sway_level(details: Mapping[str, Any]) -> Grid:
     )
 
 
+def _sides(rows: Sequence[Mapping[str, Any]], key: str, captioner: str = "captioner") -> dict[str, str]:
+    """What the sides are called, in rows that have this key of a person's."""
+    people = {"person": "people"} if any(key in row for row in rows) else {}
+    return {"captioner": captioner, **people}
+
+
 def sway_words(
     details: Mapping[str, Any], captioner: str = "captioner", top: int | None = None, kind: str = MORE_TIED
 ) -> Grid:
     """The words that follow a value more than in people's captions, or those that people's captions have so instead."""
     told = [row for row in details.get("words", ()) if row["kind"] == kind][:top]
     values = list(told[0]["uses_captioner"]) if told else []
-    more = kind == MORE_TIED
+    more, sides = kind == MORE_TIED, _sides(told, "uses_person", captioner)
     rows: list[list[Cell]] = []
     for row in told:
         other = row["captioner" if more else "person"] < 0  # of more than two values: with the others
-        shares = [row[f"uses_{side}"][value] for value in values for side in ("captioner", "person")]
+        shares = [row[f"uses_{side}"][value] for value in values for side in sides]
         goes_with = f"not {row['attribute']}" if other else row["attribute"]
         rows.append(
             [
                 *(row["word"].replace("|", " or "), goes_with, _with_ends(row, "beyond"), *shares),
-                *["yes" if row["scaled"] else "no"] * more,
+                *["yes" if row["scaled"] else "no"] * (more and len(sides) > 1),
             ]
         )
-    uses = [f"of {value}: {who}" for value in values for who in (captioner, "people")]
+    uses = [f"of {value}: {who}" for value in values for who in sides.values()]
+    if len(sides) == 1:
+        return Grid(
+            "Words that differ [95% interval]",
+            columns("word", "goes with") + columns("more", *uses, form=".1f"),
+            rows,
+            "More: in how many more of 100 captions the word is used of this value than of another. Then, of 100 "
+            "captions of each value's images, those that use it.",
+        )
     return Grid(
         f"Words that follow a value {kind} than in people's captions [95% interval]",
         columns("word", "goes with")
@@ -318,24 +307,25 @@ def sway_tasks(details: Mapping[str, Any], captioner: str = "captioner", top: in
     """The tasks whose naming differs most by value, the contents of the picture being the same."""
     tasks = details.get("tasks", ())[:top]
     values = list(tasks[0]["named_captioner"]) if tasks else []
+    sides = _sides(tasks, "named_person", captioner)
     rows: list[list[Cell]] = []
     for row in tasks:
-        shares = [row[f"named_{side}"].get(value) for value in values for side in ("captioner", "person")]
+        shares = [row[f"named_{side}"].get(value) for value in values for side in sides]
         rows.append([row["task"], row["attribute"], _with_ends(row, "beta"), *shares])
-    shown = [f"of {value}: {who}" for value in values for who in (captioner, "people")]
+    shown = [f"of {value}: {who}" for value in values for who in sides.values()]
     return Grid(
         "Tasks that are named more for one value [95% interval]",
         columns("task", "goes with") + columns("named more", *shown, form=".1f"),
         rows,
-        "Named more: how many more mentions in 100 captions where the image has the value, than by a person who names "
-        "it as often, what the image shows being the same. Then, of 100 captions of each value's images, those that "
-        "name it.",
+        "Named more: how many more mentions in 100 captions where the image has the value"
+        + (", than by a person who names it as often" if len(sides) > 1 else "")
+        + ", what the image shows being the same. Then, of 100 captions of each value's images, those that name it.",
     )
 
 
 def sway_cells(details: Mapping[str, Any]) -> Grid:
     """How each value is named beside tasks that suggest each value, captioner beside person."""
-    kinds = [(kind, who) for kind in ("wrong", "none") for who in ("captioner", "person")]
+    kinds = [(kind, who) for kind in ("wrong", "none") for who in _sides(details.get("cells", ()), "person_wrong")]
     rows: list[list[Cell]] = [
         [cell["attribute"], cell["suggested"] or "neither", cell["images"]]
         + [cell.get(f"{who}_{kind}") for kind, who in kinds]
@@ -374,81 +364,6 @@ def quality(audit: Audit) -> Grid:
         ),
         rows,
         "How close the captions are to human captions, the higher the better; then the main scores of bias.",
-    )
-
-
-def alignment(audit: Audit, captioner: str, direction: str) -> Grid:
-    """Which human words became which of the captioner's."""
-    report = audit.details("dbac", captioner).get(direction, {}).get("alignment")
-    pairs = report["pairs"] if report else []
-    rows: list[list[Cell]] = [[pair[part] for part in ("word", "replacement", "distance", "tokens")] for pair in pairs]
-    meaning = "Human captions are put into the captioner's words before the two are compared."
-    if report:
-        replaced = report["replaced_contextual"] + report["replaced_unknown"]
-        meaning += f" {replaced:,} of {report['tokens']:,} human words were replaced"
-        share = report["share_contextual"]
-        meaning += "." if share is None else f", {share:.0%} of them by another word and the rest by <unk>."
-    return Grid(
-        f"What alignment replaced, {DIRECTIONS[direction]}",
-        (Column("human word"), Column("became"), Column("cosine distance", ".2f"), Column("times", ",d")),
-        rows,
-        meaning,
-    )
-
-
-def leaks(audit: Audit) -> Grid:
-    """Test captions that are also in the training split."""
-    rows = [row for captioner in audit.captioners for row in _leaks_of(audit, captioner)]
-    shares = columns("seen, captioner", "seen, human", form=".0%")
-    return Grid(
-        "Captions that were seen in training",
-        (*columns("captioner", "score"), *shares, *columns("value", form=".3f")),
-        rows,
-        "Captioners repeat themselves: the share of test captions that are word for word in the training split of the "
-        "attacker (of net, or of its blind control). Net DBAC hardly moves by them; LIC is also given without them.",
-    )
-
-
-def _leaks_of(audit: Audit, captioner: str) -> Iterator[list[Cell]]:
-
-    def row(measured: Measurement, key: str, seen: Iterable[float | None]) -> list[Cell]:
-        estimate = measured.estimates.get(key)
-        shares = [None if percent is None else percent / 100 for percent in seen]
-        return [captioner, catalogue.label(key), *shares, estimate and estimate.value]
-
-    if "lic" in audit.comparisons:
-        measured = audit.measurement("lic", captioner)
-        key = next(key for key in ("lic", "lic_m", "lic_d") if key in measured.estimates)
-        yield row(measured, key, (measured.facts.get(f"seen_{side}") for side in "md"))
-    if "dbac" in audit.comparisons:
-        measured = audit.measurement("dbac", captioner)
-        for direction in measured.artefacts.plans:
-            seen_by = audit.details("dbac", captioner)[direction]["seen"]
-            forms = [form for form in ("_net", "_matched") if f"dbac_{direction}{form}" in measured.estimates]
-            for score, form in [("dbac", form) for form in forms] or [("omega_m", "")]:
-                seen = (seen_by.get(f"{side}{form.removeprefix('_matched')}") for side in "mh")
-                yield row(measured, f"{score}_{direction}{form}", seen)
-
-
-def certainty(audit: Audit) -> Grid:
-    """What the uncertainty comes from, and how many images would halve it."""
-    rows: list[list[Cell]] = []
-    for captioner, (metric, comparison) in product(audit.captioners, audit.comparisons.items()):
-        for score, parts in comparison.parts[captioner].items():
-            spread = map(_number, (parts.standard_error, parts.share_of_trials))
-            rows.append([captioner, catalogue.label(score), *spread, audit.needed[metric][captioner].get(score)])
-    return Grid(
-        "How sure, and what would make it surer",
-        (
-            *columns("captioner", "score"),
-            Column("standard error, at least", ".4f"),
-            Column("due to trials", ".0%"),
-            Column("images for half the interval", ",d"),
-        ),
-        rows,
-        f"Due to trials: the part of the variance that more trials would lessen; the rest is of the {audit.images:,} "
-        "images. At least: the choice of training images is not counted. No number of images with one trial or no "
-        "bootstrap, which do not show it, and where images alone cannot halve the interval.",
     )
 
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from captionbias.analysis.audit import Audit
-from captionbias.bench.catalogue import SCORES
+from captionbias.bench.catalogue import SCORES, YARDSTICK
 from captionbias.bench.verdicts import (
+    BEYOND,
     CANNOT_TELL,
     LEARNED_NOTHING,
-    MORE,
+    NO_YARDSTICK,
     NOTHING,
     NOTHING_FOUND,
+    SAME,
     detectable,
     learned_nothing,
+    margin_of,
     verdict,
 )
 from captionbias.errors import said
@@ -41,8 +44,68 @@ WORDS = {
     "a_to_t": "A to T",
     "t_to_a": "T to A",
 }
-# What a row of the sources of DBAC adds to, by the keys of its parts; the first that it has is the one that counts.
-FORMS = {"amplification_net": "net", "amplification_matched": "matched", "amplification": "as published"}
+
+
+class Yardstick(NamedTuple):
+    """What captions are compared with, in words: `meaning`, what a verdict says; `nothing`, where nothing is found;
+    `after`, after what is; `legend`, below the first picture, in which orange is what is `sure`; `words`, the third
+    question, and `words_meaning`; `mentions`, of the fourth; `short`, in the picture, of what needs telling there."""
+
+    meaning: str
+    nothing: str
+    after: str
+    legend: str
+    words: str
+    words_meaning: str
+    mentions: str = "more mentions in 100 captions"
+    short: str = ""
+
+
+PEOPLE = Yardstick(
+    "More than people: than in another person's captions of the same images.",
+    "Nothing was found that is more than people's; what is like people's, and what cannot be told, is below.",
+    "Human captions do so less.",
+    "Grey row on top: the yardstick, another person's captions of the same images; “more than people” means above that "
+    "row.",
+    "Other words tied to the {value} more than in people's captions",
+    "How many more of 100 captions use the word where the image shows one {value} than where it shows {other}, with "
+    "the rest of the image alike; grey: the same for people's captions. The largest difference from people comes "
+    "first. “All words together” is what is beyond people, measured on images not used to find the words, so it is "
+    "below their sum. Captioners that mention more than people do may be right.",
+    "more mentions in 100 captions than people's",
+)
+SCENES = Yardstick(
+    "The images of a scene differ in the person alone: what differs is caused by the person, if scenes are as given.",
+    "Nothing was found that differs with the person; what is the same, and what cannot be told, is below.",
+    "The images compared differ in the person alone.",
+    "Images of one scene are compared with each other: 0 is no difference.",
+    "Other words that differ with the person",
+    "How many more of 100 captions use the word where the image shows one {value} than where the same scene shows "
+    "{other}. “All words together” is measured on scenes not used to find the words, so it is below their sum.",
+    short="Within scenes",
+)
+NO_PEOPLE = Yardstick(
+    "No yardstick: what differs may differ as much in people's captions, for the images differ too.",
+    "Nothing was found that differs; what is the same, and what cannot be told, is below.",
+    "There is no yardstick: people may differ as much, for the images differ too.",
+    "There is no yardstick: people may differ as much. With human captions, or with scenes that differ in the person "
+    "alone, there is one.",
+    "Other words that differ with the {value}",
+    "How many more of 100 captions use the word where the image shows one {value} than where it shows {other}. The "
+    "images differ too, so people's captions may differ as much.",
+    short="No yardstick: people may differ as much.",
+)
+
+
+def yardstick(estimates: Mapping[str, Any]) -> Yardstick:
+    """What a result of sway is compared with."""
+    scenes = estimates.get(YARDSTICK)
+    return PEOPLE if scenes is None else SCENES if scenes.value else NO_PEOPLE
+
+
+def yardstick_of(audit: Audit) -> Yardstick:
+    """What the captions of an audit are compared with."""
+    return yardstick(audit.measurement("sway", audit.captioners[0]).estimates if "sway" in audit.comparisons else {})
 
 
 def fixed(number: float, digits: int) -> str:
@@ -81,10 +144,13 @@ def said_of(estimates: Mapping[str, Estimate], key: str, details: Mapping[str, A
         return f"{said}: {LEARNED_NOTHING}"
     if said == CANNOT_TELL and size:
         return f"{said} (would see {fixed(size, SCORES[key].digits)})"
+    if said == SAME:
+        return f"{said} (within {margin_of(estimates, key):g} of 100)"
     kinds = {gap: kind for kind, gap in KEYS.items()}
-    if said == MORE and key in kinds and (whose := whose_gap(details or {}, kinds[key])):
+    if said in BEYOND and key in kinds and (whose := whose_gap(details or {}, kinds[key])):
         value, worse = whose
-        return f"{said}, {'worse' if worse else 'better'} for {group(value)}"
+        told = f"{'worse' if worse else 'better'} for {group(value)}"
+        return f"{said} ({told})" if said == NO_YARDSTICK else f"{said}, {told}"
     return said
 
 
@@ -174,14 +240,3 @@ def grouped_notes(audit: Audit) -> dict[str, tuple[str, ...]]:
         for note in audit.notes(captioner):
             captioners_of.setdefault(plain(note), []).append(captioner)
     return {note: tuple(captioners) for note, captioners in captioners_of.items()}
-
-
-def pair_name(row: Mapping[str, Any]) -> str:
-    """A row of the sources as the pair, with an arrow from what shapes to what is named.
-
-    >>> pair_name({"direction": "t_to_a", "attribute": "woman", "task": "knife"})
-    'knife → woman'
-    """
-    attribute = "nobody named" if row["attribute"] is None else row["attribute"]
-    task = "no task" if row["task"] is None else row["task"]
-    return f"{attribute} → {task}" if row["direction"] == "a_to_t" else f"{task} → {attribute}"

@@ -24,6 +24,17 @@ def visibility(seen: Integers, others: Integers) -> tuple[Integers, Integers]:
     return stratum.reshape(-1).astype(np.int64), strata
 
 
+def composition(value: Integers, scene: Integers, weight: Floats) -> tuple[Integers, Integers]:
+    """The stratum of each image of a scene, which is how much the images of each value weigh in it, and no others that
+    see it, as `visibility`. Scenes of one composition, pooled, differ by as much as images within each do on average:
+    the weights of Mantel and Haenszel are the same."""
+    weights = np.zeros((int(scene.max()) + 1, int(value.max()) + 1))
+    np.add.at(weights, (scene, value), weight)
+    shares = (weights / weights.sum(axis=1, keepdims=True)).round(9)
+    strata, stratum = np.unique(shares, axis=0, return_inverse=True)
+    return stratum.reshape(-1)[scene].astype(np.int64), np.tile([0, 1], (len(strata), 1))
+
+
 def naming_levels(table: Floats) -> Floats:
     """Of 100 captions of each value, those that name another value alone, and those that name none or several: `(2
     kinds, 2 sides, values, replicates)`; nan for a value without captions. Facts: the gap is the bias."""

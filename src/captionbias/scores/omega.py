@@ -55,12 +55,9 @@ class Told:
         return per_named[self.named] * per_shown[self.shown]
 
 
-def omega_terms(
-    sums: Sequence[Floats], weights: Mapping[str, Floats], inverse: bool = False
-) -> dict[str, tuple[Floats, Floats]]:
-    """The terms of each form of omega: what pairs add to its numerator, `(pairs, replicates)`, and its denominator.
-    Published, it is the mean of quality times weight (Eq. 5 and 6); matched, the weighted mean of quality; blind, the
-    same of another attacker's quality.
+def omega_forms(sums: Sequence[Floats], weights: Mapping[str, Floats], inverse: bool = False) -> dict[str, Floats]:
+    """Each form of omega, `(replicates,)`. Published, it is the mean of quality times weight (Eq. 5 and 6); matched,
+    the weighted mean of quality; blind, the same of another attacker's quality.
 
     `sums`: see `Told.drawn`. `weights`: of pairs, published and perhaps matched. `inverse`: the quality is an error, by
     which one divides.
@@ -70,11 +67,11 @@ def omega_terms(
     if MATCHED in weights:
         weight = weights[MATCHED]
         forms += [(form, of, weight, weight) for form, of in zip((MATCHED, BLIND), answered, strict=False)]
-    terms = {}
+    found = {}
     for form, quality, weight, base in forms:
         over, under = (counts, quality) if inverse else (quality, counts)
-        terms[form] = over * weight, np.asarray((under * base).sum(axis=0))
-    return terms
+        found[form] = mean((over * weight).sum(axis=0), np.asarray((under * base).sum(axis=0)))
+    return found
 
 
 def omega_parts(sums: Sequence[Floats], weights: Mapping[str, Floats]) -> dict[str, Floats]:
@@ -107,12 +104,7 @@ def number_sets(flags: Flags) -> tuple[Integers, Flags]:
 
 def normalized_difference(model: Any, human: Any) -> Any:
     """DBAC (Eq. 7 and 8): `(omega_M - omega_H) / (omega_M + omega_H)`, in (-1, 1); 0 where both are 0."""
-    return amplification_part(model, human, model, human)
-
-
-def amplification_part(model: Any, human: Any, omega_model: Any, omega_human: Any) -> Any:
-    """What parts of either omega add to DBAC: over all pairs they sum to the normalized difference of the omegas."""
-    return ratio(np.asarray(model) - np.asarray(human), np.asarray(omega_model) + np.asarray(omega_human))
+    return ratio(np.asarray(model) - np.asarray(human), np.asarray(model) + np.asarray(human))
 
 
 def mean(total: Any, count: Any) -> Floats:

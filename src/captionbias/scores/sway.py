@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Flags, Floats, Integers, sparse
 
 LEAST_SHOWN = 10  # images that show a task before its lean counts
 LEAST_Z = 2.0
@@ -106,6 +106,12 @@ def residuals(features: Floats, outcomes: Floats, seed: int, pictures: Integers,
         slopes = np.linalg.solve(square, product - np.outer(x_sum, y_mean))
         left[test] = outcomes[test] - y_mean - (features[test] - x_mean) @ slopes
     return left
+
+
+def within_scenes(outcomes: Floats, scene: Integers, weight: Floats) -> Floats:
+    """What the mean of the images of its scene leaves of each image's outcomes, `(images, n)`: of the same contents."""
+    together = sparse(weight, (scene, np.arange(len(scene))), (int(scene.max()) + 1, len(scene)))
+    return np.asarray(outcomes - (together @ outcomes / together.sum(axis=1)[:, None])[scene])
 
 
 def naming_rates(captioner: Floats, person: Floats) -> Floats:

@@ -4,7 +4,8 @@ functions on sparse tables of images and words; the third question of the portra
 A word's *tie* with a value is how many more of 100 captions use it where the picture is of that value: the slope of a
 partially linear model (Robinson 1988), in which the other human captions of an image say what it shows. With `r` what
 cross-fitted ridge regressions on these leave of the value and of the word, `tie = sum r_a r_w / sum r_a^2`. A score is
-the captioner's tie beyond that of one drawn person.
+the captioner's tie beyond that of one drawn person. Of images in scenes, which show the same but for the person, `r` is
+what the mean of the scene leaves, and a score is beyond 0.
 
 The sum over any group of images is linear in the captions: `sum_g r_a r_w = influence_g . w`. One Cholesky factor a
 fold, of references and values alone, gives an influence that serves every word of every captioner, by a product with a
@@ -23,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Floats32, Integers, sparse
+from captionbias.scores.sway import within_scenes
 
 FOLDS, PENALTY = 5, 30.0  # of the ridge regressions
 CONTEXT_USES, CONTEXTS = 30, 1000  # a word's uses in human captions to be contents; how many words at most
@@ -166,12 +168,14 @@ def fit_references(
     pictures: Integers | None = None,
     seed: int = 0,
     values: int | None = None,
+    scene: Integers | None = None,
 ) -> References:
     """The regressions of all images, and of halves for a score.
 
     `value`: the number of each image's, `(images,)`, of so many `values`. `draws`: as `people_draws` gives them.
     `weights`: how many images each counts as. `pictures`: of copies, the number of each image's: they are in one fold,
-    one half and one group.
+    one half and one group. `scene`: the number of each image's, within which it is compared; draws then have no
+    contents.
     """
     values = int(value.max()) + 1 if values is None else values
     weights = np.ones(len(value)) if weights is None else weights
@@ -190,8 +194,14 @@ def fit_references(
     influences: list[list[Floats32]] = [[] for _ in parts]
     spreads = np.zeros((len(parts), indicators.shape[1]))
     for contents, _ in draws:
-        squares = _squares(contents, weights, cell).reshape(FOLDS, QUARTERS, *contents.shape[1:] * 2)
+        if scene is None:
+            squares = _squares(contents, weights, cell).reshape(FOLDS, QUARTERS, *contents.shape[1:] * 2)
         for at, (part, rows) in enumerate(zip(parts, images, strict=True)):
+            if scene is not None:
+                influence, spread = _within(indicators[rows], scene[rows], weights[rows], groups[at])
+                influences[at].append(influence)
+                spreads[at] += spread / len(draws)
+                continue
             of_folds = reduce(np.add, (squares[:, number] for number in part))
             influence, spread = _influence(
                 contents[rows], indicators[rows], weights[rows], fold[rows], groups[at], of_folds
@@ -261,14 +271,28 @@ def _influence(
     return influence.reshape(len(fold), -1), spread
 
 
+def _within(indicators: Floats, scene: Integers, weights: Floats, group: Integers) -> tuple[Floats32, Floats]:
+    """As `_influence`, where the mean of the scene takes the place of the regression."""
+    scenes, number = np.unique(scene, return_inverse=True)
+    left = weights[:, None] * within_scenes(indicators, number, weights)
+    influence = np.zeros((*left.shape, group.max() + 1), np.float32)
+    influence[np.arange(len(group)), :, group] = left
+    for contrast, of_image in enumerate(left.T):
+        by_scene = sparse(of_image, (number, group), (len(scenes), influence.shape[2])).toarray()
+        by_scene /= np.bincount(number, weights)[:, None]
+        influence[:, contrast] -= (weights[:, None] * by_scene[number]).astype(np.float32)
+    return influence.reshape(len(group), -1), (left**2 / weights[:, None]).sum(axis=0)
+
+
 # A captioner beside them
 
 
 def level(captioner: Table, references: References) -> Floats:
-    """How many content words the captioner's captions of each value have for each of people's, over the same of all,
-    `(values,)`. A captioner that says less of one value is so compared with people who say less; it is a bias of its
-    own."""
-    lengths = captioner.sum(axis=1), np.mean([person.sum(axis=1) for person in references.drawn], axis=0)
+    """How many content words the captioner's captions of each value have for each of people's, without people for each
+    caption, over the same of all, `(values,)`. A captioner that says less of one value is so compared with people who
+    say less; it is a bias of its own."""
+    people = np.mean([person.sum(axis=1) for person in references.drawn], axis=0)
+    lengths = captioner.sum(axis=1), people if people.any() else np.ones_like(people)
     said, human = (
         np.bincount(references.value, references.weights * np.ravel(length), references.values) for length in lengths
     )
@@ -294,7 +318,8 @@ def list_words(ties: Ties) -> Listed:
     """The list, of all words and values that were tested."""
     from scipy.stats import false_discovery_control, norm
 
-    z = np.divide(ties.beyond, ties.error, out=np.zeros_like(ties.beyond), where=ties.error > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.nan_to_num(ties.beyond / ties.error)  # the same in all images is surest, unless it is nothing
     q = false_discovery_control(2 * norm.sf(np.abs(z)), axis=None).reshape(z.shape) if z.size else z
     return Listed((q <= FALSE_SHARE) & (np.abs(ties.beyond) >= LEAST_BEYOND), q)
 

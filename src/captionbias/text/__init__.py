@@ -4,6 +4,7 @@ from captionbias.text.guess import guess_language as guess_language
 from captionbias.text.lexicon import Lexicon as Lexicon
 from captionbias.text.lexicon import LexiconSource as LexiconSource
 from captionbias.text.lexicon import builtin_lexicons as builtin_lexicons
+from captionbias.text.lexicon import lexicon_of as lexicon_of
 from captionbias.text.lexicon import load_lexicon as load_lexicon
 from captionbias.text.masking import Mentions as Mentions
 from captionbias.text.masking import find_mentions as find_mentions

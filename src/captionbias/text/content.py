@@ -89,8 +89,9 @@ def _terms(attribute: Lexicon, task: Lexicon, tokenizer: str) -> tuple[dict[str,
     terms = {f"{part.name} {role}": words for part in parts for role, words in part.roles.items()}
     names = [role for part in parts for role in part.roles]
     roles = len(terms)
-    known = {word for words in terms.values() for word in words} | attribute.words
-    phrases = [word for words in (*task.groups.values(), task.masked_only) for word in words if " " in word]
+    known = {word for words in terms.values() for word in words}
+    named = (*task.groups.values(), task.masked_only, sorted(attribute.words))
+    phrases = [word for words in named for word in words if " " in word]
     terms |= {phrase: (phrase,) for phrase in phrases if phrase not in known}
     return terms, names + [lemma(term) for term in list(terms)[roles:]], roles
 

@@ -6,14 +6,16 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from captionbias.io.formats import read_json
 from captionbias.text.languages import lexicon_of_language
+from captionbias.text.names import forms, synonyms_of, written
 
 SEPARATOR = ", "  # between the values of a crossing
 MOST_WORDS = 100_000
@@ -86,10 +88,11 @@ def _builtin(name: str) -> dict[str, Any]:
 
 
 def load_lexicon(source: LexiconSource) -> Lexicon:
-    """A lexicon by its name, from a JSON file, or from a mapping of labels to words; the crossing of a list of these.
+    """A lexicon by its name, from a file, or from a mapping of labels to words; the crossing of a list of these.
 
     A file or mapping is either plain, `{"female": ["woman", ...], "male": [...]}`, or has the keys `groups`,
-    `masked_only`, `roles`, `mask`, and `extends`: the name of a built-in lexicon whose words are added to.
+    `masked_only`, `roles`, `mask`, and `extends`: the name of a built-in lexicon whose words are added to. A file is
+    JSON, or `.txt` with the name of a label a line, whose words `captionbias.text.lexicon_of` makes.
 
     A crossing masks the words of all its lexicons, by one token. Its labels are what a caption can name of them:
     "female, dark" where it names both, "female" where it names no second one; see `captionbias.text.named_values`.
@@ -110,7 +113,7 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     if isinstance(source, (list, tuple)):
         return _crossed([load_lexicon(each) for each in source])
     if not isinstance(source, (str, Path)):
-        raise ValueError(f"a lexicon is a name, a JSON file or a mapping of labels to words, not {source!r}")
+        raise ValueError(f"a lexicon is a name, a file or a mapping of labels to words, not {source!r}")
     if str(source) in builtin_lexicons():
         return replace(_parse(_builtin(str(source)), str(source)), base=str(source))
     if translated := lexicon_of_language(str(source)):
@@ -118,14 +121,58 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     path = Path(source)
     if not path.is_file():
         known = ", ".join(builtin_lexicons())
-        raise ValueError(f"lexicon {str(source)!r} is neither a built-in one ({known}) nor a JSON file that exists")
+        raise ValueError(f"lexicon {str(source)!r} is neither a built-in one ({known}) nor a file that exists")
     try:
-        content = read_json(path)
+        names = path.read_text(encoding="utf-8").splitlines() if path.suffix == ".txt" else None
+        content = read_json(path) if names is None else lexicon_of(names)
     except (OSError, ValueError) as error:
-        raise ValueError(f"lexicon {path} cannot be read as JSON: {error}") from error
+        raise ValueError(f"lexicon {path} cannot be read: {error}") from error
     if not isinstance(content, dict):
         raise ValueError(f"lexicon {path} must be a JSON object of labels and words, not a {type(content).__name__}")
     return _parse(content, path.stem)
+
+
+def lexicon_of(names: Iterable[str], synonyms: bool = False) -> dict[str, list[str]]:
+    """A lexicon with a label for each of `n` names and the words that name it, for `load_lexicon` or to save as JSON.
+
+    Names are those of single things, as datasets write them: "Handbag/Satchel" and "tench, Tinca tinca" are two words
+    each, "bow_(weapon)" is one. Plurals are made by inflect; "hot dog" is also "hot-dog" and "hotdog". A word that is
+    made of several names stays with the one that it is, or with none.
+
+    Args:
+        synonyms: also the words of each name's most frequent sense in WordNet, which must be installed for nltk. Read
+            them before you use them: the first sense of "mouse" is the animal.
+
+    >>> lexicon_of(["knife", "hot dog", "bow_(weapon)"])
+    {'knife': ['knife', 'knives'],
+     'hot dog': ['hot dog', 'hot-dog', 'hotdog', 'hot dogs', 'hot-dogs', 'hotdogs'],
+     'bow_(weapon)': ['bow', 'bows']}
+    """
+    lexicon = {task_name(name): written(name) for name in names if name.strip()}
+    made = [{name: forms(words) for name, words in lexicon.items()}]
+    if synonyms:
+        made.append({name: forms(synonyms_of(words)) for name, words in lexicon.items()})
+    for words_of in made:
+        taken = {*itertools.chain(*lexicon.values())}
+        times = Counter(itertools.chain(*words_of.values()))
+        for name, words in words_of.items():
+            lexicon[name] += [word for word in words if word not in taken and times[word] == 1]
+    return lexicon
+
+
+@cache
+def _of_coco() -> frozenset[str]:
+    return frozenset(_builtin("coco_objects")["groups"])
+
+
+def task_name(text: str) -> str:
+    """A task as it is written, but COCO's objects by their names.
+
+    >>> task_name("Teddy_bear"), task_name("Sneakers")
+    ('teddy bear', 'Sneakers')
+    """
+    plain = " ".join(text.lower().replace("_", " ").split())
+    return plain if plain in _of_coco() else text.strip()
 
 
 def said_in(language: str, options: Mapping[str, Any]) -> dict[str, Any]:

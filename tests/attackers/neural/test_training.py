@@ -154,6 +154,13 @@ def test_dense_does_not_know_the_order_of_an_image_s_labels(task_trial):
     assert not np.allclose(train(other, quick("rnn")).log_probability, train(trial, quick("rnn")).log_probability)
 
 
+def test_a_training_that_runs_away_is_refused(class_trial):
+    """Its scores would be NaN, or as sure as can be."""
+    recipe = quick("rnn")
+    with pytest.raises(ValueError, match="logits are not all finite"):
+        train(class_trial(n=60, test=20), replace(recipe, schedule=replace(recipe.schedule, learning_rate=1e38)))
+
+
 # --- the same again ---
 
 

@@ -108,6 +108,25 @@ def test_an_audit_is_captions_and_then_their_report(tiny_blip, pictures, people,
     assert "--captions and --output name the same file" in refused(*usual, "--captions", page)
 
 
+def test_an_audit_of_scenes_needs_no_human_captions_and_shows_both_pictures_of_a_scene(tiny_blip, pictures, tmp_path):
+    scenes, data, page = tmp_path / "scenes.parquet", tmp_path / "audit.json", tmp_path / "audit.html"
+    table = pd.DataFrame({"image_id": range(12), "scene": [number // 2 for number in range(12)]})
+    table["gender"] = ["female", "male"] * 6
+    table["tasks"] = [["dog"]] * 12
+    table.to_parquet(scenes)
+    written = ["--output", page, "--json", data, "--captions", tmp_path / "blip.parquet", "--bootstrap", "50", *SHORT]
+    command = ["audit", tiny_blip, "--images", pictures, *written, "--scenes", scenes]
+    invoke(*command)
+    found = json.loads(data.read_text())
+    (signature,) = found["signatures"].values()
+    assert "tasks:given" in signature
+    assert "yardstick:scenes" in signature
+    of_scenes = found["evidence"]["captioners"][tiny_blip.name]["scenes"]
+    assert of_scenes["compared"] == 6
+    assert page.read_text().count("<img ") == 2 * len(of_scenes["pairs"]) > 0
+    assert "--scenes and --attributes" in refused(*command, "--attributes", scenes)
+
+
 @pytest.mark.slow
 def test_two_processes_make_the_captions_of_one(tiny_blip, pictures, tmp_path):
     output = tmp_path / "two.parquet"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,7 +12,6 @@ from torch.nn import functional
 
 from captionbias.attackers.base import Examples, Fitted, Trial
 from captionbias.attackers.neural.fitting import (
-    FittedNetwork,
     Learner,
     adam,
     epochs,
@@ -23,9 +20,8 @@ from captionbias.attackers.neural.fitting import (
     start_at_base_rates,
 )
 from captionbias.attackers.neural.networks import mlp, normalized_mlp
-from captionbias.attackers.neural.pieces import AT_ONCE, in_pieces, keep_rows, places_of_pieces
 from captionbias.attackers.pretrained.embeddings import embed
-from captionbias.attackers.pretrained.encoding import as_texts, encoder, load_encoder, special_tokens
+from captionbias.attackers.pretrained.encoding import as_texts, encoder, special_tokens
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import Frozen
 from captionbias.attackers.workers import threads
@@ -54,7 +50,7 @@ class FrozenEncoder:
             network = OnTable(table, self._head(numbered, table.shape[1])).to(self.device)
             learner = Learner(numbered, np.arange(len(table), dtype=np.int32), network, "fp32")
             learner.train(adam(network, self.recipe.schedule), epochs(numbered, self.recipe.schedule))
-            return FittedHead(trial, learner.scores(trial.test), network.head, self)
+            return Fitted(trial, learner.scores(trial.test))
 
     def _embedded(self, examples: Examples) -> tuple[Examples, Tensor]:
         """The examples with each caption as one word, its row in a table; and that table: the embeddings of the
@@ -91,40 +87,3 @@ class OnTable(nn.Module):
         """Logits `(captions, outputs)` of `tokens` `(captions, 1)`."""
         logits: Tensor = self.head(functional.embedding(tokens[:, 0], self.table).float())
         return logits
-
-
-@dataclass(frozen=True, eq=False)
-class FittedHead(Fitted):
-    """A head on kept embeddings."""
-
-    head: nn.Module
-    frozen: FrozenEncoder
-
-    def explained(self) -> FittedNetwork:
-        """The head with its encoder, in 32 bits, that reads the captions themselves."""
-        trial, model, examples = self.trial, self.frozen.model, self.trial.examples
-        pieces = replace(trial, examples=replace(examples, tokens=in_pieces(examples, model)))
-        loaded = load_encoder(model, self.frozen.recipe.pooling, self.frozen.device)
-        rows = keep_rows(loaded[0].auto_model, pieces.examples.tokens, model)
-        network = OnEncoder(loaded, self.head).requires_grad_(False).eval()
-        learner = Learner(pieces, rows, network, "fp32")
-        return FittedNetwork(trial, self.test_scores, learner, partial(places_of_pieces, examples, model), AT_ONCE)
-
-
-class OnEncoder(nn.Module):
-    """A head on a sentence encoder."""
-
-    def __init__(self, encoder: Any, head: nn.Module) -> None:
-        super().__init__()
-        self.encoder, self.head = encoder, head
-
-    def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
-        """Logits `(captions, outputs)` of word pieces `(captions, longest)`."""
-        real = torch.arange(tokens.shape[1], device=tokens.device) < lengths[:, None]
-        read = self.encoder({"input_ids": tokens, "attention_mask": real.long()})
-        logits: Tensor = self.head(read["sentence_embedding"])
-        return logits
-
-    def get_input_embeddings(self) -> nn.Embedding:
-        embedding: nn.Embedding = self.encoder[0].auto_model.get_input_embeddings()
-        return embedding

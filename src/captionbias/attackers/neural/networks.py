@@ -31,6 +31,9 @@ class Network(nn.Module):
         logits: Tensor = self.head(self.dropout(features))
         return logits
 
+    def get_input_embeddings(self) -> nn.Embedding:
+        return self.embedding
+
 
 def mlp(widths: Sequence[int]) -> nn.Sequential:
     """Linear layers with rectifiers between them."""

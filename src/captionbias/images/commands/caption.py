@@ -100,7 +100,16 @@ CAPTIONS = result(Path, "The captions, as .parquet or .csv.", default=Path("capt
 CAPTIONING = MODEL | IMAGES | GENERATION
 OPTIONS = CAPTIONING | {"output": CAPTIONS, "cache": report.REPORTED["cache"]}
 REPORTED = {name: entry for name, entry in report.OPTIONS.items() if name not in {*CAPTIONERS, "id_column"}}
-AUDIT_OPTIONS = CAPTIONING | {"captions": CAPTIONS} | REPORTED
+SCENES: Options = {
+    "scenes": option(
+        str | None,
+        "The scene of each image, in the column scene, beside its attribute label and perhaps tasks: instead of "
+        "--attributes and --tasks. Images of one scene differ in the person alone, so no human captions are needed.",
+        panel=INPUT,
+        metavar="<file>",
+    )
+}
+AUDIT_OPTIONS = CAPTIONING | {"captions": CAPTIONS} | SCENES | REPORTED
 
 
 def caption(model: str, output: Path, **values: Any) -> None:
@@ -168,15 +177,26 @@ def as_generation(values: Mapping[str, Any]) -> dict[str, Any]:
     return {**values, "template_arguments": arguments, "distributed": True}
 
 
-def audit(captions: Path, **values: Any) -> None:
+def audit(captions: Path, scenes: str | None, **values: Any) -> None:
     """Caption images, measure the captions and report, in one command: captionbias caption, then captionbias report.
 
-    Example: captionbias audit Salesforce/blip-image-captioning-base --images val2014 --references people.parquet
+    Examples:
+
+    captionbias audit Salesforce/blip-image-captioning-base --images val2014 --references people.parquet
+
+    captionbias audit Salesforce/blip-image-captioning-base --images counterfactuals --scenes scenes.parquet
     """
+    from captionbias.captions.tables import as_table
     from captionbias.images.reading import thumbnails
     from captionbias.report.html import check_installed
 
     check_installed()
+    if scenes:
+        if values["attributes"]:
+            raise ValueError("--scenes and --attributes both give each image its label: give one of them")
+        has_tasks = as_table(scenes, "scenes").spelled(values["task_column"] or "tasks")
+        values |= {"attributes": scenes, "scene_column": values["scene_column"] or "scene"}
+        values |= {"tasks": scenes} if has_tasks and not values["tasks"] else {}
     caption(output=captions, cache=values["cache"], **{name: values[name] for name in CAPTIONING})
     name = Path(values["model"]).name.replace("=", "-")
     reported = {name: values[name] for name in REPORTED}

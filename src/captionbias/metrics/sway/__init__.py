@@ -10,16 +10,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from captionbias.arrays import Integers
+from captionbias.bench.catalogue import YARDSTICK, Scale, Score
 from captionbias.bench.measurement import Scores, metric
 from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions
-from captionbias.errors import missing
-from captionbias.metrics.sway import a_to_t, naming, t_to_a, words
-from captionbias.metrics.sway.images import count_leans, lean_rows, read_images
-from captionbias.metrics.sway.question import Asked, Draw, draw_person, resampled
+from captionbias.errors import InputError, missing, naming
+from captionbias.metrics.sway import a_to_t, t_to_a, words
+from captionbias.metrics.sway import naming as of_names
+from captionbias.metrics.sway.images import count_leans, lean_rows, no_leans, read_images
+from captionbias.metrics.sway.question import Answer, Asked, Draw, constant, draw_person, draw_truth, resampled
 from captionbias.text import LexiconSource, load_lexicon
+from captionbias.warnings import note
 
-QUESTIONS = naming, t_to_a, words, a_to_t
+QUESTIONS = of_names, t_to_a, words, a_to_t
+SCENES = Score(
+    YARDSTICK,
+    "scenes that are compared",
+    0,
+    Scale(0.0, float("inf"), "scenes"),
+    "Scenes whose images of different values are compared with each other, where no people describe them. 0: neither "
+    "people nor scenes, so there is no yardstick.",
+    in_tables=False,
+)
 
 
 class SwayImages(NamedTuple):
@@ -38,11 +50,17 @@ class SwayImages(NamedTuple):
     "Sway",
     "is one value named wrong, or not at all, more often than another, do wrong names follow the tasks (T to A), do "
     "other words follow the value, or the tasks named (A to T), more than in a person's captions?",
-    itertools.chain.from_iterable(question.ENTRIES for question in QUESTIONS),
+    [*itertools.chain.from_iterable(question.ENTRIES for question in QUESTIONS), SCENES],
     about={
         "references": (
             "`n` lists of human captions: two or more of an image, or one and `tasks`. One is drawn to be compared "
-            "with the captioner's, the others say what the image shows"
+            "with the captioner's, the others say what the image shows. None: captions are compared within scenes, "
+            "else as they are, without a yardstick"
+        ),
+        "scene": (
+            "`n` names or numbers, the same for images that differ in the person alone, such as a counterfactual set "
+            "or a picture with the person replaced. They are compared with each other, without human captions: 0 is "
+            "no difference, and what differs is caused by the person, if nothing else differs"
         ),
         "attributes": ("`n` labels, each a label of `attribute_lexicon`; two values or more, also crossed attributes"),
         "tasks": (
@@ -68,7 +86,7 @@ class SwayImages(NamedTuple):
         "and `sway_tasks_named`, of all; "
         "`sway_words_level_<value>`, content words of captions of a value for each of people's, over that of all, and "
         "`sway_words_length`, of all; `sway_images`: images that are compared; `sway_suggested`: those whose tasks "
-        "suggest a value. And `signature`."
+        "suggest a value; `sway_scenes`, without human captions: scenes that are compared. And `signature`."
     ),
 )
 def sway(
@@ -100,9 +118,11 @@ def sway(
     >>> result["sway_t_to_a_least_ci_low"] > 0, result["sway_a_to_t_low_ci_low"] > 0
     (True, False)
     """
-    for side, what in (("predictions", "the captioner's captions"), ("references", "human captions of the images")):
-        if getattr(captions, side) is None:
-            raise missing(side, f"is missing: sway compares a captioner with a person; give {what}")
+    if captions.predictions is None:
+        raise missing("predictions", "is missing: sway is of a captioner; give the captioner's captions")
+    if captions.references and captions.scene:
+        ways = naming("leave {references} out"), naming("or {scene}, to compare with people")
+        raise InputError("scene", ": images of a scene are compared with each other, without human captions:", *ways)
     import scipy.linalg  # noqa: F401  (a library is limited below once it is loaded)
     from threadpoolctl import threadpool_limits
 
@@ -110,28 +130,38 @@ def sway(
     lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
     names = lexicon_name(lexicons[0], attribute_lexicon), lexicon_name(lexicons[1], task_lexicon)
     images = read_images(captions, *lexicons, tokenizer, seed, notes)
-    counts = count_leans(images, lean, lexicons, notes)
+    asks = captions.references is not None or (captions.scene is not None and captions.tasks is not None)
+    counts = count_leans(images, lean, lexicons, notes) if asks else no_leans(images)
 
     def people(join: int) -> list[Draw]:
         return [draw_person(images, counts, seed + draw, join) for draw in range(draws)]
 
-    join, drawn = captions.references_to_join, people(1)
+    if captions.references:
+        join, drawn = captions.references_to_join, people(1)
+    else:
+        join, drawn = 1, [draw_truth(images, counts, seed)]
     as_long = people(join) if join > 1 else drawn
     asked = Asked(captions, *lexicons, tokenizer, images, drawn, join, as_long, seed, bootstrap, notes)
+    if asks and captions.scene and (drawn[0].suggested < 0).all():
+        text = "T to A and A to T are not measured: no task goes with a value, for each scene shows all values alike"
+        note(notes, text, "take tasks with a table of what goes with what (lean='shipped')", about="tasks")
+        asks = False
+    of_tasks = [t_to_a, a_to_t] if asks else []
     with threadpool_limits(1):  # more threads wait for each other longer than they work
-        counted = (question.counted(asked) for question in (naming, t_to_a, a_to_t))
-        named, swayed, followed = resampled([*counted], int(images.group.max()) + 1, bootstrap, seed)
-        answers = [
-            naming.answer(asked, named),
-            t_to_a.answer(asked, swayed),
-            words.answer(asked),
-            a_to_t.answer(asked, followed),
-        ]
+        resampling = [of_names, *of_tasks]
+        counted = [question.counted(asked) for question in resampling]
+        samples = resampled(counted, int(images.group.max()) + 1, bootstrap, seed)
+        answers = [question.answer(asked, of) for question, of in zip(resampling, samples, strict=True)]
+        answers.insert(1 + asks, words.answer(asked))
     kept = next((answer.kept for answer in answers if answer.kept), None)
     number_suggested = [np.count_nonzero(draw.suggested >= 0) for draw in drawn]
     how = {"lean": counts.source, "draws": draws, "tok": tokenizer, "attribute": names[0], "task": names[1]}
     how |= {"tasks": "named" if captions.tasks is None else "given", **captions.rows()}
     facts = {"sway_images": len(images.value), "sway_suggested": float(np.mean(number_suggested))}
+    if images.scene is not None:
+        scenes = len({*images.scene.tolist()}) if captions.scene else 0
+        answers.append(Answer({YARDSTICK: constant(scenes)}, dict))
+        how |= {"draws": 0, "yardstick": "scenes" if captions.scene else "none"}
     tables: dict[str, Any] = {}
     if details:
         of_values = dict(zip(images.values, np.bincount(images.value).tolist(), strict=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic
@@ -25,7 +24,7 @@ from captionbias.metrics.sway.question import (
     numbers,
     share_of,
 )
-from captionbias.scores.sway import naming_rates, residuals
+from captionbias.scores.sway import naming_rates, residuals, within_scenes
 from captionbias.statistics.samples import Extreme, Sample
 from captionbias.warnings import note
 
@@ -100,7 +99,7 @@ def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
     scores = {"sway_a_to_t": followed.score, TASKS_NAMED: constant(float(names))}
     scores |= {"sway_a_to_t_low": Extreme.of(min, ends), "sway_a_to_t_high": Extreme.of(max, ends)}
     scores |= {"sway_a_to_t_least": Extreme.of(min, left), "sway_a_to_t_most": Extreme.of(max, left)}
-    return Answer(scores, partial(_details, followed, _pairs(asked), draws))
+    return Answer(scores, partial(_details, followed, _pairs(asked), asked))
 
 
 def _pairs(asked: Asked) -> Integers:
@@ -124,7 +123,10 @@ def _sums(draw: Draw, pairs: Integers) -> tuple[Floats, Any]:
     contents = contents[:, contents.any(axis=0)]
     has_value = named.value[:, None] == np.arange(values)
     outcomes = np.concatenate((has_value, captioner, *mentions[2:]), axis=1).astype(np.float64)
-    left = residuals(contents, outcomes, draw.seed, named.picture, named.weight)
+    if named.scene is None:
+        left = residuals(contents, outcomes, draw.seed, named.picture, named.weight)
+    else:
+        left = within_scenes(outcomes, named.scene, named.weight)
     products = (left[:, value] * left[:, values + kind * len(used) + column] for kind in range(3))
     tables = (*products, left[:, :values] ** 2)
     mentioned = csr_array(np.concatenate([flags[:, column] for flags in mentions], axis=1))
@@ -147,14 +149,17 @@ def _followed(sums: tuple[Floats, Any], pairs: Integers, named: NamedImages, mul
     return Followed(score, np.stack(ends), left, 100 * np.stack((beyond, captioner, shown + other), axis=1))
 
 
-def _details(followed: Followed[Sample], pairs: Integers, draws: Sequence[Draw]) -> dict[str, Any]:
-    named = draws[0].named
-    columns = ("beta", "beta_captioner", "beta_person")
+def _details(followed: Followed[Sample], pairs: Integers, asked: Asked) -> dict[str, Any]:
+    named, draws = asked.named, asked.draws
+    captions, images = (named.captioner, named.people), (np.arange(len(named.value)), named.image)
+    columns = ("beta", *(f"beta_{side}" for side in asked.sides))
     tasks = [
         {"task": named.tasks[task], "attribute": named.values[value]}
         | numbers({name: followed.pairs[pair, column] for column, name in enumerate(columns)})
-        | {"named_captioner": _named_shares(named, named.captioner.tasks[:, task], np.arange(len(named.value)))}
-        | {"named_person": _named_shares(named, named.people.tasks[:, task], named.image)}
+        | {
+            f"named_{side}": _named_shares(named, said.tasks[:, task], image)
+            for side, said, image in zip(asked.sides, captions, images, strict=False)
+        }
         for pair, (task, value) in enumerate(pairs.T)
     ]
     level = mean_of_known([_naming_level(draw) for draw in draws])

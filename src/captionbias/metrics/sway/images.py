@@ -57,6 +57,7 @@ class NamedImages(NamedTuple):
     people: Said  # of each human caption
     people_names: Flags  # which values each human caption names, those that no image has last, `(captions, labels)`
     image: Integers  # of each human caption
+    scene: Integers | None  # of each image without human captions the number of its scene, of all one without scenes
 
     def said(self, rows: Integers) -> Said:
         """What a person says of each image with the human captions in these rows, `(join, n)`, as one caption."""
@@ -97,10 +98,12 @@ def read_images(
     note_labels_from_captions(words, named, label, notes)
     note_samples(captions, notes)
     named_tasks = named_in(words.tokens, task, tokenizer)
-    check_tasks_named(named_tasks, task)
+    if captions.references:
+        check_tasks_named(named_tasks, task)
     is_task = np.array([label != BEARER for label in task.labels])
     given = None if captions.tasks is None else given_tasks(captions.tasks, task, notes)[:, is_task]
-    kept, copies = _comparable(words, captions, notes), copies_of(captions, notes)
+    kept = _comparable(words, captions, notes) if captions.references else _in_scenes(captions, label, notes)
+    copies = copies_of(captions, notes)
     occurring, value = np.unique(label, return_inverse=True)
     sees = named[np.arange(len(named)), label[np.concatenate((words.model_image, words.human_image))]]
     single = named.sum(axis=1) == 1
@@ -127,6 +130,7 @@ def read_images(
         Said(*(flags[of_human] for flags in said)),
         named[of_human][:, [*occurring, *np.setdiff1d(np.arange(len(labels)), occurring)]],
         (np.cumsum(kept) - 1)[words.human_image[human]],
+        None if captions.references else picture if captions.scene else np.zeros(len(picture), np.int64),
     )
 
 
@@ -152,6 +156,23 @@ def _comparable(words: Words, captions: Captions, notes: list[str]) -> Flags:
     return kept
 
 
+def _in_scenes(captions: Captions, label: Integers, notes: list[str]) -> Flags:
+    """Images that another of their scene, of another value, can be compared with; all images without scenes."""
+    if captions.copies is None:
+        return np.ones(len(captions), bool)
+    values = np.zeros((int(captions.copies.max()) + 1, int(label.max()) + 1), bool)
+    values[captions.copies, label] = True
+    kept: Flags = (values.sum(axis=1) > 1)[captions.copies]
+    if not kept.any():
+        raise InputError(
+            "scene", ": no scene has images of two values: give images of one scene the same name in this column"
+        )
+    if not kept.all():
+        text = f"{int((~kept).sum()):,} of {len(kept):,} images are of a scene that shows one value alone: left out"
+        note(notes, text, about="scene")
+    return kept
+
+
 # Leans
 
 
@@ -162,6 +183,12 @@ class Counts(NamedTuple):
     both: Floats  # those that show each task and have each value, `(tasks, values)`
     shares: Floats  # of those with each value
     own: Floats  # how much each image that is compared is among them, for each value, `(n, values)`
+
+
+def no_leans(named: NamedImages) -> Counts:
+    """Where nothing is asked of tasks."""
+    values = len(named.values)
+    return Counts("none", np.zeros((len(named.tasks), values)), np.full(values, 1 / values), np.zeros_like(named.names))
 
 
 def count_leans(named: NamedImages, lean: str | None, lexicons: tuple[Lexicon, Lexicon], notes: list[str]) -> Counts:

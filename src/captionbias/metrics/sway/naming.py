@@ -12,7 +12,7 @@ import numpy as np
 from captionbias.arrays import Floats, Integers
 from captionbias.bench.catalogue import CAPTIONS, PERCENT, Score
 from captionbias.metrics.sway.question import Answer, Asked, Counted, Draw, Numbers, constant, entry, numbers, share_of
-from captionbias.scores.naming import KINDS, SIDES, naming_gaps, naming_levels
+from captionbias.scores.naming import KINDS, naming_gaps, naming_levels
 from captionbias.statistics.samples import RULE_OF_THREE, Largest, Sample
 
 LEAST_NAMED = 5.0  # of 100 captions of some value: who names a value more rarely is not told from who never does
@@ -92,7 +92,7 @@ def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
         for kind, what in enumerate(KINDS)
         for number, value in enumerate(values)
     }
-    return Answer(scores, partial(_details, named, gaps, values), facts)
+    return Answer(scores, partial(_details, named, gaps, asked), facts)
 
 
 def _named(draw: Draw, multiplicity: Floats) -> Named[Floats]:
@@ -106,11 +106,12 @@ def _least_named(names: Floats, value: Integers, weight: Floats) -> float:
     return float(100 * share_of(of_value @ names, of_value.sum(axis=1)[:, None]).max(axis=0).min())
 
 
-def _details(named: Named[Sample], gaps: Sequence[Sequence[Sample]], values: tuple[str, ...]) -> dict[str, Any]:
+def _details(named: Named[Sample], gaps: Sequence[Sequence[Sample]], asked: Asked) -> dict[str, Any]:
+    values = asked.named.values
     columns = [
         (what + ("_person" if side else ""), kind, side)
         for kind, what in enumerate(KINDS)
-        for side in range(len(SIDES))
+        for side in range(len(asked.sides))
     ]
     level: list[dict[str, Any]] = [
         {"attribute": value} | numbers({name: named.levels[kind, side, number] for name, kind, side in columns})

@@ -14,7 +14,7 @@ from captionbias.bench.catalogue import Scale, Score
 from captionbias.bench.pairing import drawn_captions
 from captionbias.captions import Captions
 from captionbias.metrics.sway.images import Counts, NamedImages, Said
-from captionbias.scores.naming import SIDES, visibility
+from captionbias.scores.naming import SIDES, composition, visibility
 from captionbias.scores.sway import Leans, leans_of, suggested_values
 from captionbias.statistics.samples import Sample, bootstrap_samples
 from captionbias.text import Lexicon
@@ -38,6 +38,11 @@ class Asked:
     seed: int
     replicates: int
     notes: list[str]
+
+    @property
+    def sides(self) -> Sequence[str]:
+        """Whose captions there are: the captioner's, and people's."""
+        return SIDES if self.named.scene is None else SIDES[:1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +86,11 @@ class Draw:
     def namings(self) -> Namings:
         """What captions of each value name."""
         named, images, values = self.named, len(self.named.value), len(self.named.values)
-        others = np.bincount(named.image[self.other], minlength=images)
-        stratum, seen = visibility(np.bincount(named.sees(self.other), minlength=images), others)
+        if named.scene is None:
+            others = np.bincount(named.image[self.other], minlength=images)
+            stratum, seen = visibility(np.bincount(named.sees(self.other), minlength=images), others)
+        else:
+            stratum, seen = composition(named.value, named.scene, named.weight)
         every = np.ones(images)
         counts = np.column_stack((every, named.captioner.values, every, self.person.values))
         shape = values, values + 1, len(seen), len(SIDES), counts.shape[1] // len(SIDES)
@@ -105,6 +113,17 @@ def draw_person(named: NamedImages, counts: Counts, seed: int, join: int = 1) ->
     shown = named.shown(shares)
     suggested = suggested_values(shown, counts.both, counts.shares, counts.own)
     return Draw(named, leans_of(counts.both, counts.shares), seed, named.said(joined), other, shares, shown, suggested)
+
+
+def draw_truth(named: NamedImages, counts: Counts, seed: int) -> Draw:
+    """Where no people describe the images, the captioner beside one who names every value right and says nothing else:
+    scores are then beyond 0."""
+    images, tasks = len(named.value), len(named.tasks)
+    nothing, other = np.zeros((images, tasks)), np.zeros(0, bool)
+    shown = named.shown(nothing)
+    suggested = suggested_values(shown, counts.both, counts.shares, counts.own)
+    said = Said(np.ones((images, 2)), nothing)
+    return Draw(named, leans_of(counts.both, counts.shares), seed, said, other, nothing, shown, suggested)
 
 
 def entry(what: str, scale: Scale, key: str, part: str, meaning: str, **also: Any) -> Score:

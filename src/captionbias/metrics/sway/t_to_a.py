@@ -15,7 +15,7 @@ from captionbias.bench.verdicts import CANNOT_TELL, MORE
 from captionbias.metrics.sway.images import FEW
 from captionbias.metrics.sway.naming import NAMES_BOTH
 from captionbias.metrics.sway.question import Answer, Asked, Counted, Draw, Namings, Numbers, entry, numbers, share_of
-from captionbias.scores.naming import ALL, NAMED, RIGHT, SIDES
+from captionbias.scores.naming import ALL, NAMED, RIGHT
 from captionbias.scores.sway import error_difference, error_ratio
 from captionbias.statistics.samples import RULE_OF_THREE, Beyond, Extreme, Sample
 from captionbias.warnings import note
@@ -83,7 +83,8 @@ class Swayed(Generic[Numbers]):
 
 def counted(asked: Asked) -> Counted:
     """How often captions of each draw name a wrong value beside which tasks."""
-    return [partial(_swayed, draw.namings) for draw in asked.draws]
+    within = asked.named.scene is not None
+    return [partial(_swayed, draw.namings, within) for draw in asked.draws]
 
 
 def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
@@ -108,7 +109,7 @@ def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
     beyond = [Beyond.of(*of_value) for of_value in steps]
     if known := [sample for sample in beyond if not np.isnan(sample.values).any()]:
         scores[ONE] = Extreme.of(max, known)
-    return Answer(scores, partial(_details, swayed, np.mean(images, axis=0), values))
+    return Answer(scores, partial(_details, swayed, np.mean(images, axis=0), asked))
 
 
 def _floors(draw: Draw) -> tuple[Floats, Floats]:
@@ -164,9 +165,12 @@ def _note_leaning_labels(draw: Draw, notes: list[str]) -> None:
         )
 
 
-def _swayed(namings: Namings, multiplicity: Floats) -> Swayed[Floats]:
+def _swayed(namings: Namings, within: bool, multiplicity: Floats) -> Swayed[Floats]:
+    """`within`: of scenes, in which the images of values that the tasks do not suggest are compared with those of the
+    one that they do: `alike` and `beyond` are then by the value suggested."""
     table = namings.table(multiplicity)
-    beside = _beside(table)
+    cells = table[:, :-1]
+    beside = _beside(cells.swapaxes(0, 1) if within else cells)
     difference, ratio = (np.vectorize(of, signature=BESIDE)(*beside) for of in (error_difference, error_ratio))
     beyond = difference[:, 0] - difference[:, 1]
     captioner = beside[0][:, 0].sum(axis=2)
@@ -191,18 +195,19 @@ def _steps(table: Floats) -> Floats:
     return np.stack((step, bound, step - bound), axis=1)
 
 
-def _beside(table: Floats) -> tuple[Floats, Floats]:
+def _beside(cells: Floats) -> tuple[Floats, Floats]:
     """Captions and errors beside tasks that suggest another value than the true one, and beside tasks that suggest it,
     each `(values, SIDES, FORMS, strata, 2, replicates)`."""
-    own = np.eye(len(table)) > 0
-    sides = [(table[:, :-1] * flags[:, :, None, None, None, None]).sum(axis=1) for flags in (~own, own)]
+    own = np.eye(len(cells)) > 0
+    sides = [(cells * flags[:, :, None, None, None, None]).sum(axis=1) for flags in (~own, own)]
     kinds = np.stack(sides).transpose(1, 3, 4, 2, 0, 5)
     captions = kinds[:, :, list(FORMS.values())]
     return captions, captions - kinds[:, :, [RIGHT]]
 
 
-def _details(swayed: Swayed[Sample], images: Floats, values: Sequence[str]) -> dict[str, Any]:
-    places = [(f"{who}_{what}", side, share) for side, who in enumerate(SIDES) for share, what in enumerate(SHARES)]
+def _details(swayed: Swayed[Sample], images: Floats, asked: Asked) -> dict[str, Any]:
+    values, sides = asked.named.values, asked.sides
+    places = [(f"{who}_{what}", side, share) for side, who in enumerate(sides) for share, what in enumerate(SHARES)]
     cells: list[dict[str, Any]] = [
         {"attribute": value, "suggested": beside, "images": float(images[row, column])}
         | numbers({name: swayed.cells[row, column, side, share] for name, side, share in places})
@@ -214,6 +219,7 @@ def _details(swayed: Swayed[Sample], images: Floats, values: Sequence[str]) -> d
         told = numbers({name: swayed.beyond[row, form] for form, name in enumerate(("extra", "lost"))})
         told |= numbers({name: swayed.steps[row, step] for step, name in enumerate(STEPS)})
         surely = told.get("step_beyond_ci_low", 0.0) > 0
-        beyond.append({"attribute": value, **told, "verdict": MORE if surely else CANNOT_TELL})
-    ratio = dict(zip(SIDES, swayed.ratio.values[:, 0].tolist(), strict=True))
+        of_value = {"attribute" if asked.named.scene is None else "suggested": value}
+        beyond.append({**of_value, **told, "verdict": MORE if surely else CANNOT_TELL})
+    ratio = dict(zip(sides, swayed.ratio.values[:, 0].tolist(), strict=False))
     return {"cells": cells, "t_to_a": beyond, "error_ratio": ratio}

@@ -50,6 +50,7 @@ ENTRIES = (
         MOST,
         "most",
         "The same of the one word that follows a value most, of those that surely do; 0 if none does.",
+        row=None,
         task=None,
     ),
 )
@@ -84,7 +85,7 @@ def answer(asked: Asked) -> Answer:
         scores["sway_words_size"] = _sample(squared, asked, lambda squares: np.sign(squares) * np.sqrt(np.abs(squares)))
     levels = zip(values, scoring.level(said, references).tolist(), strict=True)
     facts = {f"sway_words_level_{value}": level for value, level in levels} | {"sway_words_length": tied.length}
-    return Answer(scores, partial(_details, tied, tested, ties, listed, seen, values), facts, (tied.words, tied.used))
+    return Answer(scores, partial(_details, tied, tested, ties, listed, seen, asked), facts, (tied.words, tied.used))
 
 
 def _sample(amount: scoring.Amount, asked: Asked, form: Callable[[Floats], Floats] = np.asarray) -> Sample:
@@ -110,7 +111,7 @@ def _tied(asked: Asked) -> Tied | None:
     said, people = (_of_images(image, len(captions), table)[named.row] for image, table in by_side)
     lengths = [float(named.weight @ table.sum(axis=1)) for table in (said, people)]
     join, captions_of_each = asked.join, np.bincount(named.image, minlength=len(named.value))
-    places = np.flatnonzero(captions_of_each > join)
+    places = np.flatnonzero((captions_of_each > join) | (named.scene is not None))
     few = np.bincount(named.value[places], minlength=len(named.values)).min() < LEAST_IMAGES
     if few or len(places) < len(named.value):
         left_out = "not compared" if few else f"compared without {len(named.value) - len(places):,} images"
@@ -126,7 +127,7 @@ def _tied(asked: Asked) -> Tied | None:
                 "words are left out of those that follow the attribute"
             )
             note(asked.notes, naming(template, part.name))
-    made_of = *spoken, captions.attributes, captions.weights, captions.tasks, join, asked.seed
+    made_of = *spoken, captions.attributes, captions.weights, captions.tasks, captions.scene, join, asked.seed
     fitted = captions.of_people("ties", made_of, lambda: _fitted(asked, human, places, join))
     if fitted is None:
         note(asked.notes, "words are not compared: human captions are too few to say what images show")
@@ -148,6 +149,11 @@ def _fitted(asked: Asked, human: ContentWords, places: Integers, join: int) -> s
     from scipy.sparse import csr_array
 
     named = asked.named
+    if named.scene is not None:
+        said_by_none = None, csr_array((len(named.value), 0))
+        return scoring.fit_references(
+            named.value, [said_by_none], named.weight, named.picture, asked.seed, len(named.values), named.scene
+        )
     rows = np.flatnonzero(np.isin(asked.captions.words(asked.tokenizer).human_image, named.row[places]))
     image = np.searchsorted(places, named.image[np.isin(named.image, places)])
     used, weight = human.used[rows], named.weight[places]
@@ -192,31 +198,33 @@ def _details(
     ties: scoring.Ties,
     listed: scoring.Listed,
     seen: Floats,
-    values: Sequence[str],
+    asked: Asked,
 ) -> dict[str, Any]:
-    references = tied.references
+    references, values, sides = tied.references, asked.named.values, asked.sides
     contrast, column = np.nonzero(listed.listed)
     larger = np.where(ties.more, ties.captioner, ties.person)[contrast, column]
     sign = np.where((larger < 0) & (len(values) == 2), -1, 1)  # of two values a tie is with the one or with the other
     of_value = references.weights * (references.value == np.arange(len(values))[:, None])
     of_value = 100 * of_value / of_value.sum(axis=1, keepdims=True)
     told = tested[column]
-    captioner, person = (
-        np.mean([of_value @ side[:, told].toarray() for side in sides], axis=0)
-        for sides in ([tied.said], references.drawn)
-    )
+    uses = [
+        np.mean([of_value @ table[:, told].toarray() for table in tables], axis=0)
+        for _, tables in zip(sides, ([tied.said], references.drawn), strict=False)
+    ]
     rows = [
         {
             "word": tied.words[told[number]],
             "attribute": values[at[0] + (sign[number] < 0)],
-            **{name: float(sign[number] * getattr(ties, name)[at]) for name in ("captioner", "person", "beyond")},
+            **{name: float(sign[number] * getattr(ties, name)[at]) for name in (*sides, "beyond")},
             "beyond_ci_low": float(sign[number] * ties.beyond[at] - scoring.Z * ties.error[at]),
             "beyond_ci_high": float(sign[number] * ties.beyond[at] + scoring.Z * ties.error[at]),
             "q": float(listed.q[at]),
             "kind": "more" if ties.more[at] else "less",
             "scaled": bool(ties.also_scaled[at]),
-            "uses_captioner": dict(zip(values, captioner[:, number].tolist(), strict=True)),
-            "uses_person": dict(zip(values, person[:, number].tolist(), strict=True)),
+        }
+        | {
+            f"uses_{side}": dict(zip(values, of[:, number].tolist(), strict=True))
+            for side, of in zip(sides, uses, strict=True)
         }
         for number, at in enumerate(zip(contrast.tolist(), column.tolist(), strict=True))
     ]

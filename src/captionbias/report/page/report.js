@@ -82,13 +82,13 @@ for (const header of all(".sortable thead th")) {
   header.append(button);
   button.addEventListener("click", () => order(header));
 }
-for (const part of all(".scroll:not(:has(.pairs, .words))")) {  // what is scrolled can be scrolled by keyboard
+for (const part of all(".scroll:not(:has(.words))")) {  // what is scrolled can be scrolled by keyboard
   part.tabIndex = 0;
   part.setAttribute("role", "group");
   part.setAttribute("aria-label", part.querySelector("caption, title").textContent);
 }
 
-// The captions behind a pair or a word, below its row.
+// The captions behind a word or a group of images, below its row.
 const marked = (text, spans) => {
   const parts = [];
   let done = 0;
@@ -99,25 +99,21 @@ const marked = (text, spans) => {
   }
   return [...parts, text.slice(done)];
 };
-const inWords = (found, number, { attribute, task, word, forms, suggested }) => {
+const inWords = (found, number, { word, forms }) => {
   const text = found.texts[number];
   if (word !== undefined) {
     const literal = (forms ?? [word]).map((form) => form.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|");
     const places = text.matchAll(new RegExp(`(?<![\\p{L}\\p{N}_])(?:${literal})(?![\\p{L}\\p{N}_])`, "giu"));
     return marked(text, [...places].map((place) => [place.index, place.index + place[0].length, false]));
   }
-  const values = new Set(suggested === undefined ? (attribute ?? "").split(", ") : found.labels);
   const flat = found.marks[number];
   const spans = [];
-  for (let at = 0; at < flat.length; at += 3) {
-    const label = found.labels[flat[at + 2]];
-    if (label === task || values.has(label)) spans.push([flat[at], flat[at + 1], label !== task]);
-  }
+  for (let at = 0; at < flat.length; at += 3) spans.push([flat[at], flat[at + 1], true]);
   return marked(text, spans);
 };
 const percent = (share) => `${Math.round(100 * share)}%`;
 const count = (number) => number.toLocaleString("en");
-const told = (kind, direction, item, name) => {
+const told = (kind, item, name) => {
   const listed = item.rows.length < item.images ? `${item.rows.length} of ${count(item.images)} images` : `all ${count(item.images)} images`;
   if (kind === "words") {
     const labels = Object.entries(item.labels).map(([label, number]) => `${count(number)} ${label}`).join(", ");
@@ -127,22 +123,12 @@ const told = (kind, direction, item, name) => {
   if (kind === "tied") {
     return `${name} writes “${item.word.replaceAll("|", " or ")}” for ${count(item.images)} images of ${item.attribute}; one person or more does for ${count(item.people)}. Here: ${listed}.`;
   }
-  if (kind === "cells") {
-    return `Of ${count(item.shown)} images of ${item.attribute} beside what goes with ${item.suggested}, ${name} names another value for ${count(item.captioner)}; for ${count(item.people)} of these one person or more does so too. Here: ${listed}.`;
-  }
-  const attribute = item.attribute ?? "nobody";
-  const task = item.task ?? "nothing";
-  const [shown, named] = direction === "a_to_t" ? [item.attribute === null ? "nobody" : attribute, task] : [task, attribute];
-  const by = [
-    item.captioner === null ? "" : `${name} names “${named}” for ${count(item.captioner)}`,
-    item.people === null ? "" : `people's captions do, one or more, for ${count(item.people)}`,
-  ].filter(Boolean).join("; ");
-  return `Of ${count(item.shown)} images that show “${shown}”, ${by}. Here: ${listed}, those with the largest difference either way.`;
+  return `Of ${count(item.shown)} images of ${item.attribute} beside what goes with ${item.suggested}, ${name} names another value for ${count(item.captioner)}; for ${count(item.people)} of these one person or more does so too. Here: ${listed}.`;
 };
 const itemOf = (found, row, number, item, kind) => {
   const image = found.images[row.row];
   const what = kind === "cells" ? "another value" : "it";
-  const named = row.captioner === null ? "" : row.captioner ? `captioner names ${what}` : "captioner does not";
+  const named = row.captioner ? `captioner names ${what}` : "captioner does not";
   const people = row.people === null ? "" : `${percent(row.people)} of people do`;
   const difference = row.difference === null ? "" : `difference ${row.difference > 0 ? "+" : ""}${Math.round(100 * row.difference)} points`;
   const head = [node("b", image.id === null ? `row ${row.row}` : `image ${image.id}`), image.label, named, people, difference];
@@ -197,7 +183,7 @@ const panelOf = (found, button) => {
   const closed = node("button", "Close", { type: "button" });
   closed.addEventListener("click", () => { close(button); button.focus(); });
   const tools = [node("label", ["find", filter]), node("label", ["named by", who]), node("label", ["sort by", sort]), saved, closed];
-  const behind = [node("p", told(kind, group, item, name), { class: "told" }), node("div", tools, { class: "tools" }), status, list];
+  const behind = [node("p", told(kind, item, name), { class: "told" }), node("div", tools, { class: "tools" }), status, list];
   const row = button.closest("tr");
   const panel = row
     ? node("tr", node("td", behind, { colspan: row.cells.length, class: "behind" }), { class: "panel" })

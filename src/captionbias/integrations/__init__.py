@@ -1,1 +1,0 @@
-"""The metrics as other evaluation libraries have them, one module a library; `evaluate` is in `captionbias.hub`."""

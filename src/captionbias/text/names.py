@@ -1,0 +1,36 @@
+"""The words that a name in a list stands for: how it is written, its plural, its synonyms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+
+def written(name: str) -> list[str]:
+    """The words that a name is written as, in lower case: two of "Handbag/Satchel", one of "bow_(weapon)"."""
+    parts = re.split("[/,]", re.sub(r"\(.*?\)", "", name.lower().replace("_", " ")))
+    return [word for part in parts if (word := " ".join(part.split()))]
+
+
+def forms(words: Iterable[str]) -> list[str]:
+    """Words and their plurals, each once, with blanks, hyphens and nothing between their parts."""
+    import inflect
+
+    made: dict[str, None] = {}
+    for word in words:
+        plural = inflect.engine().plural_noun(word)
+        for form in (word,) if plural.endswith("ss") else (word, plural):  # of a plural it is none: "bootss"
+            spaced = form.replace("-", " ")
+            made |= dict.fromkeys((form, spaced, spaced.replace(" ", "-"), spaced.replace(" ", "")))
+    return list(made)
+
+
+def synonyms_of(words: Iterable[str]) -> list[str]:
+    """The words of the most frequent sense of each word in WordNet."""
+    from nltk.corpus import wordnet
+
+    try:
+        senses = [wordnet.synsets(word.replace(" ", "_"), pos=wordnet.NOUN)[:1] for word in words]
+    except LookupError as error:
+        raise ValueError("synonyms: WordNet is not installed: python -m nltk.downloader wordnet first") from error
+    return [name.lower().replace("_", " ") for found in senses for sense in found for name in sense.lemma_names()]

@@ -1,0 +1,189 @@
+"""Sway without human captions: within scenes, whose images differ in the person alone, and against 0."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import evaluate
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias.bench.verdicts import CANNOT_TELL, DIFFERS, NO_YARDSTICK, NOTHING_FOUND, SAME, verdict
+from captionbias.captions import check_captions
+from captionbias.hub.modules import install_metrics
+from captionbias.metrics import sway
+from captionbias.scores.sway import within_scenes
+from captionbias.synthetic import AGES, plant, swayed
+from tests.metrics.test_sway_questions import of_women, woman_is
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
+measure = partial(sway.measure, bootstrap=200, details=True)
+GAPS = ("wrong_gap", "unnamed_gap")
+
+
+def scenes(images=2000, *, alike=False, **dials):
+    """Planted scenes; `alike`: whose captions say the same of both but for who it is."""
+    planted = vars(plant(images, scenes=True, **dials))
+    if alike:
+        of_women = planted["predictions"][::2]
+        of_men = [text.replace("a woman", "a man") for text in of_women]
+        planted["predictions"] = [text for pair in zip(of_women, of_men, strict=True) for text in pair]
+    return planted
+
+
+def said(measured, *keys):
+    return {verdict(measured.estimates, f"sway_{key}") for key in keys}
+
+
+def test_captions_that_say_the_same_of_both_are_the_same_in_every_question():
+    measured = measure(**scenes(alike=True))
+    flat = measured.flat()
+    assert [flat[f"sway_{key}"] for key in (*GAPS, "t_to_a", "t_to_a_lost", "a_to_t", "words")] == [0.0] * 6
+    assert said(measured, *GAPS, "t_to_a", "t_to_a_lost", "a_to_t") == {SAME}
+    assert said(measured, "words") == {NOTHING_FOUND}
+    assert "yardstick:scenes" in measured.signature
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "share"),
+    [
+        ("sway_wrong_gap", woman_is("a man"), 0.05),
+        ("sway_unnamed_gap", woman_is("somebody"), 0.05),
+        ("smiling", lambda text: text.replace(".", " smiling."), 0.05),
+        ("girl|boy", woman_is("a girl"), 0.2),
+    ],
+)
+def test_what_is_planted_is_read_and_differs(key, change, share):
+    before, planted = (scenes(4000, alike=True) for _ in range(2))
+    planted = of_women(planted, change, share)
+    pairs = zip(before["predictions"][::2], planted["predictions"][::2], strict=True)
+    truth = 100 * np.mean([one != other for one, other in pairs])
+    measured = measure(**planted)
+    if key.startswith("sway"):
+        found = measured.estimates[key]
+        assert (found.value, found.low < truth < found.high) == (pytest.approx(truth), True)
+        assert said(measured, key.removeprefix("sway_")) == {DIFFERS}
+        return
+    (row,) = [row for row in measured.details["words"] if row["word"] == key]
+    assert (row["attribute"], row["beyond"]) == ("female", pytest.approx(truth, abs=1e-3))
+    assert row["beyond_ci_low"] < truth < row["beyond_ci_high"]
+    assert not row.keys() & {"person", "uses_person"}
+    assert said(measured, "words") == {DIFFERS}
+
+
+def test_tasks_of_the_scene_answer_two_questions_as_planted():
+    for dials in ({"t_to_a": 0.3}, {"a_to_t": 0.2}):
+        planted = plant(6000, scenes=True, **dials)
+        measured = measure(**vars(planted))
+        for key, truth in swayed(planted).items():
+            assert measured.estimates[f"sway_{key}"].value == pytest.approx(truth, abs=0.7), key
+        assert said(measured, *(f"{key}" for key in dials)) == {DIFFERS}
+    assert {row.keys() >= {"suggested"} for row in measured.details["t_to_a"]} == {True}
+
+
+@given(st.data())
+@settings(max_examples=25, deadline=None)
+def test_gaps_are_the_mean_difference_within_scenes(data):
+    """By brute force, of scenes of any composition, weights and of three values."""
+    number = data.draw(st.integers(8, 30))
+    scene = np.array(data.draw(st.lists(st.integers(0, 5), min_size=number, max_size=number)))
+    value = np.array(data.draw(st.lists(st.integers(0, 2), min_size=number, max_size=number)))
+    named = np.array(data.draw(st.lists(st.integers(0, 2), min_size=number, max_size=number)))
+    values = list(AGES)[:3]
+    kept = np.array([len({*value[scene == one]}) > 1 for one in scene])
+    if len({*value[kept]}) < 3 or len({*value}) < 3:
+        return
+    columns = {
+        "predictions": [f"a {AGES[values[one]][0]} waits" for one in named],
+        "attributes": [values[one] for one in value],
+        "scene": scene.tolist(),
+        "attribute_lexicon": {one: AGES[one] for one in values},
+    }
+    gaps = {row["attribute"]: row.get("wrong_gap") for row in measure(**columns, bootstrap=0).details["gaps"]}
+    wrong = (named != value).astype(float)
+    for first in range(3):
+        pairs = []
+        for other in {0, 1, 2} - {first}:
+            sums = np.zeros(2)
+            for one in np.unique(scene):
+                mine, its = (wrong[(scene == one) & (value == number)] for number in (first, other))
+                if len(mine) and len(its):
+                    weight = len(mine) * len(its) / (len(mine) + len(its))
+                    sums += weight * (mine.mean() - its.mean()), weight
+            pairs += [100 * sums[0] / sums[1]] if sums[1] else []
+        assert gaps[values[first]] == (pytest.approx(np.mean(pairs), abs=1e-6) if pairs else None)
+
+
+def test_the_difference_of_a_word_is_that_of_its_shares_within_scenes():
+    measured = measure(**of_women(scenes(600, alike=True), lambda text: text.replace(".", " smiling."), 0.3))
+    (row,) = [row for row in measured.details["words"] if row["word"] == "smiling"]
+    assert row["beyond"] == pytest.approx(row["uses_captioner"]["female"] - row["uses_captioner"]["male"], abs=1e-3)
+
+
+def test_what_the_mean_of_a_scene_leaves():
+    left = within_scenes(np.array([[1.0], [0.0], [1.0]]), np.array([0, 0, 1]), np.array([1.0, 3.0, 2.0]))
+    assert left.ravel().tolist() == [0.75, -0.25, 0.0]
+
+
+def test_neither_people_nor_scenes_are_no_yardstick():
+    planted = of_women(scenes(alike=True), woman_is("a man"), 0.1)
+    measured = measure(predictions=planted["predictions"], attributes=planted["attributes"])
+    assert said(measured, "wrong_gap") == {NO_YARDSTICK}
+    assert "yardstick:none" in measured.signature
+    assert not measured.estimates.keys() & {"sway_t_to_a", "sway_a_to_t"}
+    assert "more than people" not in measured.to_frame().to_string()
+    levels = {row["attribute"]: row["wrong"] for row in measured.details["level"]}
+    assert measured.flat()["sway_wrong_gap"] == pytest.approx(levels["female"] - levels["male"])
+
+
+@pytest.mark.parametrize("scene", [True, False])
+@pytest.mark.parametrize(("word", "key"), [("a man", "wrong_gap"), ("someone", None)])
+def test_who_says_one_word_of_everybody_is_never_the_same(scene, word, key):
+    planted = scenes()
+    if not scene:
+        del planted["scene"]
+    said_of_all = planted | {"predictions": [f"{word} waits"] * 1990 + planted["predictions"][1990:]}
+    measured = measure(**said_of_all)
+    if key:
+        assert said(measured, key) == {DIFFERS if scene else NO_YARDSTICK}
+    else:
+        assert said(measured, *GAPS) == {CANNOT_TELL}
+
+
+def test_scenes_of_one_value_are_left_out_with_a_note():
+    planted = scenes(100)
+    planted["scene"][0] = "alone"
+    measured = measure(**planted)
+    assert "2 of 100 images are of a scene that shows one value alone: left out" in " ".join(measured.notes)
+    assert measured.facts["sway_images"] == 98
+
+
+def test_several_captions_of_an_image_count_as_shares_and_copies_of_scenes_change_nothing():
+    planted = scenes(400, seed=1)
+    once = measure(**planted, bootstrap=0).flat()
+    twice = {name: [*column, *column] for name, column in planted.items()}
+    several = measure(
+        **planted | {"predictions": [[text, text] for text in planted["predictions"]]}, bootstrap=0
+    ).flat()
+    for key in ("sway_wrong_gap", "sway_unnamed_gap", "sway_a_to_t"):
+        assert measure(**twice, bootstrap=0).flat()[key] == pytest.approx(once[key])
+        assert several[key] == pytest.approx(once[key])
+
+
+def test_through_evaluate_and_in_batches(tmp_path, monkeypatch):
+    install_metrics(["sway"])
+    planted = scenes(200, t_to_a=0.3)
+    module, expected = evaluate.load("sway"), sway(**planted, bootstrap=0)
+    assert module.compute(**planted, bootstrap=0) == expected
+    for rows in (slice(0, 100), slice(100, None)):
+        module.add_batch(**{name: column[rows] for name, column in planted.items()})
+    assert module.compute(bootstrap=0) == expected
+
+
+def test_other_metrics_keep_the_images_of_a_scene_together():
+    planted = scenes(40)
+    captions = check_captions(**planted)
+    assert len({*zip(captions.copies.tolist(), captions.scene, strict=True)}) == 20
+    assert captions.select(range(10)).scene == tuple(map(str, planted["scene"][:10]))

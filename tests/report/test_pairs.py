@@ -1,0 +1,73 @@
+"""The same scene with two persons, side by side: what is said of the scenes, and what is marked in their captions."""
+
+from __future__ import annotations
+
+import pytest
+
+from captionbias.analysis.audit import audit
+from captionbias.captions import check_captions
+from captionbias.report import pairs
+from captionbias.report.html import html_report
+from captionbias.synthetic import plant
+from tests.browser import NEEDS_BROWSER, axe_violations, browser, new_page, too_wide
+
+pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images
+PICTURE = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='4' height='3'/%3E"
+
+
+@pytest.fixture(scope="module")
+def found():
+    """A captioner that the tasks sway, and that calls women smiling; and one that is the same with both persons."""
+    planted = plant(600, t_to_a=0.3, scenes=True)
+    for row in range(0, 600, 8):
+        planted.predictions[row] = planted.predictions[row].replace("a woman", "a smiling woman")
+    swayed = check_captions(**vars(planted), image_ids=range(600))
+    same = swayed.with_predictions(["a woman with a cake", "a man with a cake"] * 300)
+    return audit({"swayed": swayed, "same": same}, bootstrap=60, cache=False)
+
+
+def test_it_says_how_many_scenes_there_are_and_how_those_shown_were_chosen(found):
+    scenes = found.evidence["captioners"]["swayed"]["scenes"]
+    assert scenes["telling"] > len(scenes["pairs"]) == 24
+    assert pairs.told(found, "swayed") == (
+        f"In {scenes['wrong']} of 300 scenes one person is named wrong and the other right; in {scenes['words']} the "
+        f"captions differ in words that follow the gender, such as smiling, in {scenes['along']} of these as the words "
+        f"do. Shown: 6 of these {scenes['telling']}, no two captions twice: wrong names first, and each way "
+        "to differ once before any twice."
+    )
+    assert pairs.pairs(found, "same") == []
+    assert pairs.told(found, "same") == (
+        "In none of 300 scenes is one person named wrong and the other right, and no word is known to follow the "
+        "gender."
+    )
+
+
+def test_each_side_has_its_person_and_its_caption_with_what_is_wrong_or_differs(found):
+    told = pairs.pairs(found, "swayed")
+    assert all([side.value for side in pair] == ["female", "male"] for pair in told)
+    for woman, man in told:
+        texts = ["".join(piece for piece, _ in side.caption) for side in (woman, man)]
+        kinds = [{piece: kind for piece, kind in side.caption if kind} for side in (woman, man)]
+        assert kinds[0].get("man", kinds[1].get("woman")) == "wrong"
+        assert kinds[0].get("smiling") == ("following" if "smiling" in texts[0] else None)
+        for own, other in ((0, 1), (1, 0)):
+            assert not [word for word, kind in kinds[own].items() if kind != "wrong" and word in texts[other].split()]
+
+
+@NEEDS_BROWSER
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
+def test_both_pictures_of_a_scene_are_side_by_side_with_their_captions_in_line_below(found, tmp_path, width, scheme):
+    path = tmp_path / "report.html"
+    path.write_text(html_report(found, picture_of=lambda image: PICTURE))
+    with browser() as chromium:
+        page = new_page(chromium, viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page.goto(path.as_uri())
+        shown = page.locator("#pairs figure:visible")
+        assert shown.count() == pairs.FIRST
+        for figure in shown.all():
+            for part in ("img", "p"):
+                left, right = (side.bounding_box() for side in figure.locator(part).all())
+                assert left["y"] == pytest.approx(right["y"], abs=0.5)
+                assert left["x"] + left["width"] <= right["x"]
+        assert not too_wide(page)
+        assert axe_violations(page) == []

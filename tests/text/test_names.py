@@ -1,0 +1,111 @@
+"""Names in a list become words that captions say: each under one name, and a shipped list measures like COCO's."""
+
+from __future__ import annotations
+
+import pytest
+
+from captionbias import lexicon_of, load_lexicon
+from captionbias.bench.protocol import lexicon_name
+from captionbias.metrics import sway
+from captionbias.synthetic import TASKS, plant
+from captionbias.text import find_mentions, named_labels, tokenize
+
+
+def test_names_are_written_as_datasets_write_them():
+    words = lexicon_of(["Handbag/Satchel", "tench, Tinca tinca", "bow_(weapon)", "Hot-air balloon", "Boots", " "])
+    assert words["Handbag/Satchel"] == ["handbag", "satchel", "handbags", "satchels"]
+    assert words["tench, Tinca tinca"][:2] == ["tench", "tinca tinca"]
+    assert words["bow_(weapon)"] == ["bow", "bows"]
+    assert {"hot-air balloon", "hot air balloon", "hot air balloons"} < set(words["Hot-air balloon"])
+    assert words["Boots"] == ["boots"]
+    assert len(words) == 5
+
+
+def test_a_word_of_several_names_is_of_the_one_that_it_is_or_of_none():
+    words = lexicon_of(["tea pot", "teapot", "axe", "ax"])
+    assert "teapot" not in words["tea pot"]
+    assert words["teapot"] == ["teapot"]  # "teapots" is also of "tea pot"
+    assert (words["axe"], words["ax"]) == (["axe"], ["ax"])  # "axes" is both's
+
+
+def test_captions_name_them_in_any_form(tmp_path):
+    path = tmp_path / "sports.txt"
+    path.write_text("surfboard\nhot dog\ndog\n\n", encoding="utf-8")
+    lexicon = load_lexicon(path)
+    tokens = tokenize(["two surfboards", "a hot-dog", "hotdogs for dogs", "a doghouse"])
+    named = named_labels(tokens, find_mentions(tokens, lexicon), len(lexicon.labels))
+    assert named.tolist() == [[True, False, False], [False, True, False], [False, True, True], [False] * 3]
+    signed = lexicon_name(lexicon, path)
+    path.write_text("surfboard\nhot dog\ncat\n", encoding="utf-8")
+    assert signed.startswith("sports-")
+    assert lexicon_name(load_lexicon(path), path) != signed
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [(b"\n", "has no words"), (b"a\xff", "cannot be read"), (b"car\n(x)", "label '\\(x\\)': no word")],
+)
+def test_a_faulty_list_is_refused(tmp_path, text, message):
+    path = tmp_path / "mine.txt"
+    path.write_bytes(text)
+    with pytest.raises(ValueError, match=message):
+        load_lexicon(path)
+
+
+class _WordNet:
+    """Two senses of each word, the more frequent one first."""
+
+    NOUN = "n"
+
+    def synsets(self, word, pos):
+        assert pos == "n"
+        senses = {"car": [["car", "motor_car", "auto"], ["car", "railcar"]], "auto": [["car", "motor_car", "auto"]]}
+        return [type("Sense", (), {"lemma_names": lambda self, names=names: names})() for names in senses.get(word, [])]
+
+
+def test_synonyms_are_those_of_the_first_sense_and_never_another_name(monkeypatch):
+    corpus = pytest.importorskip("nltk.corpus")
+    monkeypatch.setattr(corpus, "wordnet", _WordNet())
+    assert "auto" not in lexicon_of(["car"])["car"]
+    alone = lexicon_of(["car", "kite"], synonyms=True)
+    assert {"cars", "auto", "autos", "motor car", "motorcars"} < set(alone["car"])
+    assert "railcar" not in alone["car"]
+    assert alone["kite"] == ["kite", "kites"]
+    assert lexicon_of(["car", "auto"], synonyms=True) == {"car": ["car", "cars"], "auto": ["auto", "autos"]}
+
+
+def test_synonyms_without_wordnet_say_what_to_install(monkeypatch):
+    corpus = pytest.importorskip("nltk.corpus")
+
+    def missing(self, word, pos):
+        raise LookupError
+
+    monkeypatch.setattr(_WordNet, "synsets", missing)
+    monkeypatch.setattr(corpus, "wordnet", _WordNet())
+    with pytest.raises(ValueError, match="WordNet is not installed"):
+        lexicon_of(["car"], synonyms=True)
+
+
+@pytest.mark.parametrize("name", ["objects365", "open_images", "visogender_occupations"])
+def test_a_shipped_list_measures_as_coco_does(name):
+    groups, planted = load_lexicon(name).groups, plant(1000, t_to_a=0.3)
+    by_coco = sway(**vars(planted), lean="own", bootstrap=100)
+    labels = [label for label in list(groups) if "waiter" not in label][:: len(groups) // len(TASKS)]
+    other = {task: (label, groups[label][0]) for task, label in zip(TASKS, labels, strict=False)}
+
+    def said(caption):
+        return next((caption.replace(task, word) for task, (_, word) in other.items() if task in caption), caption)
+
+    result = sway(
+        predictions=[said(caption) for caption in planted.predictions],
+        references=[[said(caption) for caption in captions] for captions in planted.references],
+        attributes=planted.attributes,
+        tasks=[[other[task][0] for task in tasks] for tasks in planted.tasks],
+        task_lexicon=name,
+        bootstrap=100,
+    )
+    assert result["sway_t_to_a_least_ci_low"] > 0
+    assert result["sway_t_to_a"] == pytest.approx(by_coco["sway_t_to_a"], abs=0.5)  # people are drawn by their captions
+    for fact in ("sway_tasks_named", "sway_suggested"):
+        assert result[fact] == by_coco[fact]
+    assert f"task:{name}|" in result["signature"]
