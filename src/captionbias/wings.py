@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parent
 
 
 def wing(module: str) -> Any:
-    """A module of a wing, such as `images.uploads`; None where the wing's folder is absent."""
+    """A module of a wing, such as `images.imagecaptioner2`; None where the wing's folder is absent."""
     present = (PACKAGE / module.partition(".")[0] / "__init__.py").is_file()
     return import_module(f"captionbias.{module}") if present else None
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import sys
 import time
-import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +14,7 @@ from subprocess import STDOUT, Popen
 from typing import Any
 
 import httpx
-import numpy as np
 import pytest
-from PIL import Image
-from pycocotools import mask
 
 from captionbias.synthetic import plant
 from tests import signals
@@ -110,36 +105,3 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "people": {name: map(json.dumps, lists[name]) for name in lists} | {"gender": faithful.attributes},
     }
     return {name: write_csv(folder / f"{name}.csv", {"image_id": ids, **columns}) for name, columns in tables.items()}
-
-
-def picture(pixels: Any) -> bytes:
-    """Pixels as the bytes of a PNG file."""
-    content = io.BytesIO()
-    Image.fromarray(pixels).save(content, "PNG")
-    return content.getvalue()
-
-
-def packed(path: Path, files: dict[str, bytes]) -> Path:
-    """A zip archive of these files."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return path
-
-
-def annotated(path: Path, names: list[str], persons: Any, without: Sequence[int] = ()) -> Path:
-    """COCO's annotations of the persons in images of these names; some show nobody."""
-    images = [
-        {"id": number, "file_name": name, "height": len(region), "width": region.shape[1]}
-        for number, (name, region) in enumerate(zip(names, persons, strict=True))
-    ]
-    people = []
-    for number, region in enumerate(persons):
-        outline = mask.encode(np.asfortranarray(region.astype(np.uint8)))
-        counts = {"size": outline["size"], "counts": outline["counts"].decode()}
-        box = mask.toBbox(outline).tolist()
-        if number not in without:
-            people.append({"image_id": number, "category_id": 1, "bbox": box, "segmentation": counts, "iscrowd": 1})
-    content = {"images": images, "annotations": people, "categories": [{"id": 1, "name": "person"}]}
-    path.write_text(json.dumps(content))
-    return path

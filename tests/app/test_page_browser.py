@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from captionbias.synthetic import draw, plant
-from tests.app.conftest import IMAGES, packed, picture
+from captionbias.synthetic import plant
+from tests.app.conftest import IMAGES
 from tests.app.pages import FRAME, Open, drop, go, opens
 from tests.browser import NEEDS_BROWSER, axe_violations, quiet, settled, too_wide
 
@@ -20,7 +18,7 @@ pytestmark = NEEDS_BROWSER
 
 HOSTILE = "<img src=x onerror=\"document.title='run'\">"
 PICTURE = "![a](http://example.invalid/a.png)"
-FOLDED = ("Columns: correct what was guessed", "What will be masked", "Metrics, trials and seed", "With the images")
+FOLDED = ("Columns: correct what was guessed", "What will be masked", "Metrics, trials and seed")
 # What axe-core finds in gradio's own components, which a page cannot reach.
 OF_GRADIO = {"nested-interactive": "the button that adds files has the file input in it"}
 
@@ -225,23 +223,6 @@ def test_a_file_is_what_the_user_says_it_is(opened, files):
         page.locator("#next:disabled").wait_for()
 
 
-def test_images_that_are_given_stand_beside_captions_that_name_somebody_wrong(opened, write, tmp_path):
-    planted = plant(IMAGES, captions=2, t_to_a=0.9)
-    images = {f"{number}.png": picture(image) for number, image in enumerate(draw(planted)[0])}
-    references = map(json.dumps, planted.references)
-    columns = {"image_id": range(IMAGES), "caption": planted.predictions, "references": references}
-    with opened() as page:
-        drop(page, write("nic.csv", {**columns, "gender": planted.attributes}))
-        check(page)
-        page.get_by_label("The persons are masked already").check()
-        page.locator("#images input[type=file]").set_input_files(packed(tmp_path / "photos.zip", images))
-        page.locator("#images-read").get_by_text(f"{IMAGES} images").wait_for()
-        shown = measure(page).locator("#people blockquote img:visible")
-        shown.first.wait_for()
-        assert shown.first.evaluate("image => image.naturalWidth") > 0
-        assert "<img" in download(page, "report.html").read_text()
-
-
 def test_a_cancelled_run_ends_and_another_can_begin(opened):
     """Also one that is cancelled as soon as it can be, whether or not it works yet."""
     with opened() as page:
@@ -355,12 +336,4 @@ def test_hostile_names_labels_words_and_captions_are_shown_and_never_run(opened,
         page.get_by_label("Attribute words").press("Tab")
         page.locator("#summary").get_by_text(re.compile("<img src=x.* is listed under 'a' and 'b'")).wait_for()
         assert page.locator("#measure").is_disabled()
-        # And so are names of images, also on the pictures.
-        page.get_by_label("The persons are masked already").check()
-        pictures = {f"{HOSTILE}.png": picture(np.zeros((8, 8, 3), np.uint8)), f"{PICTURE}.txt": b""}
-        page.locator("#images input[type=file]").set_input_files(packed(tmp_path / "photos.zip", pictures))
-        page.locator("#images-read").get_by_text("1 images").wait_for()
-        assert "a.png).txt is not an image" in page.locator("#images-read").inner_text()
-        page.locator("#previews button img").first.click()
-        page.locator("#previews").get_by_text(HOSTILE).first.wait_for()
         assert page.locator("img[src='x']").count() == 0

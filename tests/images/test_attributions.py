@@ -15,8 +15,7 @@ from benchmarks import families
 from captionbias.captions import CaptionBiasWarning
 from captionbias.images.attributions import _seen, attribute_images
 from captionbias.images.captioning import open_captioner
-from captionbias.images.named_words import Named
-from captionbias.images.occlusion import log_probabilities
+from captionbias.images.occlusion import Named, log_probabilities
 from captionbias.training.captioning import caption_images
 from tests.cli.conftest import ran, refused
 from tests.images.coco_pictures import annotation, write_annotations

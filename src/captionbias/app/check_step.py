@@ -9,9 +9,8 @@ from typing import Any
 
 import gradio as gr
 
-from captionbias.app import uploads
 from captionbias.app.data import ATTRIBUTES, choices_of
-from captionbias.app.measuring import CUSTOM, Judging, Settings, Words
+from captionbias.app.measuring import CUSTOM, Settings, Words
 from captionbias.app.pieces import NONE, alert, choice, chosen, in_words
 from captionbias.app.runs import Run, State
 from captionbias.metrics import catalogue
@@ -27,22 +26,11 @@ as a knife. *A to T*: do the tasks that the captioner names follow the attribute
 names follow the tasks? Each is compared with people's captions of the same images. Sway counts; for DBAC and LIC an
 *attacker*, a small model, guesses what the captions hide, and each *trial* trains one.
 """
-IMAGES_ABOUT = f"""
-Can the attribute be told from an image and its caption, once neither shows it? **ImageCaptioner2** masks the person in
-the image and the words in the caption, and trains a small captioner, the *judge*, to guess on. Images are joined with
-captions by their ids: the names of their files without the ending, of COCO's files the number, or the whole names. At
-most {uploads.MAX_PICTURES:,} images and {uploads.MAX_TOTAL / 1e6:,.0f} MB. A thousand images take some minutes. What
-*Measure* makes then shows them too, small, beside captions that name somebody wrong.
-"""
-IMAGES_NEED = """
-ImageCaptioner2 looks at the images, too, and needs more packages where this page runs:
-`pip install 'captionbias[images]'`.
-"""
 
 
 class Check:
-    """Its components: `columns`, `words`, `settings` and `judging` by what their values are called in `Columns`,
-    `Words`, `Settings` and `Judging`; `images` in the order in which `read_pictures` takes them."""
+    """Its components: `columns`, `words` and `settings` by what their values are called in `Columns`, `Words` and
+    `Settings`."""
 
     def __init__(self, metrics: Sequence[str]) -> None:
         self.summary = gr.HTML(elem_id="summary")
@@ -51,14 +39,6 @@ class Check:
         with gr.Accordion("Metrics, trials and seed", open=False):
             self._settings_section(metrics)
         self.measure = gr.Button("Measure", variant="primary", interactive=False, elem_id="measure")
-        self.images: list[Any] = []
-        self.judging: dict[str, Any] = {}
-        if tuple(metrics) == catalogue.REPORTED:
-            with gr.Accordion("With the images: ImageCaptioner2", open=False):
-                if uploads.image_wing():
-                    self._images_section()
-                else:
-                    gr.Markdown(IMAGES_NEED)
 
     def _columns_section(self) -> None:
         with gr.Accordion("Columns: correct what was guessed", open=False) as self.columns_group, gr.Group():
@@ -113,47 +93,10 @@ class Check:
         gr.Markdown(TERMS)
         self.settings = {"metrics": measured, "preset": preset, "trials": trials, "seed": seed}
 
-    def _images_section(self) -> None:
-        gr.Markdown(IMAGES_ABOUT)
-        with gr.Row():
-            images = gr.File(
-                file_types=[*uploads.ARCHIVES, *uploads.image_wing().ENDINGS],
-                label="Images, or zip archives of them",
-                file_count="multiple",
-                elem_id="images",
-            )
-            with gr.Column():
-                annotations = gr.File(
-                    file_types=[".json"], label="COCO annotations of the persons in them", elem_id="annotations"
-                )
-                masked = gr.Checkbox(label="The persons are masked already, or nobody is shown")
-        self.images = [images, annotations, masked]
-        self.images_told = gr.HTML(elem_id="images-read")
-        with gr.Column(visible=False) as self.previews_group:
-            self.previews = gr.Gallery(
-                label="The first images, before and after masking",
-                columns=4,
-                height=260,
-                interactive=False,
-                elem_id="previews",
-            )
-        of_page = Judging()
-        with gr.Row():
-            trials = gr.Slider(2, 10, value=of_page.trials, step=1, label="Judges for each set of captions")
-            epochs = gr.Slider(1, 40, value=of_page.epochs, step=1, label="Epochs: how often a judge sees each image")
-        with gr.Row():
-            prompt = gr.Textbox(
-                label="What the judge is asked after a caption", placeholder="Therefore, the gender is", max_lines=1
-            )
-            seed = gr.Number(of_page.seed, precision=0, minimum=0, label="Seed of the judges")
-        self.judging = {"trials": trials, "epochs": epochs, "prompt": prompt, "seed": seed}
-        self.measure_images = gr.Button("Measure with the images", interactive=False, elem_id="measure-images")
-
     @property
     def fields(self) -> list[Any]:
-        """Everything that is chosen here, but for images."""
-        groups = (self.columns, self.words, self.settings, self.judging)
-        return [field for group in groups for field in group.values()]
+        """Everything that is chosen here."""
+        return [field for group in (self.columns, self.words, self.settings) for field in group.values()]
 
     def show(self, run: Run, fault: str) -> dict[Any, Any]:
         """What the components hold for a run."""
@@ -163,7 +106,6 @@ class Check:
             self.columns_group: gr.update(open=True) if data and check["not_ready"] else gr.update(),
             **chosen(self.words, words),
             **chosen(self.settings, run.settings),
-            **chosen(self.judging, run.judging),
             **chosen(self.columns, data.columns),
             self.masked_group: gr.update(visible=bool(check["masked"])),
             self.masked: masked(check["masked"]),
@@ -176,14 +118,6 @@ class Check:
             counted = [(f"{label} ({counts[label]:,})", label) if label in counts else label for label in offered]
             several = isinstance(getattr(data.columns, name), tuple)
             updates[self.columns[name]]["choices"] = counted if several else [NONE, *offered]
-        if self.images:
-            previews, lines = list(run.pictures.previews) if run.pictures else [], run.pictures_told.splitlines()
-            updates |= {
-                self.images_told: f'<div role="status">{"".join(f"<p>{escape(line)}</p>" for line in lines)}</div>',
-                self.previews_group: gr.update(visible=bool(previews)),
-                self.previews: previews,
-                self.measure_images: gr.update(interactive=run.ready and run.pictures is not None),
-            }
         return updates
 
 
@@ -215,7 +149,7 @@ def about(run: Run) -> str:
 def masked(spans_of: Mapping[str, Any]) -> str:
     """Captions with the words marked that will be masked."""
     titles = {
-        "attribute_lexicon": "In A to T, LIC and ImageCaptioner2: the words for the attribute",
+        "attribute_lexicon": "In A to T and LIC: the words for the attribute",
         "task_lexicon": "In T to A: the words for tasks",
     }
     shown = ""

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from captionbias.analysis.audit import Audit, audit
@@ -17,7 +16,6 @@ from captionbias.app import results
 from captionbias.app.data import ATTRIBUTES, MAX_LABELS, Data, captioners_of, captions_of, left_out
 from captionbias.app.example import TRIALS
 from captionbias.app.results import Result
-from captionbias.app.uploads import Pictures, image_wing, open_pictures
 from captionbias.app.words import custom_lexicon, preview
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.catalogue import REPORTED
@@ -33,7 +31,6 @@ CUSTOM = "custom words"
 SHOWN_LABELS = 5
 FIRST = "sway"  # which trains nothing, so that its picture can be shown at once
 FIRST_SHARE = 0.1  # of the work
-JUDGED, JUDGED_PRESET = "imagecaptioner2", "fast"
 _heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
 
 
@@ -64,16 +61,6 @@ class Settings:
     metrics: tuple[str, ...] = REPORTED
     preset: str = "fast"
     trials: int = TRIALS
-    seed: int | None = 0
-
-
-@dataclass(frozen=True)
-class Judging:
-    """How judges are trained on the images."""
-
-    trials: int = 2
-    epochs: int = 20
-    prompt: str = ""
     seed: int | None = 0
 
 
@@ -124,10 +111,8 @@ def _custom(lexicons: Mapping[str, Any]) -> tuple[Lexicon, ...]:
     return tuple(words for words in lexicons.values() if isinstance(words, Lexicon))
 
 
-def measure(
-    data: Data, words: Words, settings: Settings, watch: Watch, pictures: Pictures | None = None
-) -> Iterator[Result]:
-    """Measure the data: sway's scores alone first, then everything. Reports show small `pictures`."""
+def measure(data: Data, words: Words, settings: Settings, watch: Watch) -> Iterator[Result]:
+    """Measure the data: sway's scores alone first, then everything."""
     if not settings.metrics:
         raise ValueError("choose at least one metric")
     lexicons = words.lexicons()
@@ -144,7 +129,6 @@ def measure(
             results.again(data, measured.settings, lexicons),
             _custom(lexicons),
             whole=whole,
-            pictures=pictures,
         )
 
 
@@ -178,40 +162,6 @@ def _not_in(measured: Audit, notes: Sequence[str]) -> tuple[str, ...]:
     """The notes that no metric has."""
     others = {note for name in measured.captioners for note in measured.notes(name)}
     return tuple(note for note in dict.fromkeys(notes) if note and not any(other.endswith(note) for other in others))
-
-
-# With images
-
-
-def read_pictures(paths: list[str] | None, annotations: str | None, masked: bool) -> dict[str, Any]:
-    """The parts of a run that images make: `pictures`, as the judge will see them, and what is told of them."""
-    if not paths:
-        return {"pictures": None, "pictures_told": ""}
-    if bool(annotations) == masked:
-        told = "Not ready yet: give annotations of the persons, or say that they are masked."
-        return {"pictures": None, "pictures_told": told}
-    pictures = open_pictures([Path(path) for path in paths], Path(annotations) if annotations else None)
-    lines = [f"{len(pictures.ids):,} images, of which the judge sees {pictures.side} x {pictures.side} pixels."]
-    lines += [f"Note: {note}." for note in pictures.notes]
-    return {"pictures": pictures, "pictures_told": "\n".join(lines)}
-
-
-def measure_pictures(
-    data: Data, words: Words, judging: Judging, watch: Watch, pictures: Pictures | None
-) -> Iterator[Result]:
-    """Measure ImageCaptioner2 of each captioner, of the captions that have an image."""
-    if pictures is None:
-        raise ValueError("there are no images yet: upload some, and annotations unless the persons are masked")
-    lexicons = {"attribute_lexicon": words.lexicons()["attribute_lexicon"]}
-    options: dict[str, Any] = {"preset": JUDGED_PRESET, "trials": int(judging.trials), "seed": _whole(judging.seed)}
-    image_options: dict[str, Any] = {"epochs": int(judging.epochs), "prompt": judging.prompt.strip() or None}
-    watch("reading", 0.0)
-    with heard() as notes:
-        captioners, images = image_wing().beside(captioners_of(data), pictures.ids, pictures.pixels(), notes)
-    image_options["images"] = images
-    with heard() as warned:
-        measured = audit(captioners, metrics=[JUDGED], image_options=image_options, watch=watch, **lexicons, **options)
-    yield Result(measured, (*pictures.notes, *notes, *_not_in(measured, warned)), None, _custom(lexicons))
 
 
 # Warnings

@@ -66,7 +66,7 @@
 
   // While files are on their way nothing begins with those before them.
   document.addEventListener("click", (event) => {
-    const begins = event.target.closest("#next, #measure, #measure-images");
+    const begins = event.target.closest("#next, #measure");
     if (begins && document.querySelector("#steps .uploading")) event.stopImmediatePropagation();
   }, true);
 

@@ -15,7 +15,7 @@ from captionbias.app.check_step import Check
 from captionbias.app.data import guess_words
 from captionbias.app.example import example
 from captionbias.app.files_step import Files, given_after
-from captionbias.app.measuring import Judging, Settings, Words
+from captionbias.app.measuring import Settings, Words
 from captionbias.app.pieces import frame
 from captionbias.app.result_step import History, Outcome
 from captionbias.app.runs import FAULTS, GONE, NOTHING, Run, Runs, State, read_files
@@ -101,20 +101,18 @@ class Page:
         self.edition = gr.Number(visible="hidden")
         self.timer = gr.Timer(TICK, active=False)
 
-    def show(
-        self, run: Run, owner: str, given: Mapping[Any, Any] | None = None, fault: str = "", below: bool = False
-    ) -> dict[Any, Any]:
+    def show(self, run: Run, owner: str, given: Mapping[Any, Any] | None = None, fault: str = "") -> dict[Any, Any]:
         """What all components hold for a run, without what those that were `given` hold already: more may have been
-        chosen since. `below`: tell what went wrong below the steps."""
+        chosen since."""
         told = fault or ("" if run.asked else run.told)
         runs = self.runs.of(owner)
         updates = {
             self.run: run.id if self.runs.find(run.id) else "",
             self.check_tab: gr.update(interactive=bool(run.data) or run.state == State.READING),
-            **self.files.show(run, "" if below else told),
-            **self.check.show(run, "" if below else told),
+            **self.files.show(run, told),
+            **self.check.show(run, told),
             **self._show_outcome(run, owner),
-            **self.history.show(run, runs, fault if below else ""),
+            **self.history.show(run, runs),
         }
         return {part: _without(update, (given or {}).get(part, ...)) for part, update in updates.items()}
 
@@ -147,11 +145,6 @@ class Page:
         self.timer.tick(self._tick, [*shown, self.edition], self.outputs, queue=False, **UNNAMED)
         given = partial(gr.on, [files.uploads.upload, files.uploads.delete, files.uploads.clear])
         readings = [on(given, self._give, [files.uploads]), on(files.example.click, self._take_example)]
-        if check.images:
-            judge = partial(self._measure, with_images=True)
-            on(check.measure_images.click, judge, check.fields, select="result")
-            pictured = partial(gr.on, [field.change for field in check.images])
-            readings.append(on(pictured, self._picture, check.images))
         for begun in readings:  # what is read is read, whatever becomes of the page, which waits for it
             begun.then(self._read, shown, self.outputs, concurrency_limit=None, **UNNAMED)
         for act, fields in ((self._say, [*files.roles.values()]), (self._choose, check.fields)):
@@ -159,13 +152,10 @@ class Page:
         for button in (check.measure, outcome.again):
             on(button.click, self._measure, check.fields, select="result")
         on(outcome.cancel.click, self._cancel, queue=False)
-        on(self.history.compare.click, self._compare, [self.history.earlier], select="check", below=True)
 
-    def _on(
-        self, event: Any, act: Act, fields: Sequence[Any] = (), select: str = "", below: bool = False, **options: Any
-    ) -> Any:
+    def _on(self, event: Any, act: Act, fields: Sequence[Any] = (), select: str = "", **options: Any) -> Any:
         """Let an event show the run that `act` makes of the one that is shown, the owner and what fields hold, and go
-        to a step; what goes wrong is told where people look."""
+        to a step; what goes wrong is told in the steps."""
 
         def handle(given: dict[Any, Any]) -> dict[Any, Any]:
             owner = given[self.owner]
@@ -176,7 +166,7 @@ class Page:
             try:
                 made = act(run, owner, given)
             except FAULTS as error:
-                return self.show(run, owner, given, message_of(error), below)
+                return self.show(run, owner, given, message_of(error))
             selected = {self.steps: gr.Tabs(selected=select)} if select else {}
             return {**self.show(made, owner, given), **selected}
 
@@ -223,10 +213,6 @@ class Page:
     def _take_example(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
         return self.runs.read(run, owner, lambda: {"data": example()}, data=NOTHING, files={}, uploads=())
 
-    def _picture(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
-        read = partial(measuring.read_pictures, *(given[field] for field in self.check.images))
-        return self.runs.read(run, owner, read, pictures=None, pictures_told="")
-
     def _say(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
         if run.state == State.READING:
             return run
@@ -245,23 +231,15 @@ class Page:
             "data": data,
             "words": words,
             "settings": Settings(**{**settings, "metrics": tuple(settings["metrics"])}),
-            "judging": Judging(**_named(given, self.check.judging)),
         }
         return self.runs.change(run, owner, **parts)
 
-    def _measure(self, run: Run, owner: str, given: Mapping[Any, Any], with_images: bool = False) -> Run:
-        return self.runs.ask(self._choose(run, owner, given), owner, with_images)
+    def _measure(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
+        return self.runs.ask(self._choose(run, owner, given), owner)
 
     def _cancel(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
         self.runs.cancel(run)
         return run
-
-    def _compare(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
-        earlier = self.runs.find(given[self.history.earlier] or "")
-        if earlier is None:
-            raise ValueError("choose the earlier run to compare with")
-        data = changes.together(run.data, earlier.data)
-        return self.runs.keep(run.another(owner, data=data, files={**earlier.files, **run.files}, uploads=()))
 
 
 def _named(given: Mapping[Any, Any], fields: Mapping[str, Any]) -> dict[str, Any]:

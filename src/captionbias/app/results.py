@@ -12,7 +12,6 @@ from typing import Any
 
 from captionbias.analysis.audit import Audit
 from captionbias.app.data import Data
-from captionbias.app.uploads import Pictures
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
 from captionbias.report import views
@@ -27,7 +26,7 @@ OPTIONS = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where the c
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What was measured, warnings of its input, how to repeat it, custom words, and images that there were then. Its
+    """What was measured, warnings of its input, how to repeat it, and custom words. Its
     `folder` is deleted with it; `whole`: whether all that was asked for is in it."""
 
     audit: Audit
@@ -36,13 +35,11 @@ class Result:
     custom: tuple[Lexicon, ...]
     folder: TemporaryDirectory[str] = field(default_factory=lambda: TemporaryDirectory(prefix="captionbias-app-"))
     whole: bool = True
-    pictures: Pictures | None = None
 
     @cached_property
     def report(self) -> str:
         """The self-contained page."""
-        picture_of = self.pictures.small() if self.pictures else None
-        return html_report(self.audit, command=self.command, picture_of=picture_of)
+        return html_report(self.audit, command=self.command)
 
     @cached_property
     def files(self) -> dict[str, Path]:

@@ -19,9 +19,9 @@ from typing import Any
 
 from captionbias.app import measuring
 from captionbias.app.data import Data, guess_words, read_uploads
-from captionbias.app.measuring import Judging, Settings, Words
+from captionbias.app.measuring import Settings, Words
 from captionbias.app.results import Result
-from captionbias.app.uploads import Pictures, shown_name
+from captionbias.app.uploads import shown_name
 from captionbias.attackers.ranks import RankError
 from captionbias.attackers.workers import WorkerKilledError
 from captionbias.errors import message_of
@@ -68,12 +68,8 @@ class Run:
     data: Data = NOTHING
     words: Words = field(default_factory=Words)
     settings: Settings = field(default_factory=Settings)
-    judging: Judging = field(default_factory=Judging)
     files: dict[str, str] = field(default_factory=dict)
     uploads: tuple[str, ...] = ()
-    pictures: Pictures | None = None
-    pictures_told: str = ""
-    with_images: bool = False
     id: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     state: State = State.DRAFT
     told: str = ""
@@ -90,7 +86,7 @@ class Run:
 
     def another(self, owner: str, **parts: Any) -> Run:
         """A draft of the same data and choices but for these parts."""
-        kept = ("data", "words", "settings", "judging", "files", "uploads", "pictures", "pictures_told")
+        kept = ("data", "words", "settings", "files", "uploads")
         return Run(owner, **{**{name: getattr(self, name) for name in kept}, **parts})
 
     @property
@@ -118,9 +114,7 @@ class Run:
 
 def measured(run: Run, watch: Watch) -> Iterator[Result]:
     """What is measured of a run, part by part."""
-    if run.with_images:
-        return measuring.measure_pictures(run.data, run.words, run.judging, watch, run.pictures)
-    return measuring.measure(run.data, run.words, run.settings, watch, run.pictures)
+    return measuring.measure(run.data, run.words, run.settings, watch)
 
 
 def read_files(paths: Sequence[str]) -> dict[str, Any]:
@@ -184,7 +178,7 @@ class Runs:
             draft.reading = self._readers.submit(self._read, draft, read)
             return draft
 
-    def ask(self, run: Run, owner: str, with_images: bool = False) -> Run:
+    def ask(self, run: Run, owner: str) -> Run:
         """Let the run be measured in its turn; another one like it if it was asked for before."""
         with self._lock:
             if run.state == State.READING:
@@ -193,7 +187,7 @@ class Runs:
                 run = run.another(owner)
             if sum(other.working for other in self._runs.values()) >= MAX_WAITING:
                 raise ValueError(f"{MAX_WAITING} runs wait already: try again in some minutes")
-            run.state, run.with_images, run.told = State.WAITING, with_images, ""
+            run.state, run.told = State.WAITING, ""
             run.asked = run.seen = time.monotonic()
             self._asked.put(self.keep(run))
             return run

@@ -25,7 +25,7 @@ from captionbias.app.uploads import MAX_BYTES, stop_reading
 
 PREFIX = "captionbias-page-"
 LOCK, NEW = "lock", 60  # of a folder in use; seconds in which a folder has no lock yet
-UPLOAD = 310_000_000  # bytes of a request: the largest set of files or images
+UPLOAD = 310_000_000  # bytes of a request: the largest set of files
 BODY = 5_000_000  # bytes of any other request: settings, and words that somebody wrote
 HOUR, MAX_CLIENTS = 3600, 2000
 NEEDED = (  # by runs

@@ -1,4 +1,4 @@
-"""Files from strangers, read in a separate process: tables of captions, and images, which are masked and shrunk there.
+"""Files of captions from strangers, read in a separate process.
 
 A file may unpack to more than the machine holds, or crash the library that reads it. A child process under a limit of
 memory and of time bounds both for every format, so the process that serves the app never parses an upload itself.
@@ -11,40 +11,27 @@ import os
 import re
 import subprocess
 import sys
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
-from functools import cache, partial
-from importlib.util import find_spec
+from collections.abc import Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
-from zipfile import BadZipFile, ZipFile
 
-import numpy as np
-
-from captionbias.arrays import Array
 from captionbias.captions import MAX_CHARACTERS
 from captionbias.captions.tables import Table, table_from_file
-from captionbias.wings import wing
 
 MAX_BYTES = 100_000_000  # of a file, and of its text once unpacked
-MAX_TOTAL = 3 * MAX_BYTES  # of all files together, and of all images once unpacked
+MAX_TOTAL = 3 * MAX_BYTES  # of all files together
 MAX_ROWS = 400_000  # human captions of COCO 2014's validation images: 202,654
 MAX_IMAGES = 50_000  # that have captions; COCO 2014's validation images: 40,504
-MAX_PICTURES = 5_000  # that are uploaded themselves
 MAX_COLUMNS = 100
 MAX_VALUES = 4_000_000  # cells, and entries of the lists in them
 MAX_NAME = 80
 MEMORY = 2 << 30
-SECONDS, PICTURE_SECONDS = 60, 600
+SECONDS = 60
 
 TABLES = (".csv", ".tsv", ".txt", ".token", ".json", ".jsonl", ".parquet")
-ARCHIVES = (".zip",)
-PIXELS = "pixels"
 _SCALARS = {str, int, float, bool, type(None)}
 _children: set[subprocess.Popen[bytes]] = set()
 _REFUSED = 3  # the child's exit status with a message; Python itself exits with 1 or 2
@@ -52,78 +39,27 @@ _REFUSED = 3  # the child's exit status with a message; Python itself exits with
 _FRUGAL = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
-@dataclass(frozen=True, eq=False)
-class Pictures:
-    """Images as the small judge sees them, `side` pixels on a side; notes, and previews with their captions. The
-    folder, with pixels, previews and small pictures, is deleted with this."""
-
-    ids: tuple[str, ...]
-    side: int
-    notes: tuple[str, ...]
-    previews: tuple[tuple[str, str], ...]
-    folder: TemporaryDirectory[str]
-
-    def pixels(self) -> Array:
-        """`(images, side, side, 3)` of bytes, read when they are used."""
-        path = Path(self.folder.name, PIXELS)
-        return np.memmap(path, np.uint8, "r", shape=(len(self.ids), self.side, self.side, 3))
-
-    def small(self) -> Callable[[str], str]:
-        """A function that gives the data URL of an image, made small, for reports."""
-        pictures: Callable[[str], str] = image_wing().small_pictures(self.ids, Path(self.folder.name))
-        return pictures
-
-
 def open_table(path: Path) -> Table:
     """Read an uploaded table, which is called like its file and needs it no more. Columns lose blanks around their
     names; those without a name of at most 80 visible characters, and with anything but text, numbers and
     lists of these, are left out."""
-    check_file(path, TABLES)
+    check_file(path)
     name = shown_name(path.name)
-    first, *lines = _in_child(name, SECONDS, table=str(path.absolute())).splitlines()
+    first, *lines = _in_child(name, path).splitlines()
     texts = dict(zip(json.loads(first), lines, strict=True))
     return Table(name, tuple(texts), lambda column: list(json.loads(texts[column])))
 
 
-@cache
-def image_wing() -> Any:
-    """What the images wing does with uploads; None without the wing, or what its judges need."""
-    packages = ("torch", "accelerate", "PIL", "pycocotools", "ijson")
-    return wing("images.uploads") if all(map(find_spec, packages)) else None
-
-
-def open_pictures(paths: Sequence[Path], annotations: Path | None) -> Pictures:
-    """Read uploaded images and archives of images, and mask the persons in them if there are COCO's annotations."""
-    for path in paths:
-        check_file(path, (*ARCHIVES, *image_wing().ENDINGS))
-    if annotations:
-        check_file(annotations, (".json",))
-    folder: TemporaryDirectory[str] = TemporaryDirectory(prefix="captionbias-app-")
-    asked = {
-        "pictures": [str(path.absolute()) for path in paths],
-        "annotations": str(annotations.absolute()) if annotations else None,
-        "folder": folder.name,
-    }
-    answer = json.loads(_in_child("the upload", PICTURE_SECONDS, **asked))
-    return Pictures(
-        tuple(answer["ids"]),
-        answer["side"],
-        tuple(answer["notes"]),
-        tuple((str(Path(folder.name, file)), caption) for file, caption in answer["previews"]),
-        folder,
-    )
-
-
-def _in_child(name: str, seconds: float, **asked: Any) -> bytes:
-    """What a child process, under limits of memory and time, prints of what is asked for; ValueError if it refuses.
-    Messages call what it reads `name`."""
+def _in_child(name: str, path: Path) -> bytes:
+    """What a child process, under limits of memory and time, prints of the table at a path, which messages call `name`;
+    ValueError if it refuses."""
     command, pipe = [sys.executable, "-m", "captionbias.app.uploads"], subprocess.PIPE
     with subprocess.Popen(command, env={**os.environ, **_FRUGAL}, stdin=pipe, stdout=pipe, stderr=pipe) as child:
         _children.add(child)
         try:
-            printed, _ = child.communicate(json.dumps({"name": name, **asked}).encode(), timeout=seconds)
+            printed, _ = child.communicate(str(path.absolute()).encode(), timeout=SECONDS)
         except subprocess.TimeoutExpired:
-            raise ValueError(f"{name} takes more than {seconds} seconds to read: give a smaller file") from None
+            raise ValueError(f"{name} takes more than {SECONDS} seconds to read: give a smaller file") from None
         finally:
             _children.discard(child)
             child.kill()
@@ -147,14 +83,14 @@ def shown_name(name: str) -> str:
     return seen if len(seen) <= MAX_NAME else f"{seen[: MAX_NAME - 13]}...{seen[-10:]}"
 
 
-def check_file(path: Path, endings: Sequence[str]) -> None:
+def check_file(path: Path) -> None:
     """Raise ValueError for what is wrong with a file as far as can be seen before it is parsed."""
     name, ending = shown_name(path.name), path.suffix.lower()
     if path.is_symlink() or not path.is_file():
         raise ValueError(f"{name} is not a file: upload it again")
-    if ending not in endings:
+    if ending not in TABLES:
         raise ValueError(
-            f"{name} has the ending '{ending[:20]}': give a file that ends with one of {', '.join(endings)}"
+            f"{name} has the ending '{ending[:20]}': give a file that ends with one of {', '.join(TABLES)}"
         )
     size, most = path.stat().st_size, f"{MAX_BYTES / 1e6:,.0f} MB"
     if size > MAX_BYTES:
@@ -176,22 +112,18 @@ def check_total(size: int) -> None:
 
 
 def _main() -> int:
-    """Read what standard input asks for and print what is in it. Prints the error if any."""
-    asked = json.loads(sys.stdin.buffer.read())
-    name, table = asked["name"], asked.get("table")
+    """Read the table whose path is standard input and print what is in it. Prints the error if any."""
+    path = sys.stdin.buffer.read().decode()
+    name = shown_name(Path(path).name)
     with suppress(ImportError, OSError, ValueError):  # not on Windows, and macOS refuses
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     try:
-        with ExitStack() as opened:
-            lines = _table(Path(table)) if table else [json.dumps(_pictures(asked, opened)).encode()]
+        lines = _table(Path(path))
     except ValueError as error:
-        fault = str(error)
-        for path in filter(None, (table, asked.get("annotations"), *asked.get("pictures", ()))):
-            fault = fault.replace(path, shown_name(path))
-        named = not table or fault.startswith(name)
-        sys.stdout.buffer.write((fault if named else f"{name} {fault}").encode(errors="replace"))
+        fault = str(error).replace(path, name)
+        sys.stdout.buffer.write((fault if fault.startswith(name) else f"{name} {fault}").encode(errors="replace"))
         return _REFUSED
     sys.stdout.buffer.write(b"\n".join(lines))
     return 0
@@ -255,42 +187,6 @@ def _checked_names(columns: Sequence[Any]) -> list[str]:
         if count > 1:
             raise ValueError(f"has {count} columns named '{name}': rename all but one")
     return names
-
-
-def _pictures(asked: dict[str, Any], opened: ExitStack) -> dict[str, Any]:
-    """The answer to `open_pictures`; the pixels and the previews are files in the folder."""
-    uploads = [upload for path in asked["pictures"] for upload in _in_upload(Path(path), opened)]
-    if len(uploads) > MAX_PICTURES:
-        raise ValueError(f"there are {len(uploads):,} files, and this page takes {MAX_PICTURES:,} images: give fewer")
-    check_total(sum(size for _, size, _ in uploads))
-    files = [(name, shown_name(name), partial(_unpacked, name, read)) for name, _, read in uploads]
-    prepared: dict[str, Any] = image_wing().prepare(files, asked["annotations"], Path(asked["folder"]), PIXELS)
-    return prepared
-
-
-def _in_upload(path: Path, opened: ExitStack) -> Iterator[tuple[str, int, Callable[[], bytes]]]:
-    """The name without folders, the bytes once unpacked, and what reads them, of a picture or of each file in an
-    archive, which is never unpacked to a folder."""
-    if path.suffix.lower() not in ARCHIVES:
-        yield path.name, path.stat().st_size, path.read_bytes
-        return
-    try:
-        archive = opened.enter_context(ZipFile(path))
-    except (BadZipFile, NotImplementedError, OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{shown_name(path.name)} is not a zip archive, or is damaged: pack it again") from error
-    for member in archive.infolist():
-        *folders, name = re.split(r"[\\/]", member.filename)
-        if not (member.is_dir() or name.startswith(".") or "__MACOSX" in folders):  # which systems add to archives
-            yield name, member.file_size, partial(archive.read, member)
-
-
-def _unpacked(name: str, read: Callable[[], bytes]) -> bytes:
-    try:
-        return read()
-    except (BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
-        raise ValueError(
-            f"{shown_name(name)} is damaged or locked with a password: pack it again, without one"
-        ) from error
 
 
 if __name__ == "__main__":

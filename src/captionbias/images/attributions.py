@@ -14,7 +14,6 @@ from captionbias.arrays import Array, Flags, Floats
 from captionbias.errors import InputError, naming
 from captionbias.images import need_images, occlusion
 from captionbias.images.masks import check_fill
-from captionbias.images.named_words import named_words
 from captionbias.images.reading import read_images
 from captionbias.statistics.intervals import LEVEL, bootstrap_interval, multiplicities
 from captionbias.statistics.samples import Estimate
@@ -145,7 +144,7 @@ def attribute_images(
         if len(given) != len(pictures):
             raise InputError(name, f": {len(given):,} for {len(pictures):,} images; give one for each, in their order")
     tokenizer = tokenizer or getattr(processor, "tokenizer", processor)
-    named = named_words(captions, tokenizer, attribute_lexicon)
+    named = occlusion.named_words(captions, tokenizer, attribute_lexicon)
     if not named:
         raise InputError(
             "captions",

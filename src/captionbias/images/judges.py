@@ -92,21 +92,11 @@ def make_judge(question: Question, epochs: int | None = None) -> Attacker:
 
 
 def small_pixels(images: Sequence[Any]) -> Array:
-    """Images as the judge sees them: `(images, side, side, 3)` of bytes."""
-    side = small_side(images[0]) if len(images) else SIDE
+    """Images as the judge sees them: `(images, side, side, 3)` of bytes, at a side by the first of them."""
+    from PIL.Image import Resampling
+
+    side = SMALL if images and max(images[0].size) <= SMALL else SIDE
     small = np.empty((len(images), side, side, 3), np.uint8)
     for number, image in enumerate(decode_all(images)):
-        small[number] = shrunk(image, side)
+        small[number] = image if image.size == (side, side) else image.resize((side, side), Resampling.BOX)
     return small
-
-
-def small_side(first: Any) -> int:
-    """Pixels on a side of what the judge sees of images, by the first of them."""
-    return SMALL if max(first.size) <= SMALL else SIDE
-
-
-def shrunk(image: Any, side: int) -> Array:
-    """An RGB image as `(side, side, 3)` of bytes."""
-    from PIL import Image
-
-    return np.asarray(image if image.size == (side, side) else image.resize((side, side), Image.Resampling.BOX))

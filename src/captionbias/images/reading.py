@@ -376,18 +376,18 @@ def _names(entries: Iterable[Any]) -> list[str]:
 
 
 def thumbnails(images: Images) -> Callable[[str], str]:
-    """A function that gives the data URL of an image, made small, by its id."""
-    rows = {image: row for row, image in enumerate(images.ids)}
-
-    return lambda image: thumbnail(images[rows[image]])
-
-
-def thumbnail(picture: Image) -> str:
-    """The data URL of a picture, made small; a smaller one is enlarged, its pixels whole."""
+    """A function that gives the data URL of an image, made small, by its id; a smaller one is enlarged, its pixels
+    whole."""
     from PIL import Image, ImageOps
 
-    way = Image.Resampling.NEAREST if max(picture.size) < THUMBNAIL else Image.Resampling.BICUBIC
-    return data_url(ImageOps.contain(picture, (THUMBNAIL, THUMBNAIL), way), "webp")
+    rows = {image: row for row, image in enumerate(images.ids)}
+
+    def picture_of(image: str) -> str:
+        picture = images[rows[image]]
+        way = Image.Resampling.NEAREST if max(picture.size) < THUMBNAIL else Image.Resampling.BICUBIC
+        return data_url(ImageOps.contain(picture, (THUMBNAIL, THUMBNAIL), way), "webp")
+
+    return picture_of
 
 
 def data_url(picture: Image, kind: str = "png") -> str:

@@ -153,7 +153,8 @@ def _legend(portrait: Portrait) -> list[str]:
     for kind, what in told.items():
         parts += [*_mark(kind, x, 8, "soft"), text(x + 12, 12, what, "soft", size=SMALL)]
         x += len(what) * SMALL * CHARACTER + 30
-    return [*parts, text(x, 12, portrait.yardstick.short, "strong", size=SMALL)]
+    short = portrait.yardstick.short
+    return [*parts, text(x, 12, short, "strong", size=SMALL)] if short else parts
 
 
 def _row(

@@ -1,1 +1,1 @@
-"""What few ask: the tables of the papers, what would have been seen, and which images to draw more often."""
+"""What few ask: the tables of the papers, and what would have been seen."""
