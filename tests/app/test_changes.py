@@ -1,4 +1,4 @@
-"""What a user changes about data: roles and columns."""
+"""What a user changes about data: roles, columns, and the captioners of an earlier run beside one's own."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from captionbias.app.changes import columns, roles
-from captionbias.app.data import CAPTIONER, LABELS, PEOPLE, UNUSED, as_said, guess_words
+from captionbias.app.changes import columns, roles, together
+from captionbias.app.data import CAPTIONER, LABELS, PEOPLE, UNUSED, Columns, Data, as_said, captioners_of, guess_words
+from captionbias.app.results import again
 from captionbias.captions.tables import table_from_memory
 
 WHO = {"id": range(60), "caption": ["a man"] * 60, "who": ["m", "f"] * 30, "skin": ["x", "y", "z"] * 20}
+
+SETTINGS = dict.fromkeys(("metrics", "preset", "trials", "seed"))
 
 
 def test_another_column_of_labels_has_other_labels_and_words():
@@ -46,3 +49,57 @@ def test_files_are_what_the_user_says_they_are():
         (LABELS, "a.csv"),
     ]
     assert roles(data, ["a.csv", "b.csv"], "c.csv", labels="a.csv") is data, "the same event a second time"
+
+
+# Beside the captioners of an earlier run
+
+
+def files(captioners, labels="gender", ids="id", caption="caption", first=0):
+    """Captioners' files, each text once, and labels of their images in another."""
+    rows = range(first, first + 40)
+    tables = {
+        name: table_from_memory({ids: rows, caption: [f"{text} {row}" for row in rows]}, f"{name}.csv")
+        for name, text in captioners.items()
+    }
+    people = table_from_memory({ids: rows, labels: ["female", "male"] * 20}, "people.csv")
+    return Data(tables, {LABELS: people}, columns=Columns(ids, (caption,), attribute_column=labels))
+
+
+def texts(data):
+    return {name: captions.predictions[0] for name, captions in captioners_of(data).items()}
+
+
+def test_an_earlier_run_s_captioners_are_measured_on_the_images_of_this_one():
+    data = together(files({"nic": "a man"}), files({"sat": "a guy"}, ids="image", caption="text", labels="skin"))
+    assert texts(data) == {"nic": "a man 0", "sat": "a guy 0"}
+    assert set(captioners_of(data)["sat"].attributes) == {"female", "male"}
+    assert again(data, dict.fromkeys(("metrics", "preset", "trials", "seed")), {}) is None
+
+
+def test_a_name_that_is_taken_is_told_apart():
+    one, other = files({"nic": "a man"}), files({"nic": "a guy", "nic (2)": "a boy"})
+    assert texts(together(one, other)) == {"nic": "a man 0", "nic (2)": "a guy 0", "nic (2) (2)": "a boy 0"}
+
+
+def test_one_file_with_everything_keeps_its_labels_and_several_columns_of_captions():
+    rows = {"id": range(40), "a": ["a man"] * 40, "b": ["a guy"] * 40, "human": ["he"] * 40, "sex": ["f", "m"] * 20}
+    whole = Data({"all": table_from_memory(rows, "all.csv")}, columns=Columns("id", ("a", "b"), "human", "sex"))
+    data = together(whole, files({"nic": "a boy"}))
+    assert texts(data) == {"a": "a man", "b": "a guy", "nic": "a boy 0"}
+    assert {captions.references[0] for captions in captioners_of(data).values()} == {("he",)}
+    command = again(
+        together(files({"nic": "x"}), files({"sat": "y"})), dict.fromkeys(("metrics", "preset", "trials", "seed")), {}
+    )
+    assert "--predictions nic.csv --predictions sat.csv" in command
+
+
+@pytest.mark.parametrize(
+    ("earlier", "message"),
+    [
+        (files({"sat": "a guy"}, first=1000), "have no image in common"),
+        (replace(files({"sat": "a guy"}), columns=Columns("", ("caption",))), "without image ids nobody knows"),
+    ],
+)
+def test_runs_that_share_nothing_are_refused(earlier, message):
+    with pytest.raises(ValueError, match=message):
+        together(files({"nic": "a man"}), earlier)

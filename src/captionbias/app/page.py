@@ -101,18 +101,20 @@ class Page:
         self.edition = gr.Number(visible="hidden")
         self.timer = gr.Timer(TICK, active=False)
 
-    def show(self, run: Run, owner: str, given: Mapping[Any, Any] | None = None, fault: str = "") -> dict[Any, Any]:
+    def show(
+        self, run: Run, owner: str, given: Mapping[Any, Any] | None = None, fault: str = "", below: bool = False
+    ) -> dict[Any, Any]:
         """What all components hold for a run, without what those that were `given` hold already: more may have been
-        chosen since."""
+        chosen since. `below`: tell what went wrong below the steps."""
         told = fault or ("" if run.asked else run.told)
         runs = self.runs.of(owner)
         updates = {
             self.run: run.id if self.runs.find(run.id) else "",
             self.check_tab: gr.update(interactive=bool(run.data) or run.state == State.READING),
-            **self.files.show(run, told),
-            **self.check.show(run, told),
+            **self.files.show(run, "" if below else told),
+            **self.check.show(run, "" if below else told),
             **self._show_outcome(run, owner),
-            **self.history.show(run, runs),
+            **self.history.show(run, runs, fault if below else ""),
         }
         return {part: _without(update, (given or {}).get(part, ...)) for part, update in updates.items()}
 
@@ -152,10 +154,13 @@ class Page:
         for button in (check.measure, outcome.again):
             on(button.click, self._measure, check.fields, select="result")
         on(outcome.cancel.click, self._cancel, queue=False)
+        on(self.history.compare.click, self._compare, [self.history.earlier], select="check", below=True)
 
-    def _on(self, event: Any, act: Act, fields: Sequence[Any] = (), select: str = "", **options: Any) -> Any:
+    def _on(
+        self, event: Any, act: Act, fields: Sequence[Any] = (), select: str = "", below: bool = False, **options: Any
+    ) -> Any:
         """Let an event show the run that `act` makes of the one that is shown, the owner and what fields hold, and go
-        to a step; what goes wrong is told in the steps."""
+        to a step; what goes wrong is told where people look."""
 
         def handle(given: dict[Any, Any]) -> dict[Any, Any]:
             owner = given[self.owner]
@@ -166,7 +171,7 @@ class Page:
             try:
                 made = act(run, owner, given)
             except FAULTS as error:
-                return self.show(run, owner, given, message_of(error))
+                return self.show(run, owner, given, message_of(error), below)
             selected = {self.steps: gr.Tabs(selected=select)} if select else {}
             return {**self.show(made, owner, given), **selected}
 
@@ -240,6 +245,13 @@ class Page:
     def _cancel(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
         self.runs.cancel(run)
         return run
+
+    def _compare(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
+        earlier = self.runs.find(given[self.history.earlier] or "")
+        if earlier is None:
+            raise ValueError("choose the earlier run to compare with")
+        data = changes.together(run.data, earlier.data)
+        return self.runs.keep(run.another(owner, data=data, files={**earlier.files, **run.files}, uploads=()))
 
 
 def _named(given: Mapping[Any, Any], fields: Mapping[str, Any]) -> dict[str, Any]:

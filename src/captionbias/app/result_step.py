@@ -102,10 +102,22 @@ class History:
         with gr.Column(visible=False, elem_id="history") as self.group:
             gr.Markdown("## Runs of this session")
             self.listed = gr.HTML(elem_id="runs")
+            self.told = gr.HTML(elem_id="compared")
+            with gr.Row(visible=False) as self.comparing:
+                self.earlier = gr.Dropdown([], label="An earlier run", elem_id="earlier")
+                self.compare = gr.Button("Compare this run with it", elem_id="compare")
 
-    def show(self, run: Run, runs: Sequence[Run]) -> dict[Any, Any]:
+    def show(self, run: Run, runs: Sequence[Run], fault: str = "") -> dict[Any, Any]:
         """What the components hold beside a run."""
-        return {**self.follow(run, runs), self.group: gr.update(visible=bool(runs))}
+        numbered = list(enumerate(reversed(runs), start=1))[::-1]
+        offered = [(f"{number}: {captioners(one)}", one.id) for number, one in numbered if one is not run]
+        return {
+            **self.follow(run, runs),
+            self.told: alert(fault),
+            self.group: gr.update(visible=bool(runs)),
+            self.comparing: gr.update(visible=bool(offered and run.data)),
+            self.earlier: gr.update(choices=offered, value=None),
+        }
 
     def follow(self, run: Run, runs: Sequence[Run]) -> dict[Any, Any]:
         """What changes while runs are on their way."""
