@@ -10,11 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from captionbias.metrics import lic
 from captionbias.statistics.intervals import bootstrap_interval, resamples
 from captionbias.statistics.samples import mean_over_trials
-from captionbias.statistics.significance import VarianceParts, holm, images_needed, p_value, variance_parts
-from captionbias.synthetic import plant
+from captionbias.statistics.significance import holm, p_value, variance_parts
 
 UNBOUNDED = (-np.inf, np.inf)
 
@@ -137,33 +135,3 @@ def test_holm_rejects_what_the_step_down_procedure_does(p_values):
         assert np.array_equal(corrected <= alpha, rejected)
     assert (corrected >= p_values).all()
     assert (corrected <= 1).all()
-
-
-# How many images
-
-
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
-def test_with_as_many_images_as_foretold_the_interval_is_that_wide(tmp_path):
-    foretold = []
-    for seed in range(3):
-        samples = []
-        for images in (500, 2000):
-            planted = plant(images, captions=1, a_to_t=0.6, seed=seed)
-            measured = lic.measure(**vars(planted), preset="fast", trials=6, bootstrap=300, cache=tmp_path)
-            samples.append(measured.samples["confidence"])
-        small, large = samples
-        parts = variance_parts(small.values, small.per_trial, small.replicates)
-        low, high = bootstrap_interval(large.values.mean(), large.replicates, UNBOUNDED)
-        foretold.append(images_needed(parts, 500, high - low))
-    assert np.mean(foretold) == pytest.approx(2000, rel=0.25)
-
-
-def test_what_training_spreads_images_do_not_mend_and_unknown_parts_are_refused():
-    parts = VarianceParts(10, 2.0, 1.0, 1.0, 0.3, 0.8)
-    now = 2 * 1.959964 * math.sqrt(0.8)
-    assert images_needed(parts, 1000, now / 2) > 4000
-    with pytest.raises(ValueError, match=r"training alone makes the interval .* with more trials"):
-        images_needed(parts, 1000, now / 10)
-    nan = math.nan
-    with pytest.raises(ValueError, match="two trials and two replicates"):
-        images_needed(VarianceParts(1, nan, nan, nan, nan, 0.8), 1000, 1.0)

@@ -26,7 +26,6 @@ from captionbias.explain import Attributions, explain
 from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.progress import Watch
-from captionbias.statistics.significance import images_needed
 from captionbias.text import LexiconSource, load_lexicon
 from captionbias.text.lexicon import SEPARATOR
 
@@ -44,7 +43,6 @@ class Audit:
         images: how many there are; `image_set`: their digest, see `Captions`; `attribute_counts`: of each value;
             `human_captions`: of all images together.
         comparisons: by metric; see `captionbias.analysis.compare.compare`.
-        needed: of each metric, captioner and score: how many images halve the interval; None if images alone cannot.
         words: of each captioner, the words that give the attribute away to LIC's first attacker: `by_class`, `by_word`
             (the first 30 of each value, without the mask), `captions` (the 8 surest and right ones of each value, with
             every word's value), `signature`.
@@ -63,7 +61,6 @@ class Audit:
     attribute_counts: dict[str, int]
     human_captions: int
     comparisons: dict[str, Comparison]
-    needed: dict[str, dict[str, dict[str, int | None]]]
     words: dict[str, dict[str, Any]]
     quality: dict[str, dict[str, Any]]
     missing: tuple[str, ...]
@@ -130,7 +127,6 @@ def audit(
     bootstrap: int | None = None,
     quality_images: int = 1000,
     margins: Mapping[str, float] | None = None,
-    image_options: Mapping[str, Any] | None = None,
     scores_only: bool = False,
     earlier: Audit | None = None,
     cache: bool | str | Path = True,
@@ -155,7 +151,6 @@ def audit(
         bootstrap: replicates; when None 1,000, or more where there are many captioners to compare.
         quality_images: caption quality is taken of so many images, drawn with `seed`.
         margins: how near to 0 a score is as good as 0, by its key, in place of the usual margins.
-        image_options: what metrics that look at images take besides, such as `images`, `masks` and `epochs`.
         scores_only: leave out what no score needs: telling words and caption quality.
         earlier: an audit with the same options whose scores are taken over, not measured again.
         cache: keep every finished trial: in the usual folder, in this one, or not at all.
@@ -206,14 +201,13 @@ def audit(
             comparisons = earlier.alone.get(by, {}) if by else earlier.comparisons
             if metric in comparisons:
                 return comparisons[metric]
-        for_images = (image_options or {}) if catalogue.METRICS[metric].of_images else {}
         aligning = {"vectors": vectors} if metric == "dbac" else {}
         return measure_together(
             captioners,
             metric,
             margins=margin_of.get(metric),
             watch=lambda name, done: steps.begin(metric, name, by),
-            **find_metric(metric).accepted({**options, **others, **for_images, **aligning}),
+            **find_metric(metric).accepted({**options, **others, **aligning}),
         )
 
     def quality_of(_: str, captions: Captions) -> dict[str, Any]:
@@ -246,7 +240,6 @@ def audit(
         attribute_counts=dict(sorted(Counter(next(iter(with_values.values())).attributes).items())),
         human_captions=sum(map(len, first.references or ())),
         comparisons=comparisons,
-        needed={metric: _needed(comparison, len(first)) for metric, comparison in comparisons.items()},
         words=words,
         quality=quality,
         missing=tuple(missing),
@@ -425,19 +418,6 @@ def _explained(attributions: Attributions, mask: str) -> dict[str, Any]:
         "captions": examples,
         "signature": attributions.signature,
     }
-
-
-def _needed(comparison: Comparison, images: int) -> dict[str, dict[str, int | None]]:
-    """How many images would halve the interval, by captioner and score; None where images alone cannot."""
-    needed: dict[str, dict[str, int | None]] = {}
-    for captioner, by_score in comparison.parts.items():
-        needed[captioner] = dict.fromkeys(by_score)
-        for score, parts in by_score.items():
-            estimate = comparison.measurements[captioner].estimates.get(score)
-            if estimate is not None and estimate.low is not None and estimate.high is not None:
-                with suppress(ValueError):  # one trial, or an attacker whose training spreads further than that
-                    needed[captioner][score] = images_needed(parts, images, (estimate.high - estimate.low) / 2)
-    return needed
 
 
 def _plain(setting: Any, described: Callable[[Any], Any]) -> Any:

@@ -111,21 +111,3 @@ def holm(p_values: npt.ArrayLike) -> Floats:
     corrected = values.copy()
     corrected[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * np.arange(len(order), 0, -1)))
     return corrected
-
-
-def images_needed(parts: VarianceParts, images: int, width: float) -> int:
-    """The images that it takes, with as many trials, until a score's 95% interval is this wide; `images`: on how many
-    the parts were measured. All but `parts.training`, which is taken not to fall, fall as 1 / n: rather too many than
-    too few."""
-    if math.isnan(parts.bootstrap) or math.isnan(parts.training):
-        raise ValueError("parts: the variance's parts are unknown; measure with two trials and two replicates or more")
-    # The bootstrap draws as many trials as there are from them.
-    kept = parts.training / parts.trials * (1 - 1 / parts.trials)
-    wanted = (width / (2 * Z)) ** 2
-    if wanted <= kept:
-        raise ValueError(
-            f"width {width:g} is out of reach: training alone makes the interval {2 * Z * math.sqrt(kept):g} "
-            f"wide with {parts.trials} trials, however many images there are; measure with more trials"
-        )
-    falling = max(0.0, parts.bootstrap - kept)
-    return max(1, math.ceil(round(images * falling / (wanted - kept), 6)))
