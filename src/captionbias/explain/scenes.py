@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags
+from captionbias.arrays import Flags, Integers
 from captionbias.captions import Captions, Words
 from captionbias.metrics import Measurement
 from captionbias.metrics.sway import SwayImages
@@ -64,12 +64,7 @@ def telling_scenes(
             row["captioner"]
         )
 
-    by_scene: defaultdict[str, list[int]] = defaultdict(list)
-    for image in images.row[np.argsort(images.value, kind="stable")].tolist():
-        by_scene[(captions.scene or ())[image]].append(image)
-    every = [(number, *pair) for number, rows in enumerate(by_scene.values()) for pair in combinations(rows, 2)]
-    found = np.array([pair for pair in every if value[pair[1]] != value[pair[2]]])
-    scene, pairs = found[:, 0], found[:, 1:]
+    scene, pairs = _of_two_values(images, captions.scene or ())
     apart = content.used[pairs[:, 0]] - content.used[pairs[:, 1]]
     along = np.take_along_axis(apart @ follows, value[pairs], axis=1) @ [1, -1]
     may = content.of_role | ~content.of_attribute
@@ -82,15 +77,7 @@ def telling_scenes(
 
     texts = captions.predictions or ()
     ways = apart[telling][:, follows.any(axis=1)].tolil().rows
-    turns: Counter[Any] = Counter()
-    in_turn: dict[tuple[str, str], tuple[int, int, list[int]]] = {}
-    for pair, way in zip(telling, ways, strict=True):
-        first, second = pairs[pair].tolist()
-        if (texts[first], texts[second]) not in in_turn:
-            differs = kind[pair], wrong[first], tuple(way)
-            in_turn[texts[first], texts[second]] = int(kind[pair]), turns[differs], [first, second]
-            turns[differs] += 1
-    shown = [rows for *_, rows in sorted(in_turn.values(), key=lambda pair: pair[:2])][:PAIRS]
+    shown = _each_way_once(pairs[telling], list(zip(kind[telling], wrong[pairs[telling, 0]], ways, strict=True)), texts)
     rows = [row for pair in shown for row in pair]
     uses = {row: {content.words[column] for column in content.used[[row]].indices if may[column]} for row in rows}
     listed = Lexicon("words", "", {word: tuple(forms[word]) for word in sorted(set().union(*uses.values()))})
@@ -118,3 +105,27 @@ def telling_scenes(
         "telling": len(telling),
         "pairs": [{"rows": [marked(first, second), marked(second, first)]} for first, second in shown],
     }
+
+
+def _of_two_values(images: SwayImages, scenes: Sequence[str]) -> tuple[Integers, Integers]:
+    """Every two images of a scene with different values, the first value first: the number of the scene, `(pairs,)`,
+    and the rows, `(pairs, 2)`."""
+    by_scene: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    for row, value in sorted(zip(images.row.tolist(), images.value.tolist(), strict=True), key=itemgetter(1)):
+        by_scene[scenes[row]].append((row, value))
+    every = enumerate(combinations(rows, 2) for rows in by_scene.values())
+    found = [(scene, one[0], two[0]) for scene, of_scene in every for one, two in of_scene if one[1] != two[1]]
+    scene, *rows = np.array(found).T
+    return scene, np.column_stack(rows)
+
+
+def _each_way_once(pairs: Integers, ways: Sequence[Any], texts: Sequence[str]) -> list[list[int]]:
+    """The first pairs, those of each kind in turns: each way to differ (`kind`, and more) once before any twice. No two
+    captions are there twice."""
+    turns: Counter[str] = Counter()
+    in_turn: dict[tuple[str, str], tuple[int, int, list[int]]] = {}
+    for (first, second), way in zip(pairs.tolist(), ways, strict=True):
+        if (texts[first], texts[second]) not in in_turn:
+            in_turn[texts[first], texts[second]] = int(way[0]), turns[str(way)], [first, second]
+            turns[str(way)] += 1
+    return [rows for *_, rows in sorted(in_turn.values(), key=lambda pair: pair[:2])][:PAIRS]
