@@ -15,6 +15,7 @@ from captionbias.attackers.neural.fitting import FIRST_WORD_ROW, PADDING_ROW
 from captionbias.attackers.pretrained.encoding import (
     as_texts,
     no_threads_of_tokenizers,
+    read_tokenizer,
     reading,
     special_tokens,
     spelled,
@@ -57,23 +58,19 @@ def places_of_pieces(examples: Examples, model: Model) -> Tokens:
 def keep_rows(encoder: Any, pieces: Tokens, model: Model) -> Ids:
     """Leave an encoder the rows of its embedding that captions need, as an optimizer goes over all of them at every
     step, and give the row of each piece."""
-    from transformers import AutoTokenizer
-
     embedding: nn.Embedding = encoder.get_input_embeddings()
     present = np.bincount(pieces.ids, minlength=len(embedding.weight)) > 0
-    with reading(model):
-        padding = AutoTokenizer.from_pretrained(model.folder, trust_remote_code=False).pad_token_id or 0
-    rows = torch.from_numpy(np.concatenate(([0, padding], np.flatnonzero(present))))
+    rows = torch.from_numpy(np.concatenate(([0, read_tokenizer(model).pad_token_id or 0], np.flatnonzero(present))))
     embedding.weight = nn.Parameter(embedding.weight.detach()[rows])
     embedding.num_embeddings, embedding.padding_idx = len(rows), PADDING_ROW
     return np.where(present, np.cumsum(present) - 1 + FIRST_WORD_ROW, 0).astype(np.int32)
 
 
 def _tokenizer(model: Model, texts: Sequence[str], **wanted: bool) -> Any:
-    from transformers import AutoConfig, AutoTokenizer
+    from transformers import AutoConfig
 
+    tokenizer = read_tokenizer(model)
     with reading(model):
-        tokenizer = AutoTokenizer.from_pretrained(model.folder, trust_remote_code=False)
         configuration = AutoConfig.from_pretrained(model.folder, trust_remote_code=False)
     positions = getattr(configuration, "max_position_embeddings", None)
     tokenizer.model_max_length = min(tokenizer.model_max_length, positions or tokenizer.model_max_length)

@@ -25,12 +25,16 @@ BATCH = 64
 
 def special_tokens(model: Model) -> tuple[str, str]:
     """The tokens for a masked word and for an unknown one; an encoder without the former takes the latter."""
+    tokenizer = read_tokenizer(model)
+    unknown = tokenizer.unk_token or ""
+    return tokenizer.mask_token or unknown, unknown
+
+
+def read_tokenizer(model: Model) -> Any:
     from transformers import AutoTokenizer
 
     with reading(model):
-        tokenizer = AutoTokenizer.from_pretrained(model.folder, trust_remote_code=False)
-    unknown = tokenizer.unk_token or ""
-    return tokenizer.mask_token or unknown, unknown
+        return AutoTokenizer.from_pretrained(model.folder, trust_remote_code=False)
 
 
 def spelled(examples: Examples, mask: str, unknown: str) -> tuple[str, ...]:
