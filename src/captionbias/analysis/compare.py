@@ -89,13 +89,15 @@ class Comparison:
         return (f"paired:holm,{len(self.differences)}|" if self.differences else "") + first
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything that was measured and what follows from it, for a file."""
         return {
             "metric": self.metric,
             "scores": self.scores,
             "results": {name: measured.flat() for name, measured in self.measurements.items()},
             "p_values": self.p_values,
-            "verdicts": by_captioner(self.verdicts, self.measurements),
+            "verdicts": {
+                name: {key: word for (captioner, key), word in self.verdicts.items() if captioner == name}
+                for name in self.measurements
+            },
             "variance": {
                 captioner: {
                     score: asdict(parts)
@@ -107,11 +109,6 @@ class Comparison:
             "differences": list(map(asdict, self.differences)),
             "signature": self.signature,
         }
-
-
-def by_captioner(verdicts: Mapping[tuple[str, str], str], names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """The verdicts of each of these captioners by their scores."""
-    return {name: {key: word for (captioner, key), word in verdicts.items() if captioner == name} for name in names}
 
 
 def corrected(measurements: Iterable[tuple[str, Measurement]]) -> dict[tuple[str, str], str]:
@@ -204,7 +201,6 @@ def replicates_for(
 
 
 def margins_by_metric(margins: Mapping[str, float] | None, metrics: Sequence[str]) -> dict[str, dict[str, float]]:
-    """The margins of scores by the metrics that have them."""
     by_metric: dict[str, dict[str, float]] = {metric: {} for metric in metrics}
     for key, margin in (margins or {}).items():
         judged = [score.key for metric in metrics for score in catalogue.scores_of(metric) if score.judged]

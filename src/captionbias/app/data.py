@@ -16,8 +16,7 @@ from captionbias.app.uploads import MAX_IMAGES, check_total, open_table, shown_n
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import Captions, guess_columns, on_the_same_images, read_captioners
 from captionbias.captions.captioners import captioner_columns
-from captionbias.captions.columns import MAX_LABELS as MAX_LABELS
-from captionbias.captions.columns import SYNONYMS
+from captionbias.captions.columns import MAX_LABELS, SYNONYMS
 from captionbias.captions.names import IN_FILES, plain_name
 from captionbias.captions.reader import label_counts
 from captionbias.captions.tables import Table

@@ -13,7 +13,7 @@ from typing import Any
 from captionbias.analysis.audit import Audit, audit
 from captionbias.analysis.compare import replicates_for
 from captionbias.app import results
-from captionbias.app.data import ATTRIBUTES, MAX_LABELS, Data, captioners_of, captions_of, left_out
+from captionbias.app.data import ATTRIBUTES, Data, captioners_of, captions_of, left_out
 from captionbias.app.example import TRIALS
 from captionbias.app.results import Result
 from captionbias.app.words import custom_lexicon, preview
@@ -22,6 +22,7 @@ from captionbias.bench.catalogue import REPORTED
 from captionbias.bench.inputs import other_labels
 from captionbias.captions import CaptionBiasWarning, Captions
 from captionbias.captions.captioners import captioner_columns
+from captionbias.captions.columns import MAX_LABELS
 from captionbias.errors import message_of
 from captionbias.progress import Watch
 from captionbias.text import Lexicon, load_lexicon
@@ -107,15 +108,12 @@ def _too_few(counts: Mapping[str, int]) -> Iterator[str]:
         )
 
 
-def _custom(lexicons: Mapping[str, Any]) -> tuple[Lexicon, ...]:
-    return tuple(words for words in lexicons.values() if isinstance(words, Lexicon))
-
-
 def measure(data: Data, words: Words, settings: Settings, watch: Watch) -> Iterator[Result]:
     """Measure the data: sway's scores alone first, then everything."""
     if not settings.metrics:
         raise ValueError("choose at least one metric")
     lexicons = words.lexicons()
+    custom = tuple(lexicon for lexicon in lexicons.values() if isinstance(lexicon, Lexicon))
     chance = {"trials": int(settings.trials), "seed": _whole(settings.seed)}
     watch("reading", 0.0)
     with heard() as notes:
@@ -123,13 +121,8 @@ def measure(data: Data, words: Words, settings: Settings, watch: Watch) -> Itera
     bootstrap = replicates_for(settings.metrics, len(captioners))
     options = {**lexicons, **chance, "preset": settings.preset, "bootstrap": bootstrap}
     for measured, warned, whole in _audits(watch, captioners, settings.metrics, options):
-        yield Result(
-            measured,
-            _not_in(measured, [*notes, *warned, left_out(data)]),
-            results.again(data, measured.settings, lexicons),
-            _custom(lexicons),
-            whole=whole,
-        )
+        told = _not_in(measured, [*notes, *warned, left_out(data)])
+        yield Result(measured, told, results.again(data, measured.settings, lexicons), custom, whole=whole)
 
 
 def _audits(

@@ -15,7 +15,6 @@ from captionbias.app.data import Data
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
 from captionbias.report import views
-from captionbias.report.grid import Grid
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
 from captionbias.text import Lexicon
@@ -38,17 +37,20 @@ class Result:
 
     @cached_property
     def report(self) -> str:
-        """The self-contained page."""
         return html_report(self.audit, command=self.command)
 
     @cached_property
     def files(self) -> dict[str, Path]:
         """Files to download, written now: the report, everything as JSON, the tables as CSV, custom words as JSON."""
+        tables = {
+            "scores": views.scores(self.audit),
+            "differences": views.differences(self.audit.comparisons.values()),
+        }
         texts = {
             "report.html": self.report,
             "report.md": markdown_report(self.audit, command=self.command),
             "everything.json": json_text(self.audit.as_dict(), indent=2),
-            **{f"{name}.csv": grid.csv() for name, grid in _tables(self.audit) if grid.rows},
+            **{f"{name}.csv": grid.csv() for name, grid in tables.items() if grid.rows},
         }
         for lexicon in self.custom:
             texts[f"{lexicon.name}.json"] = json_text({"groups": lexicon.groups, "mask": lexicon.mask}, indent=2)
@@ -56,11 +58,6 @@ class Result:
         for name, path in paths.items():
             write_text(texts[name], path)
         return paths
-
-
-def _tables(audit: Audit) -> Iterator[tuple[str, Grid]]:
-    yield "scores", views.scores(audit)
-    yield "differences", views.differences(audit.comparisons.values())
 
 
 # The same again

@@ -168,7 +168,7 @@ def _row(
     for number, (value, place) in enumerate(zip(portrait.values, places, strict=True)):
         y = top + 20 + number * EACH if many else (top + bottom) / 2
         parts += [text(NAME, y + 4, shortened(group(value), LABEL, SMALL), size=SMALL)] * many
-        parts += _dumbbell(row.wrong.get(value), place, y, _tone(row.step))
+        parts += _dumbbell(row.wrong.get(value), place, y, tone(row.step[0].verdict) if row.step else "soft")
     return parts, bottom
 
 
@@ -232,10 +232,6 @@ def _round_up(most: float) -> float:
     """An end of an axis that is one of its ticks."""
     step = ticks(0.0, most, 5)[1]
     return step * math.ceil(most / step - 1e-9)
-
-
-def _tone(told: Sequence[Told]) -> str:
-    return tone(told[0].verdict) if told else "soft"
 
 
 def _lines(content: str, width: float) -> list[str]:
