@@ -53,7 +53,6 @@ class Grid(NamedTuple):
     meaning: str = ""
 
     def texts(self) -> Iterator[list[str]]:
-        """The rows as text."""
         for row in self.rows:
             yield [cell_text(cell, column.form) for cell, column in zip(row, self.columns, strict=bool(row))]
 
@@ -80,14 +79,11 @@ class Grid(NamedTuple):
             for name in (column.name, *["low", "high"] * scored)
         ]
 
-        def numbers(cell: Cell, scored: bool) -> tuple[str | float | None, ...]:
-            if isinstance(cell, Scored):
-                return cell.estimate[:3]
-            return (cell, None, None) if scored else (cell,)
+        def numbers(row: list[Cell]) -> Iterator[str | float | None]:
+            for cell, scored in zip(row, wide, strict=True):
+                yield from cell.estimate[:3] if isinstance(cell, Scored) else (cell, *[None, None] * scored)
 
-        pairs = (zip(row, wide, strict=True) for row in self.rows if row)
-        rows = ([number for pair in row for number in numbers(*pair)] for row in pairs)
-        return csv_text(names, rows)
+        return csv_text(names, (list(numbers(row)) for row in self.rows if row))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """The table for rich, without frames, which would take room. Text folds at blanks, outside of intervals;
@@ -155,12 +151,10 @@ def _folded(text: str, width: int) -> str:
 
 
 def columns(*names: str, form: str = "") -> tuple[Column, ...]:
-    """Columns of one form."""
     return tuple(Column(name, form) for name in names)
 
 
 def cell_text(cell: Cell, form: str) -> str:
-    """A cell as text."""
     if cell is None:
         return "-"
     if isinstance(cell, str):

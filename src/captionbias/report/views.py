@@ -16,11 +16,10 @@ from captionbias.bench.verdicts import NOTHING, detectable, verdict
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.report.grid import Cell, Column, Grid, Scored, Strong, columns
-from captionbias.report.portrait import Portrait, Told, Wrong
+from captionbias.report.portrait import SURE, Portrait, Told, Wrong
 from captionbias.report.wording import MOST_WORDS, fixed, group
 from captionbias.statistics.samples import Estimate
 
-SURE = 0.05  # of corrected p-values
 MORE_TIED, LESS_TIED = "more", "less"  # kinds of words: with a value more than in people's captions, or less
 TWO_SIDED = "A gap is as bad below 0 as above it: of two values the first fares worse above 0, the second below."
 ALONE = (
@@ -234,12 +233,10 @@ def followed(portrait: Portrait) -> Grid:
 
 def sway_level(details: Mapping[str, Any]) -> Grid:
     """How often each value is named wrong, and not named, captioner beside people."""
-    rows_of = details.get("level", ())
-    who = _sides(rows_of, "wrong_person")
+    level = details.get("level", ())
+    who = _sides(level, "wrong_person")
     kinds = [kind + "_person" * (side == "person") for kind in ("wrong", "unnamed") for side in who]
-    rows: list[list[Cell]] = [
-        [row["attribute"], *(_with_ends(row, kind) for kind in kinds)] for row in details.get("level", ())
-    ]
+    rows: list[list[Cell]] = [[row["attribute"], *(_with_ends(row, kind) for kind in kinds)] for row in level]
     names = [f"{kind}, {whose}" for kind in ("wrong", "unnamed") for whose in who.values()]
     return Grid(
         "Each value named wrong, and not named [95% interval]",
