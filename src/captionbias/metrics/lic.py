@@ -157,13 +157,8 @@ def lic(
     100.0
     """
     chosen = {"encoder": encoder, "trials": trials, "alignment": alignment, "vectors": vectors, "delta": delta}
-    chosen |= {
-        "tokenizer": tokenizer,
-        "attribute_lexicon": attribute_lexicon,
-        "vocabulary": read_vocabulary(vocabulary),
-        "seeds": seeds,
-    }
-    preset, settings = preset_settings(PRESETS, preset, **chosen)
+    chosen |= {"tokenizer": tokenizer, "attribute_lexicon": attribute_lexicon, "seeds": seeds}
+    preset, settings = preset_settings(PRESETS, preset, vocabulary=read_vocabulary(vocabulary), **chosen)
     by_vectors(settings, captions, given=vectors)
     attacker, pictures, beside = find_attacker(settings.encoder, precision, model, cache), None, {}
     checks = {"allow_unmasked": allow_unmasked, "join_references": join_references}
