@@ -94,8 +94,6 @@ class Audit:
         return list(dict.fromkeys(notes))
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, for a file."""
-
         def written(by_metric: Mapping[str, Comparison]) -> dict[str, Any]:
             return {metric: comparison.as_dict() for metric, comparison in by_metric.items()}
 

@@ -95,7 +95,6 @@ class Check:
 
     @property
     def fields(self) -> list[Any]:
-        """Everything that is chosen here."""
         return [field for group in (self.columns, self.words, self.settings) for field in group.values()]
 
     def show(self, run: Run, fault: str) -> dict[Any, Any]:

@@ -27,5 +27,4 @@ def app(
 
 
 def add(commands: typer.Typer) -> None:
-    """Add it to the command line."""
     commands.command("app")(app)

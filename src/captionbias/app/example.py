@@ -21,7 +21,6 @@ _measuring = Lock()
 
 
 def example() -> Data:
-    """A faithful and a biased captioner on the same planted images."""
     faithful, biased = plant(IMAGES, captions=CAPTIONS), plant(IMAGES, captions=CAPTIONS, **BIASED)
     captions = {"faithful": faithful.predictions, "biased": biased.predictions}
     people = {"references": faithful.references, "gender": faithful.attributes, "tasks": faithful.tasks}

@@ -81,7 +81,6 @@ def report(run: Run) -> str:
 
 
 def downloads(run: Run) -> str:
-    """Links to the report, the data and the tables."""
     if run.result is None or not run.result.whole:
         return ""
     links = (f'<li><a href="run/{run.id}/files/{name}" download="{name}">{name}</a></li>' for name in run.result.files)
@@ -136,5 +135,4 @@ class History:
 
 
 def captioners(run: Run) -> str:
-    """The names of a run's captioners."""
     return ", ".join(run.look()["captioners"]) or "no captioner"

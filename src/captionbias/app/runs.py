@@ -113,7 +113,6 @@ class Run:
 
 
 def measured(run: Run, watch: Watch) -> Iterator[Result]:
-    """What is measured of a run, part by part."""
     return measuring.measure(run.data, run.words, run.settings, watch)
 
 

@@ -46,5 +46,4 @@ def build(
 
 
 def add(app: typer.Typer) -> None:
-    """Add them to the command line."""
     app.add_typer(data, name="data")

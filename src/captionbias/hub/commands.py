@@ -202,7 +202,6 @@ def install_metrics(names: list[str] | None) -> None:
 
 
 def add(app: typer.Typer) -> None:
-    """Add them to the command line."""
     app.add_typer(card, name="card")
     app.add_typer(publish, name="publish")
     command(app, "install-metrics", {"names": NAMES}, install_metrics)

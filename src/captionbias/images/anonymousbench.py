@@ -58,7 +58,6 @@ class AnonymousBench:
     correlations: dict[str, Correlation]
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, for a JSON file."""
         human = {name: {"gt": gt.value, "low": gt.low, "high": gt.high} for name, gt in self.human.items()}
         return vars(self) | {"human": human, "correlations": {name: asdict(c) for name, c in self.correlations.items()}}
 

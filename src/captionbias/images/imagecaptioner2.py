@@ -35,8 +35,6 @@ SCORES = {
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings(Settings):
-    """The settings of a preset of ImageCaptioner2."""
-
     epochs: int | None = None
 
 

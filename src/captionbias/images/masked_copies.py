@@ -42,7 +42,6 @@ def write_masked(
     A copy that is there is not made again, even if its image or its region has changed since.
 
     Args:
-        images: the images.
         regions: `(H, W)`, True inside, one for each image, as for `captionbias.images.masks.masked`.
         folder: made if need be. It also gets masking.json, with the settings and the images left out.
         fill: as for `mask_image`.

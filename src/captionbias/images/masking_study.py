@@ -45,7 +45,6 @@ class MaskingStudy:
     comparisons: dict[str, Comparison]
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything that was measured, for a JSON file."""
         return {
             "captions": self.captions,
             "comparisons": {metric: comparison.as_dict() for metric, comparison in self.comparisons.items()},

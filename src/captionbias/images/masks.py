@@ -255,7 +255,6 @@ def masked(images: Images, regions: Sequence[Flags], fill: str = "mean", *, stri
     """The images with their regions filled, each masked when it is asked for and not kept.
 
     Args:
-        images: the images.
         regions: `(H, W)`, True inside, one for each image; such as `Regions`, or arrays.
         fill: as for `mask_image`.
         strict: make a region without pixels an error; else its image stays as it is.

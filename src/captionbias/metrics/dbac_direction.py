@@ -45,8 +45,6 @@ SHOWN_NAMED = {"a_to_t": BOTH, "t_to_a": BOTH[::-1]}  # what images show and att
 
 @dataclass(frozen=True, kw_only=True)
 class DbacSettings(Alignment):
-    """What a preset of DBAC sets."""
-
     quality: str
     task_lexicon: LexiconSource
     pairing: str

@@ -49,6 +49,5 @@ def captioner_picture(results: Mapping[str, Mapping[str, Any]], name: str) -> Pi
 
 
 def portrait_picture(portrait: Portrait) -> Picture:
-    """The portrait, of any number of captioners."""
     title = f"Who is named wrong, and which words follow the {portrait.called['value']}"
     return document([naming(portrait), words(portrait)], WIDE, title)

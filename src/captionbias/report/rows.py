@@ -56,7 +56,6 @@ def bias(value: float | None, score: Score) -> float:
 
 
 def rows_csv(rows: Iterable[Row]) -> str:
-    """Rows as CSV, with the fields of `Row` as columns."""
     return csv_text(Row._fields, rows)
 
 

@@ -95,7 +95,6 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str = "zero", width: 
 
 
 def box(x: float, y: float, width: float, height: float, kind: str) -> str:
-    """A rectangle."""
     sides = f'x="{_number(x)}" y="{_number(y)}" width="{_number(width)}" height="{_number(height)}"'
     return f'<rect {sides} class="{kind}"/>'
 

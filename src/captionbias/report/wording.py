@@ -187,7 +187,6 @@ def group(value: str) -> str:
 
 
 def images_of(value: str) -> str:
-    """The images of a value, in words."""
     return f"of {GROUPS[value.lower()]}" if value.lower() in GROUPS else f"labelled {value}"
 
 

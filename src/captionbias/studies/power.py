@@ -54,7 +54,6 @@ class Power:
     signature: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, for a JSON file."""
         return {
             "images": self.images,
             "signature": self.signature,

@@ -65,7 +65,6 @@ def reproduce(
 
 
 def listing() -> Iterator[Grid]:
-    """The tables of each paper."""
     for paper, tables in TABLES.items():
         ordered = sorted(tables.values(), key=lambda one: int(re.findall(r"\d+", one.name)[0]))
         rows: list[list[Cell]] = [[one.name, one.title, ", ".join(one.needs)] for one in ordered]

@@ -147,7 +147,6 @@ class Learner:
     precision: str
 
     def train(self, optimizer: torch.optim.Optimizer, steps: Iterable[Integers]) -> None:
-        """Learn from the captions of each step."""
         self.network.train()
         for rows in steps:
             optimizer.zero_grad()
@@ -157,7 +156,6 @@ class Learner:
         self.network.requires_grad_(False).eval()
 
     def scores(self, rows: Integers) -> TrialScores:
-        """The scores that the trained network gives these captions."""
         logits, truth = self.logits(rows), self.trial.examples.targets[rows]
         if self.trial.examples.multilabel:
             return score_tasks(logits.numpy(), truth)

@@ -91,7 +91,6 @@ def signed_name(name: str, folder: Path) -> str:
 
 
 def digest(folder: Path) -> str:
-    """A digest of a model's files."""
     return _digest(folder, _state(folder))
 
 

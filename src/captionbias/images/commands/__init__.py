@@ -9,7 +9,6 @@ from captionbias.images.commands import anonymousbench, attribution, caption, ma
 
 
 def add(app: typer.Typer) -> None:
-    """Add them to the command line."""
     command(app, "caption", caption.OPTIONS, caption.caption)
     command(app, "audit", caption.AUDIT_OPTIONS, caption.audit)
     command(app, "attribution", attribution.OPTIONS, attribution.attribution)

@@ -9,6 +9,5 @@ from captionbias.studies.commands import reproduce, sensitivity
 
 
 def add(app: typer.Typer) -> None:
-    """Add them to the command line."""
     command(app, "reproduce", reproduce.OPTIONS, reproduce.reproduce)
     command(app, "sensitivity", sensitivity.OPTIONS, sensitivity.sensitivity)

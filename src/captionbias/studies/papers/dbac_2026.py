@@ -121,7 +121,6 @@ def share_by_delta(run: Experiment) -> None:
 
 
 def aligned(captions: Captions, vectors: Any, delta: float) -> tuple[Tokens, AlignmentReport]:
-    """Human captions in the captioner's words, and what was replaced."""
     words = captions.words("words")
     found = None if vectors is None else load_vectors(vectors, words.human)
     return align(words.human, words.model.present(), frozenset(), found, delta)
