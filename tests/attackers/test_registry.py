@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,13 +15,22 @@ import captionbias
 from captionbias.attackers import convex
 from captionbias.attackers import registry as module
 from captionbias.attackers.neural.fitting import epochs
+from captionbias.attackers.pretrained.models import KNOWN
 from captionbias.attackers.recipes import RECIPES
-from captionbias.attackers.registry import ENCODERS, computes_bf16, find_attacker
+from captionbias.attackers.registry import BERTS, ENCODERS, computes_bf16, find_attacker
+from captionbias.bench.arguments import ARGUMENTS
 from captionbias.explain.contributions import check_explained
 
 CONVEX = ["bow", "linear"]
+GUIDE = (Path(__file__).parents[2] / "docs" / "attackers.md").read_text(encoding="utf-8")
 
 # --- names, precision, placement ---
+
+
+@pytest.mark.parametrize("name", [*ENCODERS, *BERTS, *KNOWN])
+def test_an_encoder_is_in_the_help_and_in_the_guide(name: str) -> None:
+    assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", ARGUMENTS["encoder"])
+    assert f"`{name}`" in GUIDE
 
 
 @pytest.mark.parametrize("encoder", CONVEX)

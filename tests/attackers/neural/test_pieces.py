@@ -18,6 +18,7 @@ from captionbias.explain import explain
 from captionbias.explain.contributions import TOLERANCE, contributions
 from captionbias.metrics import lic
 from captionbias.text import tokenize
+from tests.explain.test_contributions import padding, sums
 
 pytest.importorskip("sentence_transformers")
 
@@ -60,11 +61,8 @@ def test_the_values_of_a_caption_add_up_and_the_word_that_tells_has_more(
     rows = trial.test[:12]
     values = contributions(read, rows)
     tokens = trial.examples.tokens.select(rows)
-    with torch.no_grad():
-        nothing = np.concatenate([read.read(read.baselines(rows[place : place + 1])) for place in range(len(rows))])
-        wanted = read.logits(rows) - nothing
-    sums = np.stack([part.sum(axis=0) for part in np.split(values, tokens.offsets[1:-1])])
-    assert (np.abs(sums - wanted) <= TOLERANCE * np.maximum(1, np.abs(wanted)) + 1e-4).all()
+    wanted = read.logits(rows) - padding(read, rows)
+    assert (np.abs(sums(values, read, rows) - wanted) <= TOLERANCE * np.maximum(1, np.abs(wanted)) + 1e-4).all()
     assert np.abs(wanted).max() > 0.1
     if kind == "classes":
         sizes, tells = np.abs(values[:, 0]), np.array([tokens.words[word].startswith("sign") for word in tokens.ids])
@@ -87,6 +85,6 @@ def test_what_worker_processes_fine_tuned_explains_the_score_that_it_gave(tiny_b
         of_trial = found.trials == trial
         truth = found.scores[of_trial, found.truth[of_trial]]
         assert 100 * truth.mean() == pytest.approx(row["confidence"], abs=1e-3)
-    sums = np.bincount(found.tokens.rows, found.values[:, 1], minlength=len(found.tokens))
-    assert np.isfinite(sums).all()
-    assert np.abs(sums).max() > 0
+    of_captions = np.bincount(found.tokens.rows, found.values[:, 1], minlength=len(found.tokens))
+    assert np.isfinite(of_captions).all()
+    assert np.abs(of_captions).max() > 0

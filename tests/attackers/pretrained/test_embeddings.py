@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-import warnings
 
 import numpy as np
 import pytest
 
 from captionbias.attackers.pretrained import embeddings as module
 from captionbias.attackers.pretrained.embeddings import embed
-from captionbias.captions import CaptionBiasWarning
 from captionbias.io.store import GIGABYTE, Store
 from captionbias.metrics import dpa, label_leakage
+
+pytestmark = pytest.mark.filterwarnings("error::captionbias.captions.CaptionBiasWarning")
 
 WIDTH = 5
 TEXTS = [f"caption {number}" for number in range(20)]
@@ -42,13 +42,6 @@ def encoded(store: Store | None, texts: list[str], identity: str = "an encoder")
 @pytest.fixture
 def store(tmp_path) -> Store:
     return Store(tmp_path / "store", GIGABYTE)
-
-
-@pytest.fixture(autouse=True)
-def a_warning_must_be_expected():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", CaptionBiasWarning)
-        yield
 
 
 def test_what_was_encoded_once_is_not_encoded_again(store):

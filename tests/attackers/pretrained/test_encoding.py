@@ -23,22 +23,6 @@ torch = pytest.importorskip("torch")
 WORDS = [*(f"w{number}" for number in range(25)), "zebra", "."]
 
 
-@pytest.fixture
-def read(monkeypatch) -> list[list[list[int]]]:
-    """The tokens of every forward pass of a BERT, without padding."""
-    from transformers import BertModel
-
-    passes = []
-    forward = BertModel.forward
-
-    def counted(self, input_ids=None, attention_mask=None, **rest):
-        passes.append([row[real].tolist() for row, real in zip(input_ids, attention_mask.bool(), strict=True)])
-        return forward(self, input_ids=input_ids, attention_mask=attention_mask, **rest)
-
-    monkeypatch.setattr(BertModel, "forward", counted)
-    return passes
-
-
 def encoded(texts: list[str], folder: Path, pooling: str | None = None, precision: str = "fp32") -> np.ndarray:
     return encoder(find_model(str(folder)), pooling, precision, torch.device("cpu"))(texts)
 
