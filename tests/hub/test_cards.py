@@ -33,11 +33,8 @@ def both():
     """Every metric, of a captioner and people."""
     captions = vars(plant(images=80, captions=2, a_to_t=0.5))
     options = {"preset": "fast", "trials": 2, "bootstrap": 20, "details": True}
-    found = ((name, metrics.find_metric(name)) for name in of_captions())
-    return {
-        name: metric(**captions, **{option: options[option] for option in options.keys() & metric.options()})
-        for name, metric in found
-    }
+    found = map(metrics.find_metric, of_captions())
+    return {metric.name: metric(**captions, **metric.accepted(options)) for metric in found}
 
 
 @pytest.fixture(scope="module")

@@ -59,12 +59,7 @@ def load(name: str, cache: Path, **options: Any) -> Any:
 
 def quick(name: str) -> dict[str, Any]:
     """The options of `FAST` that this metric has."""
-    options = FAST | PICTURES if name == "imagecaptioner2" else FAST
-    return {option: value for option, value in options.items() if option in arguments(name)}
-
-
-def arguments(name: str) -> set[str]:
-    return getattr(metrics, name).options()
+    return getattr(metrics, name).accepted(FAST | PICTURES if name == "imagecaptioner2" else FAST)
 
 
 @pytest.mark.parametrize("name", METRICS)
