@@ -4,21 +4,63 @@ from __future__ import annotations
 
 import base64
 import gzip
+import io
 import json
 import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from captionbias.analysis.audit import audit
+from captionbias.analysis.sensitivity import Sensitivity, Specification
+from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE
 from captionbias.captions import check_captions
 from captionbias.metrics import Measurement, catalogue
-from captionbias.statistics.samples import Sample
+from captionbias.statistics.samples import Estimate, Sample
 from captionbias.synthetic import plant
+from tests.browser import browser
 
 IMAGES = 240
+NET, OTHER, MATCHED = "dbac_a_to_t_net", "dbac_t_to_a_net", "dbac_a_to_t_matched"
+VERDICTS = {1: MORE, 0: CANNOT_TELL, -1: LESS}
 QUICK = {"trials": 2, "bootstrap": 60, "cache": False, "quality_images": 10}
+
+
+def rendered(grid, width=80):
+    console = Console(file=io.StringIO(), width=width)
+    console.print(grid)
+    return console.file.getvalue()
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    with browser() as found:
+        yield found
+
+
+def specified(name, value, side=0, choice="", tried=""):
+    estimate = Estimate(value, value - 0.02, value + 0.03)
+    verdicts = {NET: VERDICTS[side], OTHER: VERDICTS[0]}
+    return Specification(name, choice, tried, {NET: estimate, OTHER: estimate, MATCHED: estimate}, verdicts, "")
+
+
+@pytest.fixture
+def choices():
+    """A biased captioner with three sets of choices, and another with one."""
+    tried = {"alignment": ["contextual", "constant"], "delta": ["0.4", "0.3"], "encoder": ["bow"]}
+    return Sensitivity(
+        ["<b>nic</b>", "sat"],
+        [NET, OTHER, MATCHED],
+        tried,
+        [
+            specified("<b>nic</b>", 0.1, 1),
+            specified("<b>nic</b>", -0.1, -1, "delta", "0.3"),
+            specified("<b>nic</b>", 0.01, 0, "alignment", "constant"),
+            specified("sat", 0.2, 1),
+        ],
+    )
 
 
 def data_of(page):

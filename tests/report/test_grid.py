@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import re
 
 import pytest
-from rich.console import Console
 
 from captionbias.report.grid import RULE, Column, Grid, Scored, Strong
 from captionbias.statistics.samples import Estimate
+from tests.report.conftest import rendered
 
 HEADS = ["word", "goes with", "beyond people", "of female: captioner", "of female: people", "of male: captioner"]
 ROW = ["lady or gentleman", "female", Scored(Estimate(-13.8, -14.3, -13.2), 1), 14.6, 11.0, 16.3]
@@ -19,12 +18,6 @@ WORDS = Grid(
     [Strong([*ROW, "yes\nof course"]), RULE, ["  [b]size[/b] counted as wrong", *ROW[1:], "no"]],
     "Of 100 captions.",
 )
-
-
-def rendered(grid, width):
-    console = Console(file=io.StringIO(), width=width)
-    console.print(grid)
-    return console.file.getvalue()
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])

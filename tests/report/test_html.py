@@ -17,7 +17,7 @@ from captionbias.report.html import html_report, write_report
 from captionbias.report.portrait import audit_portrait
 from captionbias.report.wording import grouped_notes
 from captionbias.synthetic import plant
-from tests.browser import NEEDS_BROWSER, axe_violations, browser, new_page, settled, too_wide, watched
+from tests.browser import NEEDS_BROWSER, axe_violations, new_page, settled, too_wide, watched
 from tests.report.conftest import IMAGES, QUICK, data_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
@@ -40,12 +40,6 @@ def hostile():
         task_lexicon={name: [task] for task, name in names.items()},
         **QUICK,
     )
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as found:
-        yield found
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from captionbias.captions import check_captions
 from captionbias.report import pairs
 from captionbias.report.html import html_report
 from captionbias.synthetic import plant
-from tests.browser import NEEDS_BROWSER, axe_violations, browser, new_page, too_wide
+from tests.browser import NEEDS_BROWSER, axe_violations, new_page, too_wide
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images
 PICTURE = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='4' height='3'/%3E"
@@ -44,23 +44,24 @@ def test_it_says_how_many_scenes_there_are_and_how_those_shown_were_chosen(found
 
 @NEEDS_BROWSER
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
-def test_both_pictures_of_a_scene_are_side_by_side_with_their_captions_in_line_below(found, tmp_path, width, scheme):
+def test_both_pictures_of_a_scene_are_side_by_side_with_their_captions_in_line_below(
+    found, chromium, tmp_path, width, scheme
+):
     path = tmp_path / "report.html"
     path.write_text(html_report(found, picture_of=lambda image: PICTURE))
-    with browser() as chromium:
-        page = new_page(chromium, viewport={"width": width, "height": 900}, color_scheme=scheme)
-        page.goto(path.as_uri())
-        shown = page.locator("#pairs figure:visible")
-        assert shown.count() == pairs.FIRST
-        told = [[side.caption for side in pair] for pair in pairs.pairs(found, "swayed")]
-        for figure, captions in zip(shown.all(), told, strict=False):
-            assert figure.locator("h4").all_text_contents() == ["female", "male"]
-            for text, caption in zip(figure.locator("p").all(), captions, strict=True):
-                assert text.text_content() == "".join(piece for piece, _ in caption)
-                assert text.locator("mark").all_text_contents() == [piece for piece, kind in caption if kind]
-            for part in ("img", "p"):
-                left, right = (side.bounding_box() for side in figure.locator(part).all())
-                assert left["y"] == pytest.approx(right["y"], abs=0.5)
-                assert left["x"] + left["width"] <= right["x"]
-        assert not too_wide(page)
-        assert axe_violations(page) == []
+    page = new_page(chromium, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.goto(path.as_uri())
+    shown = page.locator("#pairs figure:visible")
+    assert shown.count() == pairs.FIRST
+    told = [[side.caption for side in pair] for pair in pairs.pairs(found, "swayed")]
+    for figure, captions in zip(shown.all(), told, strict=False):
+        assert figure.locator("h4").all_text_contents() == ["female", "male"]
+        for text, caption in zip(figure.locator("p").all(), captions, strict=True):
+            assert text.text_content() == "".join(piece for piece, _ in caption)
+            assert text.locator("mark").all_text_contents() == [piece for piece, kind in caption if kind]
+        for part in ("img", "p"):
+            left, right = (side.bounding_box() for side in figure.locator(part).all())
+            assert left["y"] == pytest.approx(right["y"], abs=0.5)
+            assert left["x"] + left["width"] <= right["x"]
+    assert not too_wide(page)
+    assert axe_violations(page) == []

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import re
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from captionbias.metrics import Measurement, catalogue, sway
 from captionbias.report.grid import Strong
@@ -16,14 +14,9 @@ from captionbias.report.views import LESS_TIED, sway_level, sway_words
 from captionbias.report.wording import interval, said_of
 from captionbias.statistics.samples import Found
 from captionbias.synthetic import plant
+from tests.report.conftest import rendered
 
 pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 80 images are few
-
-
-def rendered(grid, width=80):
-    console = Console(file=io.StringIO(), width=width)
-    console.print(grid)
-    return console.file.getvalue()
 
 
 @pytest.mark.parametrize("metric", catalogue.of_captions())
