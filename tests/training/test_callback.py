@@ -37,19 +37,16 @@ def trainer(tmp_path, tokenizer, planted, images):
     return make
 
 
-def add(trainer, pictures, planted, processor, tokenizer, **options):
-    callback = BiasCallback(
-        trainer,
-        pictures,
-        planted.references,
-        planted.attributes,
-        tasks=planted.tasks,
-        processor=processor,
-        tokenizer=tokenizer,
-        **{"generation": {"max_new_tokens": 8}, "trials": 1} | options,
-    )
-    trainer.add_callback(callback)
-    return callback
+@pytest.fixture
+def add(planted, numbered, processor, tokenizer):
+    """Adds the callback to a Trainer, by default for the parrot's pictures."""
+    usual = {"processor": processor, "tokenizer": tokenizer, "generation": {"max_new_tokens": 8}, "trials": 1}
+
+    def add_to(trainer, pictures=numbered, **options):
+        people = planted.references, planted.attributes
+        trainer.add_callback(BiasCallback(trainer, pictures, *people, tasks=planted.tasks, **usual | options))
+
+    return add_to
 
 
 def scores_logged(trainer):
@@ -60,9 +57,11 @@ def scores_logged(trainer):
     ]
 
 
-def test_every_evaluation_logs_the_scores_of_its_captions(trainer, parrot, numbered, planted, processor, tokenizer):
+def test_every_evaluation_logs_the_scores_of_its_captions(
+    trainer, parrot, add, numbered, planted, processor, tokenizer
+):
     trainer = trainer(parrot(planted.predictions), numbered)
-    add(trainer, numbered, planted, processor, tokenizer)
+    add(trainer)
     trainer.train()
     said = caption_images(trainer.model, processor, numbered, tokenizer=tokenizer)
     wanted = bias_scores(said, planted.references, planted.attributes, tasks=planted.tasks, trials=1)
@@ -75,9 +74,7 @@ def test_every_evaluation_logs_the_scores_of_its_captions(trainer, parrot, numbe
     assert "eval_loss" in returned
 
 
-def test_weights_and_losses_are_the_same_bit_for_bit_with_and_without(
-    trainer, learner, images, planted, processor, tokenizer
-):
+def test_weights_and_losses_are_the_same_bit_for_bit_with_and_without(trainer, learner, images, add):
     import copy
 
     twin = copy.deepcopy(learner)
@@ -85,15 +82,7 @@ def test_weights_and_losses_are_the_same_bit_for_bit_with_and_without(
     for model, watched in ((learner, True), (twin, False)):
         one = trainer(model)
         if watched:
-            add(
-                one,
-                images,
-                planted,
-                processor,
-                tokenizer,
-                generation={"do_sample": True, "max_new_tokens": 8},
-                metrics=["lic"],
-            )
+            add(one, images, generation={"do_sample": True, "max_new_tokens": 8}, metrics=["lic"])
         one.train()
         assert len(scores_logged(one)) == (3 if watched else 0)
         ends.append((model.state_dict(), [row["loss"] for row in one.state.log_history if "loss" in row]))
@@ -101,11 +90,9 @@ def test_weights_and_losses_are_the_same_bit_for_bit_with_and_without(
 
 
 @pytest.mark.parametrize("caption", ["", "a man stands with a tie on a street ."])
-def test_a_degenerate_captioner_ends_no_training_and_is_noted_once(
-    trainer, parrot, numbered, planted, processor, tokenizer, caption
-):
+def test_a_degenerate_captioner_ends_no_training_and_is_noted_once(trainer, parrot, numbered, add, caption):
     trainer = trainer(parrot([caption] * 300), numbered, max_steps=2)
-    add(trainer, numbered, planted, processor, tokenizer)
+    add(trainer)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CaptionBiasWarning)
         trainer.train()
@@ -121,7 +108,7 @@ LEAST_BIASED = {"metric_for_best_model": "eval_bias", "greater_is_better": False
 KEPT = {"save_strategy": "steps", "save_steps": 2, "load_best_model_at_end": True}
 
 
-def test_the_least_biased_checkpoint_is_kept(trainer, parrot, numbered, planted, processor, tokenizer):
+def test_the_least_biased_checkpoint_is_kept(trainer, parrot, numbered, planted, add):
     """The captioner calls women men, then errs not at all, then calls men women: neither the largest gap nor the
     least is best."""
 
@@ -139,7 +126,7 @@ def test_the_least_biased_checkpoint_is_kept(trainer, parrot, numbered, planted,
     model.generate = lambda pixel_values, **_: say(pixel_values + 300 * int((0.9 - model.weight.item()) / 0.2))
     options = {"optim": "sgd", "learning_rate": 0.1, "lr_scheduler_type": "constant"}
     trainer = trainer(model, numbered, **KEPT, **LEAST_BIASED, **options)
-    add(trainer, numbered, planted, processor, tokenizer, metrics=["sway"])
+    add(trainer, metrics=["sway"])
     trainer.train()
     logged = scores_logged(trainer)
     first, second, third = (one["eval_sway_wrong_gap"] for one in logged)
@@ -163,23 +150,21 @@ def test_the_least_biased_checkpoint_is_kept(trainer, parrot, numbered, planted,
     ],
 )
 def test_what_would_keep_another_checkpoint_is_refused_before_the_training(
-    trainer, parrot, numbered, planted, processor, tokenizer, wrong
+    trainer, parrot, numbered, planted, add, wrong
 ):
     metrics = wrong.get("metrics", ["sway", "lic"])
     args = {name: value for name, value in wrong.items() if name != "metrics"}
     trainer = trainer(parrot(planted.predictions), numbered, **args)
     with pytest.raises(ValueError, match='write metric_for_best_model="eval_bias", greater_is_better=False'):
-        add(trainer, numbered, planted, processor, tokenizer, metrics=metrics)
+        add(trainer, metrics=metrics)
 
 
 @pytest.mark.parametrize("caption", ["", "a dog on a street ."])
-def test_a_captioner_that_names_nobody_is_never_the_best(
-    trainer, parrot, numbered, planted, processor, tokenizer, caption
-):
+def test_a_captioner_that_names_nobody_is_never_the_best(trainer, parrot, numbered, planted, tokenizer, add, caption):
     """It has no gap. The Trainer itself would raise a KeyError where there is no score."""
     model = parrot([caption] * 300)
     trainer = trainer(model, numbered, **KEPT, **LEAST_BIASED)
-    add(trainer, numbered, planted, processor, tokenizer, metrics=["sway"])
+    add(trainer, metrics=["sway"])
     trainer.train()
     assert trainer.state.best_model_checkpoint is None
     assert not any("eval_bias" in one for one in scores_logged(trainer))
@@ -190,28 +175,29 @@ def test_a_captioner_that_names_nobody_is_never_the_best(
     assert trainer.state.best_metric == scores_logged(trainer)[-1]["eval_bias"]
 
 
-def test_errors_come_before_the_training(trainer, parrot, numbered, planted, processor, tokenizer):
+def test_errors_come_before_the_training(trainer, parrot, numbered, planted, add):
     trainer = trainer(parrot(planted.predictions), numbered)
     for changes, message in [
         ({"pictures": numbered[:299]}, "images has length 299 and references has length 300"),
         ({"batch_size": 0}, "batch_size must be a whole number of 1 or more"),
         ({"attribute_lexicon": "nobody"}, "nobody"),
     ]:
-        arguments = {"pictures": numbered, "processor": processor, "tokenizer": tokenizer} | changes
         with pytest.raises(ValueError, match=message):
-            add(trainer, planted=planted, **arguments)
+            add(trainer, **changes)
     trainer.is_fsdp_enabled = True
     with pytest.raises(ValueError, match=r"a part of the model.* use bias_scores as compute_metrics"):
-        add(trainer, numbered, planted, processor, tokenizer)
+        add(trainer)
 
 
-def test_the_processor_and_tokenizer_of_the_trainer_serve(trainer, parrot, numbered, planted, processor, tokenizer):
+def test_the_processor_and_tokenizer_of_the_trainer_serve(
+    trainer, parrot, numbered, planted, processor, tokenizer, add
+):
     class Both(type(processor)):
         batch_decode = staticmethod(tokenizer.batch_decode)
 
     trainer = trainer(parrot(planted.predictions), numbered, max_steps=2)
     trainer.processing_class = Both()
-    add(trainer, numbered, planted, None, None, metrics=["lic"])
+    add(trainer, processor=None, tokenizer=None, metrics=["lic"])
     trainer.args.save_strategy = "no"
     trainer.train()
     assert np.isfinite(scores_logged(trainer)[0]["eval_lic"])
