@@ -73,7 +73,7 @@ def test_an_earlier_run_s_captioners_are_measured_on_the_images_of_this_one():
     data = together(files({"nic": "a man"}), files({"sat": "a guy"}, ids="image", caption="text", labels="skin"))
     assert texts(data) == {"nic": "a man 0", "sat": "a guy 0"}
     assert set(captioners_of(data)["sat"].attributes) == {"female", "male"}
-    assert again(data, dict.fromkeys(("metrics", "preset", "trials", "seed")), {}) is None
+    assert again(data, SETTINGS, {}) is None
 
 
 def test_a_name_that_is_taken_is_told_apart():
@@ -87,9 +87,7 @@ def test_one_file_with_everything_keeps_its_labels_and_several_columns_of_captio
     data = together(whole, files({"nic": "a boy"}))
     assert texts(data) == {"a": "a man", "b": "a guy", "nic": "a boy 0"}
     assert {captions.references[0] for captions in captioners_of(data).values()} == {("he",)}
-    command = again(
-        together(files({"nic": "x"}), files({"sat": "y"})), dict.fromkeys(("metrics", "preset", "trials", "seed")), {}
-    )
+    command = again(together(files({"nic": "x"}), files({"sat": "y"})), SETTINGS, {})
     assert "--predictions nic.csv --predictions sat.csv" in command
 
 

@@ -26,10 +26,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBia
 
 ATTRIBUTE_WORDS = "female: woman, lady, girl\nmale: man, guy, boy"
 TASK_WORDS = "cake: cake\ndog: dog\ntie: tie, neck tie\nhandbag: handbag, bag"
-SETTINGS = {
-    **{"metrics": ["lic"], "preset": "fast", "trials": 2, "seed": 3},
-    **{"attribute_lexicon": "gender", "task_lexicon": "coco_objects"},
-}
 VALUES = ["female", "male", "it's"] * 40
 TEXTS = ["a man waits", "a dog"] * 60
 HERE = ["a man waits here", "one dog"] * 60
@@ -103,4 +99,4 @@ def test_data_of_any_form_are_read_alike(write, tmp_path, monkeypatch, tables, c
 def test_files_of_one_name_and_data_of_no_file_are_no_command():
     table = table_from_memory({"id": [1], "caption": ["a man"], "gender": ["male"]}, "nic.csv")
     for data in (Data({"nic": table}, {LABELS: table}), example()):
-        assert again(data, SETTINGS, {}) is None
+        assert again(data, dict.fromkeys(("metrics", "preset", "trials", "seed")), {}) is None

@@ -12,12 +12,6 @@ import torch
 from captionbias.training import caption_images
 
 
-def batch_of(learner, tokenizer, images, captions):
-    tokens = tokenizer(captions, padding=True, return_tensors="pt")
-    labels = tokens.input_ids.masked_fill(tokens.attention_mask == 0, -100)
-    return {"pixel_values": torch.tensor(np.stack(images), dtype=torch.float32), "labels": labels}
-
-
 def test_captions_come_in_the_order_of_the_images(parrot, planted, tokenizer, numbered, processor):
     said = ["", *(text.removesuffix(".") + " ." for text in planted.predictions[1:])]
     found = caption_images(parrot(said), processor, numbered, tokenizer=tokenizer, batch_size=77)
@@ -41,7 +35,9 @@ def test_nothing_of_the_training_is_changed(learner, tokenizer, images, planted,
     learner.train()
     learner.encoder.eval()  # a frozen part
     learner.config.use_cache = False  # as gradient checkpointing wants it
-    learner(**batch_of(learner, tokenizer, images[:4], planted.predictions[:4])).loss.backward()
+    tokens = tokenizer(planted.predictions[:4], padding=True, return_tensors="pt")
+    labels = tokens.input_ids.masked_fill(tokens.attention_mask == 0, -100)
+    learner(pixel_values=torch.tensor(np.stack(images[:4]), dtype=torch.float32), labels=labels).loss.backward()
     random.seed(3), np.random.seed(3), torch.manual_seed(3)
 
     def state():
