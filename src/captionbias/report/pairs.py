@@ -27,7 +27,7 @@ def pairs(audit: Audit, captioner: str) -> list[list[Side]]:
 
     def side(row: Mapping[str, Any]) -> Side:
         image = evidence["images"][row["row"]]
-        return Side(image["label"], image["id"], list(_pieces(evidence["texts"][own[row["row"]]], row["marks"])))
+        return Side(image["label"], image["id"], list(pieces(evidence["texts"][own[row["row"]]], row["marks"])))
 
     return [[side(row) for row in pair["rows"]] for pair in scenes.get("pairs", ())]
 
@@ -51,7 +51,8 @@ def told(audit: Audit, captioner: str) -> str:
     )
 
 
-def _pieces(text: str, marks: Sequence[tuple[int, int, str]]) -> Iterator[tuple[str, str]]:
+def pieces(text: str, marks: Sequence[tuple[int, int, str]]) -> Iterator[tuple[str, str]]:
+    """A text by what is marked in it, from start to end, each piece with the kind of its mark or none."""
     done = 0
     for start, end, kind in marks:
         if start >= done:

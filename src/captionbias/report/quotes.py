@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from captionbias.analysis.audit import Audit
+from captionbias.report.pairs import pieces
 from captionbias.report.portrait import Portrait, most_wrong
 from captionbias.report.wording import group
 
@@ -87,11 +88,8 @@ def first_quote(audit: Audit, portrait: Portrait) -> Quote | None:
 
 
 def _pieces(evidence: Mapping[str, Any], number: int, values: set[str]) -> Pieces:
-    text, flat = evidence["texts"][number], evidence["marks"][number]
-    pieces, done = [], 0
-    for start, end, label in sorted(zip(flat[::3], flat[1::3], flat[2::3], strict=True)):
-        name = evidence["labels"][label]
-        if start >= done and name != "person":
-            pieces += [(text[done:start], ""), (text[start:end], "attribute" if name in values else "task")]
-            done = end
-    return [*pieces, (text[done:], "")]
+    flat, labels = evidence["marks"][number], evidence["labels"]
+    marks = sorted(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
+    named = [(start, end, labels[label]) for start, end, label in marks if labels[label] != "person"]
+    kinds = [(start, end, "attribute" if name in values else "task") for start, end, name in named]
+    return list(pieces(evidence["texts"][number], kinds))
