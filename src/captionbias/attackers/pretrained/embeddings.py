@@ -17,7 +17,6 @@ from captionbias.io.store import Arrays, Store
 
 Embeddings = npt.NDArray[np.float16]
 Encode = Callable[[list[str]], Embeddings]
-Digests = npt.NDArray[np.void]
 
 # Part of every key: raise it when entries are written, or texts digested, in another way.
 FORMAT = 4
@@ -68,7 +67,7 @@ def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST.itemsize).digest()
 
 
-def _matching(wanted: Digests, arrays: Arrays) -> tuple[Integers, Embeddings] | None:
+def _matching(wanted: npt.NDArray[np.void], arrays: Arrays) -> tuple[Integers, Embeddings] | None:
     """The numbers of the wanted texts that an entry has, and their embeddings."""
     _, here, there = np.intersect1d(wanted, arrays["digests"], assume_unique=True, return_indices=True)
     return (here, arrays["embeddings"][there]) if len(here) else None
