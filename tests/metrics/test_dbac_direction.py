@@ -1,13 +1,17 @@
-"""The blind control of DBAC: what its attackers see, what net is, and who trains it."""
+"""A direction of DBAC: what blind attackers see, what net is, and images and captions that count for several."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from captionbias.attackers.registry import find_attacker
 from captionbias.bench.attacked import Bench
+from captionbias.bench.attacks import answers_to
+from captionbias.bench.pairing import PAIRINGS, drawn_captions
 from captionbias.bench.protocol import preset_settings
 from captionbias.captions import CaptionBiasWarning, check_captions
+from captionbias.captions.texts import in_one_order
 from captionbias.metrics import dbac
 from captionbias.metrics.dbac import PRESETS
 from captionbias.metrics.dbac_direction import ask
@@ -18,6 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBia
 
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "alignment": "constant", "cache": False}
 DIRECTIONS = ("a_to_t", "t_to_a")
+IMAGES = 120
 PEOPLE = {"woman", "lady", "girl", "man", "guy", "boy", "his", "her"}
 THINGS = {"handbag", "teddy", "bear", "bears", "cake", "dog", "dogs", "laptop", "surfboard", "skateboard", "tie", "hot"}
 
@@ -25,7 +30,7 @@ THINGS = {"handbag", "teddy", "bear", "bears", "cake", "dog", "dogs", "laptop", 
 @pytest.fixture(scope="module")
 def planted():
     """Some captions name two people, and some a thing of two words or several of a thing."""
-    captions = vars(plant(images=120, captions=2, a_to_t=0.4, t_to_a=0.4))
+    captions = vars(plant(images=IMAGES, captions=2, a_to_t=0.4, t_to_a=0.4))
     more = ("and his hot dog", "with her teddy bears", "near dogs", "")
     return {
         **captions,
@@ -34,11 +39,16 @@ def planted():
     }
 
 
-def plans_of(given, **options):
-    """What is planned of each direction, by its name."""
+def asked(given, **options):
+    """The directions, and their settings."""
     _, settings = preset_settings(PRESETS, "fast", **options)
     bench = Bench.of(check_captions(**given), settings, seed=0, allow_unmasked=False)
-    return {one.name: one.plans for one in ask(bench, settings, DIRECTIONS)}
+    return ask(bench, settings, DIRECTIONS), settings
+
+
+def plans_of(given, **options):
+    """What is planned of each direction, by its name."""
+    return {one.name: one.plans for one in asked(given, **options)[0]}
 
 
 def words_of(tokens):
@@ -111,3 +121,56 @@ def test_a_word_for_a_task_and_for_a_person_is_noted():
     tasks = {"dog": ["dog"], "doll": ["doll", "girl"]}
     with pytest.warns(CaptionBiasWarning, match="'girl': words for a task and for a value of the attribute"):
         dbac(**planted | {"tasks": None}, preset="fast", trials=1, bootstrap=0, task_lexicon=tasks)
+
+
+# Images that count for several, and captioners that were asked several times
+
+
+@pytest.fixture(scope="module")
+def silent():
+    """One caption in six names nothing."""
+    captions = vars(plant(images=IMAGES, captions=3, a_to_t=0.4, t_to_a=0.4))
+    texts = [text if row % 6 else "someone poses" for row, text in enumerate(captions["predictions"])]
+    return {**captions, "predictions": texts}
+
+
+def answered(given, **options):
+    directions, settings = asked(given, trials=2, alignment="constant", **options)
+    plans = [plan for one in directions for plan in one.plans.values()]
+    answers = answers_to(plans, find_attacker("bow", None, None, False), cache=False, progress=False)
+    return [one.answered(answers, settings.quality) for one in directions]
+
+
+@pytest.mark.parametrize("pairing", PAIRINGS)
+def test_an_image_of_weight_3_counts_as_the_image_three_times(pairing, silent):
+    """Attackers learn from each image once, whatever its weight: the answers are the same."""
+    weights = np.random.default_rng(0).integers(1, 4, size=(IMAGES, 1)).astype(float)
+    several, once = (answered(given, pairing=pairing) for given in (silent | {"weights": weights[:, 0]}, silent))
+    for weighted, repeated in zip(several, once, strict=True):
+        expected, unweighed = repeated.quantities(weights), repeated.quantities(repeated.every_image)
+        for key, values in weighted.quantities(weighted.every_image).items():
+            assert values == pytest.approx(expected[key])
+            assert (values != unweighed[key]).all(), "weights matter here"
+
+
+def test_a_round_of_trials_draws_one_sample_of_each_image(silent):
+    samples = [[text, f"{text} quokka"][: 1 + (row > 0)] for row, text in enumerate(silent["predictions"])]
+    samples = in_one_order(samples, once=False)
+    image = np.repeat(np.arange(IMAGES), list(map(len, samples)))
+    for direction in answered(silent | {"predictions": samples}):
+        for trial, compared in zip(direction.plans[""].trials["m"][0], direction.compared, strict=True):
+            place = drawn_captions(image, IMAGES, 0) - np.searchsorted(image, np.arange(IMAGES))
+            drawn = [texts[number].endswith("quokka") for texts, number in zip(samples, place, strict=True)]
+            assert 0 < sum(drawn) < IMAGES
+            assert [text.endswith("quokka") for text in trial.examples.tokens.texts()] == drawn
+            assert compared.image["m"].tolist() == list(range(IMAGES))
+
+
+def test_where_every_caption_counts_an_images_samples_share_one(silent):
+    """However often it was asked about an image, the captioner names everything as often."""
+    often = [[text] * (1 + row % 4) for row, text in enumerate(silent["predictions"])]
+    options = FAST | {"pairing": "every-caption"}
+    found, expected = (dbac(**silent | {"predictions": one}, **options) for one in (often, silent["predictions"]))
+    for direction in DIRECTIONS:
+        assert found[f"dbac_{direction}_prior"] == pytest.approx(expected[f"dbac_{direction}_prior"])
+        assert found[f"test_captions_m_{direction}"] == pytest.approx(expected[f"test_captions_m_{direction}"])
