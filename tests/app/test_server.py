@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from gradio_client import Client
 
 from captionbias.app import server
 from captionbias.app.runs import Runs
-from captionbias.app.server import PREFIX, launch_options, private_folder
+from captionbias.app.server import LOCK, NEW, PREFIX, launch_options, own_folder, private_folder, sweep
 from tests.app.conftest import Served, ended, start
+from tests.launch import python
 from tests.patience import PATIENCE
 
 
@@ -209,7 +211,7 @@ def test_an_address_is_not_a_file_in_any_field(small, scheme):
 
 
 def test_no_file_is_left_when_it_ends(tmp_path):
-    """Whatever goes on: an upload, a run, a stream. `test_folders` has what a killed one leaves."""
+    """Whatever goes on: an upload, a run, a stream. What a killed one leaves is below."""
     page = start(tmp_path, "tests.app.small_page")
     assert upload(page, 1000).status_code == 200
     (folder,) = tmp_path.glob(f"{PREFIX}*")
@@ -239,3 +241,42 @@ def test_who_ignores_a_signal_goes_on_ignoring_it(monkeypatch, tmp_path):
     assert not made.exists()
     signal.signal(signal.SIGHUP, before[0])
     signal.signal(signal.SIGTERM, before[1])
+
+
+# Folders of dead processes are swept; those in use, those just made, and whatever else there is stay
+
+FOLDER = "captionbias-test-"
+LEAVE = f"""
+import os
+from captionbias.app.server import own_folder
+folder, lock = own_folder({FOLDER!r})
+print(folder, flush=True)
+os._exit(0)
+"""
+
+
+def test_what_a_dead_process_left_goes_with_the_next_folder_and_one_in_use_stays(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    used, lock = own_folder(FOLDER)
+    assert used.stat().st_mode & 0o777 == 0o700
+    died = python("-c", LEAVE, folder=tmp_path, TMPDIR=tmp_path)
+    assert sorted(map(str, tmp_path.iterdir())) == sorted([str(used), died.strip()])
+    mine, _ = own_folder(FOLDER)
+    assert sorted(tmp_path.iterdir()) == sorted([used, mine])
+    lock.release()
+    sweep(tmp_path, FOLDER)
+    assert list(tmp_path.iterdir()) == [mine]
+
+
+def test_a_folder_that_is_just_made_and_links_and_other_folders_stay(tmp_path):
+    other = tmp_path / "other"
+    kept = [tmp_path / f"{FOLDER}new", other, tmp_path / "mine"]
+    for path in kept:
+        path.mkdir()
+    (other / LOCK).touch()
+    (tmp_path / f"{FOLDER}link").symlink_to(other)
+    old = tmp_path / f"{FOLDER}old"
+    old.mkdir()
+    os.utime(old, (time.time() - NEW - 1,) * 2)
+    sweep(tmp_path, FOLDER)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([f"{FOLDER}link", *(path.name for path in kept)])
