@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from captionbias.analysis.sensitivity import Sensitivity
 from captionbias.bench.catalogue import Score
-from captionbias.bench.verdicts import LESS, MORE, NOTHING
+from captionbias.bench.verdicts import NOTHING
 from captionbias.metrics import catalogue
 from captionbias.report import svg
 from captionbias.report.rows import Row, bias, headlines
@@ -140,15 +140,10 @@ def points_chart(series: Mapping[str, Sequence[tuple[float, float]]], across: st
     return svg.document([svg.Drawing(parts, HEIGHT + 40, told)], WIDTH, title)
 
 
-def bar(estimate: Estimate, reach: float, positive: bool = False) -> str:
-    """A bar from 0 with its interval. `positive`: it has no other side."""
-    place = svg.scale(0.0 if positive else -reach, reach, 2, BAR - 2)
-    kind = "unclear" if positive else svg.tone(MORE if estimate.value > 0 else LESS)
-    start, end = sorted((place(0), place(estimate.value)))
-    parts = [svg.box(start, 5, end - start, 10, kind), svg.line(place(0), 1, place(0), 19, "zero")]
-    if estimate.low is not None and estimate.high is not None:
-        parts += svg.whisker(place, 10, estimate.low, estimate.high, "zero", 1.5)
-        parts += [svg.line(place(at), 6, place(at), 14, "zero", 1.5) for at in (estimate.low, estimate.high)]
+def bar(value: float, largest: float) -> str:
+    """A bar from 0 as long as a value, of values of which this is the largest."""
+    place = svg.scale(0.0, largest, 2, BAR - 2)
+    parts = [svg.box(2, 5, place(value) - 2, 10, "unclear"), svg.line(2, 1, 2, 19, "zero")]
     return (
         f'<svg class="captionbias bar" viewBox="0 0 {BAR:g} 20" width="{BAR:g}" height="20" aria-hidden="true">'
         f"{''.join(parts)}</svg>"

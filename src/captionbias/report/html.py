@@ -21,7 +21,6 @@ from captionbias.report.drawn import WIDE, naming, words
 from captionbias.report.grid import cell_text
 from captionbias.report.rows import rows_of
 from captionbias.report.svg import STYLE, document
-from captionbias.statistics.samples import Estimate
 
 TOP = 30  # words and tasks on the page; all of them are in its data
 WORDS = 12  # of an attribute value, before one asks for more
@@ -66,8 +65,7 @@ def html_report(
         pairs=pairs,
         wording=wording,
         views=views,
-        charts=charts,
-        word_bar=lambda mean, largest: charts.bar(Estimate(mean), largest, positive=True),
+        word_bar=charts.bar,
         telling=_telling,
         **wording.named_things(audit),
         top=TOP,
