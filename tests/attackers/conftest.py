@@ -145,6 +145,21 @@ def tiny_bert(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def resnet(tmp_path_factory) -> Path:
+    """A folder with a ResNet of two stages and its image processor, nothing learnt."""
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    folder = tmp_path_factory.mktemp("models") / "tiny-resnet"
+    config = transformers.ResNetConfig(
+        embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], layer_type="basic", downsample_in_first_stage=True
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        transformers.ResNetModel(config).save_pretrained(folder)
+    transformers.ViTImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder)
+    return folder
+
+
 @pytest.fixture
 def read(monkeypatch) -> list[list[list[int]]]:
     """The tokens of every forward pass of a BERT, without padding."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -26,16 +28,12 @@ def test_of_an_encoder(own_bert, class_trial, encoder, file):
 
 
 @pytest.mark.parametrize("file", ["config.json", "preprocessor_config.json"])
-def test_of_an_image_encoder(tmp_path, file):
+def test_of_an_image_encoder(resnet, tmp_path, file):
     pytest.importorskip("PIL")
     from PIL import Image
 
     from captionbias.attackers.pretrained.pictures import find_image_encoder, picture_features
 
-    folder = tmp_path / "mine"
-    transformers.ResNetModel(transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8], depths=[1])).save_pretrained(
-        folder
-    )
-    transformers.ViTImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder)
+    folder = shutil.copytree(resnet, tmp_path / "mine")
     picture = Image.fromarray(np.zeros((32, 32, 3), np.uint8))
     assert not runs_its_code(folder, file, lambda: picture_features([picture], find_image_encoder(str(folder)), None))

@@ -26,20 +26,6 @@ QUICK = {"trials": 2, "bootstrap": 0, "seed": 1, "allow_unmasked": True}
 
 
 @pytest.fixture(scope="module")
-def resnet(tmp_path_factory) -> Path:
-    """A folder with a ResNet of two stages and its image processor, nothing learnt."""
-    folder = tmp_path_factory.mktemp("models") / "tiny-resnet"
-    config = transformers.ResNetConfig(
-        embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], layer_type="basic", downsample_in_first_stage=True
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        transformers.ResNetModel(config).save_pretrained(folder)
-    transformers.ViTImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def captions() -> dict[str, list]:
     """Captions of 120 images that tell nothing of the attribute."""
     random = np.random.default_rng(0)
