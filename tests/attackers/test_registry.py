@@ -80,11 +80,7 @@ def test_every_attacker_has_an_identity_of_its_own_that_stays():
 @pytest.mark.parametrize(
     ("encoder", "precision", "message"),
     [
-        (
-            "gru",
-            None,
-            r"encoder 'gru' is unknown; choose one of bow, linear, lstm-dbac, .*lstm-lic.* pretrained one",
-        ),
+        ("gru", None, r"encoder 'gru' is unknown; choose one of bow, linear, lstm-dbac, .*lstm-lic.* pretrained one"),
         ("bow", "fp16", "precision 'fp16' is unknown; choose one of fp32, bf16"),
         ("rnn", "fp16", "precision 'fp16' is unknown; choose one of fp32, bf16"),
         ("linear", "fp32", "precision 'fp32': encoder 'linear' has no choice of precision; leave it out"),

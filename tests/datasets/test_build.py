@@ -175,8 +175,7 @@ def test_what_is_there_is_never_written_over(folder, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "configurations", "named"),
-    [("imagenet", None, "imagenet"), ("coco_caption_bias", ["race", "C1"], "C1")],
+    ("name", "configurations", "named"), [("imagenet", None, "imagenet"), ("coco_caption_bias", ["race", "C1"], "C1")]
 )
 def test_a_wrong_argument_is_named(name, configurations, named, folder, tmp_path):
     write(folder, coco())

@@ -70,10 +70,7 @@ def test_labels_of_people_and_captioners_may_be_missing_and_files_be_in_a_folder
     assert rows[1]["people"][0]["gender"] is None
 
 
-@pytest.mark.parametrize(
-    "labels",
-    ["id,gender,skin\n101,Male,Light\n", "bb_skin,id,bb_gender\nlight,101,male\n"],
-)
+@pytest.mark.parametrize("labels", ["id,gender,skin\n101,Male,Light\n", "bb_skin,id,bb_gender\nlight,101,male\n"])
 def test_labels_of_people_of_all_of_2014(labels, folder):
     files = coco()
     del files["instances_val2014.csv"]

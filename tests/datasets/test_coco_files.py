@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 from pycocotools import mask
 from pycocotools.coco import COCO
 
-from captionbias.datasets.coco_files import (
-    read_captions,
-    read_categories,
-    read_images,
-    read_results,
-    read_things,
-)
+from captionbias.datasets.coco_files import read_captions, read_categories, read_images, read_results, read_things
 from tests.datasets.conftest import HEIGHT, WIDTH, coco
 
 SIZE = [HEIGHT, WIDTH]

@@ -74,8 +74,7 @@ def test_a_bad_entry_of_people_is_named(change, field, folder):
 
 
 @pytest.mark.parametrize(
-    "content",
-    [{"img_id": 1}, [{"img_id": 9}], [{"img_id": 9, "pred": "a"}, {"img_id": 1, "pred": "b"}]],
+    "content", [{"img_id": 1}, [{"img_id": 9}], [{"img_id": 9, "pred": "a"}, {"img_id": 1, "pred": "b"}]]
 )
 def test_a_bad_file_of_a_captioner_is_named(content, folder):
     with pytest.raises(ValueError, match=rf"^{Path(NIC).name}"):

@@ -8,11 +8,7 @@ import pytest
 import yaml
 from huggingface_hub import EvalResultEntry, parse_eval_result_entries
 
-from captionbias.hub.results import (
-    check_results,
-    entries_of,
-    read_results,
-)
+from captionbias.hub.results import check_results, entries_of, read_results
 from captionbias.io.formats import write_json
 
 DETAILS = {"images": 9, "attribute_counts": {}}
@@ -57,10 +53,7 @@ def test_an_entry_has_everything_that_the_hub_knows():
     results = {"lic": {"lic": 1, "lic_ci_low": -1.0, "lic_ci_high": 3.0, "lic_d": 45.0, "signature": "metric:lic|v:0"}}
     assert parse_eval_result_entries(yaml.safe_load(entries_of(results, "a/b"))) == [
         EvalResultEntry(
-            dataset_id="a/b",
-            task_id="lic",
-            value=1.0,
-            notes="95% interval [-1.0, 3.0]; cannot tell; metric:lic|v:0",
+            dataset_id="a/b", task_id="lic", value=1.0, notes="95% interval [-1.0, 3.0]; cannot tell; metric:lic|v:0"
         )
     ]
 

@@ -25,9 +25,7 @@ torch = pytest.importorskip("torch")
 from PIL import Image  # noqa: E402
 
 SIZE, PATCH = 32, 8
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*have no share:captionbias.captions.CaptionBiasWarning"),
-]
+pytestmark = [pytest.mark.filterwarnings("ignore:.*have no share:captionbias.captions.CaptionBiasWarning")]
 learns = pytest.mark.skipif(
     tuple(map(int, torch.__version__.split(".")[:2])) < (2, 8),
     reason="with its random numbers the small captioner does not learn the cue",

@@ -24,8 +24,7 @@ CONFIGURATIONS = ("config.json", "tokenizer_config.json", "preprocessor_config.j
 
 
 @pytest.mark.parametrize(
-    ("use", "kind"),
-    [("detector", "tiny_detector"), ("captioner", "tiny_blip"), ("captioner", "tiny_encoder_decoder")],
+    ("use", "kind"), [("detector", "tiny_detector"), ("captioner", "tiny_blip"), ("captioner", "tiny_encoder_decoder")]
 )
 def test_of_a_model_that_looks_at_images(request, tmp_path, use, kind):
     for file in CONFIGURATIONS:

@@ -125,11 +125,7 @@ def test_what_is_refused_has_an_empty_caption(answering, pictures, answer):
 
 @pytest.mark.parametrize(
     ("status", "message"),
-    [
-        (401, "takes no such token: put yours into OPENAI_API_KEY"),
-        (404, "failed with model 'm'"),
-        (429, "had enough"),
-    ],
+    [(401, "takes no such token: put yours into OPENAI_API_KEY"), (404, "failed with model 'm'"), (429, "had enough")],
 )
 def test_what_stops_a_run_is_named_and_what_was_answered_is_not_asked_again(answering, pictures, status, message):
     working, asked = answering(*[(200, chosen("a dog"))] * 4, (status, {"error": {"message": "no"}}))

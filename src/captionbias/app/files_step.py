@@ -11,17 +11,7 @@ import gradio as gr
 
 from captionbias.app import uploads
 from captionbias.app.changes import listed
-from captionbias.app.data import (
-    LABELS,
-    MAX_CAPTIONERS,
-    MAX_FILES,
-    PEOPLE,
-    TASKS,
-    TITLES,
-    UNUSED,
-    Data,
-    missing_files,
-)
+from captionbias.app.data import LABELS, MAX_CAPTIONERS, MAX_FILES, PEOPLE, TASKS, TITLES, UNUSED, Data, missing_files
 from captionbias.app.pieces import NONE, alert, choice, table
 from captionbias.app.runs import Run, State
 

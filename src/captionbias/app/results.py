@@ -42,10 +42,7 @@ class Result:
     @cached_property
     def files(self) -> dict[str, Path]:
         """Files to download, written now: the report, everything as JSON, the tables as CSV, custom words as JSON."""
-        tables = {
-            "scores": views.scores(self.audit),
-            "differences": views.differences(self.audit.comparisons.values()),
-        }
+        tables = {"scores": views.scores(self.audit), "differences": views.differences(self.audit.comparisons.values())}
         texts = {
             "report.html": self.report,
             "report.md": markdown_report(self.audit, command=self.command),

@@ -60,10 +60,7 @@ class Attacker:
 
 
 def find_attacker(
-    encoder: str,
-    precision: str | None = None,
-    model: str | None = None,
-    cache: bool | str | Path = True,
+    encoder: str, precision: str | None = None, model: str | None = None, cache: bool | str | Path = True
 ) -> Attacker:
     """The attacker called `encoder`; ValueError if there is none, or it cannot be had so or here. `cache`: where
     embeddings of pretrained encoders are kept."""

@@ -84,11 +84,7 @@ def _along_paths(attacker: FittedNetwork, rows: Integers, outputs: Integers) -> 
         left = np.flatnonzero(~exact)
         by_output = [
             method.attribute(
-                embedded[left],
-                baselines[left],
-                target=output,
-                n_steps=n_steps,
-                internal_batch_size=attacker.at_once,
+                embedded[left], baselines[left], target=output, n_steps=n_steps, internal_batch_size=attacker.at_once
             ).sum(2)
             for output in outputs.tolist()
         ]

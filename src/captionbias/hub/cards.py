@@ -66,10 +66,7 @@ def update_model_card(path: str | Path, results: Results, *, dataset: str | None
     entries, drawn = card.parent / EVAL_RESULTS, card.parent / PICTURE
     files = {
         card: _changed(card, NEW_MODEL_CARD, model_section(results, dataset)),
-        drawn: (
-            _read(drawn),
-            captioner_picture(results, card.parent.name)._repr_svg_(),
-        ),
+        drawn: (_read(drawn), captioner_picture(results, card.parent.name)._repr_svg_()),
     }
     return _write(files if dataset is None else {**files, entries: (_read(entries), entries_of(results, dataset))})
 

@@ -106,11 +106,7 @@ SPACE: Options = {
 }
 METRICS: Options = {
     "owner": flag(
-        str | None,
-        "The user or organisation on the Hub.",
-        "--to",
-        metavar="<owner>",
-        show_default=NO_REPOSITORY,
+        str | None, "The user or organisation on the Hub.", "--to", metavar="<owner>", show_default=NO_REPOSITORY
     ),
     "names": NAMES,
 }

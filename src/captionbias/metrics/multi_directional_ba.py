@@ -184,10 +184,7 @@ def _null(labels: ImageLabels, groups: Integers, names: tuple[str, ...], expand:
 def _mean_and_variance(key: str, changes: Floats) -> dict[str, Floats]:
     """The mean size of the changes `(values, combinations, replicates)` that are defined, and their variance."""
     mean = mean_of_defined(changes)
-    return {
-        key: mean_of_defined(np.abs(changes)),
-        f"{key}_variance": mean_of_defined((changes - mean) ** 2),
-    }
+    return {key: mean_of_defined(np.abs(changes)), f"{key}_variance": mean_of_defined((changes - mean) ** 2)}
 
 
 def _combinations(labels: ImageLabels, at_least: int) -> Flags:

@@ -156,12 +156,7 @@ def test_a_name_that_is_nowhere_is_refused_with_where_it_was_looked_for(download
     monkeypatch.chdir(tmp_path / "here")
     with pytest.raises(ValueError, match=f"encoder '{name}' is neither a folder here") as refused:
         find_attacker(name)
-    for told in (
-        str(tmp_path / "here"),
-        str(downloads),
-        "cannot be downloaded",
-        "give the path of its folder",
-    ):
+    for told in (str(tmp_path / "here"), str(downloads), "cannot be downloaded", "give the path of its folder"):
         assert told in str(refused.value)
 
 

@@ -43,11 +43,7 @@ def test_the_files_give_the_library_s_numbers_as_tables_json_and_plot(files, pla
     )
     expected = measured(planted, delta=0.4, quality=["accuracy", "confidence"], seed=3, directions=["a_to_t"])
     written = json.loads((tmp_path / "o.json").read_text())
-    assert written == {
-        "version": written["version"],
-        "images": IMAGES,
-        **json.loads(json.dumps(expected.as_dict())),
-    }
+    assert written == {"version": written["version"], "images": IMAGES, **json.loads(json.dumps(expected.as_dict()))}
     for text in (
         "Scores by choices",
         "nic[/v2] ",

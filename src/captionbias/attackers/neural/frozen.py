@@ -11,14 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from captionbias.attackers.base import Examples, Fitted, Trial
-from captionbias.attackers.neural.fitting import (
-    Learner,
-    adam,
-    epochs,
-    outputs,
-    own_random_numbers,
-    start_at_base_rates,
-)
+from captionbias.attackers.neural.fitting import Learner, adam, epochs, outputs, own_random_numbers, start_at_base_rates
 from captionbias.attackers.neural.networks import mlp, normalized_mlp
 from captionbias.attackers.pretrained.embeddings import embed
 from captionbias.attackers.pretrained.encoding import as_texts, encoder, special_tokens

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from captionbias.cli.options import INPUT, Options, metric_options, option
 from captionbias.cli.terminal import console, say
-from captionbias.images.commands.caption import (
-    ANNOTATIONS,
-    IMAGES,
-    LOADING,
-    MODEL_HELP,
-    required,
-    result,
-    take_images,
-)
+from captionbias.images.commands.caption import ANNOTATIONS, IMAGES, LOADING, MODEL_HELP, required, result, take_images
 from captionbias.text.lexicon import attribute_lexicons
 
 if TYPE_CHECKING:

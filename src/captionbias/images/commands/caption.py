@@ -28,7 +28,7 @@ MODEL: Options = {
     "model": (
         Annotated[str, typer.Argument(metavar="MODEL", help=f"{MODEL_HELP}, of a model or of a LoRA adapter.")],
         Parameter.empty,
-    ),
+    )
 }
 IMAGES: Options = {
     "images": required(
@@ -60,7 +60,7 @@ LOADING: Options = {
 ANNOTATIONS: Options = {
     "annotations": required(
         Path, "COCO's annotations of the people and objects in the images, such as instances_val2014.json."
-    ),
+    )
 }
 GENERATION: Options = {
     "endpoint": captioning_option(

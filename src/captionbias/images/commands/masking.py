@@ -28,9 +28,7 @@ MASKED: Options = {
     ),
     **metric_options("fill"),
 }
-WRITTEN: Options = {
-    "output": result(Path | None, "Write everything to this JSON file, captions included."),
-}
+WRITTEN: Options = {"output": result(Path | None, "Write everything to this JSON file, captions included.")}
 MEASURED = report.REPORTED | metric_options("bootstrap")
 PEOPLE: Options = {name: kind for name, kind in FILES.items() if name != "id_column"}
 OPTIONS = MODEL | IMAGES | ANNOTATIONS | MASKED | GENERATION | PEOPLE | METRICS | MEASURED | WRITTEN
