@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from captionbias.attackers.pretrained.encoding import reading, refuse_missing
+from captionbias.attackers.pretrained.encoding import read_model, reading
 from captionbias.attackers.pretrained.models import Model, digest, find_folder, find_model, signed_name
 from captionbias.captions.texts import plain
 from captionbias.errors import InputError
@@ -89,12 +89,8 @@ def load_captioner(
         raise InputError(
             "model", f"{files.name!r} is of the kind {kind!r}, which does not caption images: name another"
         )
+    model, _ = read_model(AutoModelForMultimodalLM, files, "model", dtype=dtype, device_map=device_map)
     with reading(files, "model"):
-        loaded: Any = AutoModelForMultimodalLM.from_pretrained(
-            files.folder, dtype=dtype, device_map=device_map, output_loading_info=True, trust_remote_code=False
-        )
-        model, loading = loaded
-        refuse_missing(loading["missing_keys"])
         if isinstance(files, Adapted):
             from peft import PeftModel
 

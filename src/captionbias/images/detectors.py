@@ -26,7 +26,7 @@ def detect_regions(
     need_images("pycocotools", "transformers")
     import transformers
 
-    from captionbias.attackers.pretrained.encoding import reading, refuse_missing, silenced
+    from captionbias.attackers.pretrained.encoding import read_model, reading, silenced
 
     chosen, untyped = read_form(form), cast(Any, transformers)  # its types know tasks by literal names only
     files = find_model(model, "detector", companions=PROCESSORS)
@@ -36,11 +36,8 @@ def detect_regions(
     task = next((task for ending, task in TASKS.items() if kind.endswith(ending)), "")
     if not task:
         raise InputError("detector", f"{model!r} is a {kind}: give one of object detection, or of segmentation")
+    network, _ = read_model(getattr(transformers, kind), files, "detector")
     with reading(files, "detector"):
-        network, loaded = getattr(transformers, kind).from_pretrained(
-            files.folder, output_loading_info=True, trust_remote_code=False
-        )
-        refuse_missing(loaded["missing_keys"])
         processor = untyped.AutoImageProcessor.from_pretrained(files.folder, trust_remote_code=False)
         pipe = untyped.pipeline(task, network, image_processor=processor, device=device())
     check_labels(labels, configuration.id2label.values(), f"detector {model!r}")

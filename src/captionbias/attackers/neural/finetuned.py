@@ -22,7 +22,7 @@ from captionbias.attackers.neural import fitting
 from captionbias.attackers.neural.fitting import FittedNetwork, Learner, own_random_numbers
 from captionbias.attackers.neural.networks import normalized_mlp
 from captionbias.attackers.neural.pieces import AT_ONCE, in_pieces, keep_rows, places_of_pieces
-from captionbias.attackers.pretrained.encoding import reading, refuse_missing
+from captionbias.attackers.pretrained.encoding import read_model
 from captionbias.attackers.pretrained.models import Model
 from captionbias.attackers.recipes import FineTuned, Schedule
 from captionbias.attackers.workers import threads
@@ -55,10 +55,7 @@ def _steps(trial: Trial, schedule: Schedule) -> Iterator[Integers]:
 def _encoder(model: Model) -> Any:
     from transformers import AutoModel
 
-    with reading(model):
-        encoder, report = AutoModel.from_pretrained(model.folder, output_loading_info=True, trust_remote_code=False)
-        refuse_missing(report["missing_keys"])
-    return encoder.float()  # whatever the weights are kept in
+    return read_model(AutoModel, model)[0].float()  # whatever the weights are kept in
 
 
 class Classifier(nn.Module):

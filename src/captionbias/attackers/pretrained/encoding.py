@@ -147,6 +147,16 @@ def load_encoder(model: Model, pooling: str | None, device: torch.device) -> Any
     return loaded
 
 
+def read_model(kind: Any, model: Model, argument: str = "encoder", **options: Any) -> tuple[Any, list[str]]:
+    """A model of a class of transformers, and the names of the weights that its files lack: of its pooler alone."""
+    with reading(model, argument):
+        loaded, report = kind.from_pretrained(
+            model.folder, output_loading_info=True, trust_remote_code=False, **options
+        )
+        refuse_missing(report["missing_keys"])
+    return loaded, report["missing_keys"]
+
+
 def refuse_missing(weights: Iterable[str]) -> None:
     """Raise ValueError for weights that the files lack, which each run would draw anew; the pooler's are not used."""
     if missing := sorted(name for name in weights if "pooler." not in name):

@@ -12,7 +12,7 @@ import numpy as np
 
 from captionbias.arrays import Floats32
 from captionbias.attackers.pretrained.embeddings import Embeddings, embed, in_16_bits
-from captionbias.attackers.pretrained.encoding import reading, refuse_missing
+from captionbias.attackers.pretrained.encoding import read_model, reading
 from captionbias.attackers.pretrained.models import IMAGE_LIBRARIES, PROCESSORS, Model, find_model
 from captionbias.attackers.ranks import device, share
 from captionbias.attackers.workers import cores, threads
@@ -100,17 +100,13 @@ def _load(model: Model, place: torch.device) -> tuple[Any, bool]:
     import torch
     from transformers import AutoModel
 
-    with reading(model, ARGUMENT):
-        network, report = AutoModel.from_pretrained(
-            model.folder, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
-        )
-        refuse_missing(report["missing_keys"])
+    network, lacking = read_model(AutoModel, model, ARGUMENT, dtype=torch.float32)
     if not hasattr(network, "get_image_features") and network.main_input_name != "pixel_values":
         raise InputError(
             ARGUMENT,
             f"{model.name!r} reads {network.main_input_name}, not pictures; choose an image model such as {USUAL}",
         )
-    return network.to(place).eval(), not any("pooler." in name for name in report["missing_keys"])
+    return network.to(place).eval(), not any("pooler." in name for name in lacking)
 
 
 def _features(network: Any, pixels: torch.Tensor, pooled: bool) -> torch.Tensor:
