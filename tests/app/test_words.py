@@ -13,7 +13,6 @@ from captionbias.captions import check_captions
 from captionbias.text import Lexicon, find_mentions, load_lexicon, mask_mentions, tokenize
 
 GENDER = load_lexicon("gender")
-OBJECTS = load_lexicon("coco_objects")
 # A mask that the tokenizer keeps whole; letters whose lower case or composed form is longer or shorter.
 GROUPS = {"a": ("hot dog", "dog", "café", "i̇stanbul girl"), "b": ("각", "dog tag , dog", "女", "man's")}
 CUSTOM = Lexicon("custom", "qmaskq", GROUPS, masked_only=("hot",))

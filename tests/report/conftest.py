@@ -9,7 +9,6 @@ import json
 import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from rich.console import Console
 
@@ -17,14 +16,13 @@ from captionbias.analysis.audit import audit
 from captionbias.analysis.sensitivity import Sensitivity, Specification
 from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE
 from captionbias.captions import check_captions
-from captionbias.metrics import Measurement, catalogue
-from captionbias.statistics.samples import Estimate, Sample
+from captionbias.metrics import catalogue
+from captionbias.statistics.samples import Estimate
 from captionbias.synthetic import plant
 from tests.browser import browser
 
 IMAGES = 240
 NET, OTHER, MATCHED = "dbac_a_to_t_net", "dbac_t_to_a_net", "dbac_a_to_t_matched"
-VERDICTS = {1: MORE, 0: CANNOT_TELL, -1: LESS}
 QUICK = {"trials": 2, "bootstrap": 60, "cache": False, "quality_images": 10}
 
 
@@ -40,9 +38,9 @@ def chromium():
         yield found
 
 
-def specified(name, value, side=0, choice="", tried=""):
+def specified(name, value, said, choice="", tried=""):
     estimate = Estimate(value, value - 0.02, value + 0.03)
-    verdicts = {NET: VERDICTS[side], OTHER: VERDICTS[0]}
+    verdicts = {NET: said, OTHER: CANNOT_TELL}
     return Specification(name, choice, tried, {NET: estimate, OTHER: estimate, MATCHED: estimate}, verdicts, "")
 
 
@@ -55,10 +53,10 @@ def choices():
         [NET, OTHER, MATCHED],
         tried,
         [
-            specified("<b>nic</b>", 0.1, 1),
-            specified("<b>nic</b>", -0.1, -1, "delta", "0.3"),
-            specified("<b>nic</b>", 0.01, 0, "alignment", "constant"),
-            specified("sat", 0.2, 1),
+            specified("<b>nic</b>", 0.1, MORE),
+            specified("<b>nic</b>", -0.1, LESS, "delta", "0.3"),
+            specified("<b>nic</b>", 0.01, CANNOT_TELL, "alignment", "constant"),
+            specified("sat", 0.2, MORE),
         ],
     )
 
@@ -67,17 +65,6 @@ def data_of(page):
     """What a page holds of its audit."""
     packed = page.partition('id="audit-data">')[2].partition("</script>")[0]
     return json.loads(gzip.decompress(base64.b64decode(packed)))
-
-
-def measured(key, low, high, **others):
-    """A measurement of scores whose intervals have these ends, and whose values are in the middle."""
-
-    def sample(name, low, high):
-        values = np.array([(low + high) / 2])
-        return Sample(values, np.zeros((1, 0)), np.repeat([low, high], 50))
-
-    samples = {name: sample(name, *ends) for name, ends in {key: (low, high), **others}.items()}
-    return Measurement(catalogue.SCORES[key].metric, samples, {}, "")
 
 
 def changed(audit, metric, captioner, **changes):

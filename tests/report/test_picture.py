@@ -15,7 +15,7 @@ from captionbias.report.portrait import audit_portrait
 from captionbias.report.svg import CHARACTER, document
 from captionbias.synthetic import plant
 
-A_TO_T, T_TO_A = "dbac_a_to_t_net", "dbac_t_to_a_net"
+A_TO_T = "dbac_a_to_t_net"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
