@@ -17,8 +17,6 @@ from captionbias.report import views
 from captionbias.synthetic import plant
 from captionbias.text import tokenize
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
-
 IMAGES = 400
 CHOSEN = {"trials": 2, "bootstrap": 60}
 

@@ -10,8 +10,6 @@ from captionbias.analysis.caption_quality import caption_quality, meteor
 from captionbias.captions import CaptionBiasWarning
 from captionbias.synthetic import plant
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
-
 
 def scores(result):
     return {name: value for name, value in result.items() if name != "signature"}

@@ -19,8 +19,6 @@ from captionbias.statistics.intervals import bootstrap_interval
 from captionbias.statistics.significance import holm, p_value, variance_parts
 from captionbias.synthetic import LEAN, PEOPLE, TASKS, plant
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images suffice here
-
 IMAGES = 300
 DIALS = {"faithful": {}, "biased": {"a_to_t": 0.9}, "blind": {"naming": 0.4}}
 CHOSEN = {"preset": "fast", "trials": 3, "bootstrap": 400}

@@ -18,8 +18,6 @@ from captionbias.report import views
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
 
-few = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # so few words repeat
-
 IMAGES = 1200
 LEXICONS = {"gender": "gender", "skin": "race"}
 BOTH = ["gender", "race"]
@@ -81,7 +79,6 @@ def interval(measured, score):
     return found.low, found.high
 
 
-@few
 def test_a_bias_of_the_intersections_alone_is_seen_there_alone():
     """Captions that name no skin: what they name of the person then does not tell the other attribute either."""
     given = planted(to_task=0.8, names=0.0)
@@ -93,7 +90,6 @@ def test_a_bias_of_the_intersections_alone_is_seen_there_alone():
         assert low <= 0 <= high
 
 
-@few
 @pytest.mark.parametrize("score", ["dbac_a_to_t_net", "dbac_t_to_a_net"])
 def test_one_more_person_has_no_bias_at_the_intersections(score):
     measured = dbac.measure(check_captions(**planted()), attribute_lexicon=BOTH, **FAST)
@@ -101,7 +97,6 @@ def test_one_more_person_has_no_bias_at_the_intersections(score):
     assert low <= 0 <= high
 
 
-@few
 def test_task_to_attribute_speaks_of_what_is_named_of_both():
     """The captioner names the person that goes with the task: a black woman or a white man with a dog."""
     given = planted(names=1.0)
@@ -113,7 +108,6 @@ def test_task_to_attribute_speaks_of_what_is_named_of_both():
     assert interval(measured, "dbac_t_to_a_net")[0] > 0.05
 
 
-@few
 def test_both_lexicons_are_masked_and_one_is_not_enough():
     """Captions in which nothing but the words for gender and skin tells who is there."""
     given = planted(dial=0.5, names=1.0)
@@ -125,7 +119,6 @@ def test_both_lexicons_are_masked_and_one_is_not_enough():
     assert alone["leakage_m"] == pytest.approx(50, abs=8)
 
 
-@few
 @pytest.mark.parametrize("metric", [dbac, lic])
 def test_each_measurement_is_the_metric_s_own(metric):
     given, options = planted(to_task=0.8), {"preset": "fast", "trials": 2, "bootstrap": 20, "cache": False}
@@ -140,7 +133,6 @@ def test_each_measurement_is_the_metric_s_own(metric):
     )
 
 
-@few
 def test_an_audit_has_each_attribute_alone_beside_their_crossing():
     given, found = audited()
     options = {"preset": "fast", "trials": 2, "bootstrap": 40, "cache": False, "details": True}
@@ -166,7 +158,6 @@ def test_an_audit_has_each_attribute_alone_beside_their_crossing():
         assert "gender x race" in text
 
 
-@few
 def test_an_attribute_that_cannot_be_measured_alone_is_missing_with_its_reason():
     """All are women: skin alone is left, and the crossing."""
     _, found = audited(keep=("female, dark", "female, light"))

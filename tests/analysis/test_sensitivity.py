@@ -14,8 +14,6 @@ from captionbias.metrics import dbac
 from captionbias.statistics.samples import Estimate
 from captionbias.synthetic import plant
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images suffice here
-
 IMAGES = 200
 QUICK = {"trials": 2, "bootstrap": 100}
 FIXED = {

@@ -18,7 +18,6 @@ from captionbias.synthetic import plant
 
 
 @pytest.mark.parametrize("name", sorted(catalogue.of_captions()))
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
 def test_every_page_measures_as_the_library_does(name: str) -> None:
     entry = catalogue.METRICS[name]
     few = plant(120, a_to_t=0.5)

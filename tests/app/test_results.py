@@ -22,8 +22,6 @@ from captionbias.captions.tables import table_from_memory
 from captionbias.cli.main import app
 from captionbias.io.formats import json_text
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
-
 ATTRIBUTE_WORDS = "female: woman, lady, girl\nmale: man, guy, boy"
 TASK_WORDS = "cake: cake\ndog: dog\ntie: tie, neck tie\nhandbag: handbag, bag"
 VALUES = ["female", "male", "it's"] * 40

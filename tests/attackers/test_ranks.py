@@ -117,7 +117,6 @@ def test_a_slow_rank_is_waited_for_and_results_may_exceed_what_the_store_takes_a
     assert [one["slow"] for one in facts] == [2, 2]
 
 
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 100 images are few
 def test_a_metric_gives_each_rank_the_scores_of_one_process_and_rank_0_alone_reports_progress(facts):
     alone = lic(**vars(plant(100, captions=1)), preset="fast", trials=5, bootstrap=0, cache=False)
     assert [one["lic"] for one in facts] == [json.loads(json.dumps(alone))] * 2

@@ -128,7 +128,6 @@ def checked(**columns):
     return MagicMock(of=check_captions(**{name: columns[name] for name in names if name in columns}))
 
 
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images
 @pytest.mark.parametrize("name", [*ALL, "guide"])
 def test_the_example_of_a_card_and_of_the_guide_fits_what_is_built(name, folder, tmp_path, monkeypatch):
     page = ROOT / "docs" / "datasets.md" if name == "guide" else CARDS / name / "README.md"

@@ -86,7 +86,6 @@ def test_train_and_val_are_read_together(tmp_path):
         records_of(ControlledVerbs, one, "C4")
 
 
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # one caption an image
 def test_dbac_finds_the_human_bias_rise(tables):
     """In what the verb tells of the gender; that each verb belongs to one task is the same in all four."""
     omegas = []

@@ -56,7 +56,6 @@ def of_objects(classes: list[str] | None = None, **options: Any) -> Attributions
 # --- the attackers are those that gave the score ---
 
 
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 @pytest.mark.parametrize("metric", [lic, dbac])
 def test_of_several_captions_of_an_image_each_attackers_own_is_explained(metric):
     captions, labels = people()

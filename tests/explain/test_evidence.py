@@ -12,8 +12,6 @@ from captionbias.metrics import sway
 from captionbias.synthetic import plant
 from captionbias.text import load_lexicon, split_words
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
-
 LEXICONS = {"attribute": load_lexicon("gender"), "task": load_lexicon("coco_objects")}
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from captionbias.captions import check_captions
 from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import sway
 from captionbias.synthetic import AGES
-
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images
 
 NAMED_WRONG = ("a man with a dog", "a man with a dog")
 OTHER_NAMED_WRONG = ("a woman on a street", "a girl on a road")

@@ -22,8 +22,6 @@ from captionbias.report.wording import interval, said_of
 from captionbias.synthetic import plant
 from captionbias.text.markdown import escaped
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 80 images are few
-
 DATASET = "someone/captions"
 ODD = "---\r\nz: &x 'é'   # why\r\ny: *x\r\n---\r\n# Card\r\na line feed\nno end"
 

@@ -17,8 +17,6 @@ from tests.cli.conftest import ran, refused, write_sides
 ANSWERS = {"female": "woman", "male": "man"}
 IMAGES = 300
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images suffice here
-
 
 @pytest.fixture
 def quick(monkeypatch):

@@ -13,8 +13,6 @@ from captionbias.images.reading import Images
 from captionbias.synthetic import ATTRIBUTES, COLOURS, LEAN, TASKS, draw, plant
 from tests.images.coco_pictures import annotation, write_annotations
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
-
 IMAGES, SIZE = 600, 32
 OPTIONS = {"preset": "fast", "trials": 3, "bootstrap": 200, "alignment": "constant", "cache": False}
 

@@ -12,7 +12,6 @@ from captionbias.images.detectors import detect_regions
 from captionbias.images.reading import read_images
 from tests.trap import runs_its_code
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # captions are cut off
 IMAGES = read_images([np.zeros((32, 32, 3), np.uint8)] * 4)
 
 

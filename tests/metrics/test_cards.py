@@ -24,8 +24,6 @@ FOLDER = ROOT / "metrics"
 NAMES = sorted(METRICS)
 CARDS = runpy.run_path(str(ROOT / "docs" / "cards.py"))
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # a few images suffice here
-
 
 def quick(name: str, trials: int = 2) -> dict[str, Any]:
     """The options of a quick measurement that this metric has."""

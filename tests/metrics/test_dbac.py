@@ -13,8 +13,6 @@ from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac
 from captionbias.synthetic import plant
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
-
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "alignment": "constant", "cache": False}
 DIRECTIONS = ("a_to_t", "t_to_a")
 WEIGHTS = ("", "_matched")

@@ -17,8 +17,6 @@ from captionbias.captions.texts import in_one_order
 from captionbias.metrics import dbac
 from captionbias.statistics.intervals import multiplicities
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
-
 PEOPLE = {"female": "woman", "male": "man", None: "someone"}
 CLUES = {"female": "indoors", "male": "outdoors"}
 OTHER = {"female": "male", "male": "female"}

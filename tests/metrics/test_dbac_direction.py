@@ -18,8 +18,6 @@ from captionbias.metrics.dbac_direction import ask
 from captionbias.scores.omega import BLIND
 from captionbias.synthetic import plant
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
-
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "alignment": "constant", "cache": False}
 DIRECTIONS = ("a_to_t", "t_to_a")
 IMAGES = 120

@@ -12,8 +12,6 @@ from captionbias.io.store import open_store
 from captionbias.metrics import lic
 from captionbias.synthetic import plant
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
-
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "cache": False}
 SCORES = ("lic", "leakage", "confidence")
 LABELS = ["female", "male"] * 200

@@ -23,8 +23,6 @@ FOLDER = Path(__file__).parents[2] / "metrics"
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 0}
 PICTURES = {"epochs": 1, "images": np.random.default_rng(0).integers(0, 256, (60, 32, 32, 3), np.uint8)}
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
-
 
 def captions() -> dict[str, Any]:
     """60 images sorted by label, so that a batch may hold one label only; the captioner exaggerates the data's bias."""

@@ -13,8 +13,6 @@ import pytest
 from captionbias.metrics import dbac, lic
 from captionbias.synthetic import plant, plant_verbs
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # so few words repeat
-
 SETTINGS = (-0.6, 0.0, 0.6)
 DIRECTIONS = ("a_to_t", "t_to_a")
 PUBLISHED, MATCHED, NET = ([f"dbac_{name}{form}" for name in DIRECTIONS] for form in ("", "_matched", "_net"))

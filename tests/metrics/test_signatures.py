@@ -15,8 +15,6 @@ from captionbias.captions.names import COLUMNS
 from captionbias.metrics import find_metric
 from captionbias.synthetic import plant
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
-
 IMAGES = 120
 QUICK = {"preset": "fast", "trials": 2, "draws": 2, "bootstrap": 20, "cache": False}
 LEFT_OUT = {

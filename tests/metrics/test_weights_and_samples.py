@@ -10,7 +10,6 @@ from captionbias import metrics
 from captionbias.bench.catalogue import METRICS, scores_of
 from captionbias.synthetic import draw, plant
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images
 every = pytest.mark.parametrize("name", METRICS)
 IMAGES = 120
 DIALS = {"a_to_t": 0.5, "t_to_a": 0.4}, {"a_to_t": 0.9, "seed": 3}

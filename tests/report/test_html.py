@@ -20,8 +20,6 @@ from captionbias.synthetic import plant
 from tests.browser import NEEDS_BROWSER, axe_violations, new_page, settled, too_wide, watched
 from tests.report.conftest import IMAGES, QUICK, data_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
-
 HOSTILE = "</script><script>document.title='run'</script><img src=x onerror=\"document.title='run'\">"
 SIZES = {1440: 900, 390: 844}
 

@@ -14,8 +14,6 @@ from captionbias.report.views import naming
 from captionbias.synthetic import plant
 from tests.report.conftest import QUICK
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
-
 COMMAND = "captionbias report --predictions nic.parquet --title 'a b'"
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 OURS = {"<details>", "</details>"}

@@ -11,7 +11,6 @@ from captionbias.report.html import html_report
 from captionbias.synthetic import plant
 from tests.browser import NEEDS_BROWSER, axe_violations, new_page, too_wide
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images
 PICTURE = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='4' height='3'/%3E"
 
 

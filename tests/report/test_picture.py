@@ -34,7 +34,6 @@ def test_scores_with_a_verdict_are_shown_and_else_what_there_is(keys, shown):
     assert [score.key for score in main_scores(keys)] == shown
 
 
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 def test_what_was_measured_what_was_returned_and_what_a_file_holds_are_shown_alike():
     measured = sway.measure(**vars(plant(200, captions=3)), details=True, bootstrap=20)
     flat = measured.flat()

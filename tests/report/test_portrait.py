@@ -20,7 +20,6 @@ from captionbias.synthetic import plant
 from tests.metrics.test_sway_questions import of_women, woman_is, world
 from tests.report.conftest import QUICK
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 WORDS = words_of(["gender"], "coco_objects", 2)
 
 

@@ -16,8 +16,6 @@ from captionbias.statistics.samples import Found
 from captionbias.synthetic import plant
 from tests.report.conftest import rendered
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 80 images are few
-
 
 @pytest.mark.parametrize("metric", catalogue.of_captions())
 def test_every_metric_has_a_row_for_each_score_and_a_verdict_in_bold_where_it_is_judged(metric, every_metric):

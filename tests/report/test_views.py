@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from captionbias.bench.verdicts import detectable
 from captionbias.metrics import catalogue
 from captionbias.report import views
-
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
 BY_LABEL = {score.label: score for score in catalogue.SCORES.values()}
 

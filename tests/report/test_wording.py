@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from captionbias.errors import Argument, Message, naming
 from captionbias.report.wording import following_words, grouped_notes, interval
 from captionbias.statistics.samples import Estimate
 from tests.report.conftest import changed
-
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
 
 
 def test_a_score_is_written_with_its_interval_and_never_as_minus_zero():

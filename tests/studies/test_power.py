@@ -15,8 +15,6 @@ from captionbias.studies.injections import BIASES, describe, inject
 from captionbias.studies.power import SHARES, Power, Seen, power, power_table
 from captionbias.synthetic import plant
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # people do not name all
-
 QUICK = {"draws": 2, "bootstrap": 100}
 
 

@@ -14,7 +14,6 @@ from captionbias.studies import tables as module
 from captionbias.studies.reproduce import find_table, listing, reproduce
 from captionbias.synthetic import draw, plant
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 LISTED = [(grid.title.split(":")[0], str(row[0])) for grid in listing() for row in grid.rows]
 MEASURED = [(paper, name) for paper, name in LISTED if "images" not in find_table(paper, name).needs]
 

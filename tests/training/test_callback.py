@@ -13,8 +13,6 @@ import torch
 from captionbias.captions import CaptionBiasWarning
 from captionbias.training import BiasCallback, bias_scores, caption_images
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
-
 
 @pytest.fixture
 def trainer(tmp_path, tokenizer, planted, images):

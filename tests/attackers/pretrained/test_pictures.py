@@ -19,8 +19,6 @@ from tests.launch import launched
 torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
 Image = pytest.importorskip("PIL.Image")
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
-
 IMAGES = 120
 QUICK = {"trials": 2, "bootstrap": 0, "seed": 1, "allow_unmasked": True}
 

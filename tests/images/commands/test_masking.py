@@ -10,8 +10,6 @@ from PIL import Image
 from tests.cli.conftest import invoke
 from tests.images.coco_pictures import annotation, write_annotations
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
-
 IMAGES = 40
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from tests.cli.conftest import ran, refused
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 QUICK = ("--fast", "--trials", "2", "--vectors", "captions", "--no-cache")
 
 

@@ -10,8 +10,6 @@ from captionbias.analysis.sensitivity import sensitivity
 from captionbias.studies.power import power
 from tests.cli.conftest import IMAGES, ran
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
-
 QUICK = ["--trials", "2", "--bootstrap", "60", "--no-cache"]
 CHOSEN = {"trials": 2, "bootstrap": 60, "cache": False}
 
