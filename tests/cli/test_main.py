@@ -307,7 +307,7 @@ def test_all_measures_what_a_captioner_alone_allows_and_says_why_not_the_rest(pa
     pq.write_table(labels, tmp_path / "labels.parquet")
     files = ["--predictions", parquet / "nic.parquet", "--attributes", tmp_path / "labels.parquet"]
     _, notes = ran("measure", "all", *files, "--trials", "2", "--bootstrap", "0", "--output", tmp_path / "all.json")
-    assert list(strict(tmp_path / "all.json")["metrics"]) == ["dbac", "lic", "gender_error"]
+    assert list(strict(tmp_path / "all.json")["metrics"]) == ["sway", "dbac", "lic", "gender_error"]
     assert "note: no directional_ba: --tasks is missing" in notes
 
 

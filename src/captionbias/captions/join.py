@@ -163,13 +163,16 @@ def _single(argument: str, rows: Iterable[tuple[str, Any]], column: Column) -> B
         if value is None or values.setdefault(image, value) != value:
             is_what = f"is {cell!r}" if value is None else f"is both {values[image]} and {value}"
             one = "number above 0" if argument == "weights" else "scene"
-            role = f"{argument.removesuffix('s')}_column"
+            without = {
+                "weights": naming("read none ({weight_column})", weight_column=""),
+                "scene": naming("read none ({scene_column})", scene_column=""),
+            }
             raise InputError(
                 argument,
                 f": that of image {image} {is_what} in {column}:",
                 f"give each image one {one}",
                 "leave it out",
-                naming(f"read none ({{{role}}})", **{role: ""}),
+                without[argument],
             )
     return values
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -81,7 +82,7 @@ def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
     values, named = asked.named.values, Named[Sample](**samples)
     pictures = np.unique(np.column_stack((asked.named.value, asked.named.picture)), axis=0)[:, 0]
     # What three captions of the rarest value can hide; more, for the largest gap of many (Bonferroni).
-    rule = RULE_OF_THREE if len(values) == 2 else -np.log((1 - LEVEL) / len(values))
+    rule = RULE_OF_THREE if len(values) == 2 else -math.log((1 - LEVEL) / len(values))
     floor = 100 * rule / int(np.bincount(pictures).min())
     gaps = [
         [replace(named.gaps[kind, value], floor=floor) for value in range(len(values))] for kind in range(len(KINDS))
