@@ -33,11 +33,7 @@ from captionbias.captions.entries import (
 )
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.names import COLUMNS, SIDES
-from captionbias.captions.texts import (
-    in_one_order,
-    no_captions,
-    uneven,
-)
+from captionbias.captions.texts import in_one_order, no_captions, uneven
 from captionbias.captions.values import ROW, as_list
 from captionbias.captions.words import Words as Words
 from captionbias.errors import InputError, Message, few, missing, naming

@@ -15,15 +15,8 @@ from captionbias.errors import Argument, InputError, Message, naming
 
 SYNONYMS = {"gender": ("bb_gender", "sex"), "race": ("skin", "bb_skin")}
 ANY_TEXTS = ("captions", "caption", "sentences", "text")  # names of human captions, or of the captioner's
-KINDS = (
-    "scalars",
-    "text",
-    "text or lists",
-    "text",
-    "text or lists",
-    "weights",
-    "scalars",
-)  # what they must hold; see `_kinds`
+# What the columns of `IN_FILES` must hold; see `_kinds`.
+KINDS = ("scalars", "text", "text or lists", "text", "text or lists", "weights", "scalars")
 SAMPLE = 2000
 MAX_LABELS = 50  # values of a column that may be labels
 

@@ -3,13 +3,7 @@
 import re
 
 SIDES = ("predictions", "references")
-PEOPLE = (
-    "references",
-    "attributes",
-    "tasks",
-    "weights",
-    "scene",
-)  # what is known of the images, whatever the captioner
+PEOPLE = ("references", "attributes", "tasks", "weights", "scene")  # known of images, whatever the captioner
 MEASURED = ("predictions", *PEOPLE)  # by metrics, whose scores no image's name changes
 COLUMNS = (*MEASURED, "image_ids")
 
