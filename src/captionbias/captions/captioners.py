@@ -82,8 +82,9 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
     return {name: parts[first].of_same_people(replace(part, people_notes=told)) for name, part in parts.items()}
 
 
-def captioner_columns(tables: Sequence[str], columns: Sequence[Any]) -> dict[str, tuple[str, Any]]:
+def captioner_columns(tables: Sequence[str], named: Any) -> dict[str, tuple[str, Any]]:
     """The table and the column of each captioner, called after its table, its column if there are several, or both."""
+    columns = named if isinstance(named, (list, tuple)) else [named]
     captioners: dict[str, tuple[str, Any]] = {}
     for table, column in product(tables, columns):
         name = table if len(columns) == 1 else column if len(tables) == 1 else f"{table} {column}"

@@ -109,7 +109,7 @@ def read_captions(
     name = "predictions" if table is None else "table"
     captioners = _read(
         {name: predictions if table is None else table},
-        [prediction_column],
+        prediction_column,
         references=references if table is None else table,
         attributes=attributes,
         tasks=tasks,
@@ -138,14 +138,13 @@ def read_captioners(
     captioners, called like the columns, several of several tables are called like both; `options`: those of
     `read_captions`. An error of one captioner's captions names it.
     """
-    several = isinstance(prediction_column, (list, tuple))
-    return _read(predictions, prediction_column if several else [prediction_column], named=True, **options)
+    return _read(predictions, prediction_column, named=True, **options)
 
 
 def read_labels(attributes: Any, tasks: Any = None, **options: Any) -> Captions:
     """Read the labels and tasks of images without captions, such as training images, from one table or two."""
     tasks = attributes if tasks is None else tasks
-    return _read({"": None}, [None], attributes=attributes, tasks=tasks, **options)[""]
+    return _read({"": None}, None, attributes=attributes, tasks=tasks, **options)[""]
 
 
 def label_counts(
@@ -158,8 +157,7 @@ def label_counts(
     >>> label_counts({"nic": {"image_id": [1, 2, 3], "caption": ["a girl"] * 3}}, references=people, attribute="gender")
     {'female': 1}
     """
-    several = isinstance(prediction_column, (list, tuple))
-    joint = _joined(predictions, prediction_column if several else [prediction_column], [], **options)
+    joint = _joined(predictions, prediction_column, [], **options)
     first, *others = [dict(zip(values["image_ids"], values["attributes"], strict=True)) for _, _, values in joint]
     shared = (label for image, label in first.items() if all(image in other for other in others))
     return dict(Counter(label for label in shared if label is not None).most_common())
@@ -167,7 +165,7 @@ def label_counts(
 
 def _read(
     predictions: Mapping[str, Any],
-    prediction_columns: Any,
+    prediction_column: Any,
     *,
     keep: Sequence[str] | None = None,
     language: str | None = None,
@@ -180,7 +178,7 @@ def _read(
     people: dict[str, Any] = {}
     notes: list[str] = []
     try:
-        for name, columns, joint in _joined(predictions, prediction_columns, notes, **options):
+        for name, columns, joint in _joined(predictions, prediction_column, notes, **options):
             values: dict[str, Any] = kept(joint, columns, keep, notes)
             captions = values.pop("predictions", None)
             with errors_of(name) if named else nullcontext():
@@ -199,7 +197,7 @@ def _read(
 
 def _joined(
     predictions: Mapping[str, Any],
-    prediction_columns: Any,
+    prediction_column: Any,
     notes: list[str],
     *,
     references: Any = None,
@@ -219,7 +217,7 @@ def _joined(
     open_table = _once_each(human, [name or usual for usual, name in attribute_names])
     others = {"references": references, "attributes": attributes, "tasks": tasks}
     read: Reading = cache(partial(by_image, notes=notes))
-    for name, (source, column) in captioner_columns(list(predictions), prediction_columns).items():
+    for name, (source, column) in captioner_columns(list(predictions), prediction_column).items():
         tables = {"predictions": open_table(predictions[source], source)}
         tables |= {argument: open_table(data, argument) for argument, data in others.items()}
         chosen, id_columns, guesses = choose_columns(
