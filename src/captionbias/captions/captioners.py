@@ -64,18 +64,15 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
                 stacklevel=2,
             )
     parts = {name: captions.select([rows[name][image] for image in shared]) for name, captions in read.items()}
-    for name in others:
-        for argument in PEOPLE:
-            own, others_own = getattr(parts[name], argument), getattr(parts[first], argument)
-            if own != others_own:
-                if None in (own, others_own):
-                    only = name if own else first
-                    raise InputError(
-                        argument, f"are given for {only} alone: give one file of them for all, or for none"
-                    )
-                raise InputError(
-                    argument, f"of {first} and {name} differ on the same images: give one file of them for all"
-                )
+    for name, argument in product(others, PEOPLE):
+        own, firsts = getattr(parts[name], argument), getattr(parts[first], argument)
+        if own != firsts and None in (own, firsts):
+            only = name if own else first
+            raise InputError(argument, f"are given for {only} alone: give one file of them for all, or for none")
+        if own != firsts:
+            raise InputError(
+                argument, f"of {first} and {name} differ on the same images: give one file of them for all"
+            )
     if all(list(images) == shared for images in rows.values()):
         return dict(read)
     told = parts[first].people_notes
