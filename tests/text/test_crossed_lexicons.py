@@ -8,21 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.scores.omega import number_sets
-from captionbias.text import Lexicon, find_mentions, load_lexicon, mask_mentions, named_labels, named_values, tokenize
+from captionbias.text import Lexicon, find_mentions, load_lexicon, named_labels, named_values, tokenize
+from tests.text.conftest import masked, named
 
 BOTH = load_lexicon(["gender", "race"])
-
-
-def named(captions, lexicon, split="words"):
-    tokens = tokenize(captions, split)
-    flags = named_values(tokens, find_mentions(tokens, lexicon, split), lexicon, split)
-    assert flags.shape == (len(captions), len(lexicon.labels))
-    return [{label for label, here in zip(lexicon.labels, row, strict=True) if here} for row in flags]
-
-
-def masked(captions, lexicon):
-    tokens = tokenize(captions)
-    return mask_mentions(tokens, find_mentions(tokens, lexicon), lexicon.mask).texts()
 
 
 @pytest.mark.parametrize(

@@ -18,18 +18,7 @@ from captionbias.text import (
     tokenize,
 )
 from captionbias.text.masking import NO_LABEL
-
-
-def masked(captions, lexicon, split="words"):
-    tokens = tokenize(captions, split)
-    return mask_mentions(tokens, find_mentions(tokens, lexicon, split), lexicon.mask).texts()
-
-
-def named(captions, lexicon, split="words"):
-    tokens = tokenize(captions, split)
-    flags = named_labels(tokens, find_mentions(tokens, lexicon, split), len(lexicon.labels))
-    assert flags.shape == (len(captions), len(lexicon.labels))
-    return [{label for label, here in zip(lexicon.labels, row, strict=True) if here} for row in flags]
+from tests.text.conftest import masked, named
 
 
 def lexicon_of(*phrases, alone=()):

@@ -8,7 +8,7 @@ from captionbias import lexicon_of, load_lexicon
 from captionbias.bench.protocol import lexicon_name
 from captionbias.metrics import sway
 from captionbias.synthetic import TASKS, plant
-from captionbias.text import find_mentions, named_labels, tokenize
+from tests.text.conftest import named
 
 
 def test_names_are_written_as_datasets_write_them():
@@ -32,9 +32,8 @@ def test_captions_name_them_in_any_form(tmp_path):
     path = tmp_path / "sports.txt"
     path.write_text("surfboard\nhot dog\ndog\n\n", encoding="utf-8")
     lexicon = load_lexicon(path)
-    tokens = tokenize(["two surfboards", "a hot-dog", "hotdogs for dogs", "a doghouse"])
-    named = named_labels(tokens, find_mentions(tokens, lexicon), len(lexicon.labels))
-    assert named.tolist() == [[True, False, False], [False, True, False], [False, True, True], [False] * 3]
+    found = named(["two surfboards", "a hot-dog", "hotdogs for dogs", "a doghouse"], lexicon)
+    assert found == [{"surfboard"}, {"hot dog"}, {"hot dog", "dog"}, set()]
     signed = lexicon_name(lexicon, path)
     path.write_text("surfboard\nhot dog\ncat\n", encoding="utf-8")
     assert signed.startswith("sports-")
