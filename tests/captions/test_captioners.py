@@ -43,17 +43,22 @@ def test_captioners_without_a_common_image_and_no_captioner_are_refused():
         check_captioners({}, attributes=["female", "male"])
 
 
+DIFFER, ALONE = "of nic and sat differ on the same images: give one file", "are given for sat alone: give one file"
+
+
 @pytest.mark.parametrize(
-    ("argument", "other"),
+    ("argument", "sat", "nic", "told"),
     [
-        ("attributes", ["male", "female"]),
-        ("references", [["people of 7"], ["others of 9"]]),
-        ("tasks", [[], ["task 9"]]),
+        ("attributes", ["male", "female"], ["female", "male"], DIFFER),
+        ("references", [["people of 7"], ["others of 9"]], [["people of 7"], ["people of 9"]], DIFFER),
+        ("tasks", [[], ["task 9"]], [["task 7"], ["task 9"]], DIFFER),
+        ("tasks", [["dog"], []], None, ALONE),
+        ("weights", [1, 2], None, ALONE),
     ],
 )
-def test_different_things_known_of_an_image_are_refused_by_name(argument, other):
-    read = {"nic": captions("nic", ["7", "9"]), "sat": captions("sat", ["7", "9"], **{argument: other})}
-    with pytest.raises(ValueError, match=f"{argument} of nic and sat differ on the same images: give one file"):
+def test_different_things_known_of_an_image_are_refused_by_name(argument, sat, nic, told):
+    read = {name: captions(name, ["7", "9"], **{argument: of}) for name, of in (("nic", nic), ("sat", sat))}
+    with pytest.raises(ValueError, match=f"{argument} {told} of them for all"):
         on_the_same_images(read)
 
 
@@ -66,17 +71,6 @@ def test_lists_are_checked_once_and_the_captioner_of_a_bad_caption_is_named():
         check_captioners({"nic": ["a man", "a girl"], "sat": ["a guy", 3]}, **people)
     with pytest.raises(ValueError, match=r"^references\[1\] is of type str"):
         check_captioners({"nic": ["a man", "a girl"]}, references=[["he"], "she"], attributes=["m", "f"])
-
-
-@pytest.mark.parametrize("argument", ["tasks", "weights"])
-def test_what_one_captioner_alone_has_is_refused_and_whose_it_is(argument):
-    given = {"tasks": [["dog"], []], "weights": [1, 2]}[argument]
-    read = {
-        "nic": captions("nic", ["7", "9"], **{argument: None}),
-        "sat": captions("sat", ["7", "9"], **{argument: given}),
-    }
-    with pytest.raises(ValueError, match=f"{argument} are given for sat alone: give one file of them for all"):
-        on_the_same_images(read)
 
 
 def test_of_lists_the_images_that_every_captioner_has_a_caption_of():
