@@ -75,17 +75,6 @@ class TestTables:
         for table in ({"caption": ["x"] * 3, "attribute": labels}, write(tmp_path / "a.json", rows)):
             assert read_captions(table).attributes == tuple(map(str, labels))
 
-    @pytest.mark.parametrize(
-        ("table", "message"),
-        [
-            ([{"caption": "a"}], "table is of type list: give a file, a datasets.Dataset"),
-            ({"attribute": ["m", "f"]}, "table has no column 'caption': it has 'attribute'; name one of these with"),
-            ({**COLUMNS, "caption": ["a"]}, "'caption' of table has length 1, unlike other columns: make them equal"),
-        ],
-    )
-    def test_what_is_not_a_table_of_captions(self, table, message, fault):
-        assert fault(read_captions, table).startswith(message)
-
 
 class TestNamedColumns:
     def test_labels_come_from_references_first_then_predictions(self):
@@ -105,8 +94,12 @@ class TestNamedColumns:
         )
 
     @pytest.mark.parametrize(
-        ("options", "message"),
+        ("given", "message"),
         [
+            ({"table": [{"caption": "a"}]}, "table is of type list: give a file, a datasets.Dataset"),
+            ({"table": {"attribute": ["m", "f"]}}, "table has no column 'caption': it has 'attribute'; name one of "),
+            ({"table": {**COLUMNS, "caption": ["a"]}}, "'caption' of table has length 1, unlike other columns: make "),
+            ({"table": None, "attributes": COLUMNS}, "predictions and references are both missing"),
             ({"prediction_column": "p"}, "table has no column 'p': it has 'image_id', 'caption', "),
             ({"id_column": "i"}, "table has no column 'i': "),
             ({"reference_column": "caption"}, "predictions and references are both 'caption' of table: "),
@@ -114,11 +107,8 @@ class TestNamedColumns:
             ({"predictions": COLUMNS}, "table may hold everything: give either it or predictions and references"),
         ],
     )
-    def test_a_choice_that_cannot_be_read(self, options, message, fault):
-        assert fault(read_captions, COLUMNS, **options).startswith(message)
-
-    def test_neither_side(self, people, fault):
-        assert fault(read_captions, attributes=people).startswith("predictions and references are both missing")
+    def test_what_is_no_table_of_captions_or_not_such_a_column(self, given, message, fault):
+        assert fault(read_captions, **{"table": COLUMNS} | given).startswith(message)
 
     def test_a_doubled_column_and_an_id_that_is_missing(self, tmp_path, fault):
         path = tmp_path / "a.csv"
