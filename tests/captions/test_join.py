@@ -163,10 +163,11 @@ def test_a_column_so_named_that_holds_no_weights_or_is_not_to_be_read_is_left_al
 
 
 @pytest.mark.parametrize("weight", [0, -1, "heavy", None, float("inf")])
-def test_what_is_no_weight_names_the_image_and_the_way_out(weight, fault):
-    table = {**PEOPLE, "caption": ["a", "b", "c"], "times": [1, weight, 1]}
-    assert fault(read_captions, table, attribute="sex", weight_column="times") == (
-        f"weights: that of image 2 is {weight!r} in 'times' of table: give each image one number above 0, leave it "
+@pytest.mark.parametrize(("name", "options"), [("weight", {}), ("times", {"weight_column": "times"})])
+def test_what_is_no_weight_names_the_image_and_the_way_out(weight, name, options, fault):
+    table = {**PEOPLE, "caption": ["a", "b", "c"], name: [1, weight, 1]}
+    assert fault(read_captions, table, attribute="sex", **options) == (
+        f"weights: that of image 2 is {weight!r} in '{name}' of table: give each image one number above 0, leave it "
         "out, or read none (weight_column='')"
     )
 
@@ -321,19 +322,14 @@ class TestKeep:
         assert fault(read_captions, predictions=path, keep=keep).startswith(message.format(path=path))
 
 
-class TestWithoutIds:
-    @pytest.fixture
-    def path(self, tmp_path, write):
-        rows = of("caption references attribute", ("a", ["x"], "m"), ("b", [], "f"), ("c", ["z"], "f"))
-        return write(tmp_path / "a.parquet", rows)
-
-    def test_one_file_is_read_row_by_row(self, tmp_path, path):
-        (tmp_path / "folder").mkdir()
-        elsewhere = tmp_path / "folder" / ".." / "a.parquet"
-        with pytest.warns(CaptionBiasWarning, match=r"^1 of 3 images have no human captions .*\(first: row 1\)$"):
-            captions = read_captions(predictions=path, references=elsewhere)
-        assert captions.predictions == ("a", "c")
-        assert captions.image_ids == ("row 0", "row 2")
+def test_one_file_without_ids_is_read_row_by_row(tmp_path, write):
+    rows = of("caption references attribute", ("a", ["x"], "m"), ("b", [], "f"), ("c", ["z"], "f"))
+    path = write(tmp_path / "a.parquet", rows)
+    (tmp_path / "folder").mkdir()
+    elsewhere = tmp_path / "folder" / ".." / "a.parquet"
+    with pytest.warns(CaptionBiasWarning, match=r"^1 of 3 images have no human captions .*\(first: row 1\)$"):
+        captions = read_captions(predictions=path, references=elsewhere)
+    assert (captions.predictions, captions.image_ids) == (("a", "c"), ("row 0", "row 2"))
 
 
 def test_references_repeated_beside_each_sample_are_read_once(tmp_path):
@@ -348,18 +344,3 @@ def test_references_repeated_beside_each_sample_are_read_once(tmp_path):
     captions = read_captions(predictions=tmp_path / "all.json", attribute="sex")
     assert captions.references == in_one_order(people.values(), once=False)
     assert captions.samples == in_one_order([["first a", "second a"], ["first b", "second b"]], once=False)
-
-
-def test_one_bad_weight_is_named_and_none_is_ignored(tmp_path):
-    rows = [{"image_id": n, "caption": "a dog", "sex": "mf"[n % 2], "weight": n} for n in range(6)]
-    (tmp_path / "said.json").write_text(json.dumps(rows))
-    with pytest.raises(ValueError, match=r"weights: that of image 0 is 0 in 'weight'"):
-        read_captions(predictions=tmp_path / "said.json", attribute="sex")
-
-
-def test_an_empty_caption_beside_others_is_noted(tmp_path):
-    rows = [{"image_id": n, "caption": ["a dog", "" if n == 1 else "a cat"], "sex": "mf"[n % 2]} for n in range(4)]
-    (tmp_path / "said.json").write_text(json.dumps(rows))
-    with pytest.warns(CaptionBiasWarning, match="1 images have an empty caption beside others"):
-        captions = read_captions(predictions=tmp_path / "said.json", attribute="sex")
-    assert captions.samples[1] == ("a dog",)

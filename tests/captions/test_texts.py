@@ -107,13 +107,15 @@ def test_a_few_that_say_the_same_are_captions():
 
 def test_images_without_a_caption_are_left_out_in_python_as_in_files():
     columns = saying("", {3, 7})
+    columns["predictions"][9] = ["a dog", " "]
     columns["references"] = [[] if row == 5 else [*texts, " "] for row, texts in enumerate(columns["references"])]
     with pytest.warns(CaptionBiasWarning):
         captions = check_captions(**columns)
     assert len(captions) == 397
     assert captions.notes[0] == "references: 399 images have an empty caption beside others, which is left out"
     assert captions.notes[1] == "1 of 400 images have no human caption and are left out (first: row 5)"
-    assert captions.notes[2].startswith("2 of 399 images have an empty caption (")
+    assert captions.notes[2] == "predictions: 1 images have an empty caption beside others, which is left out"
+    assert captions.notes[3].startswith("2 of 399 images have an empty caption (")
     for side in ("predictions", "references"):
         with pytest.raises(InputError, match=f"^{side} has no caption in any row"):
             check_captions(**{**PLANTED, side: [None] * 400})
