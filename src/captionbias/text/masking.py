@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,13 +15,15 @@ from captionbias.text.tokens import Tokens, tokenizer
 NO_LABEL = -1
 
 
-@dataclass(frozen=True)
-class Mentions:
+class Mentions(NamedTuple):
     """`m` places of a lexicon's words: token position, number of tokens, label number (-1: masked only)."""
 
     starts: Integers
     lengths: Integers
     labels: Integers
+
+    def select(self, chosen: Flags) -> Mentions:
+        return Mentions(*(column[chosen] for column in self))
 
 
 def find_mentions(tokens: Tokens, lexicon: Lexicon, split: str = "words") -> Mentions:
@@ -45,8 +47,7 @@ def find_mentions(tokens: Tokens, lexicon: Lexicon, split: str = "words") -> Men
         state[alive] = following
         final = nodes.label[following] != nodes.NOTHING
         best_label[alive[final]], best_length[alive[final]] = nodes.label[following[final]], depth
-    mentioned = best_length > 0
-    return _without_overlaps(Mentions(starts[mentioned], best_length[mentioned], best_label[mentioned]))
+    return _without_overlaps(Mentions(starts, best_length, best_label).select(best_length > 0))
 
 
 def named_by_words(words: Sequence[str], *lexicons: Lexicon) -> Integers:
@@ -94,14 +95,13 @@ class _Trie:
 
 def _without_overlaps(mentions: Mentions) -> Mentions:
     """The mentions, left to right, without those that start inside the one before."""
-    starts, lengths, labels = mentions.starts, mentions.lengths, mentions.labels
     while True:
-        inside = np.concatenate(([False], starts[1:] < starts[:-1] + lengths[:-1]))
+        inside = np.concatenate(([False], mentions.starts[1:] < (mentions.starts + mentions.lengths)[:-1]))
         # In a run of overlaps only the first is certain to go; the next may then be free.
         first = inside & ~np.concatenate(([False], inside[:-1]))
         if not first.any():
-            return Mentions(starts, lengths, labels)
-        starts, lengths, labels = starts[~first], lengths[~first], labels[~first]
+            return mentions
+        mentions = mentions.select(~first)
 
 
 def _merged(parts: Sequence[Mentions]) -> Mentions:
@@ -126,10 +126,7 @@ def mask_both(tokens: Tokens, words: Mentions, mask: str, phrases: Mentions, phr
     Where they overlap, phrases of several words are masked whole, then `words`, or what is left of them, then phrases
     of one word.
     """
-    singles, several = (
-        Mentions(phrases.starts[chosen], phrases.lengths[chosen], phrases.labels[chosen])
-        for chosen in (phrases.lengths == 1, phrases.lengths > 1)
-    )
+    singles, several = phrases.select(phrases.lengths == 1), phrases.select(phrases.lengths > 1)
     return _masked(tokens, [(singles, phrase_mask), (words, mask), (several, phrase_mask)], (mask, phrase_mask))
 
 
