@@ -103,11 +103,14 @@ def test_a_gate_that_asks_nothing_or_has_no_interval_is_an_error(sides):
 # The portrait
 
 
-def asked(planted, folder, *options, status, **columns):
+def portrait(*options, status):
     """What is said of each question, by its first words."""
-    sides = write_sides(folder, planted, **columns)
-    lines = ran("gate", "--portrait", *sides, *options, status=status)[0].splitlines()
+    lines = ran("gate", "--portrait", *options, status=status)[0].splitlines()
     return dict(line.split("? ", 1) for line in lines)
+
+
+def asked(planted, folder, *options, status, **columns):
+    return portrait(*write_sides(folder, planted, **columns), *options, status=status)
 
 
 def with_words(planted, *pairs):
@@ -167,28 +170,16 @@ def scenes():
 def in_scenes(planted, folder, *options, status):
     """The same of images in scenes, in one file."""
     path = folder / "scenes.parquet"
-    pd.DataFrame({"image_id": range(len(planted.scene)), "caption": planted.predictions, **vars(planted)}).rename(
-        columns={"attributes": "gender"}
-    ).to_parquet(path)
-    captions = (
-        "--predictions",
-        path,
-        "--attributes",
-        path,
-        "--scene-column",
-        "scene",
-        "--prediction-column",
-        "caption",
-    )
-    lines = ran("gate", "--portrait", *captions, *options, status=status)[0].splitlines()
-    return dict(line.split("? ", 1) for line in lines)
+    pd.DataFrame(vars(planted)).to_parquet(path)
+    columns = "--prediction-column", "predictions", "--attribute-column", "attributes", "--scene-column", "scene"
+    return portrait("--predictions", path, "--attributes", path, *columns, *options, status=status)
 
 
 def test_questions_of_tasks_are_not_asked_where_there_are_neither_people_nor_tasks(scenes, tmp_path):
     path = tmp_path / "scenes.parquet"
     pd.DataFrame({"caption": scenes.predictions, "gender": scenes.attributes}).to_parquet(path)
-    lines = ran("gate", "--portrait", "--predictions", path, *WIDE, status=0)[0].splitlines()
-    assert sum("Not asked" in line for line in lines) == 3
+    said = portrait("--predictions", path, *WIDE, status=0)
+    assert sum("Not asked" in line for line in said.values()) == 3
 
 
 @pytest.mark.parametrize("word", ["a man", "someone"])

@@ -104,10 +104,8 @@ def test_no_command_overwrites_what_it_reads(command, output, other_path, files,
     else:
         named = tmp_path / "link.parquet"
         (named.symlink_to if other_path == "a link" else named.hardlink_to)(people)
-    given = {
-        "measure lic": ["--predictions", files[1], "--references", people],
-    }.get(command, [*files[:4], "--references", people])
-    error = refused(*command.split(), *given, *output, named)
+    captioners = files[: 2 if command == "measure lic" else 4]
+    error = refused(*command.split(), *captioners, "--references", people, *output, named)
     assert error == f"{output[-1]} would overwrite {people}, which is an input; name another file"
     assert people.read_bytes() == before
     assert not (tmp_path / "r.html").exists()
