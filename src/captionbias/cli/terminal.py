@@ -74,9 +74,9 @@ def write_plot(chart: Picture, plot: Path | None) -> None:
         say(f"the plot is in {plot}")
 
 
-def note(text: str) -> None:
+def note(text: str, style: str | None = None) -> None:
     """A line on standard error, as it is."""
-    complaints.print(text, highlight=False, markup=False, soft_wrap=True)
+    complaints.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 @contextmanager
@@ -193,8 +193,7 @@ def plain_errors(words: Words = str) -> Iterator[None]:
         try:
             yield
         except (ValueError, OSError, RankError, WorkerKilledError) as error:
-            text = f"error: {said(error, words)}"
-            complaints.print(text, style="red", highlight=False, markup=False, soft_wrap=True)
+            note(f"error: {said(error, words)}", style="red")
             raise typer.Exit(2) from error
         except KeyboardInterrupt as interrupt:
             if not console.quiet:
