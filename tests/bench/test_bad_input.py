@@ -83,6 +83,9 @@ OPTIONS = [
     ("distributed", 1, "distributed must be True or False, not 1"),
     ("seed", None, "seed must be a whole number of 0 or more, not None"),
     ("bootstrap", 2.5, "bootstrap must be a whole number of 0 or more, not 2.5"),
+    ("bootstrap", 2, "bootstrap must be 20 or more, or 0 for no intervals, not 2"),
+    *(("vocabulary", wrong, "vocabulary must be a list of words, or a JSON file") for wrong in ([], [1, 2], {"a": 0})),
+    ("vocabulary", "nowhere.json", "vocabulary 'nowhere.json' cannot be read: "),
 ]
 
 
@@ -183,6 +186,8 @@ def test_every_metric_of_labels_refuses_bad_labels(name):
         ("directional_ba", TRAINED | {"training_tasks": LABELS["tasks"][1:]}, "training_attributes has length 60 and"),
         ("directional_ba", TRAINED | {"training_tasks": FLAGS}, "training_tasks has 3 labels"),
         ("ba_mals", {"words": True}, "references is missing"),
+        ("ba_mals", {"weights": [1.0, 2.0]}, "weights has length 2"),
+        ("ba_mals", {"weights": [1.0, 0.0] * 30}, r"weights\[1\] is 0.0: a weight is a number above 0"),
         ("dpa", {"predicted_tasks": [[]] * 60}, "a_to_t: nothing is predicted for any image"),
         ("dpa", {"predicted_attributes": [[]] * 60}, "t_to_a: nothing is predicted for any image"),
         ("dpa", {"precision": "bf16"}, "precision 'bf16': encoder 'linear' has no choice"),

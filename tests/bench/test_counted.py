@@ -110,15 +110,6 @@ def test_whole_weights_of_labels_are_repeated_images(metric, table, data):
     assert outcomes[0] == outcomes[1]
 
 
-@pytest.mark.parametrize(
-    ("weights", "told"),
-    [([1.0, 2.0], "weights has length 2"), ([1.0, 0.0, 2.0], r"weights\[1\] is 0.0: a weight is a number above 0")],
-)
-def test_weights_of_labels_are_checked(weights, told):
-    with pytest.raises(ValueError, match=told):
-        ba_mals(attributes=["f", "m", "f"], tasks=[["a"]] * 3, predicted_tasks=[["a"]] * 3, weights=weights)
-
-
 # --- several captions of an image ---
 
 

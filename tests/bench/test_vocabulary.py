@@ -49,18 +49,3 @@ def test_a_file_of_words_is_as_good_as_a_list_in_any_order(metric, tmp_path):
     found = metric(**CAPTIONS, **FAST, vocabulary=OWN)
     for given in (tmp_path / "words.json", str(tmp_path / "words.json"), OWN[::-1]):
         assert metric(**CAPTIONS, **FAST, vocabulary=given) == found
-
-
-@both
-@pytest.mark.parametrize(
-    ("vocabulary", "message"),
-    [
-        ([], "vocabulary must be a list of words, or a JSON file of such a list"),
-        ([1, 2], "vocabulary must be a list of words, or a JSON file of such a list"),
-        ({"a": 0}, "vocabulary must be a list of words, or a JSON file of such a list"),
-        ("nowhere.json", "vocabulary 'nowhere.json' cannot be read: "),
-    ],
-)
-def test_what_is_no_vocabulary_is_refused(metric, vocabulary, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        metric(**CAPTIONS, **FAST, vocabulary=vocabulary)
