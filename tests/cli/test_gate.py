@@ -167,12 +167,12 @@ def scenes():
     return plant(2000, scenes=True)
 
 
-def in_scenes(planted, folder, *options, status):
-    """The same of images in scenes, in one file."""
+def in_scenes(planted, folder):
+    """The options of images in scenes, in one file."""
     path = folder / "scenes.parquet"
     pd.DataFrame(vars(planted)).to_parquet(path)
     columns = "--prediction-column", "predictions", "--attribute-column", "attributes", "--scene-column", "scene"
-    return portrait("--predictions", path, "--attributes", path, *columns, *options, status=status)
+    return ["--predictions", path, "--attributes", path, *columns]
 
 
 def test_questions_of_tasks_are_not_asked_where_there_are_neither_people_nor_tasks(scenes, tmp_path):
@@ -188,30 +188,20 @@ def test_who_says_one_word_of_everybody_passes_neither_beside_people_nor_in_scen
     wide = (*WIDE, "--margin", "sway_a_to_t=10")
     if word == "a man":
         assert asked(with_words(faithful, *everybody), tmp_path, *wide, status=3)
-        assert in_scenes(with_words(scenes, *everybody), tmp_path, *wide, status=3)
+        assert portrait(*in_scenes(with_words(scenes, *everybody), tmp_path), *wide, status=3)
     else:
         said = asked(with_words(faithful, *everybody), tmp_path, *wide, status=4)
         assert said["is one value named wrong more often"].endswith(": cannot tell")
-        path = tmp_path / "scenes.parquet"
-        pd.DataFrame({"caption": ["someone"] * 40, "gender": ["female", "male"] * 20, "scene": range(40)}).to_parquet(
-            path
-        )
-        assert "none of its words occurs" in refused(
-            "gate", "--portrait", "--predictions", path, "--scene-column", "scene"
-        )
+        nobody = in_scenes(with_words(scenes, *everybody), tmp_path)
+        assert "none of its words occurs" in refused("gate", "--portrait", *nobody)
 
 
 def test_scenes_pass_where_the_captions_of_each_are_the_same_but_for_the_value(scenes, tmp_path):
-    same = [
-        text if value == "female" else "" for text, value in zip(scenes.predictions, scenes.attributes, strict=True)
-    ]
-    same = [own or before.replace("a woman", "a man") for before, own in zip(["", *same], [*same, ""], strict=True)][
-        :-1
-    ]
-    said = in_scenes(replace(scenes, predictions=same), tmp_path, status=0)
+    same = [said for text in scenes.predictions[::2] for said in (text, text.replace("a woman", "a man"))]
+    said = portrait(*in_scenes(replace(scenes, predictions=same), tmp_path), status=0)
     assert "Nothing found" in said["do other words follow the attribute"]
     called = [text.replace("a woman", "a man") if number % 9 == 0 else text for number, text in enumerate(same)]
-    said = in_scenes(replace(scenes, predictions=called), tmp_path, status=3)
+    said = portrait(*in_scenes(replace(scenes, predictions=called), tmp_path), status=3)
     assert said["is one value named wrong more often"].endswith("captions of 100: fail")
 
 
