@@ -7,7 +7,6 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from captionbias.attackers.base import stratified_split
 from captionbias.bench.pairing import drawn_captions
@@ -19,7 +18,6 @@ few_images = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBia
 
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "alignment": "constant", "cache": False}
 IMAGES = 120
-COUNTS = st.lists(st.integers(0, 4), min_size=1, max_size=8).filter(any)
 
 
 @pytest.fixture(scope="module")
