@@ -1,7 +1,5 @@
 """Captions in: the one input type, the one reader, and every error that bad input raises."""
 
-from __future__ import annotations
-
 from captionbias.captions.captioned import captioned_labels as captioned_labels
 from captionbias.captions.captioners import check_captioners as check_captioners
 from captionbias.captions.captioners import on_the_same_images as on_the_same_images
