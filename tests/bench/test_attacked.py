@@ -18,8 +18,6 @@ from captionbias.metrics.lic import LIC_2022
 from captionbias.scores.captions import confidence
 from captionbias.synthetic import plant
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
-
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 40, "cache": False}
 
 

@@ -19,8 +19,6 @@ from captionbias.bench.catalogue import METRICS
 from captionbias.metrics import dbac, lic
 from captionbias.synthetic import plant
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
-
 FAST = {"preset": "fast", "trials": 1, "bootstrap": 20, "alignment": "constant"}
 IMAGES = 60
 OF_LABELS = ("ba_mals", "directional_ba", "multi_directional_ba", "dpa", "label_leakage")

@@ -16,7 +16,6 @@ from captionbias.metrics import ba_mals, directional_ba, gender_error, multi_dir
 from captionbias.synthetic import plant
 from tests.metrics.by_definition import label_tables, scores
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images
 METRICS = [gender_error, ba_mals, directional_ba, multi_directional_ba]
 each = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 IMAGES = 20

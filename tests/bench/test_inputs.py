@@ -12,8 +12,6 @@ from captionbias.metrics import ba_mals, catalogue, dbac, gender_error, lic, swa
 from captionbias.synthetic import plant
 from captionbias.text import load_lexicon
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
-
 EVERY = [getattr(metrics, name) for name in catalogue.of_captions()]
 MASKING = [lic, dbac]
 QUICK = {"preset": "fast", "trials": 1, "bootstrap": 0, "cache": False}

@@ -8,8 +8,6 @@ from captionbias.captions import CaptionBiasWarning, check_captions
 from captionbias.metrics import dbac, lic
 from captionbias.synthetic import plant
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # small sets are weak
-
 QUICK = {"preset": "fast", "trials": 1, "bootstrap": 0, "cache": False}
 each = pytest.mark.parametrize("metric", [lic, dbac])
 

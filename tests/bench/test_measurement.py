@@ -17,8 +17,6 @@ from captionbias.metrics import Result
 from captionbias.statistics.samples import Extreme, Sample
 from captionbias.synthetic import plant
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images
-
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 50, "details": True}
 
 

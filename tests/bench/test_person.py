@@ -10,7 +10,6 @@ from captionbias.captions import CaptionBiasWarning, check_captions
 from captionbias.metrics import directional_ba, find_metric, gender_error, label_leakage
 from captionbias.synthetic import plant
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images
 SCORES = {name: [one.key for one in entry.scores if one.against_a_person] for name, entry in METRICS.items()}
 each = pytest.mark.parametrize(
     "metric", [find_metric(name) for name in SCORES if SCORES[name]], ids=lambda one: one.name

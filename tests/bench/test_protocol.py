@@ -22,8 +22,6 @@ from captionbias.metrics import dbac, gender_error, lic
 from captionbias.synthetic import plant
 from captionbias.text import load_lexicon
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
-
 FAST = {"preset": "fast", "trials": 1, "bootstrap": 0, "alignment": "constant"}
 OWN_WORDS = {"female": ["woman"], "male": ["man"]}
 CHANGES = [

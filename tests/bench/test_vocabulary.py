@@ -9,8 +9,6 @@ import pytest
 
 from captionbias.metrics import dbac, lic
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 40 images are few
-
 IMAGES = 40
 CAPTIONS = {
     "predictions": ["a woman holds a cake", "a man holds a dog"] * (IMAGES // 2),

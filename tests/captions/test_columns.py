@@ -205,7 +205,6 @@ ANSWERS = [
 OUTPUTS = [{"image_id": i, "outputs": [{"text": t}, {"text": t[::-1]}]} for i, t in zip(IDS, MODEL, strict=True)]
 
 
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 @pytest.mark.parametrize(
     ("rows", "column"), [(ANSWERS, "response.body.choices.0.message.content"), (OUTPUTS, "outputs.0.text")]
 )

@@ -45,7 +45,6 @@ def test_the_log_of_a_task_that_keeps_references_and_labels_is_all_that_sway_nee
     assert "guessed: references from 'references' of" in notes  # ids, captions and labels have their usual names
 
 
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 def test_the_log_of_lmms_evals_coco_task_is_joined_by_coco_ids_not_by_row(logged, people):
     captions = read_captions(predictions=OF_COCO, references=people, attribute="gender")
     assert dict(zip(captions.image_ids, captions.predictions, strict=True)) == said(logged)
@@ -64,7 +63,6 @@ def test_answers_that_earlier_versions_wrap_in_lists_are_unwrapped():
     assert row == {"caption": "a man", "image_id": 7, "filtered_resps": [["a man"]]}
 
 
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 @pytest.mark.parametrize("suffix", ["xlsx", "tsv"])
 def test_a_table_of_vlmevalkit_is_read(suffix, logged, people, tmp_path):
     """As it writes them: the columns of its data set, the picture left out, and `prediction`."""

@@ -111,7 +111,6 @@ SENTENCES = [{"cocoid": image, "imgid": n, "sentences": [{"raw": t}]} for n, (im
 COCO = {"images": [{"id": 7}, {"id": 9}], "annotations": [{"id": 9, "image_id": i, "caption": t} for i, t in PAIRS]}
 
 
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 @pytest.mark.parametrize(
     ("name", "content"),
     [

@@ -16,7 +16,6 @@ import re
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -103,7 +102,6 @@ def files(draw):
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(files(), st.sampled_from(OPTIONS))
 @example(("json", DEEP), "predictions")
-@pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 def test_a_file_is_measured_or_refused_in_a_line(tmp_path_factory, file, option):
     suffix, content = file
     folder = tmp_path_factory.getbasetemp()

@@ -10,8 +10,6 @@ from captionbias.analysis.compare import compare
 from captionbias.metrics import catalogue, find_metric
 from tests.cli.conftest import IMAGES, invoke, refused
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
-
 QUICK = ["--preset", "fast", "--trials", "2", "--bootstrap", "300", "--no-cache"]
 CHOSEN = {"preset": "fast", "trials": 2, "bootstrap": 300, "cache": False, "attribute_lexicon": "gender"}
 

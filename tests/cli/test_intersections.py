@@ -12,8 +12,6 @@ from captionbias.captions import count_cells
 from captionbias.synthetic import plant
 from tests.cli.conftest import IMAGES, invoke, refused, write_sides
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
-
 QUICK = ["--preset", "fast", "--trials", "2", "--bootstrap", "20", "--no-cache"]
 CHOSEN = {"preset": "fast", "trials": 2, "bootstrap": 20, "cache": False}
 BOTH = ["--attribute", "gender", "--attribute", "skin"]

@@ -27,8 +27,6 @@ from captionbias.synthetic import plant
 from tests.cli.conftest import invoke, ran, refused, write_sides
 from tests.patience import PATIENCE
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 60 images are few
-
 SCRIPT = Path(sys.executable).with_name("captionbias")
 METRICS = {"lic": lic, "dbac": dbac}
 QUICK = ["--preset", "fast", "--trials", "2", "--bootstrap", "20"]

@@ -7,8 +7,6 @@ import pytest
 from captionbias.attackers import engine, ranks
 from tests.cli.conftest import invoke
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
-
 QUICK = ["--trials", "1", "--bootstrap", "0", "--no-cache"]
 
 

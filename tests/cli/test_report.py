@@ -18,8 +18,6 @@ from captionbias.report.markdown import markdown_report
 from tests.cli.conftest import IMAGES, invoke, refused
 from tests.report.conftest import data_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # few images, no WordNet
-
 QUICK = ["--trials", "2", "--bootstrap", "60", "--no-cache"]
 
 

@@ -11,8 +11,6 @@ from typer.testing import CliRunner
 from captionbias.cli.main import app
 from tests.cli.conftest import invoke, refused
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # 120 images are few
-
 QUICK = ["--preset", "fast", "--trials", "2", "--bootstrap", "30"]
 
 

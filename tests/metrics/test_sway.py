@@ -20,8 +20,6 @@ from captionbias.metrics import sway
 from captionbias.statistics.intervals import multiplicities
 from captionbias.synthetic import plant
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
-
 PEOPLE = {"female": "woman", "male": "man", "young": "child"}
 TASKS = {"handbag": (0.6, 0.2, 0.2), "tie": (0.2, 0.6, 0.1), "dog": (0.3, 0.3, 0.6), "clock": (0.3, 0.3, 0.3)}
 

@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 from captionbias.metrics import sway
 from captionbias.synthetic import AGES, Planted, plant, swayed
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")  # so few images
-
 AGAINST = {2: 0.3, 4: 0.45}  # of the images whose task leans to a value: the share that are of another
 NAMES_PERSON, NAMES_TASK = 0.85, 0.75
 CAPTIONERS, LEAST_HELD = 60, 54  # of 95% intervals, fewer hold the truth once in thirty times

@@ -18,7 +18,6 @@ from captionbias.scores.sway import within_scenes
 from captionbias.synthetic import AGES, plant, swayed
 from tests.metrics.test_sway_questions import of_women, woman_is
 
-pytestmark = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 measure = partial(sway.measure, bootstrap=200, details=True)
 GAPS = ("wrong_gap", "unnamed_gap")
 
