@@ -1,7 +1,5 @@
 """Messages that every view says in words of its own, and the arguments that they name."""
 
-from __future__ import annotations
-
 import ast
 import pickle
 from pathlib import Path

@@ -1,8 +1,6 @@
 """`import captionbias` imports nothing but the standard library: what is heavy is imported by those who use it. The
 core works without its wings."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

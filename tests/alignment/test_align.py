@@ -1,7 +1,5 @@
 """Alignment: which human words are replaced, by what, and what the report says of it."""
 
-from __future__ import annotations
-
 import json
 import math
 

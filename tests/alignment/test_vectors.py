@@ -1,7 +1,5 @@
 """Word vectors: every format gives the same vectors, no file can run code, and what cannot be read says why."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

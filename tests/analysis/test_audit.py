@@ -1,7 +1,5 @@
 """An audit: the numbers of the metrics alone, planted truth on top, every step reported, nothing computed twice."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """The quality of captions, against the definitions, and what METEOR does without WordNet."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Captioners on the same images: what is the same for all, what differs, and how sure that is."""
 
-from __future__ import annotations
-
 import itertools
 import json
 

@@ -1,7 +1,5 @@
 """Measuring crossed attributes: a bias that is at their intersections alone, and what is shared with each alone."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 

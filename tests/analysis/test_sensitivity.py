@@ -1,7 +1,5 @@
 """Scores over choices: each is what `dbac` gives with these choices, and nothing is trained twice."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

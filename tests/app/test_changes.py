@@ -1,7 +1,5 @@
 """What a user changes about data: roles, columns, and the captioners of an earlier run beside one's own."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What is told of data before they are measured: what is missing, what is left out, which words are masked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A run keeps what it was asked for, works in its turn whatever becomes of its page, and ends when nobody looks."""
 
-from __future__ import annotations
-
 import time
 from threading import Event
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What strangers upload is read like any file of captions, or refused in bounded time and memory with a reason."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

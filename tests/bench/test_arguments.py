@@ -1,7 +1,5 @@
 """What an argument is stands in one place, from which docstrings, modules and help are made."""
 
-from __future__ import annotations
-
 import re
 from inspect import signature
 

@@ -1,8 +1,6 @@
 """What attackers read and how their answers count: samples, weights, one more person, and pictures without the wing of
 images."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

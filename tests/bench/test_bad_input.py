@@ -4,8 +4,6 @@
 vectors have theirs in their own tests.
 """
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """Copies of a picture, as a table with a row a person has them, are one picture: they are no evidence of anything."""
 
-from __future__ import annotations
-
 import pytest
 
 from captionbias.bench.catalogue import SCORES, of_captions

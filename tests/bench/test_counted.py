@@ -1,7 +1,5 @@
 """The bench of metrics that count: a metric made on it, weights that repeat images, and several captions of one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

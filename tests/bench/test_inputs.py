@@ -1,7 +1,5 @@
 """Labels must be values of the attribute lexicon, and captions must name some; else nothing is measured."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """DPA and label leakage find a bias of labels that was planted, where it was planted, and take errors for no bias."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

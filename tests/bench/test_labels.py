@@ -3,8 +3,6 @@
 `tests/captions/test_labels.py` has every way to write labels and all that is refused of them.
 """
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -1,7 +1,5 @@
 """Captions that are longer than people's: they are noted, and human captions joined to their length make a person 0."""
 
-from __future__ import annotations
-
 import pytest
 
 from captionbias.captions import CaptionBiasWarning, check_captions

@@ -1,7 +1,5 @@
 """What a metric returns is a flat dict for whoever wants one, and a table and a plot for people."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Held-out pairing: which human caption a trial draws of each image, what the others say, and who takes part."""
 
-from __future__ import annotations
-
 import json
 import warnings
 

@@ -1,7 +1,5 @@
 """Presets and signatures: a score says all that it depends on, and two scores that may differ never say the same."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import FrozenInstanceError, replace

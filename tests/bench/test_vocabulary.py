@@ -1,7 +1,5 @@
 """A captioner's own vocabulary: human captions keep its words, and lose all others."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Biases that people name and harmless changes: only what was asked for changes, in as many captions as asked."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

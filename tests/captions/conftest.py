@@ -1,7 +1,5 @@
 """Files for the tests of captions in."""
 
-from __future__ import annotations
-
 import csv
 import json
 import warnings

@@ -1,7 +1,5 @@
 """What does not belong together is refused, for every metric, and what does belong together never is."""
 
-from __future__ import annotations
-
 import pytest
 
 from captionbias.captions import CaptionBiasWarning, check_captions

@@ -1,7 +1,5 @@
 """Labels from people's captions: where they agree, and only there."""
 
-from __future__ import annotations
-
 import pytest
 
 from captionbias.captions import captioned_labels

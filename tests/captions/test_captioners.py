@@ -1,7 +1,5 @@
 """Captioners on the same images: rows that belong together, what is left out and noted, and what is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from captionbias.captions import CaptionBiasWarning, check_captioners, check_captions, on_the_same_images

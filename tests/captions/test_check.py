@@ -1,7 +1,5 @@
 """The one gate of every input: each kind of column passes unchanged, what is bad is named with its row and way out."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from collections import deque

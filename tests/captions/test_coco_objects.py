@@ -1,7 +1,5 @@
 """COCO's instances say what each image shows, and those that do not hold together are refused."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

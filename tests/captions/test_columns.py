@@ -1,7 +1,5 @@
 """Columns are guessed by name, for a user to correct; what is named or usual needs no guess."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Several columns of labels crossed into one attribute."""
 
-from __future__ import annotations
-
 import pytest
 
 from captionbias.captions import CaptionBiasWarning, check_captions, cross, read_captions, uncross

@@ -1,7 +1,5 @@
 """Captions that evaluation harnesses left, measured as they are: logs of lmms-eval, tables of VLMEvalKit."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files are joined by image id, in the order of the predictions, and what is left out is noted."""
 
-from __future__ import annotations
-
 import json
 import warnings
 

@@ -1,7 +1,5 @@
 """Labels: each way to give them is the same labels, and what is bad is refused with its row and the way out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

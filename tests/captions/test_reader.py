@@ -1,7 +1,5 @@
 """One reader: columns that are named, in files and tables of every kind, of one captioner or several."""
 
-from __future__ import annotations
-
 import datasets
 import pandas as pd
 import pyarrow as pa

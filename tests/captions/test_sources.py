@@ -1,7 +1,5 @@
 """Captions that are on another file system, in a folder that datasets reads, or on the Hub."""
 
-from __future__ import annotations
-
 import datasets
 import fsspec
 import pyarrow as pa

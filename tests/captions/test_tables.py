@@ -1,7 +1,5 @@
 """Files of every format give the same captions, and those that cannot be read say why and what to do."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import random

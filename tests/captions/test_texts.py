@@ -1,7 +1,5 @@
 """What counts as a caption, and that the order of an image's human captions changes nothing."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Single values: ids that are one image are one key, and others are not."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from captionbias.captions.values import image_keys

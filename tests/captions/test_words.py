@@ -1,7 +1,5 @@
 """Captions are split into words once, and exactly as if both sides were split together."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

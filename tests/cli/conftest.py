@@ -1,7 +1,5 @@
 """The command in this process, and the files of two planted captioners."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest

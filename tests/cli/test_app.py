@@ -1,7 +1,5 @@
 """`captionbias app`: plainly told what keeps it from starting."""
 
-from __future__ import annotations
-
 import socket
 
 from tests.cli.conftest import ran

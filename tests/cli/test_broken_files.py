@@ -3,8 +3,6 @@
 `tests/captions` has which of them are refused, and what the line says.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import gzip

@@ -1,7 +1,5 @@
 """`captionbias compare`: from captioners' files to what the library says of them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The gate of continuous integration: scores within bounds, above them, and such that cannot be told."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """`--attribute` given twice: the attributes are crossed, and shown alone beside their crossing."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

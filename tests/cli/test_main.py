@@ -1,7 +1,5 @@
 """The command line, on files that people have: what it prints, writes and refuses."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

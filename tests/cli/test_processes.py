@@ -1,7 +1,5 @@
 """Commands that `accelerate launch` starts in several processes share the attackers out."""
 
-from __future__ import annotations
-
 import pytest
 
 from captionbias.attackers import engine, ranks

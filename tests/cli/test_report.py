@@ -1,7 +1,5 @@
 """`captionbias report`: from files to one page, the same numbers as the library, and errors before the work."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """What measure and compare write: several captioners, by the suffix of the file, or on standard output."""
 
-from __future__ import annotations
-
 import csv
 import json
 

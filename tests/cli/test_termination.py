@@ -1,7 +1,5 @@
 """A command that a scheduler ends: SIGTERM leaves nothing behind but what the next run goes on from."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

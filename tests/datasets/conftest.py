@@ -1,7 +1,5 @@
 """Small folders in the formats of the original files."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import io

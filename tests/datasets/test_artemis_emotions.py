@@ -1,7 +1,5 @@
 """ArtEmis' CSV files: votes, utterances, and the first bad cell by name."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

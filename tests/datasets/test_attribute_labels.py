@@ -1,7 +1,5 @@
 """Labels of images and people, and ages from captions."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

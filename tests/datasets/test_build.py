@@ -1,7 +1,5 @@
 """Folders that `build_dataset` writes: the same bytes again, whole or not at all, read by load_dataset."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 from unittest.mock import MagicMock

@@ -1,7 +1,5 @@
 """COCO with labels: rows, tasks, people, captioners; each file that can be wrong."""
 
-from __future__ import annotations
-
 import pytest
 
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias

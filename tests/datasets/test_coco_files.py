@@ -1,7 +1,5 @@
 """COCO's files: outlines as pycocotools has them, and each bad record by name."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Localized Narratives: joined with COCO by image id, open without annotators' labels, a benchmark on the Hub."""
 
-from __future__ import annotations
-
 import pytest
 from huggingface_hub import DatasetCard
 

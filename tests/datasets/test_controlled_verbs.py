@@ -1,7 +1,5 @@
 """C1 to C4: how many captions of each cell, which ones, and what DBAC says of them."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

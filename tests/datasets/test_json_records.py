@@ -1,7 +1,5 @@
 """JSON files record by record: what is read, and every way in which a file can be wrong."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Other people's benchmarks: labels of everybody in a picture, votes, scenes, and a measurement of each."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

@@ -1,7 +1,5 @@
 """The LIC study's pickles: rows, captioners by file name, and each bad entry by name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The example, end to end in a separate process, with nothing to download."""
 
-from __future__ import annotations
-
 import json
 import math
 

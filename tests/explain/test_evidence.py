@@ -1,7 +1,5 @@
 """The captions behind a number: counted as the tables count, bounded, each text once, and what is marked is named."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Scenes are counted by what their captions differ in, those that tell most come first, and what differs is marked."""
 
-from __future__ import annotations
-
 from captionbias.captions import check_captions
 from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import sway

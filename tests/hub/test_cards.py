@@ -1,7 +1,5 @@
 """Cards on disk: real results in, the rest byte for byte as it was; a second run or a refused one changes nothing."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Folders that are sent to the Hub: whole, without secrets, old rows or rows that the public may not have."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest

@@ -1,7 +1,5 @@
 """Results read back from files as the metric returned them, refused by file and entry, and written for the Hub."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The folder of a Space and the package that its requirements name: on an index, at an address, in a file beside it."""
 
-from __future__ import annotations
-
 import pytest
 from typer.testing import CliRunner
 

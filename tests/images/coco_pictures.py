@@ -1,7 +1,5 @@
 """Pictures with COCO annotations of planted people and dogs, as files."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Images and captions are joined by ids wherever these say how."""
 
-from __future__ import annotations
-
 import pytest
 
 from captionbias.captions import check_captions

@@ -1,7 +1,5 @@
 """Captions are the model's own, whatever batch an image is in, and none is made twice."""
 
-from __future__ import annotations
-
 import shutil
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Regions from real models of transformers with random weights, saved to folders."""
 
-from __future__ import annotations
-
 import shutil
 
 import numpy as np

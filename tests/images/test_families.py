@@ -1,7 +1,5 @@
 """Families that differ in how they are asked and in what they answer, built tiny as the benchmark builds them."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks import families

@@ -1,7 +1,5 @@
 """ImageCaptioner2: planted biases come out, one more person reads 0, and it sees what captions alone cannot show."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

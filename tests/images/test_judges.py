@@ -1,7 +1,5 @@
 """The judge: what it is asked, and that training teaches it the answer."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PIL import Image

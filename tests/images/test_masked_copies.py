@@ -1,7 +1,5 @@
 """Masked copies are whole, made once, and what has none is named."""
 
-from __future__ import annotations
-
 import io
 import json
 

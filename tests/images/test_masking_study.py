@@ -1,7 +1,5 @@
 """The masking experiment: a captioner that guesses people from objects does so where it does not see them."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

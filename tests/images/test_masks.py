@@ -1,7 +1,5 @@
 """Regions fit the people they are about, whatever way COCO describes them, and masking changes these pixels alone."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

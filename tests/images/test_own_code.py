@@ -1,7 +1,5 @@
 """No code that comes with a model is run, whatever the user answers."""
 
-from __future__ import annotations
-
 import shutil
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Images: every kind of file and source gives the same upright RGB pictures, and what is no picture is named."""
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile

@@ -1,7 +1,5 @@
 """Captions from a server are those of the model that it has; what it refuses and where it fails is said."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

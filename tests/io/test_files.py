@@ -1,7 +1,5 @@
 """Files that people name: written whole or not at all, refused before the work where they cannot be."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

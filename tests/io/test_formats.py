@@ -1,7 +1,5 @@
 """Formats of results: tables as CSV that no spreadsheet runs, JSON without what JSON cannot say."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Pickles: plain data comes out as it went in, and nothing else is carried out."""
 
-from __future__ import annotations
-
 import collections
 import io
 import os

@@ -1,7 +1,5 @@
 """The store: right arrays or none, whatever is killed, damaged, full or foreign."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import time

@@ -1,7 +1,5 @@
 """Labels and captions for property tests, and bias amplification by its definition, one pair at a time."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 

@@ -1,7 +1,5 @@
 """BA (MALS) against its definition, on labels, on captions and on frequent words."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 

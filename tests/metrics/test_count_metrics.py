@@ -1,7 +1,5 @@
 """What the three metrics of counts have in common: their tables, their bounds, their intervals and their warnings."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

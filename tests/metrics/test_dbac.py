@@ -1,7 +1,5 @@
 """DBAC from captions to numbers: its options, its notes, and that it repeats itself exactly."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

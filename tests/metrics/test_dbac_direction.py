@@ -1,7 +1,5 @@
 """A direction of DBAC: what blind attackers see, what net is, and images and captions that count for several."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Directional BA against its definition, on labels and on captions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

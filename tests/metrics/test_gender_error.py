@@ -1,7 +1,5 @@
 """Gender ratio and error: counted anew by hand, for gender and for anything that has two sides."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """LIC from captions to numbers: leakage that is known beforehand, its columns and options, and exact repetition."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Multi-attribute bias amplification against its definition, one combination at a time."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from importlib import import_module
 

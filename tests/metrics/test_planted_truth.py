@@ -3,8 +3,6 @@
 A person in the captioner's place reads 0, and a bias of other words than those for attribute and tasks is no net bias.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Equal signatures, equal scores: of tables in another order, files and lists, and of every option."""
 
-from __future__ import annotations
-
 import json
 import random
 

@@ -1,7 +1,5 @@
 """Sway is its definition, image by image; its verdicts, notes, tables and errors."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from importlib import resources

@@ -1,7 +1,5 @@
 """The portrait of planted captioners: each question sees its own bias, and none passes that nobody would pass."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Sway without human captions: within scenes, whose images differ in the person alone, and against 0."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import evaluate

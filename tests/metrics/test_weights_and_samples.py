@@ -1,7 +1,5 @@
 """No metric forgets what an image counts, nor that an image may have several captions."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

@@ -1,7 +1,5 @@
 """Small audits that several tests of reports read: two captioners with people, without people, and on every metric."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Charts of made-up numbers: each number is told, and a mark is where its number is."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 import numpy as np

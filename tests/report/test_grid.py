@@ -1,7 +1,5 @@
 """A table in a terminal of any width: each word and each interval in one piece, and no head is cut."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

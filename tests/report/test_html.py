@@ -1,7 +1,5 @@
 """The report in a real browser: the answer first, its captions behind a click, on paper, nothing fetched."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

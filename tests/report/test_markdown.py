@@ -1,7 +1,5 @@
 """The report as Markdown, parsed as Markdown: tables whole, numbers the audit's, and nobody's words run."""
 
-from __future__ import annotations
-
 from itertools import takewhile
 
 import pytest

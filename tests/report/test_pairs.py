@@ -1,7 +1,5 @@
 """The same scene with two persons, side by side: what is said of the scenes, and what is marked in their captions."""
 
-from __future__ import annotations
-
 import pytest
 
 from captionbias.analysis.audit import audit

@@ -1,7 +1,5 @@
 """The one picture: every number in it is that of the measurement, and it fits its width."""
 
-from __future__ import annotations
-
 import json
 from xml.etree import ElementTree
 

@@ -1,8 +1,6 @@
 """The portrait: every number is sway's, every sentence follows from the numbers shown, and nothing is said without a
 verdict."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Rows of captioners: their order is by bias, and what has no upper end has none in any form."""
 
-from __future__ import annotations
-
 from captionbias.report.charts import leaderboard_chart
 from captionbias.report.rows import Row, rows_csv, rows_markdown, rows_of
 

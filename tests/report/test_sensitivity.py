@@ -1,7 +1,5 @@
 """Scores over choices as tables and as charts: every number, every choice, and nothing else."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Tables for a terminal: every score with its interval and verdict, a dash where there is none, on 80 columns."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

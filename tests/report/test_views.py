@@ -1,7 +1,5 @@
 """The tables of an audit: its numbers in their columns, and nothing where there is none."""
 
-from __future__ import annotations
-
 from captionbias.bench.verdicts import detectable
 from captionbias.metrics import catalogue
 from captionbias.report import views

@@ -1,7 +1,5 @@
 """Numbers as they are written, and notes in plain words."""
 
-from __future__ import annotations
-
 from captionbias.errors import Argument, Message, naming
 from captionbias.report.wording import following_words, grouped_notes, interval
 from captionbias.statistics.samples import Estimate

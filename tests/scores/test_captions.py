@@ -1,7 +1,5 @@
 """Scores of one caption, against the papers' formulas."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

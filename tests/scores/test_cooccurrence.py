@@ -1,7 +1,5 @@
 """Bias amplification from counts: no rounding makes a sign of nothing; definitions are in the metrics' own tests."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

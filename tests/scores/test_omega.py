@@ -1,7 +1,5 @@
 """Omega where it is not defined; its definition is in `tests/metrics/test_dbac_by_hand.py`."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The parts of sway, on counts small enough to check by hand."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import log, sqrt
 

@@ -1,7 +1,5 @@
 """Intervals: they cover what they promise, and are drawn from numbers that add up."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The bootstrap of an array of quantities is that of each of them, and its intervals hold what they are to hold."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

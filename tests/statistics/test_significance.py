@@ -1,7 +1,5 @@
 """Parts of a variance come out as they were put in, p-values agree with intervals, and corrections with the books."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Captions with a bias or an error put in: only what was asked for changes, in as many captions as asked."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

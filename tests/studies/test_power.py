@@ -1,7 +1,5 @@
 """What sway would have seen: each share is the smallest with a verdict, in people's captions with the bias put in."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

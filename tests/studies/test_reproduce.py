@@ -1,7 +1,5 @@
 """Every table of the papers can be measured on anybody's captioners, and stands beside what was printed."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """What captions name of a lexicon, and captions with that masked."""
 
-from __future__ import annotations
-
 from captionbias.text import find_mentions, mask_mentions, named_values, tokenize
 
 

@@ -1,7 +1,5 @@
 """Content words: what is the same is one word, and what says nothing is none."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """Lexicons of several attributes as one: all their words are masked, and a caption names what it names of each."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

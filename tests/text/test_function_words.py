@@ -1,7 +1,5 @@
 """English words of the closed classes: no object among them."""
 
-from __future__ import annotations
-
 from captionbias.text.function_words import FUNCTION_WORDS
 from captionbias.text.lexicon import load_lexicon
 

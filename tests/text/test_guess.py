@@ -1,7 +1,5 @@
 """The language of captions is guessed by their words, without a library of it."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """Lexicons: what comes with the package is as published, a user's own is as good, and a faulty one is refused."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

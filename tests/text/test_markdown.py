@@ -1,7 +1,5 @@
 """Somebody's words in Markdown: a parser shows them letter by letter and finds nothing else in them."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import example, given, settings

@@ -1,7 +1,5 @@
 """Where words are in captions: the letters that stand there are the word, in any script and spelling."""
 
-from __future__ import annotations
-
 import pytest
 
 from captionbias.text import load_lexicon, split_words

@@ -1,7 +1,5 @@
 """Masking: the longest name first, each name one token, and nothing across the edges of captions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Names in a list become words that captions say: each under one name, and a shipped list measures like COCO's."""
 
-from __future__ import annotations
-
 import pytest
 
 from captionbias import lexicon_of, load_lexicon

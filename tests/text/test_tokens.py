@@ -1,7 +1,5 @@
 """Tokens: full stops are apart, words of any script stay whole, and a table of tokens loses nothing."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small captioners on a CPU: one with random weights that learns, one that says what it is told to."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

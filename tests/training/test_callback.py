@@ -1,7 +1,5 @@
 """A real Trainer with the callback: what it logs, and that it trains as it would without."""
 
-from __future__ import annotations
-
 import json
 import math
 import warnings

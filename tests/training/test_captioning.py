@@ -1,7 +1,5 @@
 """Captions come in order and the training never notices."""
 
-from __future__ import annotations
-
 import copy
 import random
 

@@ -1,7 +1,5 @@
 """The scores of a training's log: right for captions that can be measured, harmless for those that cannot."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

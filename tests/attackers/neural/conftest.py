@@ -1,7 +1,5 @@
 """Tests of networks draw the same values every time, in one thread, as trainings do."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

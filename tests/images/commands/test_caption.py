@@ -1,7 +1,5 @@
 """`captionbias caption` and `captionbias audit`: from a model's folder and pictures to captions, and to a report."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd

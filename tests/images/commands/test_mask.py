@@ -1,7 +1,5 @@
 """`captionbias mask`: what it writes, prints and refuses."""
 
-from __future__ import annotations
-
 import datasets
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """`captionbias masking`: a model's folder, pictures, annotations and people in, tables and a file out."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

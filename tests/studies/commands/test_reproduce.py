@@ -1,7 +1,5 @@
 """`captionbias reproduce`: from captioners' files to a table of a paper."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

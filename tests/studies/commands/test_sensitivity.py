@@ -1,7 +1,5 @@
 """`captionbias sensitivity` and `report --sensitivity`: the library's numbers, and one line for an error."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
