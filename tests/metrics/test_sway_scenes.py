@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from captionbias.analysis.compare import compare
 from captionbias.bench.verdicts import CANNOT_TELL, DIFFERS, NO_YARDSTICK, NOTHING_FOUND, SAME, verdict
 from captionbias.captions import check_captions
 from captionbias.hub.modules import install_metrics
@@ -184,3 +185,13 @@ def test_other_metrics_keep_the_images_of_a_scene_together():
     captions = check_captions(**planted)
     assert len({*zip(captions.copies.tolist(), captions.scene, strict=True)}) == 20
     assert captions.select(range(10)).scene == tuple(map(str, planted["scene"][:10]))
+
+
+def test_captioners_are_compared_within_the_same_scenes():
+    planted = scenes(1000, seed=2)
+    swayed_more = scenes(1000, seed=2, t_to_a=0.4)["predictions"]
+    compared = compare({"faithful": planted.pop("predictions"), "swayed": swayed_more}, **planted)
+    (difference,) = [one for one in compared.differences if one.score == "sway_t_to_a"]
+    assert difference.estimate.high < 0
+    assert difference.p_holm < 0.05
+    assert compared.verdicts["swayed", "sway_t_to_a"] == DIFFERS

@@ -144,6 +144,7 @@ def compare(
     trust_rows: bool = False,
     metric: str = "sway",
     *,
+    scene: Any = None,
     scores: Sequence[str] | None = None,
     against: str | None = None,
     bootstrap: int | None = None,
@@ -161,7 +162,7 @@ def compare(
 
     Args:
         captioners: each captioner's name and its `n` captions, or its `Captions`.
-        references, attributes, tasks, trust_rows: of the same images, as the metrics take them; left out with
+        references, attributes, tasks, trust_rows, scene: of the same images, as the metrics take them; left out with
             `Captions`.
         metric: any metric of `captionbias.metrics`.
         scores: keys of the metric's result that have an interval; by default its main scores, of which differences are
@@ -182,7 +183,13 @@ def compare(
     """
     if len(captioners) < 2:
         raise ValueError(f"captioners has {len(captioners)}: a comparison needs two or more")
-    people = {"references": references, "attributes": attributes, "tasks": tasks, "trust_rows": trust_rows}
+    people = {
+        "references": references,
+        "attributes": attributes,
+        "tasks": tasks,
+        "trust_rows": trust_rows,
+        "scene": scene,
+    }
     checked = check_captioners(captioners, **people)
     margins_by_metric(margins, [metric])
     replicates = replicates_for([metric], len(captioners), against, scores) if bootstrap is None else bootstrap
