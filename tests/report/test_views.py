@@ -29,3 +29,11 @@ def test_differences_are_those_of_the_comparisons_of_every_metric(every_metric):
     for one, row in zip(pairs, rows, strict=True):
         assert row[:3] == ["nic", "sat", catalogue.label(one.score)]
         assert row[3:] == [(one.estimate, catalogue.SCORES[one.score].digits), one.p, one.p_holm]
+
+
+def test_of_many_values_a_word_is_told_of_its_own_and_of_the_others():
+    uses = {"a": 10.0, "b": 0.0, "c": 2.0, "d": 0.0, "e": 2.0}
+    row = {"word": "smiling", "attribute": "a", "kind": "more", "captioner": 9.0, "beyond": 9.0, "scaled": True}
+    grid = views.sway_words({"words": [row | {"uses_captioner": uses}]})
+    assert [column.name for column in grid.columns][-2:] == ["of it: captioner", "of the others: captioner"]
+    assert grid.rows[0][-2:] == [10.0, 1.0]

@@ -76,11 +76,14 @@ def comparison_tables(comparison: Comparison) -> Iterator[Grid]:
 
 
 def intersection_tables(found: Mapping[str, Measurement], cells: Mapping[tuple[str, ...], int]) -> Iterator[Grid]:
-    """The images of each intersection; the crossing's result; its main scores beside each attribute's alone."""
+    """The images of each intersection; the crossing's result, of sway also its words; its main scores beside each
+    attribute's alone."""
     *alone, crossing = found
     images: list[list[Cell]] = [[*labels, f"{count:,}"] for labels, count in cells.items()]
     yield Grid("Images", columns(*alone, "images"), images)
     yield score_table([found[crossing]])
+    words = sway_words(found[crossing].details or {}, top=WORDS)
+    yield from [words] if words.rows else []
     rows = [
         _score(measured, score, f"{name}: {score.label}")
         for name, measured in found.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from typing import Any
 
@@ -16,7 +16,7 @@ from captionbias.bench.verdicts import NOTHING, detectable, verdict
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.report.grid import Cell, Column, Grid, Scored, Strong, columns
-from captionbias.report.portrait import SURE, Portrait, Told, Wrong
+from captionbias.report.portrait import FEW_VALUES, SURE, Portrait, Told, Wrong
 from captionbias.report.wording import MOST_WORDS, fixed, group
 from captionbias.statistics.samples import Estimate
 
@@ -257,12 +257,12 @@ def sway_words(
 ) -> Grid:
     """The words that follow a value more than in people's captions, or those that people's captions have so instead."""
     told = [row for row in details.get("words", ()) if row["kind"] == kind][:top]
-    values = list(told[0]["uses_captioner"]) if told else []
     more, sides = kind == MORE_TIED, _sides(told, "uses_person", captioner)
+    uses, shares_of = _by_value(told, "uses", sides)
     rows: list[list[Cell]] = []
     for row in told:
         other = row["captioner" if more else "person"] < 0  # of more than two values: with the others
-        shares = [row[f"uses_{side}"][value] for value in values for side in sides]
+        shares = shares_of(row)
         goes_with = f"not {row['attribute']}" if other else row["attribute"]
         rows.append(
             [
@@ -270,7 +270,6 @@ def sway_words(
                 *["yes" if row["scaled"] else "no"] * (more and len(sides) > 1),
             ]
         )
-    uses = [f"of {value}: {who}" for value in values for who in sides.values()]
     if len(sides) == 1:
         return Grid(
             "Words that differ [95% interval]",
@@ -295,6 +294,24 @@ def sway_words(
     )
 
 
+def _by_value(
+    rows: Sequence[Mapping[str, Any]], what: str, sides: Mapping[str, str]
+) -> tuple[list[str], Callable[[Mapping[str, Any]], list[float]]]:
+    """Columns of a share of each value's captions on each side, and what a row has in them; of many values its own and
+    the mean of the others."""
+    values = list(rows[0][f"{what}_captioner"]) if rows else []
+    few = len(values) <= FEW_VALUES
+
+    def shares(row: Mapping[str, Any]) -> list[float]:
+        own, of_sides = row["attribute"], [row[f"{what}_{side}"] for side in sides]
+        if few:
+            return [of[value] for value in values for of in of_sides]
+        others = [sum(of[value] for value in values if value != own) / (len(values) - 1) for of in of_sides]
+        return [*(of[own] for of in of_sides), *others]
+
+    return [f"of {of}: {who}" for of in (values if few else ("it", "the others")) for who in sides.values()], shares
+
+
 def _with_ends(row: Mapping[str, Any], key: str) -> Scored | None:
     """A number of a row of details, of 100, with its interval; None where it is undefined."""
     return Scored(Estimate(row[key], row.get(f"{key}_ci_low"), row.get(f"{key}_ci_high")), 1) if key in row else None
@@ -303,13 +320,11 @@ def _with_ends(row: Mapping[str, Any], key: str) -> Scored | None:
 def sway_tasks(details: Mapping[str, Any], captioner: str = "captioner", top: int | None = None) -> Grid:
     """The tasks whose naming differs most by value, the contents of the picture being the same."""
     tasks = details.get("tasks", ())[:top]
-    values = list(tasks[0]["named_captioner"]) if tasks else []
     sides = _sides(tasks, "named_person", captioner)
-    rows: list[list[Cell]] = []
-    for row in tasks:
-        shares = [row[f"named_{side}"].get(value) for value in values for side in sides]
-        rows.append([row["task"], row["attribute"], _with_ends(row, "beta"), *shares])
-    shown = [f"of {value}: {who}" for value in values for who in sides.values()]
+    shown, shares_of = _by_value(tasks, "named", sides)
+    rows: list[list[Cell]] = [
+        [row["task"], row["attribute"], _with_ends(row, "beta"), *shares_of(row)] for row in tasks
+    ]
     return Grid(
         "Tasks that are named more for one value [95% interval]",
         columns("task", "goes with") + columns("named more", *shown, form=".1f"),
