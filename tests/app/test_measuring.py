@@ -70,3 +70,13 @@ def test_captions_of_another_language_are_read_by_its_words():
     assert "frau" in marks
     *_, found = measure(data, Words(), Settings(("lic",), trials=2), lambda step, done: None)
     assert "tok:de" in found.audit.signatures["lic"]
+
+
+def test_scenes_are_compared_within_once_their_column_is_chosen():
+    planted = plant(200, scenes=True)
+    content = {"id": range(200), "caption": planted.predictions, "sex": planted.attributes, "set": planted.scene}
+    data = columns(data_of(content), **READ, scene_column="set")
+    *_, found = measure(data, Words(), Settings(trials=2), lambda step, done: None)
+    assert "yardstick:scenes" in found.audit.signatures["sway"]
+    assert "--scene-column set" in found.command
+    assert {"more than people", "like people"}.isdisjoint(found.audit.verdicts.values())
