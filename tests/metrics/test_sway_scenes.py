@@ -8,11 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from captionbias.analysis.audit import audit
 from captionbias.analysis.compare import compare
 from captionbias.bench.verdicts import CANNOT_TELL, DIFFERS, NO_YARDSTICK, NOTHING_FOUND, SAME, verdict
 from captionbias.captions import check_captions
 from captionbias.hub.modules import install_metrics
 from captionbias.metrics import sway
+from captionbias.report import views
+from captionbias.report.markdown import markdown_report
+from captionbias.report.picture import picture
+from captionbias.report.portrait import headline
 from captionbias.scores.sway import within_scenes
 from captionbias.synthetic import AGES, plant, swayed
 from tests.metrics.test_sway_questions import of_women, woman_is
@@ -195,3 +200,12 @@ def test_captioners_are_compared_within_the_same_scenes():
     assert difference.estimate.high < 0
     assert difference.p_holm < 0.05
     assert compared.verdicts["swayed", "sway_t_to_a"] == DIFFERS
+
+
+def test_nothing_that_is_shown_of_scenes_speaks_of_more_than_people():
+    planted = scenes(1200, t_to_a=0.3)
+    without_details = sway(**planted, bootstrap=200)
+    assert "people" not in picture(without_details)
+    audited = audit({"nic": planted.pop("predictions")}, **planted, bootstrap=200)
+    shown = [headline(audited), views.scores(audited).meaning, picture(audited), markdown_report(audited)]
+    assert not [text for text in shown if "than people" in text or "like people" in text]

@@ -83,7 +83,7 @@ def look(data: Data, words: Words) -> dict[str, Any]:
     others = other_labels(captions, loaded["attribute_lexicon"], captions.language or "words")
     notes += [left_out(data), others.message if others else ""]
     counts = dict(sorted(Counter(captions.attributes).items()))
-    if captions.references is None:
+    if captions.references is None and not captions.scene:
         notes.append(
             "without people's captions only the bias of the captioner is measured, not whether it is more than people's"
         )

@@ -29,7 +29,11 @@ def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
     >>> verdict(gap | {"sway_scenes": Estimate(0.0)}, "sway_wrong_gap")
     'differs; no yardstick: people may differ as much'
     """
-    word = _verdict(estimates, key)
+    return said_beside(estimates, _verdict(estimates, key))
+
+
+def said_beside(estimates: Mapping[str, Estimate], word: str) -> str:
+    """A verdict beside people in the words for what these captions are compared with."""
     if catalogue.YARDSTICK not in estimates:
         return word
     differs = DIFFERS if estimates[catalogue.YARDSTICK].value else NO_YARDSTICK

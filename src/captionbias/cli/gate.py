@@ -68,7 +68,8 @@ def gate(
     A score passes if its whole 95% interval is at most the bound, and fails if the whole interval is above it; a gap
     between values counts on either side of 0. A question of the portrait passes if the verdict is like people, or less,
     and fails if it is more than people; in scenes (--scene-column) it passes if it is the same and fails if it differs.
-    What these data cannot answer is not asked. A captioner that hardly names anybody does not pass.
+    Without people and scenes it fails none: what differs cannot be told from what people do. What these data cannot
+    answer is not asked. A captioner that hardly names anybody does not pass.
 
     Example: captionbias gate --portrait --predictions nic.parquet --references people.parquet
     """

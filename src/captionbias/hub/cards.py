@@ -95,7 +95,7 @@ def _section(about: str, results: Results, scores: list[Score], judged: bool) ->
         "",
         about,
         "",
-        *([f"![What captions say of some people more than of others, beside people]({PICTURE})", ""] if judged else []),
+        *([f"![What captions say of some people more than of others]({PICTURE})", ""] if judged else []),
         f"| score | value [95% interval] |{' verdict |' if judged else ''}",
         f"| :--- | ---: |{' :--- |' if judged else ''}",
         *(f"| {score.label} | {values[score]} |{verdicts[score]}" for score in scores),

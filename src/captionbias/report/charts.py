@@ -39,6 +39,7 @@ class Panel(NamedTuple):
     title: str
     entries: list[Entry]
     score: Score
+    ends: tuple[str, str] = (BELOW, ABOVE)
 
     @property
     def zero(self) -> bool:
@@ -65,7 +66,9 @@ def leaderboard_chart(rows: Sequence[Row]) -> svg.Picture:
             for row in rows
             if row.score == score.key
         ]
-        panels.append(Panel(score.label, _descending(entries, score), score))
+        without_people = any("|yardstick:" in row.signature for row in rows if row.score == score.key)
+        ends = ("◂ less", "more ▸") if without_people else (BELOW, ABOVE)
+        panels.append(Panel(score.label, _descending(entries, score), score, ends))
     return intervals(panels, "Leaderboard")
 
 
@@ -105,7 +108,7 @@ def intervals(panels: Sequence[Panel], title: str) -> svg.Picture:
             parts += _entry(entry, panel, place, top + number * ROW)
         top = bottom + 20
         if panel.score.judged or panel.score.sense == "amplification":
-            below, above = FARES_WORSE if panel.score.two_sided else (BELOW, ABOVE)
+            below, above = FARES_WORSE if panel.score.two_sided else panel.ends
             parts.append(svg.text(LEFT, top + 9, below, "soft", size=SMALL))
             parts.append(svg.text(WIDTH - LEFT, top + 9, above, "soft", "end", SMALL))
             top += 16

@@ -7,25 +7,18 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from captionbias.bench.verdicts import (
-    CANNOT_TELL,
-    DIFFERS,
-    LESS,
-    LIKE,
-    MORE,
-    NO_YARDSTICK,
-    NOTHING,
-    NOTHING_FOUND,
-    SAME,
-)
+from captionbias.bench import verdicts
 from captionbias.report.portrait import FEW_VALUES, Portrait, Row, Told, Word, Wrong
 from captionbias.report.svg import CHARACTER, Drawing, Place, box, dot, line, scale, shortened, text, ticks, tone
 from captionbias.report.wording import MOST_WORDS, fixed, group, listed
 
 WIDE = 1040.0
 NAME, SAID, GAP, SMALL, LINE = 150.0, 205.0, 22.0, 12.0, 15.0
-SIGNS = {MORE: "▲", LESS: "▼", LIKE: "=", NOTHING_FOUND: "=", CANNOT_TELL: "?"}
-SIGNS |= {DIFFERS: "▲", SAME: "=", NO_YARDSTICK: "△"}
+SIGNS = {
+    **dict.fromkeys((verdicts.MORE, verdicts.DIFFERS), "▲"),
+    **dict.fromkeys((verdicts.LIKE, verdicts.SAME, verdicts.NOTHING_FOUND), "="),
+    **{verdicts.LESS: "▼", verdicts.CANNOT_TELL: "?", verdicts.NO_YARDSTICK: "△"},
+}
 LABEL, EACH = 110.0, 26.0  # of many values below each other
 OWN, OTHER, ALL = "own", "other", "all"
 
@@ -113,7 +106,10 @@ def words(portrait: Portrait) -> Drawing:
                 parts += _bars(word, axes[column], x, y, label)
             bottom = max(bottom, y + 26)
         more = sum(map(len, row.words.values())) - shown
-        told = [row.all_words, *[Told(NOTHING, [f"{more} word{'s' * (more > 1)} not shown here"])] * (more > 0)]
+        told = [
+            row.all_words,
+            *[Told(verdicts.NOTHING, [f"{more} word{'s' * (more > 1)} not shown here"])] * (more > 0),
+        ]
         drawn, end = _answers(told, _Area(WIDE - SAID, SAID), top + 4)
         parts += drawn
         top = max(bottom, end + 4)

@@ -14,15 +14,14 @@ from captionbias.bench.measurement import Result
 from captionbias.bench.verdicts import (
     BEYOND,
     CANNOT_TELL,
-    DIFFERS,
     LIKE,
     MORE,
-    NO_YARDSTICK,
     NOTHING,
     NOTHING_FOUND,
     SAME,
     a_little,
     is_mute,
+    said_beside,
 )
 from captionbias.metrics.sway.naming import KEYS, LEAST_NAMED
 from captionbias.report.wording import (
@@ -257,13 +256,13 @@ def _overall(estimates: Mapping[str, Estimate], said: Mapping[str, str]) -> Told
         {"sway_a_to_t"} if low and high and low.value < high.value and said.get("sway_a_to_t") not in BEYOND else set()
     )
     asked = [[said[key] for key in keys if key in said.keys() - is_open] for keys in QUESTIONS]
-    more = sum(bool({*BEYOND} & {*words}) for words in asked)
-    beside = YARDSTICK not in estimates
+    names_wrong, _, words, _ = asked
+    more = sum(not {*BEYOND}.isdisjoint(one) for one in asked)
     if more:
-        word = MORE if beside else DIFFERS if estimates[YARDSTICK].value else NO_YARDSTICK
-        return Told(word, [f"in {more} of {sum(map(bool, asked))} questions"])
-    like = all({*words} <= {LIKE, SAME, NOTHING_FOUND} for words in asked) and all(asked if beside else asked[::2])
-    return Told((LIKE if beside else SAME) if like else CANNOT_TELL if any(asked) else NOTHING, [])
+        return Told(said_beside(estimates, MORE), [f"in {more} of {sum(map(bool, asked))} questions"])
+    needed = asked if YARDSTICK not in estimates else [names_wrong, words]  # without people others may not be asked
+    like = all(needed) and all({*one} <= {LIKE, SAME, NOTHING_FOUND} for one in asked)
+    return Told(said_beside(estimates, LIKE) if like else CANNOT_TELL if any(asked) else NOTHING, [])
 
 
 def _all_words(estimates: Mapping[str, Estimate], said: Mapping[str, str]) -> Told:

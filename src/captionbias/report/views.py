@@ -17,7 +17,7 @@ from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.report.grid import Cell, Column, Grid, Scored, Strong, columns
 from captionbias.report.portrait import FEW_VALUES, SURE, Portrait, Told, Wrong
-from captionbias.report.wording import MOST_WORDS, fixed, group
+from captionbias.report.wording import MOST_WORDS, Yardstick, fixed, group, yardstick_of
 from captionbias.statistics.samples import Estimate
 
 MORE_TIED, LESS_TIED = "more", "less"  # kinds of words: with a value more than in people's captions, or less
@@ -52,7 +52,9 @@ def scores(audit: Audit, judged: bool = False) -> Grid:
         rows.append(row)
     numbers = columns("value", "detectable", form=".3f") + columns("p", form="p")
     names = columns("captioner", "score") + numbers + columns("verdict")
-    return Grid("Scores [95% interval]", names, rows, _scores_meaning([score for _, score in shown]))
+    return Grid(
+        "Scores [95% interval]", names, rows, _scores_meaning([score for _, score in shown], yardstick_of(audit))
+    )
 
 
 def scored(estimates: Mapping[str, Estimate], key: str) -> Scored | None:
@@ -70,14 +72,14 @@ def _scores_of(audit: Audit) -> Iterator[tuple[str, Score]]:
                     yield captioner, score
 
 
-def _scores_meaning(scores: Sequence[Score]) -> str:
+def _scores_meaning(scores: Sequence[Score], beside: Yardstick) -> str:
     keys = {score.key for score in scores}
     parts = ["Intervals are over images and trials."]
     if any(score.judged for score in scores):
         parts.append("Detectable: a score so far from 0 would get its verdict in four of five samples of this size.")
         parts.append(
-            "p: how often chance alone would bring a score this far from 0. Above 0 is more than in other people's "
-            "captions, below 0 less. Verdicts are corrected for their number (Benjamini-Hochberg); p is not."
+            "p: how often chance alone would bring a score this far from 0. Verdicts are corrected for their number "
+            f"(Benjamini-Hochberg); p is not. {beside.meaning}"
         )
     if any(score.two_sided for score in scores):
         parts.append(TWO_SIDED)
