@@ -18,7 +18,6 @@ import pytest
 
 from captionbias.synthetic import plant
 from tests import signals
-from tests.browser import browser
 from tests.launch import ROOT, environment, free_port
 from tests.patience import PATIENCE
 
@@ -59,12 +58,6 @@ def start(folder: Path, *command: str, **variables: str | Path) -> Served:
 def ended(page: Served) -> None:
     page.process.kill()
     page.process.wait()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as found:
-        yield found
 
 
 @pytest.fixture(scope="session")

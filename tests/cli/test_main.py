@@ -330,11 +330,10 @@ def test_all_that_allows_nothing_is_one_error(tmp_path):
 # The other commands
 
 
-def test_install_metrics_puts_all_where_evaluate_looks(tmp_path, monkeypatch):
-    monkeypatch.setattr("evaluate.config.HF_MODULES_CACHE", tmp_path)
+def test_install_metrics_puts_all_where_evaluate_looks(modules_cache):
     loads = dict(re.findall(r"evaluate\.load\('(\w+)'\) loads (.+)", invoke("install-metrics")))
     assert set(loads) == set(catalogue.METRICS)
-    assert all(Path(path).is_relative_to(tmp_path) for path in loads.values())
+    assert all(Path(path).is_relative_to(modules_cache) for path in loads.values())
 
 
 def test_demo_measures_five_captioners_whose_bias_is_known():

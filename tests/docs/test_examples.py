@@ -109,15 +109,11 @@ def names(folder, planted) -> dict[str, Any]:
 
 
 @pytest.fixture
-def installed(tmp_path_factory, monkeypatch):
+def installed(modules_cache):
     """The metrics where evaluate finds them by name, as after `captionbias install-metrics`."""
-    evaluate = pytest.importorskip("evaluate")
     from captionbias.hub.modules import install_metrics
 
-    cache = tmp_path_factory.mktemp("modules")
-    monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", cache)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    install_metrics(["dbac", "sway"], cache=cache)
+    install_metrics(["dbac", "sway"])
 
 
 @pytest.fixture

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
-import evaluate
 import pytest
 
 from captionbias.metrics import find_metric
@@ -14,12 +12,8 @@ from captionbias.metrics import find_metric
 PAGE = Path(__file__).parents[2] / "docs" / "extend.md"
 
 
-def test_a_metric_in_a_folder_is_loaded_and_measures(tmp_path, monkeypatch, own_metrics) -> None:
+def test_a_metric_in_a_folder_is_loaded_and_measures(tmp_path, monkeypatch, modules_cache, own_metrics) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", tmp_path / "modules")
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    for name in [name for name in sys.modules if name.split(".")[0] == "evaluate_modules"]:
-        monkeypatch.delitem(sys.modules, name)  # of another folder
     module, use = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     Path("vague").mkdir()
     Path("vague/vague.py").write_text(module)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,8 @@ from captionbias.bench.catalogue import METRICS
 from captionbias.captions import CaptionBiasWarning, read_captions
 from captionbias.captions.values import as_list
 from captionbias.hub import modules
+
+pytestmark = pytest.mark.usefixtures("modules_cache")
 
 FOLDER = Path(__file__).parents[2] / "metrics"
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 0}
@@ -35,20 +35,6 @@ def captions() -> dict[str, Any]:
             columns["references"].append([f"a {person} with a {seen}.", f"one {person} holds the {seen}"])
             columns["attributes"].append(label)
     return columns
-
-
-@pytest.fixture(scope="module", autouse=True)
-def modules_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """evaluate copies each module that it loads to its cache and imports it from there: not the user's, here."""
-    cache = tmp_path_factory.mktemp("modules")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluate.config, "HF_MODULES_CACHE", cache)
-        patch.setattr(sys, "path", [*sys.path])
-        for name in [name for name in sys.modules if name.split(".")[0] == "evaluate_modules"]:
-            patch.delitem(sys.modules, name)
-        yield cache
-    for name in [name for name in sys.modules if name.split(".")[0] == "evaluate_modules"]:
-        del sys.modules[name]
 
 
 def load(name: str, cache: Path, **options: Any) -> Any:

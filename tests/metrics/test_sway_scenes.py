@@ -175,7 +175,7 @@ def test_several_captions_of_an_image_count_as_shares_and_copies_of_scenes_chang
         assert several[key] == pytest.approx(once[key])
 
 
-def test_through_evaluate_and_in_batches(tmp_path, monkeypatch):
+def test_through_evaluate_and_in_batches(modules_cache):
     install_metrics(["sway"])
     planted = scenes(200, t_to_a=0.3)
     module, expected = evaluate.load("sway"), sway(**planted, bootstrap=0)

@@ -17,7 +17,6 @@ from captionbias.captions import check_captions
 from captionbias.metrics import catalogue
 from captionbias.statistics.samples import Estimate
 from captionbias.synthetic import plant
-from tests.browser import browser
 
 IMAGES = 240
 NET, OTHER, MATCHED = "dbac_a_to_t_net", "dbac_t_to_a_net", "dbac_a_to_t_matched"
@@ -28,12 +27,6 @@ def rendered(grid, width=80):
     console = Console(file=io.StringIO(), width=width)
     console.print(grid)
     return console.file.getvalue()
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    with browser() as found:
-        yield found
 
 
 def specified(name, value, said, choice="", tried=""):
