@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.bench.catalogue import WORDS, Score
+from captionbias.bench.catalogue import ANY, Score
 from captionbias.bench.counted import Counted, count, sums_by_value
 from captionbias.bench.labels import labels_of_captions
 from captionbias.bench.measurement import metric
@@ -20,25 +20,26 @@ IMAGES = 20
 
 
 @pytest.fixture
-def length_gap(own_metrics):
-    """How many more words captions have on average on images of the second value than on those of the first."""
-    gap = Score("length_gap", "length gap, words", 2, WORDS, margin=1.0, against_a_person=True, claim="they are longer")
+def objects_gap(own_metrics):
+    """How many more objects captions name on average on images of the second value than on those of the first."""
+    gap = Score("objects_gap", "gap, objects", 2, ANY, margin=1.0, against_a_person=True, claim="more is named")
 
-    @metric("Length gap", "are captions of one value's images longer?", [gap])
-    def length_gap(captions, /, *, attribute_lexicon="gender", tokenizer="words", controls=True, seed=0, bootstrap=0):
+    @metric("Objects gap", "do captions of one value's images name more?", [gap])
+    def objects_gap(captions, /, *, task_lexicon="coco_objects", controls=True, seed=0, bootstrap=0):
         def counted(labels, groups):
-            sums = sums_by_value(labels, groups, np.column_stack((labels.words, np.ones(len(labels.words)))))
+            named = labels.predicted_tasks.sum(axis=1)
+            sums = sums_by_value(labels, groups, np.column_stack((named, np.ones(len(named)))))
 
             def formula(multiplicity):
                 (first, images), (second, others) = sums(multiplicity)
-                return {"length_gap": second / others - first / images}
+                return {"objects_gap": second / others - first / images}
 
             return Counted(formula)
 
-        labels = labels_of_captions(captions, attribute_lexicon, None, tokenizer)
-        return count("length_gap", labels, counted, {}, controls=controls, seed=seed, bootstrap=bootstrap)
+        labels = labels_of_captions(captions, "gender", task_lexicon, "words")
+        return count("objects_gap", labels, counted, {}, controls=controls, seed=seed, bootstrap=bootstrap)
 
-    return length_gap
+    return objects_gap
 
 
 def columns(seed=0, images=IMAGES, **dials):
@@ -56,21 +57,28 @@ def repeated(rows_by_name, times):
 # --- a metric that is written on it ---
 
 
-def test_a_metric_of_a_formula_has_intervals_a_person_a_verdict_weights_and_samples(length_gap):
+def test_a_metric_of_a_formula_has_intervals_a_person_a_verdict_weights_and_samples(objects_gap):
     given = columns(images=400)
-    assert verdict(length_gap.measure(**given, bootstrap=100).estimates, "length_gap_excess") == LIKE
-    male = [value == "male" for value in given["attributes"]]
-    longer = [f"{text} in a big room" if of else text for text, of in zip(given["predictions"], male, strict=True)]
-    estimates = length_gap.measure(**given | {"predictions": longer}, bootstrap=100).estimates
-    assert verdict(estimates, "length_gap_excess") == MORE
-    words = np.array([len(text.replace(".", " .").replace(",", " ,").split()) for text in longer])
+    assert verdict(objects_gap.measure(**given, bootstrap=100).estimates, "objects_gap_excess") == LIKE
+    male = np.array([value == "male" for value in given["attributes"]])
+    further = [f"{text} zebra giraffe" if of else text for text, of in zip(given["predictions"], male, strict=True)]
+    estimates = objects_gap.measure(**given | {"predictions": further}, bootstrap=100).estimates
+    assert verdict(estimates, "objects_gap_excess") == MORE
     weights = np.random.default_rng(0).random(400) + 0.1
-    for weighed, expected in ((None, np.ones(400)), (weights, weights)):
-        of_value = [np.average(words[of], weights=expected[of]) for of in (np.array(male), ~np.array(male))]
-        result = length_gap(**given | {"predictions": longer}, weights=weighed)
-        assert result["length_gap"] == pytest.approx(of_value[0] - of_value[1])
-    both = length_gap(**given | {"predictions": list(map(list, zip(given["predictions"], longer, strict=True)))})
-    assert both["length_gap"] == pytest.approx((length_gap(**given)["length_gap"] + estimates["length_gap"].value) / 2)
+    for weighed, counted in ((None, np.ones(400)), (weights, weights)):
+        plain, more = (
+            objects_gap(**given | {"predictions": said}, weights=weighed)["objects_gap"]
+            for said in (given["predictions"], further)
+        )
+        assert more - plain == pytest.approx(2)
+        named = ["dog" in text for text in given["predictions"]]
+        of_value = [np.average(np.array(named)[of], weights=counted[of]) for of in (male, ~male)]
+        dogs = objects_gap(**given, task_lexicon={"dog": ["dog"]}, weights=weighed)
+        assert dogs["objects_gap"] == pytest.approx(of_value[0] - of_value[1])
+    both = objects_gap(**given | {"predictions": list(map(list, zip(given["predictions"], further, strict=True)))})
+    assert both["objects_gap"] == pytest.approx(
+        (objects_gap(**given)["objects_gap"] + estimates["objects_gap"].value) / 2
+    )
 
 
 # --- weights ---

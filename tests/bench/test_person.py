@@ -75,6 +75,18 @@ def test_a_person_that_cannot_be_scored_is_a_note():
     assert "directional_ba_a_to_t_human" not in found
 
 
+def test_copies_of_a_picture_stay_copies_where_the_other_captions_alone_are_too_few_to_tell():
+    """Of two captions of 20 words one is left; both rows of a picture get the same person."""
+    texts = [
+        [f"a man with {' '.join(f'{word}{k}{row}' for word in 'abcdefghijklmnopq')}" for k in "xy"] for row in range(20)
+    ]
+    people = {"references": texts * 2, "attributes": ["male", "female"] * 20}
+    captions = check_captions(**people, predictions=["a man", "a woman"] * 20)
+    for side in captioner_and_person(captions, seed=1):
+        assert side.copies.tolist() == [*range(20)] * 2
+    assert side.predictions[:20] == side.predictions[20:]
+
+
 def test_progress_goes_on_through_all_three_runs_and_can_end_the_last(captions):
     trials = {"trials": 2, "cache": False, "bootstrap": 0}
     told = []

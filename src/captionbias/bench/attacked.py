@@ -123,25 +123,15 @@ class Bench:
 
     def with_person(self, settings: Settings, draw: int) -> Bench | None:
         """The same with one more person in the captioner's place and the others as references, of each image with two
-        human captions or more; None if there is none. No caption is split into words anew."""
-        seed, words, image = self.seeds[0], self.words, self.words.human_image
-        pair = captioner_and_person(self.captions, seed + draw)
+        human captions or more; None if there is none."""
+        pair = captioner_and_person(self.captions, self.seeds[0] + draw, settings.tokenizer)
         if pair is None:
             return None
-        several = np.bincount(image) > 1
-        person = drawn_captions(image, len(several), seed + draw, self.copies)
-        person = person[several[image[person]]]
-        others = np.setdiff1d(np.flatnonzero(several[image]), person)
-        tokens = words.tokens.between(words.model_rows, len(words.tokens))
-        # Numbered as though they were split: the others' words come first.
-        tokens = Tokens.joined([tokens.select(rows).numbered() for rows in (others, person)])
-        order = np.roll(np.arange(len(tokens)), len(person))
-        number = np.cumsum(several) - 1
-        split = Words(tokens.select(order), number[image[person]], number[image[others]])
+        _, person = pair
         notes: list[str] = []  # of no interest beside those of the captioner
-        values, classes = inputs.number_classes(pair[1], notes)
-        seeds, copies = self.seeds[: settings.trials], pair[1].copies
-        return Bench(pair[1], settings, self.lexicons, split, values, classes, copies, seeds, notes, {})
+        values, classes = inputs.number_classes(person, notes)
+        words, seeds = person.words(settings.tokenizer), self.seeds[: settings.trials]
+        return Bench(person, settings, self.lexicons, words, values, classes, person.copies, seeds, notes, {})
 
     def weighed(
         self,

@@ -11,9 +11,7 @@ from captionbias.arrays import Array, Floats, Integers, sparse
 from captionbias.bench.labels import ImageLabels
 from captionbias.bench.measurement import Scores
 from captionbias.bench.person import beyond_a_person
-from captionbias.errors import Message, message_of
 from captionbias.statistics.samples import Sample, bootstrap_samples
-from captionbias.warnings import note
 
 
 class Counted(NamedTuple):
@@ -59,22 +57,19 @@ def count(
     """The scores of labels and, with `controls`, of one more person in the captioner's place. `counted`: what the
     metric makes of labels and of the group of each image; `signed`: what else is in the signature."""
 
-    def samples(labels: ImageLabels, made: Counted, groups: Integers) -> dict[str, Sample]:
+    def prepared(side: ImageLabels) -> tuple[Counted, int]:
+        groups = side.groups(seed)
+        return counted(side, groups), int(groups.max()) + 1
+
+    def samples(made: Counted, groups: int) -> dict[str, Sample]:
         def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
             with np.errstate(invalid="ignore", divide="ignore"):
                 return {key: values[None] for key, values in made.formula(multiplicity).items()}
 
-        return bootstrap_samples(quantities, int(groups.max()) + 1, 1, bootstrap, seed)
+        return bootstrap_samples(quantities, groups, 1, bootstrap, seed)
 
-    groups = labels.groups(seed)
-    made = counted(labels, groups)
-    scores = samples(labels, made, groups)
-    pair = labels.beside_a_person(seed) if controls else None
-    if pair:
-        try:
-            sides = [(side, counted(side, side.groups(seed)), side.groups(seed)) for side in pair]
-            scores |= beyond_a_person(metric, *(samples(*side) for side in sides))
-        except ValueError as error:
-            note(labels.notes, Message("not compared with one more person: ", message_of(error)))
+    sides = labels.and_a_person(prepared, controls, seed)
+    scores = beyond_a_person(metric, *(samples(*side) for side in sides))
     signature = {**labels.sources, **signed, "seed": seed, "bootstrap": bootstrap}
+    made, _ = sides[0]
     return Scores(scores, dict(made.facts), signature, labels.notes, dict(made.details))

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Flags, Floats
 from captionbias.attackers.base import Examples, Trial, balanced_split, stratified_split
-from captionbias.attackers.registry import Attacker
+from captionbias.attackers.registry import find_attacker
 from captionbias.bench.attacks import AttackPlan, AttackScores, answers_to
 from captionbias.bench.labels import ImageLabels, read_labels
 from captionbias.bench.measurement import Scores
 from captionbias.bench.pairing import drawn_captions
 from captionbias.bench.person import beyond_a_person
 from captionbias.captions import Captions
-from captionbias.errors import InputError, Message, message_of
+from captionbias.errors import InputError
+from captionbias.progress import Progress
 from captionbias.scores.captions import Quality
 from captionbias.statistics.samples import Sample, bootstrap_samples
 from captionbias.text import Tokens
-from captionbias.warnings import note
 
 TEST_SHARE = 0.2
 Sides = Mapping[str, Floats]  # the mean quality of answers about what is predicted, `m`, and what is true, `h`
@@ -73,20 +74,25 @@ class LabelAttack:
 def attack_labels(
     attack: LabelAttack,
     captions: Captions | None,
-    inputs: Mapping[str, Any],
-    attacker: Attacker,
     signed: Mapping[str, Any],
     *,
-    controls: bool,
-    equalize: bool,
-    trials: int,
-    seed: int,
-    bootstrap: int,
-    **options: Any,
+    encoder: str = "linear",
+    precision: str | None = None,
+    equalize: bool = True,
+    trials: int = 10,
+    controls: bool = True,
+    seed: int = 0,
+    bootstrap: int = 1000,
+    cache: bool | str | Path = True,
+    distributed: bool = False,
+    details: bool = False,
+    progress: Progress = None,
+    **inputs: Any,
 ) -> Scores:
     """The scores of labels, given or in captions, and with `controls` of one more person who describes the images.
-    Attackers learn from each image once, and weights are of their answers. `inputs`, `options`: of `read_labels` and
-    `run_trials`. `signed`: what else is in the signature."""
+    Attackers learn from each image once, and weights are of their answers. `inputs`: of `read_labels`. `signed`: what
+    else is in the signature."""
+    attacker = find_attacker(encoder, precision, cache=cache)
 
     def planned(labels: ImageLabels) -> tuple[ImageLabels, dict[str, AttackPlan]]:
         occurring = labels.occurring()
@@ -108,18 +114,11 @@ def attack_labels(
 
         return bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed)
 
-    every_image = read_labels(captions, **inputs)
-    labels, plans = planned(every_image)
-    pair = []
-    try:
-        pair = list(map(planned, (controls and every_image.beside_a_person(seed)) or ()))
-    except ValueError as error:
-        note(labels.notes, Message("not compared with one more person: ", message_of(error)))
-    every = [plan for of_labels in (plans, *(of_pair[-1] for of_pair in pair)) for plan in of_labels.values()]
-    answers = answers_to(every, attacker, **options)
-    scores = samples(labels, plans)
-    if pair:
-        scores |= beyond_a_person(attack.metric, *(samples(*of_pair) for of_pair in pair))
+    sides = read_labels(captions, **inputs).and_a_person(planned, controls, seed)
+    every = [plan for _, plans in sides for plan in plans.values()]
+    answers = answers_to(every, attacker, cache=cache, distributed=distributed, progress=progress)
+    scores = beyond_a_person(attack.metric, *(samples(*side) for side in sides))
+    labels, _ = sides[0]
     split = {"trials": trials, "split": f"{'balanced,' * attack.balanced}{TEST_SHARE:g}"}
     signature = {**attacker.signature(answers), **signed, "equalized": equalize, **labels.sources, **split}
     signature |= {"seed": seed, "bootstrap": bootstrap}

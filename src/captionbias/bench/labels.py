@@ -7,7 +7,7 @@ import inspect
 import itertools
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ParamSpec, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -23,36 +23,42 @@ from captionbias.bench.inputs import (
     with_values,
 )
 from captionbias.bench.measurement import Scores
-from captionbias.bench.pairing import drawn_captions, named_by_any
+from captionbias.bench.pairing import named_by_any
+from captionbias.bench.person import draw_person
 from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions, Labels, check_labels, join_labels
 from captionbias.captions.check import digest_of_rows
 from captionbias.captions.entries import as_lists, check_lengths, checked_weights
-from captionbias.errors import InputError, missing, naming
+from captionbias.errors import InputError, Message, message_of, missing, naming
 from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import random_groups
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
+from captionbias.warnings import note
 
 P = ParamSpec("P")
+T = TypeVar("T")
 TRAINING = ("training_attributes", "training_tasks")
 
 
-def takes(*, without: Collection[str] = ()) -> Callable[[Callable[P, Scores]], Callable[P, Scores]]:
-    """Make the `**inputs` of a metric, those of `read_labels` but these, arguments like its others."""
-    left_out = {"captions", *without}
-    inputs = [one for name, one in inspect.signature(read_labels).parameters.items() if name not in left_out]
-    defaults = {one.name: one.default for one in inputs}
+def takes(
+    *bench: Callable[..., Any], without: Collection[str] = ()
+) -> Callable[[Callable[P, Scores]], Callable[P, Scores]]:
+    """Make the `**options` of a metric, those of `read_labels` and of functions of a bench but these, arguments like
+    its others."""
+    every = (one for function in (read_labels, *bench) for one in inspect.signature(function).parameters.values())
+    options = [one for one in every if one.kind is one.KEYWORD_ONLY and one.name not in without]
+    defaults = {one.name: one.default for one in options}
 
-    def with_inputs(measure: Callable[P, Scores]) -> Callable[P, Scores]:
+    def with_options(measure: Callable[P, Scores]) -> Callable[P, Scores]:
         @functools.wraps(measure)
-        def measured(*captions: Any, **options: Any) -> Scores:
-            return cast("Callable[..., Scores]", measure)(*captions, **defaults | options)
+        def measured(*captions: Any, **given: Any) -> Scores:
+            return cast("Callable[..., Scores]", measure)(*captions, **defaults | given)
 
         captions, *own, _ = inspect.signature(measure).parameters.values()
-        measured.__signature__ = inspect.Signature([captions, *inputs, *own])  # type: ignore[attr-defined]
+        measured.__signature__ = inspect.Signature([captions, *options, *own])  # type: ignore[attr-defined]
         return measured
 
-    return with_inputs
+    return with_options
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +93,6 @@ class ImageLabels:
     sources: dict[str, str]  # where labels come from, for a signature
     notes: list[str] = field(default_factory=list)
     copies: Integers | None = None  # see `Captions.copies`
-    words: Integers | None = None  # how many each prediction has, if it is a caption
-    human_words: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.shown.image)
@@ -106,38 +110,31 @@ class ImageLabels:
     def beside_a_person(self, seed: int) -> tuple[ImageLabels, ImageLabels] | None:
         """The captioner, and one more person in its place, on the images with two human captions or more, of which one
         is drawn with this seed; the others are what people name. None where there are no such images."""
-        if self.human is None or self.predicted_attributes is None or self.predicted_tasks is None:
+        people, values, tasks = self.human, self.predicted_attributes, self.predicted_tasks
+        drawn = people and draw_person(people.image, len(self), seed, self.copies)
+        if not people or not drawn or values is None or tasks is None:
             return None
-        several = np.bincount(self.human.image, minlength=len(self)) > 1
-        if not several.any():
-            return None
-        drawn = drawn_captions(self.human.image, len(self), seed, self.copies)
-        drawn = drawn[several[self.human.image[drawn]]]
-        others = np.setdiff1d(np.flatnonzero(several[self.human.image]), drawn)
-        kept, number = np.flatnonzero(several), np.cumsum(several) - 1
-        human, shown = self.human.select(others, number), self.shown.select(kept, number)
+        human, shown = people.select(drawn.others, drawn.number), self.shown.select(drawn.images, drawn.number)
         if not self.tasks_given:
-            shown = replace(shown, tasks=named_by_any(human.image, len(kept), human.tasks))
-        rows = np.flatnonzero(several[self.image])
-        captioner = replace(
-            self,
-            shown=shown,
-            image=number[self.image[rows]],
-            predicted_attributes=self.predicted_attributes[rows],
-            predicted_tasks=self.predicted_tasks[rows],
-            human=human,
-            notes=[],  # of no interest beside those of all images
-            copies=None if self.copies is None else np.unique(self.copies[kept], return_inverse=True)[1],
-            words=None if self.words is None else self.words[rows],
-        )
-        person = replace(
-            captioner,
-            image=number[self.human.image[drawn]],
-            predicted_attributes=self.human.attributes[drawn],
-            predicted_tasks=self.human.tasks[drawn],
-            words=None if self.human_words is None else self.human_words[drawn],
-        )
-        return captioner, person
+            shown = replace(shown, tasks=named_by_any(human.image, len(drawn.images), human.tasks))
+
+        def naming(said: Named) -> ImageLabels:
+            named: dict[str, Any] = {"predicted_attributes": said.attributes, "predicted_tasks": said.tasks}
+            # Notes are of no interest beside those of all images.
+            return replace(self, shown=shown, human=human, image=said.image, copies=drawn.copies, notes=[], **named)
+
+        compared = np.flatnonzero(np.isin(self.image, drawn.images))
+        captioner = self.predicted(values, tasks).select(compared, drawn.number)
+        return naming(captioner), naming(people.select(drawn.person, drawn.number))
+
+    def and_a_person(self, prepare: Callable[[ImageLabels], T], controls: bool, seed: int) -> list[T]:
+        """What is prepared of the labels and, with `controls`, of `beside_a_person`, with a note if it cannot be."""
+        prepared = [prepare(self)]
+        try:
+            return prepared + list(map(prepare, (controls and self.beside_a_person(seed)) or ()))
+        except ValueError as error:
+            note(self.notes, Message("not compared with one more person: ", message_of(error)))
+            return prepared
 
     def groups(self, seed: int) -> Integers:
         """The group of each image, `(n,)`, see `random_groups`."""
@@ -331,8 +328,6 @@ def labels_of_captions(
         sources=sources | captions.rows(),
         notes=notes,
         copies=copies_of(captions, notes),
-        words=words.tokens.lengths[model],
-        human_words=words.tokens.lengths[people],
     )
 
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from captionbias.arrays import Flags, Floats
 from captionbias.attackers.base import Examples
-from captionbias.attackers.registry import find_attacker
 from captionbias.bench.catalogue import DIRECTIONS, NORMALIZED, RATIO, Score
 from captionbias.bench.label_attacks import LabelAttack, Question, Sides, as_tokens, attack_labels
 from captionbias.bench.labels import TRAINING, ImageLabels, takes
 from captionbias.bench.measurement import Scores, metric
 from captionbias.captions import Captions
 from captionbias.errors import unknown
-from captionbias.progress import Progress
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import normalized_difference
 
@@ -79,24 +76,13 @@ def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
         "`..._ci_low/high` over images and trials (95%). And `signature`."
     ),
 )
-@takes(without=TRAINING)
+@takes(attack_labels, without=TRAINING)
 def dpa(
     captions: Captions | None = None,
     /,
     *,
-    encoder: str = "linear",
-    precision: str | None = None,
     quality: str = "inverse_cross_entropy",
-    equalize: bool = True,
-    trials: int = 10,
-    controls: bool = True,
-    seed: int = 0,
-    bootstrap: int = 1000,
-    cache: bool | str | Path = True,
-    distributed: bool = False,
-    details: bool = False,
-    progress: Progress = None,
-    **inputs: Any,
+    **options: Any,
 ) -> Scores:
     """Directional predictability amplification: do predictions let tasks or attributes be guessed better?
 
@@ -136,10 +122,7 @@ def dpa(
         return of_captions | predictability
 
     attack = LabelAttack("dpa", questions, QUALITIES[quality], scores, balanced=False)
-    drawn: dict[str, Any] = {"trials": trials, "seed": seed, "bootstrap": bootstrap}
-    engine: dict[str, Any] = {"cache": cache, "distributed": distributed, "progress": progress}
-    attacker, chosen = find_attacker(encoder, precision, cache=cache), {"controls": controls, "equalize": equalize}
-    return attack_labels(attack, captions, inputs, attacker, {"quality": quality}, **chosen, **drawn, **engine)
+    return attack_labels(attack, captions, {"quality": quality}, **options)
 
 
 def _guessed(known: Flags, truth: Flags) -> Callable[[Flags], Examples]:

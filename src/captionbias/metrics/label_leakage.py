@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from captionbias.arrays import Flags, Floats
 from captionbias.attackers.base import Examples
-from captionbias.attackers.registry import find_attacker
 from captionbias.bench.attacks import with_sides
 from captionbias.bench.catalogue import SIGNED_PERCENT, Score
 from captionbias.bench.label_attacks import LabelAttack, Question, Sides, as_tokens, attack_labels
@@ -16,7 +14,6 @@ from captionbias.bench.labels import TRAINING, ImageLabels, takes
 from captionbias.bench.measurement import Scores, metric
 from captionbias.captions import Captions
 from captionbias.errors import InputError
-from captionbias.progress import Progress
 from captionbias.scores.captions import leakage
 
 
@@ -48,23 +45,11 @@ from captionbias.scores.captions import leakage
         "And `signature`."
     ),
 )
-@takes(without=("predicted_attributes", *TRAINING))
+@takes(attack_labels, without=("predicted_attributes", *TRAINING))
 def label_leakage(
     captions: Captions | None = None,
     /,
-    *,
-    encoder: str = "linear",
-    precision: str | None = None,
-    equalize: bool = True,
-    trials: int = 10,
-    controls: bool = True,
-    seed: int = 0,
-    bootstrap: int = 1000,
-    cache: bool | str | Path = True,
-    distributed: bool = False,
-    details: bool = False,
-    progress: Progress = None,
-    **inputs: Any,
+    **options: Any,
 ) -> Scores:
     """How much better predicted tasks give away the attribute than the tasks that images show, times 100.
 
@@ -101,7 +86,4 @@ def label_leakage(
         return {"label_leakage": model - data, "label_leakage_m": model, "label_leakage_d": data}
 
     attack = LabelAttack("label_leakage", questions, leakage, scores, balanced=True)
-    drawn: dict[str, Any] = {"trials": trials, "seed": seed, "bootstrap": bootstrap}
-    engine: dict[str, Any] = {"cache": cache, "distributed": distributed, "progress": progress}
-    attacker, chosen = find_attacker(encoder, precision, cache=cache), {"controls": controls, "equalize": equalize}
-    return attack_labels(attack, captions, inputs, attacker, {}, **chosen, **drawn, **engine)
+    return attack_labels(attack, captions, {}, **options)
