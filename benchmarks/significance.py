@@ -47,15 +47,16 @@ def main(
     chosen = {"preset": "fast", "trials": trials, "bootstrap": bootstrap, "cache": False}
     null: dict[tuple[str, str], list[float]] = defaultdict(list)
     intervals: dict[tuple[str, str], list[tuple[float, float, float]]] = defaultdict(list)
-    errors: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    errors: dict[str, list[float]] = defaultdict(list)
     for seed in track(range(simulations), "simulating"):
         for metric in ("lic", "dbac"):
             found = simulate(seed, images, metric, **chosen)
             for score in found.scores:
-                estimate, parts = found.measurements["faithful"].estimates[score], found.parts["faithful"][score]
+                measured = found.measurements["faithful"]
+                estimate, drawn = measured.estimates[score], measured.samples[score].replicates
                 null[score, "faithful against 0"].append(found.p_values["faithful"][score])
                 intervals[score, "faithful"].append((estimate.value, estimate.low or np.nan, estimate.high or np.nan))
-                errors[score].append((parts.standard_error, np.sqrt(parts.bootstrap)))
+                errors[score].append(np.nanstd(drawn, ddof=1))
             for one in found.differences:
                 if "alike" not in (one.first, one.second):
                     continue  # the biased one is the faithful one with words changed: T to A is the same
@@ -78,11 +79,11 @@ def main(
         cells = [value.mean(), value.std(ddof=1), (high - low).mean() / (2 * 1.96)]
         table.add_row(score, name, held, *(f"{cell:.4f}" for cell in cells))
     Console(width=120).print(table)
-    table = Table("a faithful score's spread", "there is", "by its variance's parts", "by the bootstrap")
+    table = Table("a faithful score's spread", "there is", "by the bootstrap")
     for score, found_errors in errors.items():
-        by_parts, by_bootstrap = np.sqrt((np.array(found_errors) ** 2).mean(axis=0))
+        by_bootstrap = np.sqrt((np.array(found_errors) ** 2).mean())
         spread = np.std([value for value, *_ in intervals[score, "faithful"]], ddof=1)
-        table.add_row(score, *(f"{cell:.4f}" for cell in (spread, by_parts, by_bootstrap)))
+        table.add_row(score, *(f"{cell:.4f}" for cell in (spread, by_bootstrap)))
     Console(width=120).print(table)
     Console().print(
         f"{simulations} simulations, {images} images, {trials} trials, {time.perf_counter() - started:.0f} s"

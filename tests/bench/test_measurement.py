@@ -67,7 +67,7 @@ def test_a_metric_returns_one_and_what_is_added_to_it_is_not_in_its_table():
 def sample(values, replicates=None):
     """A quantity of images alone, with evenly spread replicates around its mean."""
     drawn = np.linspace(np.mean(values) - 1, np.mean(values) + 1, 401) if replicates is None else replicates
-    return Sample(np.array(values), np.tile(drawn, (len(values), 1)), np.array(drawn))
+    return Sample(np.array(values), np.array(drawn))
 
 
 @pytest.mark.parametrize(("pick", "low", "value", "high"), [(min, 1, 2, 3), (max, 3.5, 4, 4.5)])

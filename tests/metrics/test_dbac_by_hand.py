@@ -15,7 +15,7 @@ from captionbias.attackers.base import stratified_split
 from captionbias.bench.pairing import PAIRINGS
 from captionbias.captions.texts import in_one_order
 from captionbias.metrics import dbac
-from captionbias.statistics.intervals import multiplicities
+from captionbias.statistics.intervals import resamples
 
 PEOPLE = {"female": "woman", "male": "man", None: "someone"}
 CLUES = {"female": "indoors", "male": "outdoors"}
@@ -189,11 +189,13 @@ def test_every_score_follows_from_the_captions(direction, known, measured):
 
 @each_way
 def test_a_replicate_is_the_score_of_images_repeated(direction, known, measured):
-    times = next(iter(multiplicities(IMAGES, KNOWN["bootstrap"], 0)))[:, REPLICATE]
+    overlap = 0.25 if measured.settings["pairing"] == "held-out" else 0.0
+    times, trials = next(resamples(IMAGES, KNOWN["trials"], KNOWN["bootstrap"], 0, overlap))
+    times, trials = times[:, REPLICATE], trials[:, REPLICATE]
     hand = known.by_hand(direction, measured.details["drawn"], times=times)
     for form in ("", "_matched"):
-        found = measured.samples[f"dbac_{direction}{form}"].per_trial[:, REPLICATE]
-        assert found == pytest.approx(hand[f"dbac{form}"])
+        found = measured.samples[f"dbac_{direction}{form}"].replicates[REPLICATE]
+        assert found == pytest.approx(trials @ hand[f"dbac{form}"])
 
 
 def test_without_weights_omega_of_accuracy_is_the_accuracy(known):

@@ -16,7 +16,7 @@ from captionbias.report.quotes import behind, first_quote
 from captionbias.report.wording import words_of
 from captionbias.synthetic import plant
 from tests.metrics.test_sway_questions import of_women, woman_is, world
-from tests.report.conftest import QUICK
+from tests.report.conftest import QUICK, changed
 
 WORDS = words_of(["gender"], "coco_objects", 2)
 
@@ -189,8 +189,10 @@ def test_many_values_are_below_each_other_and_the_one_with_the_gap_is_named():
 
 def test_objects_are_told_of_once_all_of_them_are_given(swayed, defaults):
     assert not objects(swayed).startswith("Cannot tell: people leave")
-    named = {"sway": defaults.signatures["sway"].replace("tasks:given", "tasks:named")}
-    assert objects(replace(defaults, signatures=named)).startswith("Cannot tell: people leave objects out")
+    first = defaults.captioners[0]
+    settings = defaults.measurement("sway", first).settings | {"tasks": "named"}
+    named = changed(defaults, "sway", first, settings=settings)
+    assert objects(named).startswith("Cannot tell: people leave objects out")
     assert any("are given at once" in line for line in doubts(defaults))
 
 

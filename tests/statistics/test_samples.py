@@ -22,7 +22,7 @@ def test_an_array_of_quantities_has_the_samples_of_each(trials):
             return {"one": shares(*drawn)["all"][place]}
 
         own = bootstrap_samples(alone, 30, trials, 40, seed=0)["one"]
-        for name in ("values", "per_trial", "replicates"):
+        for name in ("values", "replicates"):
             assert np.array_equal(getattr(whole[place], name), getattr(own, name), equal_nan=True)
         assert whole[place].estimate() == own.estimate()
 
@@ -37,9 +37,7 @@ def held(values, weight, drawn, truth, bounds):
     means = [100 * (values * of).sum(axis=1) / abs(of).sum() for of in weight.T]
     replicates = [100 * ((values * of) @ drawn) / (abs(of) @ drawn) for of in weight.T]
     samples = zip(sum(means), sum(replicates), strict=True)
-    estimates = [
-        Sample(np.array([mean]), of[None], of, len(drawn)).estimate(*bounds, whole=100) for mean, of in samples
-    ]
+    estimates = [Sample(np.array([mean]), of, len(drawn)).estimate(*bounds, whole=100) for mean, of in samples]
     return np.mean([found.low - 1e-9 <= truth <= found.high + 1e-9 for found in estimates])
 
 
@@ -65,7 +63,7 @@ def test_intervals_of_rare_errors_hold_the_truth(images):
 
 
 def sample(values, replicates):
-    return Sample(np.array(values, np.float64), np.zeros((len(values), 0)), np.array(replicates, np.float64), 100)
+    return Sample(np.array(values, np.float64), np.array(replicates, np.float64), 100)
 
 
 def test_what_resampling_moves_is_moved_back():

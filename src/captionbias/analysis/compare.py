@@ -17,7 +17,7 @@ from captionbias.errors import InputError, within
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.progress import Watch
 from captionbias.statistics.samples import Estimate, Extreme, Found, Sample
-from captionbias.statistics.significance import VarianceParts, holm, least_p_value, p_value, variance_parts
+from captionbias.statistics.significance import holm, least_p_value, p_value
 
 REPLICATES, PER_TEST = 1000, 40  # of the bootstrap, and for each difference that is tested
 LEVEL = 0.05  # of false verdicts among those that are more or less
@@ -70,18 +70,6 @@ class Comparison:
             for name, measured in self.measurements.items()
         }
 
-    @cached_property
-    def parts(self) -> dict[str, dict[str, VarianceParts]]:
-        """The parts of the variance of each captioner and score."""
-        return {
-            name: {
-                score: variance_parts(sample.values, sample.per_trial, sample.replicates, sample.folded)
-                for score in self.scores
-                if (sample := measured.samples.get(score)) is not None
-            }
-            for name, measured in self.measurements.items()
-        }
-
     @property
     def signature(self) -> str:
         """Everything that changes the scores."""
@@ -97,14 +85,6 @@ class Comparison:
             "verdicts": {
                 name: {key: word for (captioner, key), word in self.verdicts.items() if captioner == name}
                 for name in self.measurements
-            },
-            "variance": {
-                captioner: {
-                    score: asdict(parts)
-                    | {"standard_error": parts.standard_error, "share_of_trials": parts.share_of_trials}
-                    for score, parts in by_score.items()
-                }
-                for captioner, by_score in self.parts.items()
             },
             "differences": list(map(asdict, self.differences)),
             "signature": self.signature,

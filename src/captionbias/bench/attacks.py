@@ -171,10 +171,10 @@ def percent(quality: Quality) -> Quality:
 
 
 def compared_sides(
-    scores: Mapping[str, tuple[str, Mapping[str, AttackScores]]], replicates: int, seed: int, **options: Any
+    scores: Mapping[str, tuple[str, Mapping[str, AttackScores]]], replicates: int, seed: int, copies: Integers | None
 ) -> dict[str, Sample]:
     """`<key>_m`, `<key>_d` and, first, their difference `<key>`, of each key's quality and the sides that have it;
-    `options`: of `bootstrap_samples`."""
+    `copies`: see `Captions.copies`."""
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
         return {
@@ -185,7 +185,7 @@ def compared_sides(
 
     one = next(of_side for _, sides in scores.values() for of_side in sides.values())
     trainings, images = one.counts.shape
-    samples = bootstrap_samples(quantities, images, trainings // one.columns, replicates, seed, **options)
+    samples = bootstrap_samples(quantities, images, trainings // one.columns, replicates, seed, copies=copies)
     both = [key for key, (_, sides) in scores.items() if len(sides) > 1]
     return {key: samples[f"{key}_m"] - samples[f"{key}_d"] for key in both} | samples
 

@@ -41,7 +41,7 @@ class Measurement:
         metric: its name.
         samples: every quantity that has an interval, by its key; see `captionbias.bench.catalogue`.
         facts: what has none, by its key: counts, coverage.
-        signature: everything that changes the scores.
+        settings: everything that changes the scores, by name: the parts of the `signature`.
         notes: what to know before the numbers are believed.
         details: nested tables, or None if they were not requested.
         artefacts: what the metric keeps for its views: the images behind each cell of `sway`, the `Attacks` of `lic`,
@@ -55,12 +55,17 @@ class Measurement:
     metric: str
     samples: dict[str, Sample]
     facts: dict[str, float]
-    signature: str
+    settings: dict[str, Any]
     notes: list[str] = field(default_factory=list)
     details: dict[str, Any] | None = None
     artefacts: Any = None
     noise: Mapping[str, float] = field(default_factory=dict)
     margins: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def signature(self) -> str:
+        """The settings as one text."""
+        return signature(metric=self.metric, **self.settings)
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
@@ -105,9 +110,9 @@ class Measurement:
         for key, estimate in self.estimates.items():
             result |= estimate.flat(key)
         result |= {**self.facts, "signature": self.signature}
-        return Result(
-            result if self.details is None else {**result, "details": {**self.details, "warnings": self.notes}}
-        )
+        if self.details is not None:
+            result["details"] = {**self.details, "settings": self.settings, "warnings": self.notes}
+        return Result(result)
 
     def to_frame(self) -> DataFrame:
         """A row a score, its key the index: `score` (in words), `value`, `low`, `high` (95%), `std` over trials and
@@ -164,12 +169,11 @@ class Result(dict[str, Any]):
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What a metric's function returns: a `Measurement` but for its name, with the parts that its signature is made of
-    and with all of its details."""
+    """What a metric's function returns: a `Measurement` but for its name, with all of its details."""
 
     samples: dict[str, Sample]
     facts: dict[str, float]
-    signature: dict[str, Any]
+    settings: dict[str, Any]
     notes: list[str]
     details: dict[str, Any] | None = None
     artefacts: Any = None
@@ -220,15 +224,15 @@ class Metric(Generic[P]):
             scores = cast("Callable[..., Scores]", self._scores)(captions, **options)
         if options.get("bootstrap", 1) and not any(len(sample.replicates) for sample in scores.samples.values()):
             note(scores.notes, f"no interval: it takes {LEAST_IMAGES} images (and imagecaptioner2 two trials)")
-        tok = scores.signature.get("tok")
-        text = signature(metric=self.name, **scores.signature | ({"tok": signed(tok)} if tok else {}))
+        tok = scores.settings.get("tok")
+        settings = scores.settings | ({"tok": signed(tok)} if tok else {})
         details = scores.details if options.get("details") else None
         notes = [*(captions.notes if captions else ()), *scores.notes]
         samples = {
             key: sample.recentred() if (score := catalogue.SCORES.get(key)) and score.recentred else sample
             for key, sample in scores.samples.items()
         }
-        made = {"samples": samples, "signature": text, "notes": notes, "details": details}
+        made = {"samples": samples, "settings": settings, "notes": notes, "details": details}
         return Measurement(self.name, **vars(scores) | made)
 
     def _read(

@@ -87,7 +87,7 @@ def p_of_verdict(samples: Mapping[str, Sample], key: str, sign: int, beyond: flo
     replicates decides by its side alone. The samples of one captioner, or the differences of two.
 
     >>> replicates = np.linspace(1.0, 3.0, 999)
-    >>> sample = Sample(np.array([2.0]), replicates[None], replicates)
+    >>> sample = Sample(np.array([2.0]), replicates)
     >>> p_of_verdict({"lic": sample}, "lic", 1), p_of_verdict({"lic": sample}, "lic", 1, beyond=5.0)
     (0.002, 1.0)
     """

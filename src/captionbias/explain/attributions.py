@@ -11,7 +11,7 @@ import numpy as np
 from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.convex import FittedConvex
 from captionbias.bench.attacks import AttackPlan, Attacks
-from captionbias.bench.protocol import whole_number
+from captionbias.bench.protocol import signature, whole_number
 from captionbias.explain.contributions import TOLERANCE, check_explained, contributions
 from captionbias.metrics import Measurement
 from captionbias.text import Tokens
@@ -166,10 +166,10 @@ def explain(measured: Measurement, direction: str = "a_to_t", *, classes: Sequen
     check_explained(attacks.attacker)
     method = f"{attacks.attacker.explained},{TOLERANCE:g}" if attacks.attacker.precision else attacks.attacker.explained
     question = measured.metric if plan.name == measured.metric else f"{measured.metric},{plan.name}"
-    _, _, settings = measured.signature.partition("|")
-    signature = f"metric:attributions|method:{method}|of:{question}|attackers:{len(plan.fitted)}|{settings}"
+    how = {"metric": "attributions", "method": method, "of": question, "attackers": len(plan.fitted)}
+    text = signature(**how, **measured.settings)
     compared = attacks.questions[plan.name].compared if plan.name in attacks.questions else ()
-    return _attributions(plan, [comparison.image["m"] for comparison in compared], classes, signature)
+    return _attributions(plan, [comparison.image["m"] for comparison in compared], classes, text)
 
 
 def _attributions(

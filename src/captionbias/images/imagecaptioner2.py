@@ -151,7 +151,7 @@ def imagecaptioner2(
         text = "another judge would answer otherwise; a single one has no interval and no verdict"
         note(bench.notes, text, about="trials")
     of_sides = {f"imagecaptioner2{form}": (form, scored) for form in SCORES}
-    samples = compared_sides(of_sides, bootstrap if settings.trials > 1 else 0, seed, copies=bench.copies)
+    samples = compared_sides(of_sides, bootstrap if settings.trials > 1 else 0, seed, bench.copies)
     by_trial = {key: sample.values for key, sample in samples.items()}
     return Scores(
         samples,

@@ -215,16 +215,15 @@ def dbac(
 
     share, trials = settings.test_share, settings.trials
     overlap = share / (1 - share) if settings.pairing == "held-out" else 0.0
-    tested: dict[str, Any] = {"copies": bench.copies, "folded": settings.folded}
     samples: dict[str, Sample] = {}
     facts: dict[str, float] = {}
     tables: dict[str, Any] = {}
     for question in asked:
         direction, name = question.answered(answers, settings.quality, bayes), question.name
         images = len(bench.classes)
-        samples |= bootstrap_samples(direction.quantities, images, trials, bootstrap, seed, overlap, **tested)
+        samples |= bootstrap_samples(direction.quantities, images, trials, bootstrap, seed, overlap, bench.copies)
         gained = {f"dbac_{name}_{GAIN}": (GAIN, bench.gains(question.plans[PUBLISHED], answers))}
-        samples |= compared_sides(gained, bootstrap, seed, **tested)
+        samples |= compared_sides(gained, bootstrap, seed, bench.copies)
         facts |= direction.facts()
         _note_weak_samples(name, facts, bench.notes)
         if details:

@@ -190,7 +190,7 @@ def lic(
     scored = scored_unseen if unseen_only else scored_all
     compared = {score: (score, scored) for score in SCORES} | {UNSEEN: ("lic", scored_unseen)}
     compared |= {LEARNED: (GAIN, bench.gains(plan, answers))}
-    samples = compared_sides(compared, bootstrap, seed, copies=bench.copies, folded=settings.folded)
+    samples = compared_sides(compared, bootstrap, seed, bench.copies)
     _note_unlike(samples, bench.notes)
     facts: dict[str, float] = {}
     for side, of_side in scored.items():

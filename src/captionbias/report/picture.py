@@ -31,7 +31,7 @@ def picture(measured: Audit | Measurement | Mapping[str, Any], name: str = "capt
         portrait = audit_portrait(measured)
         return portrait_picture(portrait) if portrait else leaderboard_chart(rows_of(measured.as_dict()))
     result = measured.flat() if isinstance(measured, Measurement) else measured
-    metric = result.get("signature", "").partition("|")[0].removeprefix("metric:")
+    metric = next((SCORES[key].metric for key in result if key in SCORES), None)
     return captioner_picture({metric: result} if metric else {}, name)
 
 
@@ -41,8 +41,9 @@ def captioner_picture(results: Mapping[str, Mapping[str, Any]], name: str) -> Pi
     if "level" not in (sway.get("details") or {}):
         scores = {metric: {"scores": result} for metric, result in results.items()}
         return leaderboard_chart(rows_of({"metrics": scores}, name))
-    signature = dict(part.partition(":")[::2] for part in sway["signature"].split("|"))
-    called = words_of(signature["attribute"].split("x"), signature["task"], len(sway["details"]["attribute_counts"]))
+    details = sway["details"]
+    settings = details["settings"]
+    called = words_of([settings["attribute"]], settings["task"], len(details["attribute_counts"]))
     estimates = sway.estimates
     said = {(name, key): verdict(estimates, key) for key in estimates if SCORES[key].judged}
     return portrait_picture(portrait_of({name: sway}, said, called))

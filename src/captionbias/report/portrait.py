@@ -23,6 +23,7 @@ from captionbias.bench.verdicts import (
     is_mute,
     said_beside,
 )
+from captionbias.metrics.sway.images import NO_LEAN, OWN
 from captionbias.metrics.sway.naming import KEYS, LEAST_NAMED
 from captionbias.report.wording import (
     SCENES,
@@ -457,7 +458,7 @@ def objects(audit: Audit) -> str:
     said = {name: audit.verdicts.get((name, "sway_a_to_t"), "") for name in audit.captioners}
     if not any(said.values()):
         return ""
-    if "tasks:named" in audit.signatures["sway"] and not {*BEYOND} & {*said.values()}:
+    if audit.measurement("sway", audit.captioners[0]).settings["tasks"] == "named" and not {*BEYOND} & {*said.values()}:
         return (
             f"Cannot tell: people leave {called['tasks']} out, so what a captioner names and they do not may "
             f"be there or not. With a list of all {called['tasks']} that each image shows, it can be measured."
@@ -478,12 +479,13 @@ def doubts(audit: Audit) -> Iterator[str]:
         unnamed = [row["unnamed"] for row in level]
         low, high = (fixed(end(unnamed, default=0.0), 0) for end in (min, max))
         share = low if low == high else f"{low} to {high}"
+        lean = audit.measurement("sway", audit.captioners[0]).settings["lean"]
         if yardstick_of(audit) is SCENES:
             yield (
                 "Only the person differs between the images of a scene, if scenes are as given: look whether place, "
                 "light, pose and things are the same, and persons as easy to see."
             )
-        elif "|lean:none" not in audit.signatures["sway"]:
+        elif lean != NO_LEAN:
             yield f"“Beside” is not “because of”: the scene suggests as much as the {called['tasks']} do."
         yield (
             f"Captions that name no {called['value']}, or several, count among the 100, not as wrong: {share} of 100."
@@ -493,9 +495,9 @@ def doubts(audit: Audit) -> Iterator[str]:
             for name in audit.captioners
         ):
             yield f"A captioner that hardly names more than one {called['value']} is never said to be like people."
-        lean = "these images" if "|lean:own" in audit.signatures["sway"] else "COCO's labelled photos"
-        if "|lean:none" not in audit.signatures["sway"]:
-            yield f"Which {called['tasks']} go with whom was counted on {lean}."
+        if lean != NO_LEAN:
+            counted_on = "these images" if lean == OWN else "COCO's labelled photos"
+            yield f"Which {called['tasks']} go with whom was counted on {counted_on}."
     lic = {name: audit.measurement("lic", name) for name in audit.captioners} if "lic" in audit.comparisons else {}
     repeats = {name: measured.facts.get("seen_m", 0.0) for name, measured in lic.items()}
     if often := sorted((name for name in repeats if repeats[name] > REPEATED), key=lambda name: -repeats[name]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -50,7 +49,7 @@ class Estimate(NamedTuple):
         return {f"{key}{end}": number for end, number in zip(ENDINGS, self, strict=True) if number is not None}
 
 
-ARRAYS = ("values", "per_trial", "replicates")  # of a Sample
+ARRAYS = ("values", "replicates")  # of a Sample
 INFINITY = float("inf")
 # Of the keys of an Estimate's numbers in a flat result.
 ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high", "_detectable", "_margin", "_noise")
@@ -64,12 +63,10 @@ class Sample:
     """One quantity, or an array of them on leading axes: what means and intervals are made of."""
 
     values: Floats  # in each trial, `(..., trials)`, nan where it is undefined; `(..., 1)` without trials
-    per_trial: Floats  # in each trial with the images of each bootstrap replicate, `(..., trials, replicates)`
-    replicates: Floats  # the mean over each replicate's trials, `(..., replicates)`
+    replicates: Floats  # the mean over the trials of each bootstrap replicate, `(..., replicates)`
     images: int = 0  # how many a replicate draws, 0 where that is not known
     chosen_of: int = 1  # among how many it was chosen as the largest: its interval holds for all of them (Bonferroni)
     floor: float = 0.0  # how far its interval reaches at least, either way: what three images more would change
-    folded: bool = False  # whether its trials test each image once
 
     def __getitem__(self, place: int | tuple[int, ...]) -> Sample:
         """The quantity at this place of an array of them."""
@@ -77,9 +74,9 @@ class Sample:
 
     def __sub__(self, other: Sample) -> Sample:
         """The difference of two quantities of the same images, trials and replicates."""
-        values, per_trial, replicates = (getattr(self, name) - getattr(other, name) for name in ARRAYS)
+        values, replicates = (getattr(self, name) - getattr(other, name) for name in ARRAYS)
         images, floor = min(self.images, other.images), max(self.floor, other.floor)
-        return Sample(values, per_trial, replicates, images, max(self.chosen_of, other.chosen_of), floor, self.folded)
+        return Sample(values, replicates, images, max(self.chosen_of, other.chosen_of), floor)
 
     def recentred(self: S) -> S:
         """The same with replicates whose mean is the estimate: of what resampling moves by itself."""
@@ -132,11 +129,9 @@ class Extreme(Sample):
         """The extreme of samples, `pick` being `min` or `max`."""
         among = tuple(samples)
         best = np.minimum if pick is min else np.maximum
-        values, per_trial, replicates = (
-            np.asarray(best.reduce([getattr(sample, name) for sample in among])) for name in ARRAYS
-        )
+        values, replicates = (np.asarray(best.reduce([getattr(sample, name) for sample in among])) for name in ARRAYS)
         images = min(sample.images for sample in among)
-        return cls(values, per_trial, replicates, images, pick=pick, among=among).recentred()
+        return cls(values, replicates, images, pick=pick, among=among).recentred()
 
     def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
         known = [estimate for sample in self.among if (estimate := sample.estimate(low, high, whole))]
@@ -172,7 +167,7 @@ class Largest(Sample):
 class Beyond(Sample):
     """What a quantity is more than a bound that is the same beside whatever is compared: a difference is more as well.
 
-    >>> step, other, bound = (Sample(np.array([value]), np.zeros((1, 0)), np.zeros(0)) for value in (9.0, 2.0, 3.0))
+    >>> step, other, bound = (Sample(np.array([value]), np.zeros(0)) for value in (9.0, 2.0, 3.0))
     >>> (Beyond.of(step, bound) - Beyond.of(other, bound)).values
     array([4.])
     """
@@ -222,12 +217,10 @@ def bootstrap_samples(
     seed: int,
     overlap: float = 0.0,
     copies: Integers | None = None,
-    folded: bool = False,
 ) -> dict[Any, Sample]:
     """The sample of every quantity, over units (images, or groups of them) and trials; `overlap` as `trial_weights`.
 
-    `copies`: of units that are images, see `Captions.copies`; those of a picture are drawn together. `folded`: see
-    `Sample`.
+    `copies`: of units that are images, see `Captions.copies`; those of a picture are drawn together.
 
     Fewer than `LEAST_IMAGES` units have no replicates: resamples of a handful of images are too much like each other.
 
@@ -238,7 +231,6 @@ def bootstrap_samples(
     from threadpoolctl import threadpool_limits
 
     estimate = quantities(np.ones((units, 1)), None)
-    per_trial: dict[Any, list[Floats]] = {key: [values[..., :0]] for key, values in estimate.items()}
     means: dict[Any, list[Floats]] = {key: [values[..., 0, :0]] for key, values in estimate.items()}
     drawn = units if copies is None else int(copies.max()) + 1
     replicates, done = replicates if drawn >= LEAST_IMAGES else 0, 0
@@ -249,15 +241,11 @@ def bootstrap_samples(
             if copies is not None:
                 multiplicity = multiplicity[copies]
             for key, values in quantities(multiplicity, weights).items():
-                per_trial[key].append(values)
                 means[key].append(values[..., 0, :] if values.shape[-2] == 1 else mean_over_trials(values, weights))
             done += multiplicity.shape[1]
             report(done, replicates)
-    joined = partial(np.concatenate, axis=-1)
-    return {
-        key: Sample(values[..., 0], joined(per_trial[key]), joined(means[key]), drawn, folded=folded)
-        for key, values in estimate.items()
-    }
+    replicated = {key: np.concatenate(of_key, axis=-1) for key, of_key in means.items()}
+    return {key: Sample(values[..., 0], replicated[key], drawn) for key, values in estimate.items()}
 
 
 def mean_over_trials(values: Floats, weights: Floats) -> Floats:

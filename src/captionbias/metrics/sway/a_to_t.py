@@ -92,8 +92,8 @@ def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
         )
     followed = Followed[Sample](**samples)
     ends = [followed.ends[end] for end in range(2)]
-    no_interval: dict[str, Any] = {"per_trial": np.zeros((1, 0)), "replicates": np.zeros(0)}
-    left = [replace(followed.without[place], **no_interval) for place in np.ndindex(followed.without.values.shape[:2])]
+    places = np.ndindex(followed.without.values.shape[:2])
+    left = [replace(followed.without[place], replicates=np.zeros(0)) for place in places]
     goes = draws[0].leans.goes_with.any(axis=1)
     names = 100 * np.average(named.captioner.tasks[:, goes].max(axis=1, initial=0.0), weights=named.weight)
     scores = {"sway_a_to_t": followed.score, TASKS_NAMED: constant(float(names))}

@@ -30,7 +30,7 @@ from captionbias.text.languages import english_name
 from captionbias.warnings import note
 
 BEARER = "person"  # whoever has the attribute is no task
-SHIPPED, OWN = "gender_coco_objects", "own"
+SHIPPED, OWN, NO_LEAN = "gender_coco_objects", "own", "none"
 FEW, LEAST_AGREEMENT = 20, 0.5
 
 
@@ -187,8 +187,8 @@ class Counts(NamedTuple):
 
 def no_leans(named: NamedImages) -> Counts:
     """Where nothing is asked of tasks."""
-    values = len(named.values)
-    return Counts("none", np.zeros((len(named.tasks), values)), np.full(values, 1 / values), np.zeros_like(named.names))
+    tasks, values = len(named.tasks), len(named.values)
+    return Counts(NO_LEAN, np.zeros((tasks, values)), np.full(values, 1 / values), np.zeros_like(named.names))
 
 
 def count_leans(named: NamedImages, lean: str | None, lexicons: tuple[Lexicon, Lexicon], notes: list[str]) -> Counts:

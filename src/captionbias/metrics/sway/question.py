@@ -150,7 +150,7 @@ def resampled(questions: Sequence[Counted], groups: int, replicates: int, seed: 
 
 def constant(value: float) -> Sample:
     """A quantity without an interval."""
-    return Sample(np.array([value]), np.zeros((1, 0)), np.zeros(0))
+    return Sample(np.array([value]), np.zeros(0))
 
 
 def mean_of_known(draws: Sequence[Floats]) -> Floats:
