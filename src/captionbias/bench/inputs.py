@@ -16,7 +16,7 @@ from captionbias.alignment.align import AlignmentReport, align
 from captionbias.alignment.vectors import CAPTIONS, load_vectors
 from captionbias.arrays import Flags, Integers
 from captionbias.attackers.base import SMALLEST_CLASS
-from captionbias.bench.pairing import Pairing, named_by_any, named_by_others
+from captionbias.bench.pairing import Pairing, count_naming, named_by_any, named_by_others
 from captionbias.bench.protocol import Alignment
 from captionbias.captions import Captions, Words
 from captionbias.captions.belonging import LABELS_AGREE, Agreement
@@ -111,11 +111,6 @@ def of_one_length(captions: Captions, join_references: bool, notes: list[str]) -
     return captions, joined
 
 
-def left_over(references: Sequence[Sequence[str]], join: int) -> list[Sequence[str]]:
-    """The captions of each image with enough of them that are too few to be joined as well."""
-    return [texts[len(texts) // join * join :] for texts in references if len(texts) >= join]
-
-
 def named_in(tokens: Tokens, lexicon: Lexicon, tokenizer: str) -> Flags:
     """Which of the lexicon's labels each caption names: flags of shape `(captions, labels)`."""
     return named_values(tokens, find_mentions(tokens, lexicon, tokenizer), lexicon, tokenizer)
@@ -140,7 +135,7 @@ def note_labels_from_captions(words: Words, named: Flags, value: Integers, notes
     """Labels that were made from the human captions: then people never err, and whoever errs at random looks biased. Of
     7,038 images of COCO whose labels annotators gave, captions name a value in 93% and most of them the label in 98.7%
     of these. `named`: which values each caption names; `value`: the number of each image's label."""
-    votes = _votes(words, named[words.model_rows :], len(value))
+    votes = count_naming(words.human_image, len(value), named[words.model_rows :])
     some = votes.any(axis=1)
     agree = (votes[np.arange(len(value)), value] == votes.max(axis=1))[some]
     if len(words.human_image) and len(value) >= FEW_IMAGES and some.mean() >= ALL_NAMED and agree.mean() >= ALL_AGREE:
@@ -156,18 +151,11 @@ def note_labels_from_captions(words: Words, named: Flags, value: Integers, notes
         )
 
 
-def _votes(words: Words, named: Flags, images: int) -> Integers:
-    """How many human captions of each image name each value, `(images, values)`; `named`: of each human caption."""
-    votes = np.zeros((images, named.shape[1]), np.int64)
-    np.add.at(votes, words.human_image, named)
-    return votes
-
-
 def _told(captions: Captions, part: Lexicon, place: int, tokenizer: str) -> dict[str, Integers]:
     """Of each label, or of what it says of one of the crossed attributes, how many of its images' human captions name
     each value of the lexicon most."""
     words = captions.words(tokenizer)
-    votes = _votes(words, named_in(words.human, part, tokenizer), len(captions))
+    votes = count_naming(words.human_image, len(captions), named_in(words.human, part, tokenizer))
     most, sure = votes.argmax(axis=1), (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
     labels = np.array([label.split(SEPARATOR)[place] for label in captions.attributes])
     return {

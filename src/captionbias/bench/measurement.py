@@ -34,7 +34,20 @@ P = ParamSpec("P")
 
 
 @dataclass(frozen=True, eq=False)
-class Measurement:
+class Scores:
+    """What a metric's function returns: a `Measurement` but for its name, with all of its details."""
+
+    samples: dict[str, Sample]
+    facts: dict[str, float]
+    settings: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+    details: dict[str, Any] | None = None
+    artefacts: Any = None
+    noise: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement(Scores):
     """A metric's result on some images.
 
     Attributes:
@@ -52,15 +65,8 @@ class Measurement:
     In a notebook it shows as a table with intervals, as what a metric returns does; see `Result`.
     """
 
-    metric: str
-    samples: dict[str, Sample]
-    facts: dict[str, float]
-    settings: dict[str, Any]
-    notes: list[str] = field(default_factory=list)
-    details: dict[str, Any] | None = None
-    artefacts: Any = None
-    noise: Mapping[str, float] = field(default_factory=dict)
-    margins: Mapping[str, float] = field(default_factory=dict)
+    metric: str = field(kw_only=True)
+    margins: Mapping[str, float] = field(default_factory=dict, kw_only=True)
 
     @property
     def signature(self) -> str:
@@ -167,19 +173,6 @@ class Result(dict[str, Any]):
         return f"{table}<ul>{notes}</ul><code>{html.escape(self.get('signature', ''))}</code>"
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """What a metric's function returns: a `Measurement` but for its name, with all of its details."""
-
-    samples: dict[str, Sample]
-    facts: dict[str, float]
-    settings: dict[str, Any]
-    notes: list[str]
-    details: dict[str, Any] | None = None
-    artefacts: Any = None
-    noise: Mapping[str, float] = field(default_factory=dict)
-
-
 LEAST = {"seed": 0, "trials": 1, "draws": 1, "epochs": 1, "keep_attackers": 0}  # of arguments that are whole numbers
 
 
@@ -229,11 +222,12 @@ class Metric(Generic[P]):
         details = scores.details if options.get("details") else None
         notes = [*(captions.notes if captions else ()), *scores.notes]
         samples = {
-            key: sample.recentred() if (score := catalogue.SCORES.get(key)) and score.recentred else sample
+            key: sample.recentred() if catalogue.SCORES[key].recentred else sample
             for key, sample in scores.samples.items()
+            if key in catalogue.SCORES
         }
         made = {"samples": samples, "settings": settings, "notes": notes, "details": details}
-        return Measurement(self.name, **vars(scores) | made)
+        return Measurement(metric=self.name, **vars(scores) | made)
 
     def _read(
         self,

@@ -47,20 +47,22 @@ def drawn_captions(image: Integers, images: int, seed: int, pictures: Integers |
     return (np.cumsum(counts) - counts + places)[counts > 0]
 
 
-def named_by_any(human_image: Integers, images: int, named: Flags) -> Flags:
-    """What any human caption of each image names, `(images, labels)`; `named`: what each does, `(captions, labels)`."""
-    flags = np.zeros((images, named.shape[1]), bool)
-    np.logical_or.at(flags, human_image, named)
-    return flags
+def count_naming(image: Integers, images: int, named: Flags) -> Integers:
+    """How many captions of each image name each label, `(images, labels)`; `image`: of each caption, `named`: what each
+    names, `(captions, labels)`."""
+    row, label = np.nonzero(named)
+    labels = named.shape[1]
+    return np.bincount(image[row] * labels + label, minlength=images * labels).reshape(images, labels)
+
+
+def named_by_any(image: Integers, images: int, named: Flags) -> Flags:
+    """What any caption of each image names, `(images, labels)`."""
+    return count_naming(image, images, named) > 0
 
 
 def share_naming(image: Integers, images: int, named: Flags) -> Floats:
-    """The share of each image's captions that name each label, `(images, labels)`, 0 of none; `image`: of each caption,
-    `named`: what each names, `(captions, labels)`."""
-    row, label = np.nonzero(named)
-    labels = named.shape[1]
-    counts = np.bincount(image[row] * labels + label, minlength=images * labels).reshape(images, labels)
-    return counts / np.maximum(np.bincount(image, minlength=images), 1)[:, None]
+    """The share of each image's captions that name each label, `(images, labels)`, 0 of none."""
+    return count_naming(image, images, named) / np.maximum(np.bincount(image, minlength=images), 1)[:, None]
 
 
 def named_by_others(human_image: Integers, images: int, named: Flags, drawn: Integers) -> tuple[Flags, Flags]:

@@ -42,24 +42,19 @@ from captionbias.text.function_words import FUNCTION_WORDS
     ],
     about={
         "references": "`n` lists of human captions, each of which counts",
-        "attributes": (
-            "`n` labels, `n` lists of labels, or a 0/1 array `(n, values)`; with captions they are checked, and what "
-            "captions name counts"
-        ),
+        "attributes": "`n` labels, `n` lists of labels, or a 0/1 array `(n, values)`; with captions they are checked, "
+        "and what captions name counts",
         "tasks": "without captions, the same of the tasks that images show; with captions not used",
         "predicted_attributes": "without captions, the predicted values; `attributes` when None",
         "predicted_tasks": "without captions, the predicted tasks; `tasks` when None",
-        "training_attributes": (
-            "without captions, the labels of the images whose lean is amplified; those of these images when None"
-        ),
+        "training_attributes": "without captions, the labels of the images whose lean is amplified; those of these "
+        "images when None",
         "at_least": "with `words`, in how many human captions a word occurs with each attribute value",
-        "details": ("add the nested entry `details`, with each pair's counts, shares and part in the score"),
+        "details": "add the nested entry `details`, with each pair's counts, shares and part in the score",
     },
-    returns=(
-        "`ba_mals` in [-1, 1], with `..._human` and `..._excess`; each with `..._ci_low/high` (95%, over images); "
-        "`tasks_ba_mals`: how many tasks count; `undefined_pairs_ba_mals`: pairs whose task occurs with no value, "
-        "in the data or the predictions; `signature`."
-    ),
+    returns="`ba_mals` in [-1, 1], with `..._human` and `..._excess`; each with `..._ci_low/high` (95%, over images); "
+    "`tasks_ba_mals`: how many tasks count; `undefined_pairs_ba_mals`: pairs whose task occurs with no value, in the "
+    "data or the predictions; `signature`.",
 )
 @takes()
 def ba_mals(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.attackers.registry import find_attacker
-from captionbias.bench import catalogue, inputs
+from captionbias.bench import inputs
 from captionbias.bench.attacked import Bench, spread_of_people
 from captionbias.bench.attacks import GAIN, KEYS, Attacks, answers_to, compared_sides, gain_scores
 from captionbias.bench.catalogue import DIRECTIONS, NET, NORMALIZED, RATIO, SIDES, Scale, Score
@@ -106,38 +106,27 @@ SHAPES_ATTRIBUTE = "the tasks shape the named attribute more", "the tasks", "the
         *_omega("t_to_a", "the tasks from captions whose task words are masked"),
     ],
     presets=PRESETS,
-    below=(
-        "DBAC A to T: an attacker guesses the attribute from captions without its words; T to A, the tasks from "
-        "captions without theirs. As published: the paper's score, above 0 if the captioner's captions give more away "
-        "than people's. It also moves with how often captions name anything at all. Matched: of captions that name the "
-        "same. Blind: with both kinds of words hidden. Net: matched less blind; the verdict goes by it. An attacker's "
-        "score says that something can be guessed, not in how many captions: sway counts these."
-    ),
+    below="DBAC A to T: an attacker guesses the attribute from captions without its words; T to A, the tasks from "
+    "captions without theirs. As published: the paper's score, above 0 if the captioner's captions give more away "
+    "than people's. It also moves with how often captions name anything at all. Matched: of captions that name the "
+    "same. Blind: with both kinds of words hidden. Net: matched less blind; the verdict goes by it. An attacker's "
+    "score says that something can be guessed, not in how many captions: sway counts these.",
     about={
-        "tasks": (
-            "`n` lists of tasks that the images show; when None, those named in the image's other human captions than "
-            "the one that a trial scores"
-        ),
-        "join_references": (
-            "where the captioner writes longer captions than people, join as many human captions of an image into one "
-            "as make them as long; images with too few are left out, and captions to spare still say what the image "
-            "shows"
-        ),
-        "details": (
-            "add the nested entry `details`. `drawn` holds the number of each image's human caption in each trial (of "
-            "the joined ones, if they are). For each direction its `seen` says what percent of each side's test "
-            "captions are also in the training split (`m_net`, `h_net`: in its own or the blind attacker's)"
-        ),
+        "tasks": "`n` lists of tasks that the images show; when None, those named in the image's other human captions "
+        "than the one that a trial scores",
+        "join_references": "where the captioner writes longer captions than people, join as many human captions of an "
+        "image into one as make them as long; images with too few are left out, and captions to spare still say what "
+        "the image shows",
+        "details": "add the nested entry `details`. `drawn` holds the number of each image's human caption in each "
+        "trial (of the joined ones, if they are). For each direction its `seen` says what percent of each side's test "
+        "captions are also in the training split (`m_net`, `h_net`: in its own or the blind attacker's)",
     },
-    returns=(
-        "Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched`, `dbac_d_blind`, "
-        "`dbac_d_prior` and `dbac_d_net`, each with intervals as of `lic`. For each side `s` (m, h): `omega_s_d` "
-        "and `omega_s_d_matched`, `mean_quality_s_d` and `mean_weight_s_d`, `test_captions_s_d` and what they "
-        "count as under either weight, `effective_sample_s_d` and `effective_sample_matched_s_d`, and "
-        "`coverage_s_d`, the share of them that name something named on both sides; and the attackers' gains over base "
-        "rates, `dbac_d_gain_m` and `dbac_d_gain_d`. With a side absent only the "
-        "other's published omega and its parts."
-    ),
+    returns="Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched`, `dbac_d_blind`, "
+    "`dbac_d_prior` and `dbac_d_net`, each with intervals as of `lic`. For each side `s` (m, h): `omega_s_d` and "
+    "`omega_s_d_matched`, `mean_quality_s_d` and `mean_weight_s_d`, `test_captions_s_d` and what they count as under "
+    "either weight, `effective_sample_s_d` and `effective_sample_matched_s_d`, and `coverage_s_d`, the share of them "
+    "that name something named on both sides; and the attackers' gains over base rates, `dbac_d_gain_m` and "
+    "`dbac_d_gain_d`. With a side absent only the other's published omega and its parts.",
 )
 def dbac(
     captions: Captions,
@@ -206,7 +195,8 @@ def dbac(
     needed = {"words_needed": "t_to_a" in directions, "neural": attacker.precision is not None}
     checked = {"allow_unmasked": allow_unmasked, "join_references": join_references} | needed
     bench = Bench.of(captions, settings, seed, **checked)
-    others = inputs.left_over(captions.references or (), **bench.joined) if bench.joined else ()
+    join = bench.joined.get("join", 1)  # captions that are too few to be joined as well say what images show
+    others = [texts[len(texts) // join * join :] for texts in captions.references or () if join <= len(texts)]
     asked = ask(bench, settings, directions, others)
     keep = [trial for one in asked for trial in one.plans[PUBLISHED].first("m", keep_attackers)]
     plans = [one.plans[form] for form in (PUBLISHED, BLIND) for one in asked if form in one.plans]
@@ -234,7 +224,7 @@ def dbac(
         spread = _spread(bench, settings, directions, options)
         noise = {f"dbac_{name}_net": width * math.sqrt(1 / trials + overlap) for name, width in spread.items()}
     return Scores(
-        {key: sample for key, sample in samples.items() if key in catalogue.SCORES},
+        samples,
         facts,
         {"preset": preset, **attacker.signature(answers), "quality": settings.quality, "bayes": bayes}
         | {"pairing": settings.pairing, "align": alignment_name(settings, bench.captions)}

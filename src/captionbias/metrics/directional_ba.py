@@ -44,19 +44,14 @@ def _directional_ba(direction: str, given: str, named: str, anything: str) -> It
     ],
     below="Directional BA also moves with how often captions name anything at all, so the score itself has no verdict.",
     about={
-        "references": (
-            "`n` lists of human captions. What they name is what predictions are compared with, and the tasks that "
-            "any of an image's names are those that it shows, unless `tasks` gives them. Without references the "
-            "labels of the images are what is compared with"
-        ),
-        "details": ("add the nested entry `details`, with each pair's counts, probabilities and share in the score"),
+        "references": "`n` lists of human captions. What they name is what predictions are compared with, and the "
+        "tasks that any of an image's names are those that it shows, unless `tasks` gives them. Without references "
+        "the labels of the images are what is compared with",
+        "details": "add the nested entry `details`, with each pair's counts, probabilities and share in the score",
     },
-    returns=(
-        "`directional_ba_a_to_t` and `directional_ba_t_to_a` in [-1, 1], those of them that have predictions, "
-        "each with `..._human` and `..._excess`; all with `..._ci_low/high` (95%, over images); "
-        "`undefined_pairs_a_to_t`, `undefined_pairs_t_to_a`: pairs left out, since no image has the value or the "
-        "task; `signature`."
-    ),
+    returns="`directional_ba_a_to_t` and `directional_ba_t_to_a` in [-1, 1], those of them that have predictions, "
+    "each with `..._human` and `..._excess`; all with `..._ci_low/high` (95%, over images); `undefined_pairs_a_to_t`, "
+    "`undefined_pairs_t_to_a`: pairs left out, since no image has the value or the task; `signature`.",
 )
 @takes()
 def directional_ba(

@@ -65,16 +65,13 @@ def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
         ),
     ],
     about={
-        "quality": (
-            "the attacker's quality: `inverse_cross_entropy`, `accuracy` (of the whole set of labels) or `confidence`"
-        )
+        "quality": "the attacker's quality: `inverse_cross_entropy`, `accuracy` (of the whole set of labels) or "
+        "`confidence`"
     },
-    returns=(
-        "`dpa_a_to_t` and `dpa_t_to_a` in [-1, 1], those of them that have predictions, with `..._human` and "
-        "`..._excess`; `predictability_m_d` and `predictability_d_d` for each direction `d`, of the model's "
-        "labels and of the data's. Each with `..._std` and `..._trial_ci_low/high` over trials and "
-        "`..._ci_low/high` over images and trials (95%). And `signature`."
-    ),
+    returns="`dpa_a_to_t` and `dpa_t_to_a` in [-1, 1], those of them that have predictions, with `..._human` and "
+    "`..._excess`; `predictability_m_d` and `predictability_d_d` for each direction `d`, of the model's labels and of "
+    "the data's. Each with `..._std` and `..._trial_ci_low/high` over trials and `..._ci_low/high` over images and "
+    "trials (95%). And `signature`.",
 )
 @takes(attack_labels, without=TRAINING)
 def dpa(

@@ -63,17 +63,13 @@ MOST = 0.5  # of the captions
         "references": "`n` lists of human captions, for `..._human` and `..._excess` alone",
         "attributes": "`n` labels, each one of the two labels of `attribute_lexicon`",
         "tasks": "not used; taken so that all metrics have the same arguments",
-        "attribute_lexicon": (
-            "two labels and the words that name them: `gender`, a JSON file, or in Python a mapping; see "
-            "`captionbias.text.load_lexicon`"
-        ),
+        "attribute_lexicon": "two labels and the words that name them: `gender`, a JSON file, or in Python a mapping; "
+        "see `captionbias.text.load_lexicon`",
     },
-    returns=(
-        "`ratio`: captions of the lexicon's second label over captions of its first (male over female), absent "
-        "when there are none of the first; `error`: percent of all captions that have the wrong label; `unnamed`: "
-        "percent that have neither or both, and so cannot be wrong; of the last two also `..._human` and "
-        "`..._excess`. Each with `..._ci_low/high` (95%, over images). And `signature`."
-    ),
+    returns="`ratio`: captions of the lexicon's second label over captions of its first (male over female), absent "
+    "when there are none of the first; `error`: percent of all captions that have the wrong label; `unnamed`: percent "
+    "that have neither or both, and so cannot be wrong; of the last two also `..._human` and `..._excess`. Each with "
+    "`..._ci_low/high` (95%, over images). And `signature`.",
 )
 def gender_error(
     captions: Captions,

@@ -38,12 +38,9 @@ from captionbias.scores.captions import leakage
         "Percent of test images whose attribute is guessed right from their tasks.",
         on_cards=False,
     ),
-    returns=(
-        "`label_leakage_m` and `label_leakage_d`, percent of test images whose attribute is read right from the "
-        "predicted and from the true tasks; images are balanced, so that with two values 50 is chance; "
-        "`label_leakage`, their difference, with `..._human` and `..._excess`. Each with intervals as of `dpa`. "
-        "And `signature`."
-    ),
+    returns="`label_leakage_m` and `label_leakage_d`, percent of test images whose attribute is read right from the "
+    "predicted and from the true tasks; images are balanced, so that with two values 50 is chance; `label_leakage`, "
+    "their difference, with `..._human` and `..._excess`. Each with intervals as of `dpa`. And `signature`.",
 )
 @takes(attack_labels, without=("predicted_attributes", *TRAINING))
 def label_leakage(

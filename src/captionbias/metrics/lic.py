@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from captionbias.attackers.registry import find_attacker
-from captionbias.bench import catalogue
 from captionbias.bench.attacked import PICTURE_READERS, Bench
 from captionbias.bench.attacks import (
     GAIN,
@@ -97,20 +96,16 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
     ],
     presets=PRESETS,
     about={
-        "references": (
-            "`n` lists of human captions; None to measure the captioner alone. With captions to spare on some images, "
-            "the columns that every image has are used"
-        ),
+        "references": "`n` lists of human captions; None to measure the captioner alone. With captions to spare on "
+        "some images, the columns that every image has are used",
         "tasks": "not used; taken so that all metrics have the same arguments",
     },
-    returns=(
-        "Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], "
-        "`s` in [-100, 100] (`s_m - s_d`, above 0: more than people); `lic_gain_m` and `lic_gain_d`, the attackers' "
-        "gains over base rates; and for each of these `..._std` over "
-        "trials, `..._trial_ci_low/high` (95%, over trials) and `..._ci_low/high` (95%, over images and trials). "
-        "With a side absent its keys are too. `seen_m`, `seen_d`: percent of test captions that are also in the "
-        "training split; `test_captions_m`, `test_captions_d`: how many are scored in a trial."
-    ),
+    returns="Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], "
+    "`s` in [-100, 100] (`s_m - s_d`, above 0: more than people); `lic_gain_m` and `lic_gain_d`, the attackers' gains "
+    "over base rates; and for each of these `..._std` over trials, `..._trial_ci_low/high` (95%, over trials) and "
+    "`..._ci_low/high` (95%, over images and trials). With a side absent its keys are too. `seen_m`, `seen_d`: "
+    "percent of test captions that are also in the training split; `test_captions_m`, `test_captions_d`: how many are "
+    "scored in a trial.",
 )
 def lic(
     captions: Captions,
@@ -203,7 +198,7 @@ def lic(
             note(bench.notes, seen, naming("{unseen_only} scores the others", unseen_only=True))
     by_trial = {side: {"captions": of_side.scored()} | of_side.estimates() for side, of_side in scored.items()}
     return Scores(
-        {key: sample for key, sample in samples.items() if key in catalogue.SCORES},
+        samples,
         facts,
         {"preset": preset, **attacker.signature(answers), **beside, "align": alignment_name(settings, bench.captions)}
         | bench.signed(balanced=True)
@@ -211,7 +206,6 @@ def lic(
         bench.notes,
         bench.counts()
         | {
-            "human_columns": len(columns.get("h", ())),
             "alignment": masked.alignment,
             "trials": {KEYS[side]: trial_rows(bench.seeds, of_trial) for side, of_trial in by_trial.items()},
             "by_attribute": {KEYS[side]: _by_value(of_side, bench) for side, of_side in scored.items()},

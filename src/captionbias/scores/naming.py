@@ -7,6 +7,8 @@ single value, those that name the true one): `(values, strata, 2 sides, 3 kinds,
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from captionbias.arrays import Floats, Integers
@@ -39,7 +41,7 @@ def naming_levels(table: Floats) -> Floats:
     """Of 100 captions of each value, those that name another value alone, and those that name none or several: `(2
     kinds, 2 sides, values, replicates)`; nan for a value without captions. Facts: the gap is the bias."""
     captions, errors = _errors(table)
-    return np.asarray(100 * _share(errors.sum(axis=3), captions.sum(axis=2)))
+    return np.asarray(100 * share_of(errors.sum(axis=3), captions.sum(axis=2)))
 
 
 def naming_gaps(table: Floats) -> Floats:
@@ -51,7 +53,7 @@ def naming_gaps(table: Floats) -> Floats:
     the captioner's share of wrong names, if that is lower; to its share of unnamed, or of named, whichever is lower.
     """
     captions, errors = _errors(table)
-    shares = _share(errors.sum(axis=(2, 3)), captions.sum(axis=(1, 2)))
+    shares = share_of(errors.sum(axis=(2, 3)), captions.sum(axis=(1, 2)))
     (wrong, person_wrong), (unnamed, person_unnamed) = shares
     by_named = np.minimum(_ratio(unnamed, person_unnamed), _ratio(1 - unnamed, 1 - person_unnamed))
     scale = np.stack((_ratio(wrong, person_wrong), by_named))
@@ -62,7 +64,7 @@ def naming_gaps(table: Floats) -> Floats:
     gaps = np.stack([[_difference(pairs[side], of_kind[side]) for side in range(2)] for of_kind in errors_of_pairs])
     beyond = gaps[:, 0] - scale[:, None, None] * gaps[:, 1]
     known = ~np.isnan(beyond) & ~np.eye(len(table), dtype=bool)[:, :, None]
-    return np.asarray(100 * _share(np.where(known, beyond, 0.0).sum(axis=2), known.sum(axis=2)))
+    return np.asarray(100 * share_of(np.where(known, beyond, 0.0).sum(axis=2), known.sum(axis=2)))
 
 
 def _errors(table: Floats) -> tuple[Floats, Floats]:
@@ -78,9 +80,10 @@ def _difference(captions: Floats, errors: Floats) -> Floats:
     return error_difference(captions, errors)
 
 
-def _share(part: Floats, whole: Floats) -> Floats:
+def share_of(part: Any, whole: Any) -> Any:
+    """The part of the whole, nan where there is none."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(part / whole)
+        return np.divide(part, whole)
 
 
 def _ratio(captioner: Floats, person: Floats) -> Floats:

@@ -31,7 +31,6 @@ CONTEXT_USES, CONTEXTS = 30, 1000  # a word's uses in human captions to be conte
 LEAST_USES = 20  # of a word, by the captioner or by a person, to be tested
 FALSE_SHARE, LEAST_BEYOND = 0.05, 1.0  # of the words listed; of 100 captions
 Z, CHOSEN_Z = 1.959963984540054, 2.5  # of intervals; of words that one half of the images chooses
-MARGIN = 1.0  # of 100 captions: a score that is surely above it is a verdict
 LEAST_SCORED, LEAST_SCENES, LEAST_SIZED = 1_000, 500, 2_000  # pictures; of them scenes; for the size
 # Four quarters of the pictures can be halved in three ways. A quarter's share of a fold has so many groups, whose sums
 # give standard errors: 200 of all images.

@@ -53,42 +53,32 @@ class SwayImages(NamedTuple):
     "other words follow the value, or the tasks named (A to T), more than in a person's captions?",
     [*itertools.chain.from_iterable(question.ENTRIES for question in QUESTIONS), SCENES],
     about={
-        "references": (
-            "`n` lists of human captions: two or more of an image, or one and `tasks`. One is drawn to be compared "
-            "with the captioner's, the others say what the image shows. None: captions are compared within scenes, "
-            "else as they are, without a yardstick"
-        ),
-        "scene": (
-            "`n` names or numbers, the same for images that differ in the person alone, such as a counterfactual set "
-            "or a picture with the person replaced. They are compared with each other, without human captions: 0 is "
-            "no difference, and what differs is caused by the person, if nothing else differs"
-        ),
-        "attributes": ("`n` labels, each a label of `attribute_lexicon`; two values or more, also crossed attributes"),
-        "tasks": (
-            "`n` lists of all tasks that the images show, such as COCO's annotated objects; those that the other "
-            "human captions name when None. People do not name all that is there: without them A to T is a range. "
-            "`person` is no task"
-        ),
+        "references": "`n` lists of human captions: two or more of an image, or one and `tasks`. One is drawn to be "
+        "compared with the captioner's, the others say what the image shows. None: captions are compared within "
+        "scenes, else as they are, without a yardstick",
+        "scene": "`n` names or numbers, the same for images that differ in the person alone, such as a counterfactual "
+        "set or a picture with the person replaced. They are compared with each other, without human captions: 0 is "
+        "no difference, and what differs is caused by the person, if nothing else differs",
+        "attributes": "`n` labels, each a label of `attribute_lexicon`; two values or more, also crossed attributes",
+        "tasks": "`n` lists of all tasks that the images show, such as COCO's annotated objects; those that the other "
+        "human captions name when None. People do not name all that is there: without them A to T is a range. "
+        "`person` is no task",
         "seed": "seed of the draws, the regression's folds and the bootstrap",
-        "details": (
-            "add the nested entry `details`: `level` and `gaps` of each value; `cells`, true value by suggested one, "
-            "captioner beside person; `t_to_a` of each value, `error_ratio`; `words` and `words_seen`; `tasks`, "
-            "`naming_level` and `leans`"
-        ),
+        "details": "add the nested entry `details`: `level` and `gaps` of each value; `cells`, true value by "
+        "suggested one, captioner beside person; `t_to_a` of each value, `error_ratio`; `words` and `words_seen`; "
+        "`tasks`, `naming_level` and `leans`",
     },
-    returns=(
-        "In captions of 100: `sway_wrong_gap` and `sway_unnamed_gap`; `sway_t_to_a`, `sway_t_to_a_lost`, in which a "
-        "caption that names no value counts as wrong, of each `..._least` and `..._most`, and `sway_t_to_a_one`; "
-        "`sway_words`, from 1,000 images on, which has no upper end, `sway_words_size`, from 2,000 on, and "
-        "`sway_words_most`. In mentions of 100 captions: `sway_a_to_t`, its range `..._low` and `..._high`, and "
-        "`..._least` and `..._most`. Most with `..._ci_low/high` (95%, over images), verdicts' scores with "
-        "`..._detectable` (what would be seen in four of five samples). Facts: `wrong_<value>` and `unnamed_<value>`, "
-        "of 100 captions of each value; `sway_least_named`, of 100 captions of the value that is named least, "
-        "and `sway_tasks_named`, of all; "
-        "`sway_words_level_<value>`, content words of captions of a value for each of people's, over that of all, and "
-        "`sway_words_length`, of all; `sway_images`: images that are compared; `sway_suggested`: those whose tasks "
-        "suggest a value; `sway_scenes`, without human captions: scenes that are compared. And `signature`."
-    ),
+    returns="In captions of 100: `sway_wrong_gap` and `sway_unnamed_gap`; `sway_t_to_a`, `sway_t_to_a_lost`, in which "
+    "a caption that names no value counts as wrong, of each `..._least` and `..._most`, and `sway_t_to_a_one`; "
+    "`sway_words`, from 1,000 images on, which has no upper end, `sway_words_size`, from 2,000 on, and "
+    "`sway_words_most`. In mentions of 100 captions: `sway_a_to_t`, its range `..._low` and `..._high`, and "
+    "`..._least` and `..._most`. Most with `..._ci_low/high` (95%, over images), verdicts' scores with "
+    "`..._detectable` (what would be seen in four of five samples). Facts: `wrong_<value>` and `unnamed_<value>`, of "
+    "100 captions of each value; `sway_least_named`, of 100 captions of the value that is named least, and "
+    "`sway_tasks_named`, of all; `sway_words_level_<value>`, content words of captions of a value for each of "
+    "people's, over that of all, and `sway_words_length`, of all; `sway_images`: images that are compared; "
+    "`sway_suggested`: those whose tasks suggest a value; `sway_scenes`, without human captions: scenes that are "
+    "compared. And `signature`.",
 )
 def sway(
     captions: Captions,

@@ -22,8 +22,8 @@ from captionbias.metrics.sway.question import (
     entry,
     mean_of_known,
     numbers,
-    share_of,
 )
+from captionbias.scores.naming import share_of
 from captionbias.scores.sway import naming_rates, residuals, within_scenes
 from captionbias.statistics.samples import Extreme, Sample
 from captionbias.warnings import note

@@ -12,8 +12,8 @@ import numpy as np
 
 from captionbias.arrays import Floats, Integers
 from captionbias.bench.catalogue import CAPTIONS, PERCENT, Score
-from captionbias.metrics.sway.question import Answer, Asked, Counted, Draw, Numbers, constant, entry, numbers, share_of
-from captionbias.scores.naming import KINDS, naming_gaps, naming_levels
+from captionbias.metrics.sway.question import Answer, Asked, Counted, Draw, Numbers, constant, entry, numbers
+from captionbias.scores.naming import KINDS, naming_gaps, naming_levels, share_of
 from captionbias.statistics.intervals import LEVEL
 from captionbias.statistics.samples import RULE_OF_THREE, Largest, Sample
 

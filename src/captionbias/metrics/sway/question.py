@@ -14,7 +14,7 @@ from captionbias.bench.catalogue import Scale, Score
 from captionbias.bench.pairing import drawn_captions
 from captionbias.captions import Captions
 from captionbias.metrics.sway.images import Counts, NamedImages, Said
-from captionbias.scores.naming import SIDES, composition, visibility
+from captionbias.scores.naming import SIDES, composition, share_of, visibility
 from captionbias.scores.sway import Leans, leans_of, suggested_values
 from captionbias.statistics.samples import Sample, bootstrap_samples
 from captionbias.text import Lexicon
@@ -156,12 +156,6 @@ def constant(value: float) -> Sample:
 def mean_of_known(draws: Sequence[Floats]) -> Floats:
     """The mean over draws, of those that are defined."""
     return np.asarray(share_of(np.nansum(draws, axis=0), np.sum(~np.isnan(draws), axis=0)))
-
-
-def share_of(part: Any, whole: Any) -> Any:
-    """The part of the whole, nan where there is none."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.divide(part, whole)
 
 
 def numbers(samples: Mapping[str, Sample]) -> dict[str, float]:

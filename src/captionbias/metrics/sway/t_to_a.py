@@ -14,8 +14,8 @@ from captionbias.bench.catalogue import CAPTIONS, Score
 from captionbias.bench.verdicts import CANNOT_TELL, MORE
 from captionbias.metrics.sway.images import FEW
 from captionbias.metrics.sway.naming import NAMES_BOTH
-from captionbias.metrics.sway.question import Answer, Asked, Counted, Draw, Namings, Numbers, entry, numbers, share_of
-from captionbias.scores.naming import ALL, NAMED, RIGHT
+from captionbias.metrics.sway.question import Answer, Asked, Counted, Draw, Namings, Numbers, entry, numbers
+from captionbias.scores.naming import ALL, NAMED, RIGHT, share_of
 from captionbias.scores.sway import error_difference, error_ratio
 from captionbias.statistics.samples import RULE_OF_THREE, Beyond, Extreme, Sample
 from captionbias.warnings import note

@@ -12,8 +12,9 @@ import numpy as np
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.bench.catalogue import TIES
 from captionbias.errors import naming
-from captionbias.metrics.sway.question import Answer, Asked, constant, entry, share_of
+from captionbias.metrics.sway.question import Answer, Asked, constant, entry
 from captionbias.scores import words as scoring
+from captionbias.scores.naming import share_of
 from captionbias.statistics.samples import Found, Sample, bootstrap_samples
 from captionbias.text.content import ContentWords, content_words
 from captionbias.warnings import note
