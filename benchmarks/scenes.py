@@ -129,7 +129,8 @@ def measure(
     if "references" in given:
         return Told(measured)
     nothing, word = csr_array((len(said), 1)), csr_array([[float(WORD in text)] for text in said])
-    fitted = fit_references(value, [(None, nothing)], pictures=given["scene"], seed=seed, scene=given["scene"])
+    one, scene = np.ones(len(said)), given["scene"]
+    fitted = fit_references(value, [(None, nothing)], one, scene, seed, len(GENDERS), scene)
     ties = find_ties(word, fitted, np.zeros(1, np.int64))
     tie, error = float(ties.beyond[0, 0]), float(ties.error[0, 0])
     truth = planted.word * (1 - float(people.says[image].mean()))

@@ -44,9 +44,14 @@ def fitted(value, said, draws=2, join=1, **options):
     """References of these images, and the rows of the captions drawn."""
     human = csr_array(said.reshape(-1, WORDS).astype(float))
     image = np.repeat(np.arange(len(value)), said.shape[1])
-    columns = context_words(human, np.arange(WORDS) < OWN)
+    columns = context_words(human, np.arange(WORDS) < OWN, np.ones(len(image)))
     drawn = distinct_draws(image, draws, join)
-    return fit_references(value, people_draws(human, image, drawn, columns), **options), drawn, columns
+    return fit(value, people_draws(human, image, drawn, columns), **options), drawn, columns
+
+
+def fit(value, draws, **options):
+    plain = {"weights": np.ones(len(value)), "pictures": np.arange(len(value)), "seed": 0, "values": value.max() + 1}
+    return fit_references(value, draws, **plain | options)
 
 
 def every_tie(captioner, references):
@@ -116,7 +121,7 @@ def test_an_image_of_weight_w_is_w_copies_of_it():
     human = csr_array(said[rows].reshape(-1, WORDS).astype(float))
     image = np.repeat(np.arange(len(rows)), 5)
     same = [np.arange(len(rows)) * 5 + of_draw[rows] % 5 for of_draw in drawn]
-    repeated = fit_references(value[rows], people_draws(human, image, same, columns), pictures=rows)
+    repeated = fit(value[rows], people_draws(human, image, same, columns), pictures=rows)
     for one, other in zip(every_tie(captioner, weighted), every_tie(captioner[rows], repeated), strict=True):
         np.testing.assert_allclose(one, other, atol=2e-3)
 
@@ -208,10 +213,11 @@ def test_tasks_given_as_contents_explain_who_names_all_of_them():
     captioner[:, OWN] = shown
     human = csr_array(said.reshape(-1, WORDS).astype(float))
     image = np.repeat(np.arange(4000), 5)
-    columns, drawn = context_words(human, np.arange(WORDS) < OWN), distinct_draws(image, 2)
+    columns = context_words(human, np.arange(WORDS) < OWN, np.ones(len(image)))
+    drawn = distinct_draws(image, 2)
     ties = []
     for tasks in (None, csr_array(shown[:, None].astype(float))):
-        references = fit_references(value, people_draws(human, image, drawn, columns, tasks))
+        references = fit(value, people_draws(human, image, drawn, columns, tasks))
         ties.append(every_tie(captioner, references).beyond[0, OWN])
     assert ties[0] > 20
     assert ties[1] == pytest.approx(0, abs=2)

@@ -280,7 +280,7 @@ def _difference(first: str, second: str, key: str, measured: Mapping[str, Measur
     if key not in one.estimates or key not in other.estimates:
         return None
     between = replace(one.samples[key] - other.samples[key], images=0)
-    estimate = between.estimate(*catalogue.scale(key).difference().ends)
+    estimate = between.estimate(*catalogue.scale(key).difference()[:2])
     if estimate is None:
         return None
     low, high = (math.nan if end is None else end for end in (estimate.low, estimate.high))

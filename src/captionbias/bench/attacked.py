@@ -14,7 +14,7 @@ from captionbias.arrays import Array, Flags, Floats, Floats32, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split, stratified_split
 from captionbias.attackers.registry import Attacker
 from captionbias.bench import inputs
-from captionbias.bench.attacks import GAIN, AttackPlan, AttackScores, gain, note_single_training
+from captionbias.bench.attacks import GAIN, AttackPlan, AttackScores, gain
 from captionbias.bench.pairing import drawn_captions
 from captionbias.bench.person import captioner_and_person
 from captionbias.bench.protocol import Alignment, Settings, by_vectors, lexicon_name
@@ -112,7 +112,9 @@ class Bench:
         captions = inputs.with_values(captions, attribute, tokenizer, notes, allow_unmasked, words_needed)
         if join_references is not None:
             captions, joined = inputs.of_one_length(captions, join_references, notes)
-        note_single_training(neural, settings.trials, notes)
+        if neural and settings.trials == 1:
+            template = "{trials}: intervals do not contain how much neural attackers differ from training to training"
+            note(notes, naming(template, trials=1), "take three or more")
         values, classes = inputs.number_classes(captions, notes)
         inputs.note_samples(captions, notes)
         if settings.seeds and seed:

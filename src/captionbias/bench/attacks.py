@@ -14,10 +14,8 @@ from captionbias.attackers.base import Fitted, Trial, TrialScores, base_rates
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import Attacker
 from captionbias.bench.catalogue import PERCENT, SIDES, SIGNED_PERCENT, Score
-from captionbias.errors import naming
 from captionbias.scores.captions import Quality
 from captionbias.statistics.samples import Sample, bootstrap_samples
-from captionbias.warnings import note
 
 KEYS = {"m": "m", "h": "d"}  # papers call people's side D
 GAIN = "gain"
@@ -198,10 +196,3 @@ def seen_in_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:
     }
     sides = ((trial, numbers[trial.examples]) for trial in trials)
     return {trial: np.isin(number[trial.test], number[trial.train]) for trial, number in sides}
-
-
-def note_single_training(neural: bool, trials: int, notes: list[str]) -> None:
-    """One training of a neural attacker says nothing of the next, whose weights begin elsewhere."""
-    if neural and trials == 1:
-        template = "{trials}: intervals do not contain how much neural attackers differ from training to training"
-        note(notes, naming(template, trials=1), "take three or more")

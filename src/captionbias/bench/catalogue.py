@@ -18,11 +18,6 @@ class Scale(NamedTuple):
     unit: str
     whole: float | None = None  # what it is if it is so of every image; None where there is no such number
 
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The least and the largest that a score can be."""
-        return self.low, self.high
-
     def difference(self) -> Scale:
         """The scale of the difference of two such scores."""
         return self._replace(low=self.low - self.high, high=self.high - self.low)

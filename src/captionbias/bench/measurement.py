@@ -80,7 +80,7 @@ class Measurement(Scores):
         estimates = {}
         for key, sample in self.samples.items():
             scale = catalogue.scale(key)
-            estimate = sample.estimate(*scale.ends, scale.whole)
+            estimate = sample.estimate(*scale[:2], scale.whole)
             if estimate is None:
                 continue
             score = catalogue.SCORES.get(key)
@@ -173,7 +173,8 @@ class Result(dict[str, Any]):
         return f"{table}<ul>{notes}</ul><code>{html.escape(self.get('signature', ''))}</code>"
 
 
-LEAST = {"seed": 0, "trials": 1, "draws": 1, "epochs": 1, "keep_attackers": 0}  # of arguments that are whole numbers
+# Of arguments that are whole numbers.
+LEAST = {"seed": 0, "trials": 1, "draws": 1, "epochs": 1, "keep_attackers": 0, "most_frequent": 1}
 
 
 def _keyword(name: str) -> inspect.Parameter:

@@ -95,7 +95,6 @@ def ba_mals(
                 "references",
                 naming("is missing: {words} takes the frequent words of human captions; give them", words=True),
             )
-        most_frequent = whole_number("most_frequent", most_frequent, least=1)
         at_least = whole_number("at_least", at_least, least=0)
         attribute_lexicon = load_lexicon(inputs["attribute_lexicon"])
         inputs["task_lexicon"] = frequent_words(

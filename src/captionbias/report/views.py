@@ -73,7 +73,6 @@ def _scores_of(audit: Audit) -> Iterator[tuple[str, Score]]:
 
 
 def _scores_meaning(scores: Sequence[Score], beside: Yardstick) -> str:
-    keys = {score.key for score in scores}
     parts = ["Intervals are over images and trials."]
     if any(score.judged for score in scores):
         parts.append("Detectable: a score so far from 0 would get its verdict in four of five samples of this size.")
@@ -83,28 +82,11 @@ def _scores_meaning(scores: Sequence[Score], beside: Yardstick) -> str:
         )
     if any(score.two_sided for score in scores):
         parts.append(TWO_SIDED)
-    if "sway_words" in keys:
-        parts.append("Words that follow the attribute are what was found, at least: there is no upper end.")
-    if any(key.endswith("_net") for key in keys):
-        parts.append(
-            "Blind: matched DBAC with the words for attribute and tasks both hidden; net: matched less blind, what "
-            "these words add. Net DBAC within what people read by chance says nothing: a "
-            "person reads as much."
-        )
-    if any(key.endswith(catalogue.EXCESS) for key in keys):
+    if any(score.key.endswith(catalogue.EXCESS) for score in scores):
         parts.append("Beyond a person: less what one more person, describing the same images, reads.")
-    if keys & {"dbac_a_to_t", "dbac_t_to_a"}:
-        parts.append(
-            "DBAC as published also moves with how often captions name anything at all, so it gets no verdict."
-        )
-    if any(key.startswith("omega") for key in keys):
-        parts.append("Omega: how confidently an attacker infers what the captions hide, each caption by its weight.")
-    if keys & {"lic_m", "lic_d"}:
-        parts.append(
-            "LIC of the captioner or of human captions: how confidently an attacker infers the attribute from captions "
-            "whose attribute words are masked."
-        )
-    return " ".join(parts)
+    below = dict.fromkeys(catalogue.METRICS[score.metric].below for score in scores)
+    alone = dict.fromkeys(f"{score.label}: {score.meaning}" for score in scores if score.alone)
+    return " ".join(filter(None, (*parts, *below, *alone)))
 
 
 def papers(audit: Audit) -> Grid:

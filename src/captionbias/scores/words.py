@@ -108,7 +108,7 @@ class Amount(NamedTuple):
 # What people say
 
 
-def context_words(human: Table, may: Flags, weights: Floats | None = None) -> Integers:
+def context_words(human: Table, may: Flags, weights: Floats) -> Integers:
     """The words that say what a picture shows: the commonest in human captions, `(captions, words)`, of those that
     `may`, which are not the attribute's. `weights`: of each caption's image."""
     uses = _uses(human, weights)
@@ -164,10 +164,10 @@ def people_draws(
 def fit_references(
     value: Integers,
     draws: Sequence[tuple[Table, Table]],
-    weights: Floats | None = None,
-    pictures: Integers | None = None,
-    seed: int = 0,
-    values: int | None = None,
+    weights: Floats,
+    pictures: Integers,
+    seed: int,
+    values: int,
     scene: Integers | None = None,
 ) -> References:
     """The regressions of all images, and of halves for a score.
@@ -177,9 +177,6 @@ def fit_references(
     one half and one group. `scene`: the number of each image's, within which it is compared; draws then have no
     contents.
     """
-    values = int(value.max()) + 1 if values is None else values
-    weights = np.ones(len(value)) if weights is None else weights
-    pictures = np.arange(len(value)) if pictures is None else pictures
     number = int(pictures.max()) + 1
     place = np.random.default_rng([seed, 9]).permutation(number)[pictures]
     quarter, fold = place % QUARTERS, place // QUARTERS % FOLDS
@@ -466,5 +463,5 @@ def _people_uses(references: References) -> Floats:
     return np.asarray(np.mean([_uses(person, references.weights) for person in references.drawn], axis=0))
 
 
-def _uses(table: Table, weights: Floats | None) -> Floats:
-    return np.ravel(table.sum(axis=0) if weights is None else weights @ table)
+def _uses(table: Table, weights: Floats) -> Floats:
+    return np.ravel(weights @ table)

@@ -109,21 +109,20 @@ def draw_person(named: NamedImages, counts: Counts, seed: int, join: int = 1) ->
     joined = np.array([first + (drawn - first + further) % captions for further in range(join)])
     other = np.ones(len(named.image), bool)
     other[joined] = False
-    shares = named.shares(other)
-    shown = named.shown(shares)
-    suggested = suggested_values(shown, counts.both, counts.shares, counts.own)
-    return Draw(named, leans_of(counts.both, counts.shares), seed, named.said(joined), other, shares, shown, suggested)
+    return _draw(named, counts, seed, named.said(joined), other, named.shares(other))
 
 
 def draw_truth(named: NamedImages, counts: Counts, seed: int) -> Draw:
     """Where no people describe the images, the captioner beside one who names every value right and says nothing else:
     scores are then beyond 0."""
-    images, tasks = len(named.value), len(named.tasks)
-    nothing, other = np.zeros((images, tasks)), np.zeros(0, bool)
-    shown = named.shown(nothing)
+    nothing = np.zeros((len(named.value), len(named.tasks)))
+    return _draw(named, counts, seed, Said(np.ones((len(nothing), 2)), nothing), np.zeros(0, bool), nothing)
+
+
+def _draw(named: NamedImages, counts: Counts, seed: int, said: Said, other: Flags, shares: Floats) -> Draw:
+    shown = named.shown(shares)
     suggested = suggested_values(shown, counts.both, counts.shares, counts.own)
-    said = Said(np.ones((images, 2)), nothing)
-    return Draw(named, leans_of(counts.both, counts.shares), seed, said, other, nothing, shown, suggested)
+    return Draw(named, leans_of(counts.both, counts.shares), seed, said, other, shares, shown, suggested)
 
 
 def entry(what: str, scale: Scale, key: str, part: str, meaning: str, **also: Any) -> Score:
