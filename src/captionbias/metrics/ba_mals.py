@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Floats, Integers
 from captionbias.bench.catalogue import SIGNED, Score
 from captionbias.bench.counted import Counted, count
 from captionbias.bench.inputs import named_in
@@ -115,7 +115,7 @@ def _count(labels: ImageLabels, groups: Integers) -> Counted:
         return {"ba_mals": _mean_over_tasks(mals(known(multiplicity), predicted.of(multiplicity)))}
 
     parts = mals(known(), predicted.of())
-    tasks = int(_defined_tasks(parts).sum())
+    tasks = int((~np.isnan(parts).any(axis=0)).sum())
     if not tasks:
         raise InputError(
             "tasks",
@@ -164,13 +164,9 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
     return Lexicon("frequent", "<word>", {word: (word,) for word in chosen})
 
 
-def _defined_tasks(parts: Floats) -> Flags:
-    return np.asarray(~np.isnan(parts).any(axis=0))
-
-
 def _mean_over_tasks(parts: Floats) -> Floats:
     """The sum over values, its mean over tasks: `(replicates,)` of `(values, tasks, replicates)`."""
-    defined = _defined_tasks(parts)
+    defined = ~np.isnan(parts).any(axis=0)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(defined, parts, 0.0).sum(axis=(0, 1)) / defined.sum(axis=0))
 

@@ -74,13 +74,7 @@ def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
     "trials (95%). And `signature`.",
 )
 @takes(attack_labels, without=TRAINING)
-def dpa(
-    captions: Captions | None = None,
-    /,
-    *,
-    quality: str = "inverse_cross_entropy",
-    **options: Any,
-) -> Scores:
+def dpa(captions: Captions | None = None, /, *, quality: str = "inverse_cross_entropy", **options: Any) -> Scores:
     """Directional predictability amplification: do predictions let tasks or attributes be guessed better?
 
     A to T: one attacker predicts the model's predicted tasks from the true attributes, another the true tasks. T to A:

@@ -43,11 +43,7 @@ from captionbias.scores.captions import leakage
     "their difference, with `..._human` and `..._excess`. Each with intervals as of `dpa`. And `signature`.",
 )
 @takes(attack_labels, without=("predicted_attributes", *TRAINING))
-def label_leakage(
-    captions: Captions | None = None,
-    /,
-    **options: Any,
-) -> Scores:
+def label_leakage(captions: Captions | None = None, /, **options: Any) -> Scores:
     """How much better predicted tasks give away the attribute than the tasks that images show, times 100.
 
     An attacker predicts the attribute from the model's predicted tasks, another from the true ones, which are first

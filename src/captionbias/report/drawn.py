@@ -138,13 +138,11 @@ def _boxed(kind: str, x: float, y: float, what: str) -> list[str]:
 
 def _legend(portrait: Portrait) -> list[str]:
     called = portrait.called
-    told = {
+    beside = {
         OWN: f"beside {called['tasks']} that go with their own {called['value']}",
         OTHER: f"beside {called['tasks']} of {called['other']} {called['value']}",
-        ALL: "all their captions",
     }
-    if not portrait.beside_tasks:
-        told = {ALL: told[ALL]}
+    told = (beside if portrait.beside_tasks else {}) | {ALL: "all their captions"}
     parts, x = [], 8.0
     for kind, what in told.items():
         parts += [*_mark(kind, x, 8, "soft"), text(x + 12, 12, what, "soft", size=SMALL)]

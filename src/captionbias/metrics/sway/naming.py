@@ -26,11 +26,7 @@ KEYS = {kind: f"sway_{kind}_gap" for kind in KINDS}
 def _entries() -> Iterable[Score]:
     said = {
         "wrong": ("wrong names", "names another value alone", "{value} is named wrong more often of some"),
-        "unnamed": (
-            "names left out",
-            "names no value, or several",
-            "{value} is left out more often of some",
-        ),
+        "unnamed": ("names left out", "names no value, or several", "{value} is left out more often of some"),
     }
     for kind, (what, does, claim) in said.items():
         yield entry(

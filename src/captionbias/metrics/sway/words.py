@@ -196,12 +196,7 @@ def _of_images(image: Integers, images: int, table: Any) -> Any:
 
 
 def _details(
-    tied: Tied,
-    tested: Integers,
-    ties: scoring.Ties,
-    listed: scoring.Listed,
-    seen: Floats,
-    asked: Asked,
+    tied: Tied, tested: Integers, ties: scoring.Ties, listed: scoring.Listed, seen: Floats, asked: Asked
 ) -> dict[str, Any]:
     references, values, sides = tied.references, asked.named.values, asked.sides
     contrast, column = np.nonzero(listed.listed)
