@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.bench.catalogue import ANY, Score
+from captionbias.bench.catalogue import MENTIONS, Score
 from captionbias.bench.counted import Counted, count, sums_by_value
 from captionbias.bench.labels import labels_of_captions
 from captionbias.bench.measurement import metric
@@ -22,7 +22,7 @@ IMAGES = 20
 @pytest.fixture
 def objects_gap(own_metrics):
     """How many more objects captions name on average on images of the second value than on those of the first."""
-    gap = Score("objects_gap", "gap, objects", 2, ANY, margin=1.0, against_a_person=True, claim="more is named")
+    gap = Score("objects_gap", "gap, objects", 2, MENTIONS, margin=1.0, against_a_person=True, claim="more is named")
 
     @metric("Objects gap", "do captions of one value's images name more?", [gap])
     def objects_gap(captions, /, *, task_lexicon="coco_objects", controls=True, seed=0, bootstrap=0):

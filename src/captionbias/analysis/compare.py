@@ -65,7 +65,7 @@ class Comparison:
             name: {
                 score: p_value(measured.estimates[score].value, measured.samples[score].replicates)
                 for score in self.scores
-                if score in measured.estimates and catalogue.scale(score).low < 0
+                if score in measured.estimates and catalogue.SCORES[score].scale.low < 0
             }
             for name, measured in self.measurements.items()
         }
@@ -280,7 +280,7 @@ def _difference(first: str, second: str, key: str, measured: Mapping[str, Measur
     if key not in one.estimates or key not in other.estimates:
         return None
     between = replace(one.samples[key] - other.samples[key], images=0)
-    estimate = between.estimate(*catalogue.scale(key).difference()[:2])
+    estimate = between.estimate(*catalogue.SCORES[key].scale.difference()[:2])
     if estimate is None:
         return None
     low, high = (math.nan if end is None else end for end in (estimate.low, estimate.high))

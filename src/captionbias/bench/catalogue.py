@@ -30,7 +30,7 @@ NET = NORMALIZED.difference()
 CAPTIONS = Scale(-200.0, 200.0, "captions of 100", 100.0)
 TIES = Scale(-INFINITY, INFINITY, "captions of 100", 100.0)  # of any number of words
 MENTIONS = Scale(-INFINITY, INFINITY, "mentions in 100 captions", 100.0)
-ANY, RATIO = Scale(-INFINITY, INFINITY, ""), Scale(0.0, INFINITY, "ratio")
+RATIO = Scale(0.0, INFINITY, "ratio")
 DIRECTIONS = {"a_to_t": "A to T", "t_to_a": "T to A"}
 YARDSTICK = "sway_scenes"  # how many scenes are in people's place; without it people are, and 0 is neither
 HUMAN, EXCESS = "_human", "_excess"  # of the keys of one more person's score, and of the captioner's beyond it
@@ -204,8 +204,3 @@ def decides(key: str) -> bool:
 def label(key: str) -> str:
     """What a score is called on its own."""
     return SCORES[key].label
-
-
-def scale(key: str) -> Scale:
-    """A score's scale; of what is no score, any number."""
-    return SCORES[key].scale if key in SCORES else ANY

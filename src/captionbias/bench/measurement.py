@@ -79,13 +79,12 @@ class Measurement(Scores):
         and `noise`."""
         estimates = {}
         for key, sample in self.samples.items():
-            scale = catalogue.scale(key)
-            estimate = sample.estimate(*scale[:2], scale.whole)
+            score = catalogue.SCORES[key]
+            estimate = sample.estimate(*score.scale[:2], score.scale.whole)
             if estimate is None:
                 continue
-            score = catalogue.SCORES.get(key)
             size, margin, noise = estimate.detectable if catalogue.decides(key) else None, None, None
-            if score and score.judged and estimate.low is not None:
+            if score.judged and estimate.low is not None:
                 margin = self.margins.get(key, score.usual_margin)
                 noise = self.noise.get(key, score.usual_margin) if score.noisy else None
                 beyond = margin if score.beyond_margin and estimate.high is not None else noise or 0.0
