@@ -24,7 +24,7 @@ def inputs(metric: str) -> str:
 
 def outputs(metric: str) -> str:
     scores = ((score, score.scale) for score in scores_of(metric))
-    rows = ((f"`{score.key}`", interval(*scale.ends), scale.unit, score.meaning) for score, scale in scores)
+    rows = ((f"`{score.key}`", interval(*scale[:2]), scale.unit, score.meaning) for score, scale in scores)
     about = fill(METRICS[metric].returns, 120, break_on_hyphens=False)
     return f"{about}\n\n{table(('key', 'range', 'unit', 'meaning'), *rows)}"
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from captionbias.bench.catalogue import scale
+from captionbias.bench.catalogue import SCORES
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import ba_mals, directional_ba, multi_directional_ba
 from captionbias.statistics.samples import random_groups
@@ -57,7 +57,7 @@ def test_shares_of_the_table_sum_to_the_score_the_largest_first(metric, table):
         assert sizes == sorted(sizes, reverse=True)
         total = sum(map(abs, defined) if metric is multi_directional_ba else defined)
         assert total == pytest.approx(result[score], abs=1e-12)
-        low, high = scale(score).ends
+        low, high = SCORES[score].scale[:2]
         # Of few images, a replicate may have drawn none of a task.
         assert low <= result.get(f"{score}_ci_low", low) <= result.get(f"{score}_ci_high", high) <= high
 

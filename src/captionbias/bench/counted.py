@@ -70,6 +70,6 @@ def count(
 
     sides = labels.and_a_person(prepared, controls, seed)
     scores = beyond_a_person(metric, *(samples(*side) for side in sides))
-    signature = {**labels.sources, **signed, "seed": seed, "bootstrap": bootstrap}
+    settings = {**labels.sources, **signed, "seed": seed, "bootstrap": bootstrap}
     made, _ = sides[0]
-    return Scores(scores, dict(made.facts), signature, labels.notes, dict(made.details))
+    return Scores(scores, dict(made.facts), settings, labels.notes, dict(made.details))

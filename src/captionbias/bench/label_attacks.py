@@ -120,9 +120,9 @@ def attack_labels(
     scores = beyond_a_person(attack.metric, *(samples(*side) for side in sides))
     labels, _ = sides[0]
     split = {"trials": trials, "split": f"{'balanced,' * attack.balanced}{TEST_SHARE:g}"}
-    signature = {**attacker.signature(answers), **signed, "equalized": equalize, **labels.sources, **split}
-    signature |= {"seed": seed, "bootstrap": bootstrap}
-    return Scores(scores, {}, signature, labels.notes, labels.image_counts())
+    settings = {**attacker.signature(answers), **signed, "equalized": equalize, **labels.sources, **split}
+    settings |= {"seed": seed, "bootstrap": bootstrap}
+    return Scores(scores, {}, settings, labels.notes, labels.image_counts())
 
 
 def as_tokens(flags: Flags) -> Tokens:
