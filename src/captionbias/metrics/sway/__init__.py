@@ -131,8 +131,8 @@ def sway(
     lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
     names = lexicon_name(lexicons[0], attribute_lexicon), lexicon_name(lexicons[1], task_lexicon)
     images = read_images(captions, *lexicons, tokenizer, seed, notes)
-    of_tasks = [t_to_a, a_to_t] if captions.references or (captions.scene and captions.tasks) else []
-    of_tasks = of_tasks or ([t_to_a] if captions.tasks else [])
+    alike = captions.references or (captions.tasks and captions.scene)  # what pictures show can be held alike
+    of_tasks = [t_to_a, a_to_t] if alike else [t_to_a] if captions.tasks else []
     counts = count_leans(images, lean, lexicons, notes) if of_tasks else no_leans(images)
 
     def people(join: int) -> list[Draw]:
