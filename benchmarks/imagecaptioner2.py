@@ -16,8 +16,9 @@ import numpy as np
 import typer
 from speed import processor_seconds
 
+from captionbias.images.drawings import draw
 from captionbias.metrics import imagecaptioner2, lic
-from captionbias.synthetic import Planted, draw, plant
+from captionbias.synthetic import Planted, plant
 
 BIASES: dict[str, dict[str, float]] = {
     "a_to_t -0.5": {"a_to_t": -0.5},

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.captions import CaptionBiasWarning
+from captionbias.images.drawings import draw
 from captionbias.metrics import catalogue, find_metric
 from captionbias.statistics.samples import Estimate
-from captionbias.synthetic import draw, plant
+from captionbias.synthetic import plant
 
 FOLDER = Path(__file__).parent / "pictures"
 CAPTIONERS: dict[str, dict[str, float]] = {

@@ -38,7 +38,8 @@ from accelerate import Accelerator
 from accelerate.utils import set_seed
 
 from captionbias.captions import CaptionBiasWarning
-from captionbias.synthetic import draw, plant
+from captionbias.images.drawings import draw
+from captionbias.synthetic import plant
 from captionbias.training import bias_scores, caption_images, human_vectors
 
 SIZE = 32  # pixels on a side of a drawing

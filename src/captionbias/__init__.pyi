@@ -2,7 +2,6 @@ from captionbias.analysis.audit import audit as audit
 from captionbias.analysis.caption_quality import caption_quality as caption_quality
 from captionbias.analysis.compare import compare as compare
 from captionbias.analysis.intersections import intersections as intersections
-from captionbias.analysis.sensitivity import sensitivity as sensitivity
 from captionbias.bench.measurement import Measurement as Measurement
 from captionbias.captions import CaptionBiasWarning as CaptionBiasWarning
 from captionbias.captions import Captions as Captions

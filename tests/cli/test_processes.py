@@ -15,7 +15,6 @@ QUICK = ["--trials", "1", "--bootstrap", "0", "--no-cache"]
         ["measure", "all", "--preset", "fast"],
         ["compare", "--metric", "lic", "--preset", "fast"],
         ["report", "--metric", "lic", "--output", "{folder}/report.html"],
-        ["sensitivity", "--quality", "confidence", "--delta", "0.4", "--seed", "0"],
     ],
     ids=lambda command: " ".join(command[:2]),
 )

@@ -85,7 +85,6 @@ def test_what_cannot_be_written_is_refused_before_any_file_is_read(option, tmp_p
         ("report", ["--output"]),
         ("report", ["--output", "r.html", "--json"]),
         ("compare", ["--output"]),
-        ("sensitivity", ["--output"]),
         ("measure lic", ["--output"]),
     ],
 )

@@ -16,6 +16,8 @@ import torch
 from PIL import Image
 
 from benchmarks import families
+from tests.attackers.conftest import resnet as resnet
+from tests.attackers.conftest import tiny_bert as tiny_bert
 
 SIZE = 16
 TEXT = "a woman man with dog cake pizza tie surfboard on the street in red describe this picture user assistant"

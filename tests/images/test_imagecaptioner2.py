@@ -8,8 +8,9 @@ import pytest
 from captionbias.bench.verdicts import verdict
 from captionbias.captions import check_captions
 from captionbias.images import judges
+from captionbias.images.drawings import draw
 from captionbias.metrics import imagecaptioner2, lic
-from captionbias.synthetic import draw, plant
+from captionbias.synthetic import plant
 from tests.cli.conftest import ran, refused, write_sides
 
 ANSWERS = {"female": "woman", "male": "man"}

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from captionbias.images import masking_study
+from captionbias.images.drawings import COLOURS, draw
 from captionbias.images.masking_study import masking_experiment
 from captionbias.images.reading import Images
-from captionbias.synthetic import ATTRIBUTES, COLOURS, LEAN, TASKS, draw, plant
+from captionbias.synthetic import ATTRIBUTES, LEAN, TASKS, plant
 from tests.images.coco_pictures import annotation, write_annotations
 
 IMAGES, SIZE = 600, 32

@@ -16,8 +16,9 @@ import pytest
 import captionbias
 from captionbias import metrics
 from captionbias.bench.catalogue import METRICS, YARDSTICK, scores_of
+from captionbias.images.drawings import draw
 from captionbias.statistics.samples import ENDINGS
-from captionbias.synthetic import draw, plant
+from captionbias.synthetic import plant
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "metrics"

@@ -19,7 +19,7 @@ from captionbias.report.markdown import markdown_report
 from captionbias.report.picture import picture
 from captionbias.report.portrait import headline
 from captionbias.scores.sway import within_scenes
-from captionbias.synthetic import AGES, plant, swayed
+from captionbias.synthetic import AGES, LEAN, TASKS, plant, swayed
 from tests.metrics.test_sway_questions import of_women, woman_is
 
 measure = partial(sway.measure, bootstrap=200, details=True)
@@ -153,6 +153,53 @@ def test_who_says_one_word_of_everybody_is_never_the_same(scene, word, key):
         assert said(measured, key) == {DIFFERS if scene else NO_YARDSTICK}
     else:
         assert said(measured, *GAPS) == {CANNOT_TELL}
+
+
+GOES_WITH = {
+    value: [task for task, share in zip(TASKS, LEAN, strict=True) if (share - 0.5) * side > 0]
+    for value, side in (("female", 1), ("male", -1))
+}
+
+
+def test_tasks_that_are_said_to_go_with_a_value_answer_what_those_of_the_shipped_table_do():
+    """By names that no table is of."""
+    planted = plant(6000, scenes=True, t_to_a=0.3)
+    words = {f"my {task}": [task] for task in TASKS}
+    lean = {value: [f"my {task}" for task in tasks] for value, tasks in GOES_WITH.items()}
+    given = vars(planted) | {"tasks": [[f"my {task}" for task in tasks] for tasks in planted.tasks]}
+    measured = measure(**given, task_lexicon=words, lean=lean)
+    for key in ("t_to_a", "a_to_t"):
+        truth = swayed(planted)[key]
+        assert measured.estimates[f"sway_{key}"].value == pytest.approx(truth, abs=0.7), key
+    assert said(measured, "t_to_a") == {DIFFERS}
+    assert {row["task"]: row["goes_with"] for row in measured.details["leans"]} == {
+        task: value for value, tasks in lean.items() for task in tasks
+    }
+    assert "lean:custom-" in measured.signature
+
+
+def test_of_labels_and_tasks_alone_t_to_a_has_no_yardstick():
+    for dial, verdicts in (({"t_to_a": 0.4}, {NO_YARDSTICK}), ({}, {CANNOT_TELL, SAME})):
+        planted = plant(3000, **dial)
+        given = {name: getattr(planted, name) for name in ("predictions", "attributes", "tasks")}
+        measured = measure(**given, lean=GOES_WITH)
+        assert said(measured, "t_to_a") <= verdicts
+        assert measured.estimates["sway_t_to_a"].value == pytest.approx(swayed(planted)["t_to_a"], abs=1.5)
+        assert {row["attribute"] for row in measured.details["t_to_a"]} == {"female", "male"}
+        assert not measured.estimates.keys() & {"sway_a_to_t", "sway_t_to_a_one"}
+
+
+@pytest.mark.parametrize(
+    ("lean", "message"),
+    [
+        ({"femal": ["dog"]}, "lean names 'femal', which is no value of these images: it can be female, male"),
+        ({"female": ["dgo"]}, "lean names 'dgo', which is no task of the task lexicon"),
+        ("leans.json", "lexicon 'leans.json' is neither"),
+    ],
+)
+def test_what_goes_with_a_value_must_be_a_task_and_a_value(lean, message):
+    with pytest.raises(ValueError, match=message):
+        sway(**scenes(20), lean=lean)
 
 
 def test_scenes_of_one_value_are_left_out_with_a_note():

@@ -6,7 +6,8 @@ import pytest
 
 from captionbias import metrics
 from captionbias.bench.catalogue import METRICS, scores_of
-from captionbias.synthetic import draw, plant
+from captionbias.images.drawings import draw
+from captionbias.synthetic import plant
 
 every = pytest.mark.parametrize("name", METRICS)
 IMAGES = 120

@@ -11,11 +11,8 @@ import pytest
 from rich.console import Console
 
 from captionbias.analysis.audit import audit
-from captionbias.analysis.sensitivity import Sensitivity, Specification
-from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE
 from captionbias.captions import check_captions
 from captionbias.metrics import catalogue
-from captionbias.statistics.samples import Estimate
 from captionbias.synthetic import plant
 
 IMAGES = 240
@@ -27,29 +24,6 @@ def rendered(grid, width=80):
     console = Console(file=io.StringIO(), width=width)
     console.print(grid)
     return console.file.getvalue()
-
-
-def specified(name, value, said, choice="", tried=""):
-    estimate = Estimate(value, value - 0.02, value + 0.03)
-    verdicts = {NET: said, OTHER: CANNOT_TELL}
-    return Specification(name, choice, tried, {NET: estimate, OTHER: estimate, MATCHED: estimate}, verdicts, "")
-
-
-@pytest.fixture
-def choices():
-    """A biased captioner with three sets of choices, and another with one."""
-    tried = {"alignment": ["contextual", "constant"], "delta": ["0.4", "0.3"], "encoder": ["bow"]}
-    return Sensitivity(
-        ["<b>nic</b>", "sat"],
-        [NET, OTHER, MATCHED],
-        tried,
-        [
-            specified("<b>nic</b>", 0.1, MORE),
-            specified("<b>nic</b>", -0.1, LESS, "delta", "0.3"),
-            specified("<b>nic</b>", 0.01, CANNOT_TELL, "alignment", "constant"),
-            specified("sat", 0.2, MORE),
-        ],
-    )
 
 
 def data_of(page):

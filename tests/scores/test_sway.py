@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from captionbias.scores import sway
-from captionbias.scores.sway import error_ratio, leans_of
+from captionbias.scores.sway import error_ratio, leans_of, suggested_values
 
 
 def test_a_lean_is_the_share_beyond_that_of_all_images_one_image_at_chance_added():
@@ -35,6 +35,13 @@ def test_a_task_goes_with_a_value_beyond_chance_on_ten_images(counts, goes_with,
     leans = leans_of(np.array([counts], float), np.array([0.5, 0.5]))
     assert leans.goes_with[0].tolist() == goes_with
     assert leans.log_odds.any() == counted
+
+
+def test_tasks_of_two_values_alike_suggest_neither():
+    """Two of one against one of another suggest the one; one against one neither, as a task of none."""
+    both, shares = np.array([[50.0, 0], [50, 0], [0, 50], [25, 25]]), np.array([0.5, 0.5])
+    shown = np.array([[1, 1, 1, 0], [1, 0, 1, 0], [0, 1, 1, 1], [0, 0, 0, 1], [0, 0, 1, 1]], bool)
+    assert suggested_values(shown, both, shares, np.zeros((5, 2))).tolist() == [0, -1, -1, -1, 1]
 
 
 # Captions and errors of three strata: beside tasks that suggest another value, beside tasks that suggest the true one.

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from captionbias.captions import check_captions
+from captionbias.images.drawings import draw
 from captionbias.studies import tables as module
 from captionbias.studies.reproduce import find_table, listing, reproduce
-from captionbias.synthetic import draw, plant
+from captionbias.synthetic import plant
 
 LISTED = [(grid.title.split(":")[0], str(row[0])) for grid in listing() for row in grid.rows]
 MEASURED = [(paper, name) for paper, name in LISTED if "images" not in find_table(paper, name).needs]

@@ -1,1 +1,1 @@
-"""Analyses of measurements: comparisons, sensitivity, audits, caption quality."""
+"""Analyses of measurements: comparisons, audits, caption quality."""

@@ -121,6 +121,7 @@ def audit(
     seed: int = 0,
     attribute_lexicon: LexiconSource = "gender",
     task_lexicon: LexiconSource | None = None,
+    lean: LexiconSource | None = None,
     vectors: Any = None,
     bootstrap: int | None = None,
     quality_images: int = 1000,
@@ -145,6 +146,7 @@ def audit(
         trials: attackers for each set of captions; the preset's when None.
         seed: of the first trial and of the bootstrap.
         attribute_lexicon, task_lexicon: words, see `captionbias.text.load_lexicon`; tasks' are the preset's when None.
+        lean: which tasks go with which value, see `sway`.
         vectors: word vectors of DBAC's alignment, see `captionbias.alignment.vectors.load_vectors`.
         bootstrap: replicates; when None 1,000, or more where there are many captioners to compare.
         quality_images: caption quality is taken of so many images, drawn with `seed`.
@@ -182,14 +184,15 @@ def audit(
     lexicons: dict[str, Any] = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     chance: dict[str, Any] = {"trials": trials, "seed": seed, "bootstrap": bootstrap}
     settings = {"metrics": chosen, "preset": preset, **chance}
-    settings |= {name: _plain(lexicon, lambda words: asdict(load_lexicon(words))) for name, lexicon in lexicons.items()}
+    words_of = {**lexicons, "lean": lean}
+    settings |= {name: _plain(source, lambda words: asdict(load_lexicon(words))) for name, source in words_of.items()}
     settings |= {"vectors": _plain(vectors, vectors_name), "quality_images": quality_images}
     settings |= {"margins": dict(margins)} if margins else {}
     if trained:
         steps.begin("word vectors")
         vectors = train_vectors(first.words().human)
         vectors.called = CAPTIONS
-    options = {**lexicons, **chance, "preset": preset, "cache": cache, "details": True, "distributed": distributed}
+    options = {**words_of, **chance, "preset": preset, "cache": cache, "details": True, "distributed": distributed}
     options |= {"directions": _directions(chosen, first, missing), "progress": steps.within}
     margin_of = margins_by_metric(margins, chosen)
 
@@ -353,7 +356,7 @@ def _alone(
                     captioner: captions.with_attributes(uncross(captions.attributes, len(lexicons))[number])
                     for captioner, captions in captioners.items()
                 }
-                alone[name][metric] = compared(relabelled, metric, name, attribute_lexicon=lexicon)
+                alone[name][metric] = compared(relabelled, metric, name, attribute_lexicon=lexicon, lean=None)
     return alone
 
 

@@ -57,7 +57,8 @@ ARGUMENTS = {
     "at_least": "keep combinations that at least so many images have (with `words`: words in so many human captions "
     "per attribute value)",
     "lean": "which tasks go with which attribute value: `shipped`, as counted on COCO's images, for `gender` and "
-    "`coco_objects`, or `own`, as counted on these",
+    "`coco_objects`; `own`, as counted on these images; or a JSON file (in Python also a mapping) of each value's "
+    'tasks, such as `{"female": ["nurse"], "male": ["plumber"]}`',
     # Protocol
     "preset": "`fast`: a convex attacker, no torch, seconds to minutes, whose trials test a fifth of the images each, "
     "five in a row all of them (of imagecaptioner2: half the epochs, fewer trials). `papers`: the protocol of the "

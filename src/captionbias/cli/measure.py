@@ -53,7 +53,7 @@ measure = typer.Typer(
     help="Measure one metric on caption files (text, JSON, Parquet, of COCO, Flickr and others).",
 )
 COMMON = (
-    *("attribute_lexicon", "task_lexicon", "allow_unmasked", "preset", "alignment"),
+    *("attribute_lexicon", "task_lexicon", "lean", "allow_unmasked", "preset", "alignment"),
     *("trials", "cache", "seed", "bootstrap"),
 )
 NEXT = "\n\n"  # before a captioner that is not the first

@@ -198,7 +198,6 @@ MARGINS: Options = {
         show_default="as measured, else one of 100",
     )
 }
-PLOT: Options = {"plot": result_option(Path | None, "Write the scores as a plot, as .svg.")}
 RESULTS: Options = {
     "output": result_option(
         Path | None,

@@ -33,7 +33,7 @@ WRITTEN: Options = {
 }
 REPORTED = (
     metric_options(
-        *("attribute_lexicon", "task_lexicon", "preset", "vectors", "trials", "seed", "bootstrap", "cache"),
+        *("attribute_lexicon", "task_lexicon", "lean", "preset", "vectors", "trials", "seed", "bootstrap", "cache"),
         preset="fast",
     )
     | REPLICATES

@@ -21,7 +21,6 @@ from captionbias.progress import Watch, duration, steps_shown
 
 if TYPE_CHECKING:
     from captionbias.report.grid import Grid
-    from captionbias.report.svg import Picture
 
 RESULT_FILES = (".json", ".csv", ".md")
 
@@ -65,13 +64,6 @@ def show(tables: Iterable[Grid]) -> None:
     """Tables on standard output; what is in brackets is text."""
     for table in tables:
         console.print(table, markup=False)
-
-
-def write_plot(chart: Picture, plot: Path | None) -> None:
-    """Write a chart to the file with --plot."""
-    if plot and not console.quiet:
-        chart.save(plot)
-        say(f"the plot is in {plot}")
 
 
 def note(text: str, style: str | None = None) -> None:

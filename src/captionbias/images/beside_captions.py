@@ -28,7 +28,7 @@ def beside_pictures(
     """The attacker that reads captions beside pictures, the pictures' features, `(n, width)`, and the encoder's name,
     which ends with a digest of its weights.
     """
-    from captionbias.attackers.pretrained.pictures import USUAL, find_image_encoder, picture_features
+    from captionbias.images.features import USUAL, find_image_encoder, picture_features
 
     if not attacker.reads_pictures:
         raise InputError(

@@ -5,21 +5,17 @@ Colour is never the only sign.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from captionbias.analysis.sensitivity import Sensitivity
 from captionbias.bench.catalogue import Score
 from captionbias.bench.verdicts import NOTHING
-from captionbias.metrics import catalogue
 from captionbias.report import svg
 from captionbias.report.rows import Row, bias, headlines
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
 
-WIDTH, HEIGHT, LEFT, ROW, SMALL = 480.0, 280.0, 8.0, 42.0, 12.0
+WIDTH, LEFT, ROW, SMALL = 480.0, 8.0, 42.0, 12.0
 BAR = 220.0
 BELOW, ABOVE = "◂ less than people", "more than people ▸"
 FARES_WORSE = "◂ of two values the second fares worse", "the first ▸"
@@ -72,24 +68,6 @@ def leaderboard_chart(rows: Sequence[Row]) -> svg.Picture:
     return intervals(panels, "Leaderboard")
 
 
-def specification_chart(found: Sensitivity) -> svg.Picture:
-    """The estimates of each captioner and judged score, descending, each with the choices that it was made with.
-
-    Source: Simonsohn, Simmons and Nelson 2020.
-    """
-    scores = [key for key in found.scores if catalogue.SCORES[key].judged] or found.scores
-    panels = []
-    for captioner in found.captioners:
-        for key in scores:
-            entries = [
-                Entry(each.label, each.estimates.get(key), each.verdicts.get(key, NOTHING))
-                for each in found.of(captioner)
-            ]
-            score = catalogue.SCORES[key]
-            panels.append(Panel(f"{captioner}: {score.label}", _descending(entries, score), score))
-    return intervals(panels, "Scores by choices")
-
-
 def intervals(panels: Sequence[Panel], title: str) -> svg.Picture:
     """Panels below each other: a row for each entry, its mark and its interval."""
     parts: list[str] = []
@@ -119,28 +97,6 @@ def intervals(panels: Sequence[Panel], title: str) -> svg.Picture:
         for entry in panel.entries
     ]
     return svg.document([svg.Drawing(parts, max(1.0, top - 14), "; ".join(numbers))], WIDTH, title)
-
-
-def points_chart(series: Mapping[str, Sequence[tuple[float, float]]], across: str, up: str, title: str) -> svg.Picture:
-    """Points by two numbers, of which several of one name are joined; each name stands beside its last point."""
-    points = [point for of_name in series.values() for point in of_name]
-    ends = [svg.reach(numbers) for numbers in zip(*points, strict=True)]
-    x, y = svg.scale(*ends[0], 40, WIDTH - 90), svg.scale(*ends[1], HEIGHT, 24)
-    parts = [svg.text(0, 12, up, "soft", size=SMALL), svg.text(WIDTH - 90, HEIGHT + 32, across, "soft", "end", SMALL)]
-    for value in svg.ticks(*ends[0]):
-        parts.append(svg.text(x(value), HEIGHT + 15, f"{value:.10g}", "soft", "middle", 11))
-    for value in svg.ticks(*ends[1]):
-        parts += [svg.line(40, y(value), WIDTH - 90, y(value), "grid")]
-        parts.append(svg.text(34, y(value) + 4, f"{value:.10g}", "soft", "end", 11))
-    lowest = -math.inf  # of names: none is written over another
-    for name, of_name in sorted(series.items(), key=lambda item: -item[1][-1][1]):
-        places = [(x(across), y(up)) for across, up in of_name]
-        parts += [svg.line(*start, *end, "less", 1.5) for start, end in pairwise(places)]
-        parts += [svg.dot(*place, "less", size=4) for place in places]
-        lowest = max(lowest + 14, places[-1][1] + 4)
-        parts.append(svg.text(places[-1][0] + 8, lowest, svg.shortened(name, 82, SMALL), size=SMALL))
-    told = "; ".join(f"{name}: {', '.join(f'{a:.4g} {b:.4g}' for a, b in of_name)}" for name, of_name in series.items())
-    return svg.document([svg.Drawing(parts, HEIGHT + 40, told)], WIDTH, title)
 
 
 def bar(value: float, largest: float) -> str:

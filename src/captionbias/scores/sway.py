@@ -36,12 +36,14 @@ def leans_of(both: Floats, shares: Floats) -> Leans:
 
 
 def suggested_values(shown: Flags, both: Floats, shares: Floats, own: Floats) -> Integers:
-    """The value of the largest sum of log odds of the tasks that an image shows, -1 if none goes with any. The image
-    itself is left out of the counts that leans are of: `own` is what it adds to `both`, `(images, values)`."""
+    """The value of the largest sum of log odds of the tasks that an image shows, -1 if none goes with any, or with two
+    values alike. The image itself is left out of the counts that leans are of: `own` is what it adds to `both`,
+    `(images, values)`."""
     image, task = np.nonzero(shown)
     log_odds = leans_of(np.maximum(both[task] - own[image], 0.0), shares).log_odds
     sums = np.stack([np.bincount(image, of_value, len(shown)) for of_value in log_odds.T], axis=1)
-    leaning = shown[:, leans_of(both, shares).goes_with.any(axis=1)].any(axis=1)
+    second, first = np.sort(sums.round(9), axis=1)[:, -2:].T
+    leaning = shown[:, leans_of(both, shares).goes_with.any(axis=1)].any(axis=1) & (first > second)
     return np.where(leaning, sums.argmax(axis=1), -1)
 
 

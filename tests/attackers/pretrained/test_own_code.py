@@ -30,7 +30,7 @@ def test_of_an_image_encoder(resnet, tmp_path, file):
     pytest.importorskip("PIL")
     from PIL import Image
 
-    from captionbias.attackers.pretrained.pictures import find_image_encoder, picture_features
+    from captionbias.images.features import find_image_encoder, picture_features
 
     folder = shutil.copytree(resnet, tmp_path / "mine")
     picture = Image.fromarray(np.zeros((32, 32, 3), np.uint8))

@@ -87,7 +87,7 @@ def sway(
     attribute_lexicon: LexiconSource = "gender",
     task_lexicon: LexiconSource = "coco_objects",
     tokenizer: str = "words",
-    lean: str | None = None,
+    lean: LexiconSource | None = None,
     draws: int = 5,
     seed: int = 0,
     bootstrap: int = 1000,
@@ -121,8 +121,9 @@ def sway(
     lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
     names = lexicon_name(lexicons[0], attribute_lexicon), lexicon_name(lexicons[1], task_lexicon)
     images = read_images(captions, *lexicons, tokenizer, seed, notes)
-    asks = captions.references is not None or (captions.scene is not None and captions.tasks is not None)
-    counts = count_leans(images, lean, lexicons, notes) if asks else no_leans(images)
+    alike = captions.references or (captions.tasks and captions.scene)  # what pictures show can be held alike
+    of_tasks = [t_to_a, a_to_t] if alike else [t_to_a] if captions.tasks else []
+    counts = count_leans(images, lean, lexicons, notes) if of_tasks else no_leans(images)
 
     def people(join: int) -> list[Draw]:
         return [draw_person(images, counts, seed + draw, join) for draw in range(draws)]
@@ -133,17 +134,16 @@ def sway(
         join, drawn = 1, [draw_truth(images, counts, seed)]
     as_long = people(join) if join > 1 else drawn
     asked = Asked(captions, *lexicons, tokenizer, images, drawn, join, as_long, seed, bootstrap, notes)
-    if asks and captions.scene and (drawn[0].suggested < 0).all():
-        text = "T to A and A to T are not measured: no task goes with a value, for each scene shows all values alike"
-        note(notes, text, "take tasks with a table of what goes with what (lean='shipped')", about="tasks")
-        asks = False
-    of_tasks = [t_to_a, a_to_t] if asks else []
+    if of_tasks and not captions.references and (drawn[0].suggested < 0).all():
+        text = "T to A and A to T are not measured: no task goes with one value more than with another on these images"
+        note(notes, text, errors.naming("say which tasks go with whom, with {lean}"), about="tasks")
+        of_tasks = []
     with threadpool_limits(1):  # more threads wait for each other longer than they work
         resampling = [of_names, *of_tasks]
         counted = [question.counted(asked) for question in resampling]
         samples = resampled(counted, int(images.group.max()) + 1, bootstrap, seed)
         answers = [question.answer(asked, of) for question, of in zip(resampling, samples, strict=True)]
-        answers.insert(1 + asks, words.answer(asked))
+        answers.insert(1 + bool(of_tasks), words.answer(asked))
     kept = next((answer.kept for answer in answers if answer.kept), None)
     number_suggested = [np.count_nonzero(draw.suggested >= 0) for draw in drawn]
     how = {"lean": counts.source, "draws": draws, "tok": tokenizer, "attribute": names[0], "task": names[1]}

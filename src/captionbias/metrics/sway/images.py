@@ -21,17 +21,19 @@ from captionbias.bench.inputs import (
 )
 from captionbias.bench.labels import value_numbers
 from captionbias.bench.pairing import share_naming
+from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions, Words
-from captionbias.errors import InputError, naming, unknown
+from captionbias.errors import InputError, few, naming
 from captionbias.scores.sway import Leans, leans_of
 from captionbias.statistics.samples import random_groups
-from captionbias.text import Lexicon
+from captionbias.text import Lexicon, LexiconSource, load_lexicon
 from captionbias.text.languages import english_name
 from captionbias.warnings import note
 
 BEARER = "person"  # whoever has the attribute is no task
 SHIPPED, OWN, NO_LEAN = "gender_coco_objects", "own", "none"
 FEW, LEAST_AGREEMENT = 20, 0.5
+MANY = 1000  # images, of leans that were not counted
 
 
 class Said(NamedTuple):
@@ -191,10 +193,13 @@ def no_leans(named: NamedImages) -> Counts:
     return Counts(NO_LEAN, np.zeros((tasks, values)), np.full(values, 1 / values), np.zeros_like(named.names))
 
 
-def count_leans(named: NamedImages, lean: str | None, lexicons: tuple[Lexicon, Lexicon], notes: list[str]) -> Counts:
-    """The counts that ship for these lexicons, or those they extend, and these labels; else those of these images."""
+def count_leans(
+    named: NamedImages, lean: LexiconSource | None, lexicons: tuple[Lexicon, Lexicon], notes: list[str]
+) -> Counts:
+    """The counts that ship for these lexicons, or those they extend, and these labels; else those of these images; or
+    what is given of each value's tasks."""
     if lean not in (None, "shipped", OWN):
-        raise unknown("lean", lean, ("shipped", OWN))
+        return _given_leans(named, lean)
     table = json.loads((resources.files("captionbias.metrics.sway") / f"{SHIPPED}.json").read_text("utf-8"))
     names, bases = zip(*((lexicon.name, english_name(lexicon.base)) for lexicon in lexicons), strict=True)
     fits = [*bases] == table["lexicons"]
@@ -203,7 +208,7 @@ def count_leans(named: NamedImages, lean: str | None, lexicons: tuple[Lexicon, L
     if lean == OWN or (lean is None and not fits):
         text = "what goes with what was counted on these images: scores on others do not compare"
         note(notes, text, about="lean")
-        if not leans_of(own.both, own.shares).goes_with.any():
+        if named.scene is None and not leans_of(own.both, own.shares).goes_with.any():
             text = "no task goes with any value more than by chance, so nothing can sway"
             note(notes, text, "give more images", about="lean")
         return own
@@ -220,6 +225,21 @@ def count_leans(named: NamedImages, lean: str | None, lexicons: tuple[Lexicon, L
     shipped = Counts(f"{SHIPPED},{kind}", both, images / images.sum(), np.zeros_like(own.own))
     _note_other_leans(own, shipped, notes)
     return shipped
+
+
+def _given_leans(named: NamedImages, lean: Any) -> Counts:
+    """As if so many images of a value, and of no other, showed each of the tasks that are given as the value's."""
+    given = load_lexicon(lean)
+    number = {task.casefold(): place for place, task in enumerate(named.tasks)}
+    known = {"value of these images": {*named.values}, "task of the task lexicon": number}
+    for kind, names in zip(known, (given.labels, itertools.chain(*given.groups.values())), strict=True):
+        if strange := [name for name in names if name not in known[kind]]:
+            raise InputError("lean", f"names {strange[0]!r}, which is no {kind}: it can be {few(known[kind], 20)}")
+    values = len(named.values)
+    both = np.zeros((len(named.tasks), values))
+    for value, tasks in given.groups.items():
+        both[[number[task] for task in tasks], named.values.index(value)] = MANY
+    return Counts(lexicon_name(given, lean), both, np.full(values, 1 / values), np.zeros((len(named.value), values)))
 
 
 def _own_counts(named: NamedImages) -> Counts:

@@ -83,7 +83,7 @@ class Swayed(Generic[Numbers]):
 
 def counted(asked: Asked) -> Counted:
     """How often captions of each draw name a wrong value beside which tasks."""
-    within = asked.named.scene is not None
+    within = asked.captions.scene is not None
     return [partial(_swayed, draw.namings, within) for draw in asked.draws]
 
 
@@ -219,7 +219,7 @@ def _details(swayed: Swayed[Sample], images: Floats, asked: Asked) -> dict[str, 
         told = numbers({name: swayed.beyond[row, form] for form, name in enumerate(("extra", "lost"))})
         told |= numbers({name: swayed.steps[row, step] for step, name in enumerate(STEPS)})
         surely = told.get("step_beyond_ci_low", 0.0) > 0
-        of_value = {"attribute" if asked.named.scene is None else "suggested": value}
+        of_value = {"suggested" if asked.captions.scene else "attribute": value}
         beyond.append({**of_value, **told, "verdict": MORE if surely else CANNOT_TELL})
     ratio = dict(zip(sides, swayed.ratio.values[:, 0].tolist(), strict=False))
     return {"cells": cells, "t_to_a": beyond, "error_ratio": ratio}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import typer
 
 from captionbias.cli.options import command
-from captionbias.studies.commands import reproduce, sensitivity
+from captionbias.studies.commands import power, reproduce
 
 
 def add(app: typer.Typer) -> None:
     command(app, "reproduce", reproduce.OPTIONS, reproduce.reproduce)
-    command(app, "sensitivity", sensitivity.OPTIONS, sensitivity.sensitivity)
+    command(app, "power", power.OPTIONS, power.power)

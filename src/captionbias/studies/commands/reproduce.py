@@ -18,7 +18,7 @@ from captionbias.cli.options import (
     split_options,
     switch,
 )
-from captionbias.cli.terminal import named, note, read_captioners, say, show, write_plot, write_result
+from captionbias.cli.terminal import console, named, note, read_captioners, say, show, write_result
 
 TABLE: Options = {
     "paper": argument(str | None, "A paper, such as dbac-2026.", default=None),
@@ -83,5 +83,6 @@ def reproduce(paper: str | None, table: str | None, output: Path | None, plot: P
         write_text("\n".join(line for grid in found.grids() for line in (grid.title, "", *grid.markdown())), output)
     else:
         write_result(found.as_dict(), output)
-    if plot and asked.picture:
-        write_plot(asked.picture(found), plot)
+    if plot and asked.picture and not console.quiet:
+        asked.picture(found).save(plot)
+        say(f"the plot is in {plot}")

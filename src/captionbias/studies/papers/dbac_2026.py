@@ -15,9 +15,9 @@ from captionbias.attackers.pretrained.models import KNOWN
 from captionbias.bench.catalogue import DIRECTIONS
 from captionbias.captions import Captions, check_captions
 from captionbias.errors import InputError
-from captionbias.report.charts import points_chart
 from captionbias.report.svg import Picture
 from captionbias.statistics.intervals import coefficient_of_variation
+from captionbias.studies.points import points_chart
 from captionbias.studies.tables import Experiment, table
 from captionbias.synthetic import plant_verbs
 from captionbias.text import Tokens

@@ -9,9 +9,9 @@ import numpy as np
 
 from captionbias.analysis.caption_quality import caption_quality, meteor_name
 from captionbias.explain import Attributions, explain
-from captionbias.report.charts import points_chart
 from captionbias.report.svg import Picture
 from captionbias.studies.papers.lic_2022 import SEEDS, SIDES, by_encoder
+from captionbias.studies.points import points_chart
 from captionbias.studies.tables import Experiment, table
 
 PAPER = "lic-2023"
