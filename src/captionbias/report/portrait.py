@@ -23,7 +23,7 @@ from captionbias.bench.verdicts import (
     is_mute,
     said_beside,
 )
-from captionbias.metrics.sway.images import NO_LEAN, OWN
+from captionbias.metrics.sway.images import NO_LEAN, OWN, SHIPPED
 from captionbias.metrics.sway.naming import KEYS, LEAST_NAMED
 from captionbias.report.wording import (
     SCENES,
@@ -44,6 +44,8 @@ from captionbias.statistics.samples import Estimate
 
 ENOUGH = 20  # images of a cell for its share to be shown, and captions that name a task for it to be an example
 FEW_VALUES, MOST_TASKS = 4, 2
+# What leans were counted on, by what the settings call them; nothing of those that are given.
+COUNTED_ON = {OWN: "these images"} | dict.fromkeys((f"{SHIPPED},named", f"{SHIPPED},given"), "COCO's labelled photos")
 REPEATED = 30  # percent of a captioner's captions
 SURE = 0.05  # of a corrected p-value
 # The keys of the verdicts that answer each of the four questions; the second of a question is told where it says more.
@@ -495,9 +497,8 @@ def doubts(audit: Audit) -> Iterator[str]:
             for name in audit.captioners
         ):
             yield f"A captioner that hardly names more than one {called['value']} is never said to be like people."
-        if lean != NO_LEAN:
-            counted_on = "these images" if lean == OWN else "COCO's labelled photos"
-            yield f"Which {called['tasks']} go with whom was counted on {counted_on}."
+        if lean in COUNTED_ON:
+            yield f"Which {called['tasks']} go with whom was counted on {COUNTED_ON[lean]}."
     lic = {name: audit.measurement("lic", name) for name in audit.captioners} if "lic" in audit.comparisons else {}
     repeats = {name: measured.facts.get("seen_m", 0.0) for name, measured in lic.items()}
     if often := sorted((name for name in repeats if repeats[name] > REPEATED), key=lambda name: -repeats[name]):
