@@ -231,7 +231,7 @@ def _given_leans(named: NamedImages, lean: Any) -> Counts:
     """As if so many images of a value, and of no other, showed each of the tasks that are given as the value's."""
     given = load_lexicon(lean)
     number = {task.casefold(): place for place, task in enumerate(named.tasks)}
-    known = {"value of these images": {*named.values}, "task of the task lexicon": number}
+    known = {"value of these images": [*named.values], "task of the task lexicon": [*number]}
     for kind, names in zip(known, (given.labels, itertools.chain(*given.groups.values())), strict=True):
         if strange := [name for name in names if name not in known[kind]]:
             raise InputError("lean", f"names {strange[0]!r}, which is no {kind}: it can be {few(known[kind], 20)}")
