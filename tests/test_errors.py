@@ -31,7 +31,7 @@ TEMPLATES = [
 ]
 RAISED = [call for call in CALLS if call.func.id in ("InputError", "missing", "unknown")]
 # Of functions that no command calls with them.
-IN_PYTHON = {"unsplit", "predicted_attributes", "training_tasks"}
+IN_PYTHON = {"tokenizer", "unsplit", "predicted_attributes", "training_tasks"}
 FAULT = InputError(
     Argument("tasks", row=3, image="{x}"),
     naming("is less than {seed} and {}:", "{tasks}", seed=1),

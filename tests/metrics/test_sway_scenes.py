@@ -194,7 +194,7 @@ def test_of_labels_and_tasks_alone_t_to_a_has_no_yardstick():
     [
         ({"femal": ["dog"]}, "lean names 'femal', which is no value of these images: it can be female, male"),
         ({"female": ["dgo"]}, "lean names 'dgo', which is no task of the task lexicon"),
-        ("leans.json", "lexicon 'leans.json' is neither"),
+        ("leans.json", "lean 'leans.json' is unknown; choose one of shipped, own, a file"),
     ],
 )
 def test_what_goes_with_a_value_must_be_a_task_and_a_value(lean, message):

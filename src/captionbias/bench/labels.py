@@ -118,14 +118,14 @@ class ImageLabels:
         if not self.tasks_given:
             shown = replace(shown, tasks=named_by_any(human.image, len(drawn.images), human.tasks))
 
-        def naming(said: Named) -> ImageLabels:
+        def named_by(said: Named) -> ImageLabels:
             named: dict[str, Any] = {"predicted_attributes": said.attributes, "predicted_tasks": said.tasks}
             # Notes are of no interest beside those of all images.
             return replace(self, shown=shown, human=human, image=said.image, copies=drawn.copies, notes=[], **named)
 
         compared = np.flatnonzero(np.isin(self.image, drawn.images))
         captioner = self.predicted(values, tasks).select(compared, drawn.number)
-        return naming(captioner), naming(people.select(drawn.person, drawn.number))
+        return named_by(captioner), named_by(people.select(drawn.person, drawn.number))
 
     def and_a_person(self, prepare: Callable[[ImageLabels], T], controls: bool, seed: int) -> list[T]:
         """What is prepared of the labels and, with `controls`, of `beside_a_person`, with a note if it cannot be."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from importlib import resources
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from captionbias.bench.labels import value_numbers
 from captionbias.bench.pairing import share_naming
 from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions, Words
-from captionbias.errors import InputError, few, naming
+from captionbias.errors import InputError, few, naming, unknown
 from captionbias.scores.sway import Leans, leans_of
 from captionbias.statistics.samples import random_groups
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
@@ -229,6 +230,8 @@ def count_leans(
 
 def _given_leans(named: NamedImages, lean: Any) -> Counts:
     """As if so many images of a value, and of no other, showed each of the tasks that are given as the value's."""
+    if isinstance(lean, (str, Path)) and not Path(lean).is_file():
+        raise unknown("lean", str(lean), ("shipped", OWN, "a file of each value's tasks"))
     given = load_lexicon(lean)
     number = {task.casefold(): place for place, task in enumerate(named.tasks)}
     known = {"value of these images": [*named.values], "task of the task lexicon": [*number]}
