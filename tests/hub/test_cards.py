@@ -160,8 +160,8 @@ def test_a_link_is_refused_and_what_it_points_to_stays(both, path):
 
 
 def result(label="female", signature="metric:lic|v:0.1.0"):
-    counts = {"images": 1200, "attribute_counts": {label: 1200}}
-    return {"lic": 1.25, "lic_d": 45.75, "signature": signature, "details": counts}
+    details = {"images": 1200, "attribute_counts": {label: 1200}, "settings": {"preset": "papers"}}
+    return {"lic": 1.25, "lic_d": 45.75, "signature": signature, "details": details}
 
 
 PIECES = st.sampled_from(["\n", "\r\n", "# Card", "```", "<!--", "-->", "| a |", "é😀", " ", "\ufeff", "---"])

@@ -9,7 +9,7 @@ from huggingface_hub import EvalResultEntry, parse_eval_result_entries
 from captionbias.hub.results import check_results, entries_of, read_results
 from captionbias.io.formats import write_json
 
-DETAILS = {"images": 9, "attribute_counts": {}}
+DETAILS = {"images": 9, "attribute_counts": {}, "settings": {"preset": "lic-2022"}}
 RESULT = {"lic": 1.5, "lic_ci_low": -1.0, "signature": "metric:lic|v:0", "details": DETAILS}
 BAD = [("lic", math.nan), ("lic", None), ("lic", "1.2"), ("lic_ci_low", -math.inf), ("signature", ""), ("details", {})]
 FILES = ["{", "[]", '{"metric": "lic"}', '{"metrics": {"lic": 3}}']
@@ -48,7 +48,7 @@ def test_a_file_without_results_is_refused_by_name(content, tmp_path):
 
 
 def test_an_entry_has_everything_that_the_hub_knows():
-    results = {"lic": {"lic": 1, "lic_ci_low": -1.0, "lic_ci_high": 3.0, "lic_d": 45.0, "signature": "metric:lic|v:0"}}
+    results = {"lic": {**RESULT, "lic": 1, "lic_ci_high": 3.0, "lic_d": 45.0}}
     assert parse_eval_result_entries(yaml.safe_load(entries_of(results, "a/b"))) == [
         EvalResultEntry(
             dataset_id="a/b", task_id="lic", value=1.0, notes="95% interval [-1.0, 3.0]; cannot tell; metric:lic|v:0"
@@ -58,7 +58,7 @@ def test_an_entry_has_everything_that_the_hub_knows():
 
 @pytest.mark.parametrize("words", ["x\n- value: 9", "a: b # c", "\x85\u2028\ud800", "é 😀" * 200])
 def test_a_signature_is_only_a_note(words):
-    results = {"lic": {"lic": 1.0, "signature": words}}
+    results = {"lic": {"lic": 1.0, "signature": words, "details": DETAILS}}
     (entry,) = parse_eval_result_entries(yaml.safe_load(entries_of(results, "a/b")))
     assert (entry.value, entry.task_id) == (1.0, "lic")
     assert entry.notes.split() == words.replace("\ud800", "\ufffd").split()

@@ -57,7 +57,7 @@ def check_results(results: Results) -> None:
         where = f"results[{name!r}]"
         if name not in catalogue.METRICS:
             raise ValueError(f"{where}: {name!r} is not a metric: choose from {', '.join(catalogue.METRICS)}")
-        if "|v:" not in str(result.get("signature")) or not result.get("details"):
+        if not (result.get("signature") and (result.get("details") or {}).get("settings")):
             raise ValueError(
                 f"{where}: signature or details are missing: measure with details=True, or captionbias measure --output"
             )
@@ -75,7 +75,7 @@ def verdict_in(result: Mapping[str, Any], score: Score) -> str:
 
 def is_fast(result: Mapping[str, Any]) -> bool:
     """Whether attackers of the preset `fast` gave the scores, which are not those of a paper."""
-    return "|preset:fast|" in result["signature"]
+    return bool(result["details"]["settings"].get("preset") == "fast")
 
 
 def scores_in(results: Results, *, human: bool = False) -> list[Score]:

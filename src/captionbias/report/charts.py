@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from captionbias.bench.catalogue import Score
+from captionbias.bench.catalogue import YARDSTICK, Score
 from captionbias.bench.verdicts import NOTHING
 from captionbias.report import svg
 from captionbias.report.rows import Row, bias, headlines
@@ -56,14 +56,14 @@ class Panel(NamedTuple):
 def leaderboard_chart(rows: Sequence[Row]) -> svg.Picture:
     """A panel for each main score: captioners from the most biased to the best, with their intervals."""
     panels = []
+    without_people = {row.metric for row in rows if row.score == YARDSTICK}
     for score in headlines(rows):
         entries = [
             Entry(row.captioner, Estimate(row.value, row.low, row.high), row.verdict)
             for row in rows
             if row.score == score.key
         ]
-        without_people = any("|yardstick:" in row.signature for row in rows if row.score == score.key)
-        ends = ("◂ less", "more ▸") if without_people else (BELOW, ABOVE)
+        ends = ("◂ less", "more ▸") if score.metric in without_people else (BELOW, ABOVE)
         panels.append(Panel(score.label, _descending(entries, score), score, ends))
     return intervals(panels, "Leaderboard")
 
