@@ -1,7 +1,5 @@
 """Uploaded files, sorted out by what is in them, become captioners, within the limits of the page."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import replace
@@ -223,8 +221,6 @@ def test_only_columns_that_there_are_can_be_chosen_and_labels_that_went_are_not_
     stale = replace(data.columns, attribute_column="b", keep=("m", "he"))
     assert corrected(data, stale).columns.keep == ("he",)
 
-
-# What a file is: a captioner's, people's, labels or tasks, in any order
 
 LISTS = [[f"someone and thing {n}", f"they have thing {n}"] for n in range(60)]
 WORDS = [["dog", "hot dog"] if n % 3 else [] for n in range(60)]

@@ -1,7 +1,5 @@
 """The page as a person sees it, in a real browser: from dropped files to the result, and nothing else."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

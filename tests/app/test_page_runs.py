@@ -1,7 +1,5 @@
 """What the page shows is one run's, in a real browser: on its way, after a reload, in a second tab, and later."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path

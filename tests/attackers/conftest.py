@@ -1,7 +1,5 @@
 """Captions with a signal that the test sets: what an attacker can learn is known beforehand."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Splits are disjoint, of the shares asked for, and the same for a seed; scores are those of their definition."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

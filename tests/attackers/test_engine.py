@@ -1,7 +1,5 @@
 """The engine: trials in, scores and attackers out; nothing is trained twice, and where changes no score."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
@@ -34,9 +32,6 @@ def entries(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} if folder.exists() else {}
 
 
-# --- attackers that come with their scores ---
-
-
 @pytest.mark.parametrize("where", ["plain", "processes"])
 def test_attackers_that_are_kept_gave_the_scores_and_are_trained_once(counted, seeded, where):
     bare = run_trials(seeded[:3], counted.attacker)
@@ -58,9 +53,6 @@ def test_kept_attackers_answer_wherever_they_were_trained(small_networks, mixed_
     for trial, scores in zip(mixed_trials, kept, strict=True):
         alone = attacker.fit(trial)
         np.testing.assert_allclose(scores.fitted.logits(trial.train), alone.logits(trial.train), atol=1e-4)
-
-
-# --- progress ---
 
 
 class Stopped(Exception):
@@ -117,9 +109,6 @@ def test_an_exception_of_the_function_ends_the_run_and_the_next_call_goes_on(
     assert told == [(finished, 12) for finished in range(13)]
 
 
-# --- the cache ---
-
-
 @pytest.mark.parametrize("where", ["plain", "processes"])
 def test_what_was_trained_is_not_trained_again_and_more_trials_train_the_new_ones_alone(counted, seeded, where):
     first = run_trials(seeded[1:3], replace(counted.attacker, placement=where))
@@ -141,9 +130,6 @@ def test_without_a_cache_nothing_is_kept_or_read_and_a_folder_of_ones_own_is_the
     assert sorted(counted.seeds()) == []
     assert len(entries(tmp_path / "mine")) == 4, "entries alone: no locks, no parts"
     assert not own_cache.exists()
-
-
-# --- the same scores everywhere ---
 
 
 def trained_in(where: str, trials: Sequence[Trial], attacker: Attacker) -> list[TrialScores]:
@@ -195,9 +181,6 @@ def test_a_training_has_one_thread_of_blas_and_the_process_has_those_it_had(clas
         trained_in(where, [class_trial(n=50, test=20)], find_attacker("dense"))
         assert torch.get_num_threads() == 2
     torch.set_num_threads(before)
-
-
-# --- a worker that is killed ---
 
 
 def kept(trials: Sequence[Trial], attacker: Attacker) -> list[int]:

@@ -1,7 +1,5 @@
 """What a user sees of a long training: a bar, in the log of a batch job now and then; else nothing."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

@@ -1,7 +1,5 @@
 """Ranks share trials: real processes, with arrays made up in place of training."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Attackers by name: what each is called, trained in, known by, and refused for."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -23,8 +21,6 @@ from captionbias.explain.contributions import check_explained
 
 CONVEX = ["bow", "linear"]
 GUIDE = (Path(__file__).parents[2] / "docs" / "attackers.md").read_text(encoding="utf-8")
-
-# --- names, precision, placement ---
 
 
 @pytest.mark.parametrize("name", [*ENCODERS, *BERTS, *KNOWN])
@@ -65,16 +61,10 @@ def test_networks_have_a_core_each_or_the_gpu_one_after_the_other(monkeypatch, p
     assert find_attacker("lstm-dbac", "fp32").placement == placement
 
 
-# --- what a cache knows them by ---
-
-
 def test_every_attacker_has_an_identity_of_its_own_that_stays():
     found = [find_attacker(name).identity for name in ENCODERS]
     assert len(set(found)) == len(ENCODERS)
     assert [find_attacker(name).identity for name in ENCODERS] == found
-
-
-# --- errors ---
 
 
 @pytest.mark.parametrize(
@@ -123,9 +113,6 @@ except ValueError as error:
 def test_attackers_without_a_method_cannot_be_explained():
     with pytest.raises(ValueError, match="cannot be explained; measure with another"):
         check_explained(replace(find_attacker("bow"), explained=None))
-
-
-# --- small sets ---
 
 
 @pytest.mark.parametrize("encoder", ["lstm-dbac", "dense", "lstm-lic"])

@@ -1,7 +1,5 @@
 """Keys that differ when anything that determines a trial's scores does, and scores that are right or trained anew."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from dataclasses import replace
@@ -124,8 +122,6 @@ def test_spelling_and_mask_count_in_the_cache_for_encoders_that_read():
     assert {blind for blind, _ in others} == {keys("a man")[0]}
     assert len({reading for _, reading in others}) == len(others)
 
-
-# --- scores ---
 
 SCORES = TrialScores(np.log([0.25, 0.75, 1.0]), np.array([False, True, True]))
 

@@ -78,9 +78,6 @@ def test_captions_pass_unchanged_but_labels_and_tasks_lose_blanks_and_repetition
     assert captions.tasks == (("dog",), (), (), ())
 
 
-# What is refused
-
-
 def fault(check=check_captions, **columns):
     """The message, which is of a length that is read."""
     with pytest.raises(ValueError, match=r".") as raised:
@@ -172,9 +169,6 @@ def test_one_bad_row_is_named_with_its_image_and_the_way_out(argument, value, me
     assert fault(**replaced(argument, value)).startswith(argument + message)
     without_ids = {**replaced(argument, value), "image_ids": None}
     assert fault(**without_ids).startswith(argument + message.replace(" (image 7)", ""))
-
-
-# Human captions joined.
 
 
 def test_references_are_joined_in_their_order_and_set_apart_by_full_stops():

@@ -119,9 +119,6 @@ def test_images_with_an_empty_caption_are_left_out_and_counted_by_label(silent, 
     assert any(f"{len(silent)} of 40 images have an empty caption {told}" in str(one.message) for one in noted)
 
 
-# Weights and samples
-
-
 PEOPLE = {"image_id": [1, 2, 3], "references": [["a dog"], ["a cat"], ["a cow"]], "sex": ["f", "m", "f"]}
 
 

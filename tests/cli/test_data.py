@@ -1,7 +1,5 @@
 """`captionbias data`: what it prints, writes and refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -98,9 +98,6 @@ def test_a_gate_that_asks_nothing_or_has_no_interval_is_an_error(sides):
     assert "no interval to judge by" in refused("gate", "--portrait", *sides, "--bootstrap", "0")
 
 
-# The portrait
-
-
 def portrait(*options, status):
     """What is said of each question, by its first words."""
     lines = ran("gate", "--portrait", *options, status=status)[0].splitlines()

@@ -90,9 +90,6 @@ def expected(captions):
     return {name: metric(**captions, **CHOSEN, details=True) for name, metric in METRICS.items()}
 
 
-# Help
-
-
 @pytest.mark.parametrize("metric", catalogue.of_captions())
 def test_every_metric_has_a_command_with_an_option_for_each_of_its_arguments(metric):
     arguments = find_metric(metric).options() - PROGRAMS
@@ -124,9 +121,6 @@ def test_the_example_of_a_metric_runs_as_it_stands(metric, parquet, monkeypatch)
 def test_the_installed_command_tells_its_version():
     finished = subprocess.run([SCRIPT, "--version"], capture_output=True, text=True, timeout=PATIENCE)
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, f"captionbias {__version__}\n", "")
-
-
-# Measuring
 
 
 @pytest.mark.parametrize(
@@ -178,9 +172,6 @@ def skins(rows):
 def skin(rows, tmp_path):
     """Labels in another column, of three values."""
     return write_csv(tmp_path / "skin.csv", ["image_id", "skin"], skins(rows))
-
-
-# Notes and errors
 
 
 @pytest.mark.parametrize(
@@ -327,9 +318,6 @@ def test_all_that_allows_nothing_is_one_error(tmp_path):
     assert "'big', 'small' are not labels of --attribute 'age'" in error
 
 
-# The other commands
-
-
 def test_install_metrics_puts_all_where_evaluate_looks(modules_cache):
     loads = dict(re.findall(r"evaluate\.load\('(\w+)'\) loads (.+)", invoke("install-metrics")))
     assert set(loads) == set(catalogue.METRICS)
@@ -351,9 +339,6 @@ def test_demo_measures_five_captioners_whose_bias_is_known():
     assert more["a_to_t"] == [False, False, True, False, False]
     assert more["t_to_a"] == [False, False, False, True, False]
     assert more["lic"][2]
-
-
-# What is refused with a word of help
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The examples of the README and of docs/ run as written, on planted captions and files of their names."""
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import io

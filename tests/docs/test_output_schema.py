@@ -1,7 +1,5 @@
 """Results that `captionbias measure` writes are as docs/output.schema.json says, and others are not."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

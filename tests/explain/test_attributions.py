@@ -1,7 +1,5 @@
 """Attributions: of the attackers that gave the score, in both directions; what gives a class away is on top."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -51,9 +49,6 @@ def of_objects(classes: list[str] | None = None, **options: Any) -> Attributions
     usual |= {"trials": 1, "bootstrap": 0, "keep_attackers": 1}
     measured = dbac.measure(predictions=captions, attributes=labels, tasks=tasks, **usual, **options)
     return explain(measured, "t_to_a", classes=classes)
-
-
-# --- the attackers are those that gave the score ---
 
 
 @pytest.mark.parametrize("metric", [lic, dbac])
@@ -127,9 +122,6 @@ def test_tasks_are_those_of_the_trial_that_scored_the_image_and_rows_are_those_o
         assert text.split()[:3] == planted["predictions"][row].split()[:3]
 
 
-# --- what is found ---
-
-
 @pytest.mark.parametrize("encoder", ["bow", "linear", "lstm-lic"])
 def test_the_word_that_gives_the_attribute_away_is_on_top(encoder):
     found = of_people(encoder=encoder)
@@ -165,8 +157,6 @@ def test_words_that_name_the_attribute_are_masked_and_only_captions_held_back_ar
     assert [len(set(found.rows[found.trials == trial])) for trial in range(3)] == [80] * 3
     assert len({found.rows[found.trials == trial].tobytes() for trial in range(3)}) == 3
 
-
-# --- the tables ---
 
 TOKENS = tokenize(["x y", "x", "y z", "x y"])
 WHERE = {"rows": np.array([10, 11, 12, 10]), "trials": np.array([0, 0, 0, 1]), "signature": ""}
@@ -232,9 +222,6 @@ def test_one_caption_is_shown_with_the_means_over_its_trials():
     assert "attribute" not in TASKS.of(10)
     with pytest.raises(ValueError, match=r"captions\[9\] is in no trial's test split"):
         CLASSES.of(9)
-
-
-# --- what cannot be explained ---
 
 
 def test_tasks_that_no_image_shows_are_named():

@@ -3,8 +3,6 @@
 Their weights are large, so that captions differ from picture to picture.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

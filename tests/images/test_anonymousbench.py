@@ -1,7 +1,5 @@
 """AnonymousBench: the paper's correlations, scores counted by hand, and intervals that hold what they promise."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

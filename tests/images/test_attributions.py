@@ -1,7 +1,5 @@
 """Where a captioner finds the attribute: right where the truth is planted, on every kind of captioner, in any view."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

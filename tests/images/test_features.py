@@ -1,7 +1,5 @@
 """VL-LIC: what only a picture shows raises the scores of an attacker that reads it, on both sides, and no other's."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

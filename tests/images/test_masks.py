@@ -29,9 +29,6 @@ def region(folder, *annotations, images=None, size=SIZE, **options):
     return read_regions(path, images or one_image(), **options)[0]
 
 
-# Regions
-
-
 def test_polygons_and_run_lengths_compressed_or_not_and_of_crowds_are_the_same_region(tmp_path):
     shape = area(slice(3, 11), slice(2, 8)) | area(slice(15, 18), slice(20, 29))
     columns = shape.T.reshape(-1)
@@ -169,9 +166,6 @@ def test_what_does_not_fit_the_images_is_an_error(tmp_path):
 def test_an_unknown_form_is_refused(form):
     with pytest.raises(ValueError, match=r"is unknown: give segment, box, or a share of it"):
         read_form(form)
-
-
-# Masking
 
 
 def test_masking_changes_the_region_alone():

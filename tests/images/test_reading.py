@@ -41,9 +41,6 @@ def encoded(image, kind="PNG", **options):
     return file.getvalue()
 
 
-# One image
-
-
 def test_paths_bytes_pictures_pixels_and_entries_of_datasets_are_one_image(tmp_path, pixels):
     picture, path = Image.fromarray(pixels), tmp_path / "a.png"
     picture.save(path)
@@ -126,9 +123,6 @@ def test_a_bomb_is_refused_before_it_is_decoded(tmp_path, monkeypatch):
     for look in (open_image, stored_size):
         with pytest.raises(ValueError, match="10,500 x 10,500 pixels are more than 100,000,000"):
             look(tmp_path / "bomb.png")
-
-
-# Many images
 
 
 def test_a_folder_is_read_with_its_subfolders_in_order(folder, pixels):

@@ -68,9 +68,6 @@ def a_warning_must_be_expected():
         yield
 
 
-# --- entries ---
-
-
 ENTRIES = st.dictionaries(st.text("abc 1.", min_size=1), arrays(scalar_dtypes(), array_shapes(min_side=0)), max_size=3)
 
 
@@ -141,9 +138,6 @@ def test_what_is_not_an_entry_is_named_once_and_replaced(store, written, what):
     assert has(store, KEY)
 
 
-# --- folders that cannot be written to ---
-
-
 def test_a_file_in_the_folder_s_place_is_warned_of_once_with_the_way_out(tmp_path):
     (tmp_path / "file").write_text("mine")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
@@ -160,8 +154,6 @@ def test_a_file_in_the_folder_s_place_is_warned_of_once_with_the_way_out(tmp_pat
         assert store.contents() == []
     assert (tmp_path / "file").read_text() == "mine"
 
-
-# --- killed at any moment ---
 
 SAVE = """
 import os, signal, sys, time, warnings
@@ -201,9 +193,6 @@ def test_a_process_killed_while_it_saves_leaves_whole_entries_only(store, tmp_pa
         os.utime(part, (time.time() - 3700,) * 2)
     store.trim()
     assert len(names(store.folder)) == 4
-
-
-# --- size ---
 
 
 def aged(store, count, kind="trial"):
@@ -264,9 +253,6 @@ def test_what_a_user_keeps_there_is_never_removed(store, tmp_path):
     assert set(names(store.folder)) == before
     for folder in (outside, store.folder / "mine"):
         assert {path.name: path.read_text() for path in folder.iterdir()} == dict.fromkeys(ours, "mine")
-
-
-# --- which folder ---
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Captions in other languages: what agrees with a person gives nothing away, and a captioner reads as in English."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Trainings: which captions they see when, that what is planted is learnt, and that each repeats bit for bit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 
@@ -49,9 +47,6 @@ def train(trial: Trial, recipe: Recipe, precision: str = "fp32") -> TrialScores:
     return fitted(trial, recipe, precision).test_scores
 
 
-# --- layers ---
-
-
 @pytest.mark.parametrize("cell", ["lstm", "rnn"])
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("both_ways", [False, True])
@@ -86,9 +81,6 @@ def test_lic_s_normalised_head_learns_from_a_step_of_one_caption():
     head(torch.randn(8, 4))
     assert head(torch.randn(1, 4)).isfinite().all()
     assert all(buffer.isfinite().all() for buffer in head.buffers())
-
-
-# --- learning ---
 
 
 @EACH
@@ -166,9 +158,6 @@ def test_a_training_that_runs_away_is_refused(class_trial):
         train(class_trial(n=60, test=20), replace(recipe, schedule=replace(recipe.schedule, learning_rate=1e38)))
 
 
-# --- the same again ---
-
-
 @pytest.mark.parametrize("name", ["lstm-lic", "birnn", "transformer-5h"])
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_a_training_repeats_bit_for_bit_whatever_torch_was_set_to(class_trial, name, precision):
@@ -179,9 +168,6 @@ def test_a_training_repeats_bit_for_bit_whatever_torch_was_set_to(class_trial, n
     np.random.seed(123)
     assert bits(train(trial, recipe, precision)) == first
     assert bits(train(replace(trial, seed=9), recipe, precision)) != first
-
-
-# --- which captions are seen when ---
 
 
 def trial_of(lengths: list[int]) -> Trial:

@@ -1,7 +1,5 @@
 """Encoders read captions in pieces: each piece has its word, unused rows go, and words get what their pieces add."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Embeddings in the store: each text is encoded once, whatever is damaged, removed or running at the same time."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 

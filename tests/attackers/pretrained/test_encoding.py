@@ -1,7 +1,5 @@
 """Texts through a pretrained encoder: its own tokens, its own way, all of its weights, and nothing on the terminal."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -31,8 +29,6 @@ def drawn(seed: int, n: int, longest: int = 20) -> list[str]:
     random = np.random.default_rng(seed)
     return [" ".join(random.choice(WORDS, random.integers(1, longest))) for _ in range(n)]
 
-
-# --- what the encoder reads ---
 
 VOCABULARY = ["<gender>", UNKNOWN, "a", "man", "the"]
 SEEN = {"<gender>": "[MASK]", UNKNOWN: "[UNK]"}
@@ -83,9 +79,6 @@ def test_empty_and_broken_texts_have_embeddings(tiny_bert):
     assert found[1].tolist() == found[2].tolist()
 
 
-# --- what it gives ---
-
-
 def states(texts: list[str], folder: Path, cls: bool) -> np.ndarray:
     """Of a BERT, by transformers alone, one text at a time."""
     from transformers import AutoModel, AutoTokenizer
@@ -112,9 +105,6 @@ def test_a_sentence_encoder_gives_what_its_makers_meant(minilm):
     np.testing.assert_allclose(found, mean / np.linalg.norm(mean, axis=1, keepdims=True), atol=1e-4)
     same, other = found[0] @ found[1], found[0] @ found[2]
     assert same > other + 0.3
-
-
-# --- what is refused ---
 
 
 def rewrite(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
@@ -155,9 +145,6 @@ def test_embeddings_that_are_no_numbers_are_refused(own_bert, value):
     rewrite(own_bert, spoilt)
     with pytest.raises(ValueError, match=r"encoder 'mine-\w+' computes what is not finite in 16 bits"):
         encoded(["w1"], own_bert)
-
-
-# --- side effects ---
 
 
 @pytest.mark.parametrize("given", [None, "true"])

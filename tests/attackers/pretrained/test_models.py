@@ -1,7 +1,5 @@
 """Pretrained models by folder and by name: found, known by their content, or refused with the way out."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys
@@ -25,9 +23,6 @@ def change_weights(folder: Path) -> None:
     content[-1] ^= 1
     weights.write_bytes(content)
     os.utime(weights, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
-
-
-# --- folders ---
 
 
 def test_a_folder_is_found_and_named_after_itself_and_its_content(own_bert, monkeypatch):
@@ -87,9 +82,6 @@ def test_pickled_weights_are_refused_unless_there_are_others(own_bert):
     (own_bert / "model.safetensors").unlink()
     with pytest.raises(ValueError, match=r"lacks \.safetensors weights \(pickled"):
         find_model(str(own_bert))
-
-
-# --- names ---
 
 
 def snapshot(cache: Path, repository: str, source: Path) -> Path:
