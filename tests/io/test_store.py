@@ -16,6 +16,7 @@ from hypothesis.extra.numpy import array_shapes, arrays, scalar_dtypes
 from captionbias.io.store import GIGABYTE, Store, open_store
 from captionbias.warnings import CaptionBiasWarning
 from tests.launch import python
+from tests.refusals import refuses
 
 
 def key_of(name):
@@ -284,9 +285,7 @@ def test_the_limit_is_in_gigabytes(monkeypatch):
         monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", value)
         assert open_store(True).limit == open_store("mine").limit == limit
     monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", "much")
-    with pytest.raises(ValueError, match=r"CAPTIONBIAS_CACHE_GB: .* 'much'; set it to a number of gigabytes"):
-        open_store(True)
+    refuses(r"CAPTIONBIAS_CACHE_GB: .* 'much'; set it to a number of gigabytes", open_store, True)
     assert open_store(False) is None
     for cache in (3, 1, None, ["mine"]):
-        with pytest.raises(ValueError, match="cache must be True, False or a folder, not"):
-            open_store(cache)
+        refuses("cache must be True, False or a folder, not", open_store, cache)
