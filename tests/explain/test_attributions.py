@@ -9,6 +9,7 @@ from captionbias.explain.attributions import Attributions, explain
 from captionbias.metrics import dbac, lic
 from captionbias.synthetic import plant
 from captionbias.text import tokenize
+from tests.refusals import refuses
 
 SIGNS = {"dog": "leash", "cake": "plate", "tie": "office"}
 
@@ -103,8 +104,7 @@ def test_the_attackers_of_dbac_explain_what_tells_the_attribute_and_a_planted_ta
     assert {"handbag", "teddy", "bear", "cake"} & {row["word"] for row in found.by_word(least=3)["female"][:3]}
     women = explain(measured, "t_to_a", classes=["handbag"]).by_word(least=3)["handbag"]
     assert {row["word"] for row in women[:3]} & {"woman", "lady", "girl"}
-    with pytest.raises(ValueError, match="keep_attackers=1 or more"):
-        explain(dbac.measure(**planted, **settings), "t_to_a")
+    refuses("keep_attackers=1 or more", explain, dbac.measure(**planted, **settings), "t_to_a")
 
 
 def test_tasks_are_those_of_the_trial_that_scored_the_image_and_rows_are_those_of_the_input():
@@ -205,8 +205,7 @@ def test_by_word_averages_wherever_the_word_occurs():
     assert table["a"][0] == {"word": "y", "mean": pytest.approx((4 - 1 + 2) / 3), "count": 3}
     assert [row["word"] for row in table["b"]] == ["z", "x", "y"]
     assert [row["word"] for row in CLASSES.by_word(least=2)["a"]] == ["y", "x"]
-    with pytest.raises(ValueError, match="least must be a whole number of 1 or more, not 0"):
-        CLASSES.by_word(least=0)
+    refuses("least must be a whole number of 1 or more, not 0", CLASSES.by_word, least=0)
 
 
 def test_one_caption_is_shown_with_the_means_over_its_trials():
@@ -220,8 +219,7 @@ def test_one_caption_is_shown_with_the_means_over_its_trials():
     assert [TASKS.of(row)["tasks"] for row in (10, 11, 12)] == [["dog", "cake"], ["cake"], []]
     assert TASKS.of(11)["values"] == {"dog": [-2.0], "cake": [5.0]}
     assert "attribute" not in TASKS.of(10)
-    with pytest.raises(ValueError, match=r"captions\[9\] is in no trial's test split"):
-        CLASSES.of(9)
+    refuses(r"captions\[9\] is in no trial's test split", CLASSES.of, 9)
 
 
 def test_tasks_that_no_image_shows_are_named():
@@ -231,5 +229,4 @@ def test_tasks_that_no_image_shows_are_named():
 
 def test_networks_are_explained_with_captum(monkeypatch):
     monkeypatch.setattr("captionbias.explain.contributions.find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=r"pip install 'captionbias\[explain\]'"):
-        of_people(encoder="lstm-lic")
+    refuses(r"pip install 'captionbias\[explain\]'", of_people, encoder="lstm-lic")

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
+import torch
 
 from captionbias.attackers import convex
 from captionbias.attackers.base import Fitted
 from captionbias.captions import CaptionBiasWarning
 from captionbias.explain import contributions as module
 from captionbias.explain.contributions import TOLERANCE, contributions
-
-torch = pytest.importorskip("torch")
 
 
 def sums(values: np.ndarray, attacker: Fitted, rows: np.ndarray) -> np.ndarray:
