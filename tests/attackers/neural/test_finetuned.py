@@ -16,8 +16,6 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.text import tokenize
 from tests.attackers.scored import bits
 
-pytest.importorskip("sentence_transformers")
-
 # The tiny encoder knows nothing yet, so that it has to take larger steps.
 QUICK = replace(BERT_FINETUNED, schedule=replace(BERT_FINETUNED.schedule, learning_rate=3e-3, batch=32, epochs=3))
 

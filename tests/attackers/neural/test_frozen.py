@@ -12,8 +12,6 @@ from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.text import tokenize
 
-pytest.importorskip("sentence_transformers")
-
 
 def trained(
     trials: list[Trial], encoder: str, model: Path, precision: str = "fp32", cache: bool = True, keep: Any = ()

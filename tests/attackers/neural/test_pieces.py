@@ -18,8 +18,6 @@ from captionbias.metrics import lic
 from captionbias.text import tokenize
 from tests.explain.test_contributions import padding, sums
 
-pytest.importorskip("sentence_transformers")
-
 
 def examples(captions: list[str], masks: tuple[str, ...] = ()) -> Examples:
     return Examples(tokenize(captions), np.zeros(len(captions), np.int64), 2, masks)
