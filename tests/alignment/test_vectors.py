@@ -16,6 +16,7 @@ from gensim.models.fasttext import save_facebook_model
 
 from captionbias.alignment.vectors import embed, identity, load_vectors, train_vectors
 from captionbias.text import tokenize
+from tests.refusals import refuses
 
 WORDS = ["dog", "cat", "ñandú", "."]
 MATRIX = np.array([[3, 4, 0], [0.5, -0.25, 1], [1e-3, 2, -7.5], [0, 0, 1]], np.float32)
@@ -92,11 +93,9 @@ def test_what_gensim_saved_is_read_and_runs_nothing(vectors, fasttext, tmp_path,
     np.save(f"{path}.vectors.npy", 2 * MATRIX)
     assert identity(path) != before, "the array beside it counts"
     path.write_bytes(pickle.dumps(Runs()))
-    with pytest.raises(ValueError, match=r"no other is read.*KeyedVectors.load\(.*save_word2vec_format"):
-        load_vectors(path)
+    refuses(r"no other is read.*KeyedVectors.load\(.*save_word2vec_format", load_vectors, path)
     fasttext.wv.save(str(path))
-    with pytest.raises(ValueError, match=r"it names gensim\.models\.fasttext\.FastTextKeyedVectors"):
-        load_vectors(path)
+    refuses(r"it names gensim\.models\.fasttext\.FastTextKeyedVectors", load_vectors, path)
 
 
 class Runs:
@@ -122,8 +121,7 @@ class Runs:
 def test_a_broken_file_says_why(content, reason, tmp_path):
     path = tmp_path / "vectors"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=f"(?s)vectors: .*({reason})"):
-        load_vectors(path)
+    refuses(f"(?s)vectors: .*({reason})", load_vectors, path)
 
 
 def test_a_fasttext_file_cut_off_anywhere_is_refused(fasttext, tmp_path):
@@ -132,23 +130,17 @@ def test_a_fasttext_file_cut_off_anywhere_is_refused(fasttext, tmp_path):
     content = whole.read_bytes()
     for length in [5, 70, 93, 100, 160, 200, 600, len(content) // 2, len(content) - 100]:
         cut.write_bytes(content[:length])
-        with pytest.raises(ValueError, match="cannot be read"):
-            load_vectors(cut)
+        refuses("cannot be read", load_vectors, cut)
     cut.write_bytes(gzip.compress(content))
-    with pytest.raises(ValueError, match="must be unpacked first"):
-        load_vectors(cut)
+    refuses("must be unpacked first", load_vectors, cut)
 
 
 def test_sources_that_are_nothing_say_what_to_pass(tmp_path, vectors):
     for missing in (tmp_path, tmp_path / "no.txt", "no.txt", Path("captions"), ""):
-        with pytest.raises(ValueError, match=r"vectors: there is no file"):
-            load_vectors(missing)
-    with pytest.raises(ValueError, match="tokens: vectors='captions' is trained on them"):
-        load_vectors("captions")
-    with pytest.raises(ValueError, match="captions with words in them"):
-        load_vectors("captions", tokenize(["", " "]))
-    with pytest.raises(ValueError, match="no vector for any word of the captions"):
-        load_vectors(vectors, tokenize(["ein Hund"]))
+        refuses(r"vectors: there is no file", load_vectors, missing)
+    refuses("tokens: vectors='captions' is trained on them", load_vectors, "captions")
+    refuses("captions with words in them", load_vectors, "captions", tokenize(["", " "]))
+    refuses("no vector for any word of the captions", load_vectors, vectors, tokenize(["ein Hund"]))
 
 
 @pytest.fixture
@@ -177,11 +169,9 @@ def test_a_name_is_downloaded_once_and_then_found_without_a_network(downloads, m
 
 
 def test_an_unknown_name_and_no_network_are_reported_at_once(downloads, monkeypatch):
-    with pytest.raises(ValueError, match=r"'glov' cannot be downloaded by gensim \(.*\).*vectors='captions'"):
-        load_vectors("glov")
+    refuses(r"'glov' cannot be downloaded by gensim \(.*\).*vectors='captions'", load_vectors, "glov")
     monkeypatch.setattr(downloader._load_info, "__defaults__", ("http://127.0.0.1:9/list.json", "utf-8"))
-    with pytest.raises(ValueError, match=r"cannot be downloaded.*vectors='captions'"):
-        load_vectors("glove-wiki-gigaword-50")
+    refuses(r"cannot be downloaded.*vectors='captions'", load_vectors, "glove-wiki-gigaword-50")
 
 
 def scenes():
@@ -240,5 +230,4 @@ def test_without_gensim_an_error_says_what_to_do(monkeypatch, tmp_path):
         lambda: load_vectors(tmp_path),
         lambda: train_vectors(tokens),
     ):
-        with pytest.raises(ValueError, match=r"word vectors: .*gensim.*'captionbias\[vectors\]'.*alignment='constant'"):
-            wanted()
+        refuses(r"word vectors: .*gensim.*'captionbias\[vectors\]'.*alignment='constant'", wanted)

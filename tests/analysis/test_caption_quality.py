@@ -1,5 +1,7 @@
 """The quality of captions, against the definitions, and what METEOR does without WordNet."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -76,15 +78,9 @@ def test_without_wordnet_the_score_has_another_name_and_a_warning(monkeypatch):
 class OneSynonym:
     """Stands for WordNet, which is no package: "hound" is a word for "dog"."""
 
-    class Lemma:
-        def name(self):
-            return "hound"
-
     def synsets(self, word):
-        return [self] if word == "dog" else []
-
-    def lemmas(self):
-        return [self.Lemma()]
+        hound = SimpleNamespace(name=lambda: "hound")
+        return [SimpleNamespace(lemmas=lambda: [hound])] if word == "dog" else []
 
 
 @pytest.mark.filterwarnings("error")

@@ -131,9 +131,6 @@ def test_what_cannot_be_compared_is_refused(changes, message, captioners, people
         compare(**given)
 
 
-# By the rules of one captioner's verdict
-
-
 def beside_people(images=1500, seed=0):
     """People who cannot make out 4 of 10 women beside tasks that lean to men, and captioners beside them: a person,
     another, three at once, one that calls everyone a man whom it cannot make out, one that is swayed in a fifth, and
@@ -205,9 +202,6 @@ def test_the_order_of_two_captioners_changes_the_sign_alone():
         assert (found.difference, found.p) == pytest.approx((-other[score].difference, other[score].p))
 
 
-# What is told
-
-
 def test_each_captioner_is_told_of_with_the_share_that_is_done(captioners, people):
     steps = []
     given = {"attributes": people["attributes"], "metric": "gender_error", "bootstrap": 0}
@@ -221,9 +215,6 @@ def shown(comparison):
         for table in comparison_tables(comparison):
             console.print(table)
     return captured.get()
-
-
-# Every metric
 
 
 @pytest.mark.parametrize("metric", of_captions())

@@ -1,7 +1,5 @@
 """The page as people start it, in a process of its own, and small files to give to it."""
 
-from __future__ import annotations
-
 import csv
 import json
 import sys

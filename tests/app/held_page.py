@@ -3,8 +3,6 @@
 usage: python -m tests.app.held_page SECONDS PORT: a run is cancelled that no page shows for so long
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The page in a real browser, for tests: opened, given files, and its steps gone to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path

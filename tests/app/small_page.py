@@ -1,7 +1,5 @@
 """A page of a few buttons on the real server below the page, with a limit small enough to reach; run by test_server."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator

@@ -49,9 +49,6 @@ def test_files_are_what_the_user_says_they_are():
     assert roles(data, ["a.csv", "b.csv"], "c.csv", labels="a.csv") is data, "the same event a second time"
 
 
-# Beside the captioners of an earlier run
-
-
 def files(captioners, labels="gender", ids="id", caption="caption", first=0):
     """Captioners' files, each text once, and labels of their images in another."""
     rows = range(first, first + 40)

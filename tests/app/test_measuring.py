@@ -60,7 +60,6 @@ def test_words_that_do_not_fit_the_column_are_told(labels, attribute, message):
 
 
 def test_captions_of_another_language_are_read_by_its_words():
-    pytest.importorskip("simplemma")
     planted = plant(60, captions=2, language="de")
     content = {"id": range(60), "caption": planted.predictions, "references": planted.references}
     data = columns(

@@ -1,7 +1,5 @@
 """The page of one metric is the same page: it measures as the library does, and calls scores by their names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gradio as gr

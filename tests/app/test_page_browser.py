@@ -1,7 +1,5 @@
 """The page as a person sees it, in a real browser: from dropped files to the result, and nothing else."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,16 +72,6 @@ def download(page: Any, name: str) -> Path:
     return path
 
 
-def begin(page: Any) -> None:
-    """Measure the example's captions, with so many trials that it takes a while."""
-    go(page, "1. Files")
-    page.locator("#take-example").click()
-    page.locator("#read table").wait_for()
-    check(page)
-    trials(page, 20)
-    page.locator("#measure").click()
-
-
 @pytest.fixture(scope="module")
 def measured(opened: Open, files: dict[str, Path]) -> Iterator[Any]:
     """The page after two captioners were measured with everything."""
@@ -129,7 +117,12 @@ def test_dropped_files_are_sorted_out_and_measured_in_three_steps(measured):
 
 def test_the_first_picture_needs_no_attacker_and_the_page_stays_where_it_was_scrolled_to(opened):
     with opened(height=400) as page:
-        begin(page)
+        go(page, "1. Files")
+        page.locator("#take-example").click()
+        page.locator("#read table").wait_for()
+        check(page)
+        trials(page, 20)  # which take a while
+        page.locator("#measure").click()
         page.frame_locator(FRAME).locator("svg:visible").first.wait_for()
         first = page.locator(FRAME).get_attribute("src")
         assert page.locator("#cancel").is_visible()
@@ -221,23 +214,6 @@ def test_a_file_is_what_the_user_says_it_is(opened, files):
         choose(page, "Labels of the images", "(none)")
         page.locator("#read [role=alert]").get_by_text("none of these files has labels of the images").wait_for()
         page.locator("#next:disabled").wait_for()
-
-
-def test_a_cancelled_run_ends_and_another_can_begin(opened):
-    """Also one that is cancelled as soon as it can be, whether or not it works yet."""
-    with opened() as page:
-        begin(page)
-        page.locator("#progress").get_by_text(re.compile(r"attacker \d+ of")).first.wait_for()
-        page.locator("#cancel").click()
-        page.locator("#status").get_by_text("Cancelled.").wait_for()
-        page.locator("#status").get_by_text("This result is not whole: it is Sway alone; the rest is not").wait_for()
-        page.locator("#cancel").wait_for(state="hidden")
-        assert page.locator(FRAME).count() == 1  # the first picture stays
-        page.locator("#again").click()
-        page.locator("#cancel").click()
-        page.locator("#again").wait_for()
-        go(page, "2. Check")
-        assert page.locator("#measure").is_enabled()
 
 
 def test_what_is_missing_or_not_a_table_is_told_in_plain_words(opened, write, tmp_path):

@@ -1,7 +1,5 @@
 """What the page shows is one run's, in a real browser: on its way, after a reload, in a second tab, and later."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -116,12 +114,23 @@ def test_a_run_goes_on_through_a_reload_and_in_a_second_tab_which_can_cancel_it(
         assert second.url == address
         second.locator("#cancel").click()
         for shown in (second, page):
+            shown.locator("#status").get_by_text("Cancelled.").wait_for()
             shown.locator("#status").get_by_text(f"{PART} is not measured").wait_for()
             assert not shown.locator("#downloads").is_visible()
+            assert shown.locator(FRAME).count() == 1, "the first picture stays"
+        # Another that is cancelled as soon as it can be, whether or not it works yet.
+        page.locator("#again").click()
+        page.locator("#cancel").click()
+        page.locator("#again").wait_for()
+        go(page, "2. Check")
+        assert page.locator("#measure").is_enabled()
 
 
 def test_new_files_after_a_reload_are_what_is_measured(chromium, patient, folders, go_on):
     go_on()
+    planted = plant(IMAGES, captions=2)
+    columns = {"image_id": range(IMAGES), "caption": planted.predictions, "gender": planted.attributes}
+    alone = write_csv(folders["A"][0].parent / "alone.csv", columns)
     with opens(chromium, patient)(reloaded=True) as page:
         ask(page, *folders["A"], while_working="#downloads")
         before = digest(page, "#result-frame")
@@ -129,7 +138,7 @@ def test_new_files_after_a_reload_are_what_is_measured(chromium, patient, folder
         go(page, "1. Files")
         page.locator("#upload").get_by_label("Clear").click()
         page.locator("#read table").wait_for(state="detached")
-        page.locator("#upload input[type=file]").set_input_files(write_csv_of_one(folders))
+        page.locator("#upload input[type=file]").set_input_files(alone)
         page.locator("#next").click()  # at once, in vain: the files are on their way
         page.locator("#read").get_by_text("alone.csv").wait_for(state="attached")
         go(page, "2. Check")
@@ -137,12 +146,6 @@ def test_new_files_after_a_reload_are_what_is_measured(chromium, patient, folder
         ask(page, while_working="#downloads")
         assert digest(page, "#result-frame") != before
         assert "alone.csv" in page.locator("#result-frame").inner_text()
-
-
-def write_csv_of_one(folders: dict[str, list[Path]]) -> Path:
-    planted = plant(IMAGES, captions=2)
-    columns = {"image_id": range(IMAGES), "caption": planted.predictions, "gender": planted.attributes}
-    return write_csv(folders["A"][0].parent / "alone.csv", columns)
 
 
 @pytest.mark.parametrize("how", ["closed", "offline"])

@@ -1,7 +1,5 @@
 """The command that the page shows measures again what it measured."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import shutil

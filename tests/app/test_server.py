@@ -1,7 +1,5 @@
 """The server below the page: who may ask for what, what is refused, and that nothing is left."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal
@@ -46,9 +44,6 @@ def join(page: Served, name: str, *values: Any, session: str) -> httpx.Response:
     (number,) = (one["id"] for one in config["dependencies"] if one["api_name"] == name)
     body = {"data": list(values), "fn_index": number, "session_hash": session}
     return httpx.post(f"{page.url}gradio_api/queue/join", json=body, timeout=PATIENCE)
-
-
-# Answers
 
 
 def test_a_page_may_load_nothing_from_another_host_and_tells_nobody_where_it_is(small):
@@ -146,9 +141,6 @@ def took(page: Served, path: str) -> str:
         return next(line for line in stream.iter_lines() if "process_completed" in line)
 
 
-# Uploads
-
-
 def upload(page: Served, size: int, **headers: str) -> httpx.Response:
     files = {"files": ("x.csv", b"x" * size)}
     return httpx.post(f"{page.url}gradio_api/upload", files=files, headers=headers, timeout=PATIENCE)
@@ -207,9 +199,6 @@ def test_an_address_is_not_a_file_in_any_field(small, scheme):
     assert join(small, "keep", f"path: {scheme}://example.invalid", session="tells").status_code == 200
 
 
-# The end
-
-
 def test_no_file_is_left_when_it_ends(tmp_path):
     """Whatever goes on: an upload, a run, a stream. What a killed one leaves is below."""
     page = start(tmp_path, "tests.app.small_page")
@@ -242,8 +231,6 @@ def test_who_ignores_a_signal_goes_on_ignoring_it(monkeypatch, tmp_path):
     signal.signal(signal.SIGHUP, before[0])
     signal.signal(signal.SIGTERM, before[1])
 
-
-# Folders of dead processes are swept; those in use, those just made, and whatever else there is stay
 
 FOLDER = "captionbias-test-"
 LEAVE = f"""

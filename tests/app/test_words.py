@@ -1,7 +1,5 @@
 """A typed list of words is the lexicon it says, and the preview marks what metrics mask and nothing else."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

@@ -1,7 +1,5 @@
 """Captions with a signal that the test sets: what an attacker can learn is known beforehand."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +13,7 @@ from captionbias.attackers import engine
 from captionbias.attackers.base import Examples, Fitted, Trial
 from captionbias.attackers.recipes import RECIPES, Bag
 from captionbias.attackers.registry import Attacker, find_attacker
+from captionbias.io.store import GIGABYTE, Store
 from captionbias.text import tokenize
 
 
@@ -57,6 +56,11 @@ def class_trial():
 @pytest.fixture(scope="session")
 def task_trial():
     return _task_trial
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path / "store", GIGABYTE)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """What tests of attackers share: scores to the bit, and trials of captions that are written out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

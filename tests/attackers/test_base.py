@@ -1,7 +1,5 @@
 """Splits are disjoint, of the shares asked for, and the same for a seed; scores are those of their definition."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -9,21 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.attackers.base import (
-    SMALLEST_CLASS,
-    Examples,
-    Trial,
-    balanced_split,
-    base_rates,
-    score_classes,
-    score_tasks,
-    stratified_split,
-)
+from captionbias.attackers import base
+from captionbias.attackers.base import Examples, Trial, balanced_split, score_classes, score_tasks, stratified_split
 from captionbias.text import tokenize
 
 SPLITS = [balanced_split, stratified_split]
 SEARCH = settings(deadline=None, max_examples=60)
-COUNTS = st.lists(st.integers(SMALLEST_CLASS, 60), min_size=2, max_size=4)
+COUNTS = st.lists(st.integers(base.SMALLEST_CLASS, 60), min_size=2, max_size=4)
 SHARES = st.floats(0.05, 0.5)
 SEEDS = st.integers(0, 2**32)
 
@@ -65,7 +55,7 @@ def test_tasks_are_scored_together():
 def test_base_rates_are_those_of_the_training_split(targets, outputs, truth):
     examples = Examples(tokenize(["a"] * 5), np.array(targets, bool if isinstance(targets[0], list) else int), outputs)
     trial = Trial(examples, np.arange(3), np.array([3, 4]), 0)
-    assert base_rates(trial) == pytest.approx(np.log(truth))
+    assert base.base_rates(trial) == pytest.approx(np.log(truth))
 
 
 def shuffled(counts: list[int]) -> np.ndarray:

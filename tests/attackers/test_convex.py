@@ -1,7 +1,5 @@
 """The convex attacker is the logistic regression it says it is: scikit-learn's own answers are the measure."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

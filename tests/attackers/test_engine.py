@@ -1,7 +1,5 @@
 """The engine: trials in, scores and attackers out; nothing is trained twice, and where changes no score."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
@@ -34,9 +32,6 @@ def entries(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} if folder.exists() else {}
 
 
-# --- attackers that come with their scores ---
-
-
 @pytest.mark.parametrize("where", ["plain", "processes"])
 def test_attackers_that_are_kept_gave_the_scores_and_are_trained_once(counted, seeded, where):
     bare = run_trials(seeded[:3], counted.attacker)
@@ -60,9 +55,6 @@ def test_kept_attackers_answer_wherever_they_were_trained(small_networks, mixed_
         np.testing.assert_allclose(scores.fitted.logits(trial.train), alone.logits(trial.train), atol=1e-4)
 
 
-# --- progress ---
-
-
 class Stopped(Exception):
     """What a caller's function raises: it wants two arguments, so it could not travel between processes."""
 
@@ -83,41 +75,26 @@ def stopping_after(last: int) -> tuple[list[tuple[int, int]], Callable[[int, int
     return told, tell
 
 
-@pytest.mark.parametrize("where", ["threads", "processes", "plain"])
-def test_a_function_is_told_before_the_first_trial_and_after_each_kept_or_trained(small_networks, seeded, where):
-    told, tell = stopping_after(-1)
-    attacker = find_attacker("rnn", "fp32")
-    run_trials(seeded[:2], replace(attacker, placement=where))
-    found = run_trials(seeded, replace(attacker, placement=where), progress=tell)
-    assert told == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
-    assert bits(*found) == bits(*run_trials(seeded, attacker))
-    told.clear()
-    run_trials([], replace(attacker, placement=where), progress=tell)
-    assert told == [(0, 0)]
-
-
 @pytest.mark.parametrize(
     ("encoder", "where", "last"),
     [("bow", "threads", 3), ("rnn", "processes", 3), ("rnn", "plain", 3), ("rnn", "plain", 0)],
 )
-def test_an_exception_of_the_function_ends_the_run_and_the_next_call_goes_on(
+def test_an_exception_of_the_function_ends_the_run_and_the_next_call_goes_on_telling_of_what_is_kept_too(
     small_networks, class_trial, encoder, where, last
 ):
-    trials = [class_trial(n=60, test=20, seed=seed) for seed in range(12)]
+    trials = [class_trial(n=60, test=20, seed=seed) for seed in range(8)]
     attacker, threads = find_attacker(encoder), set(threading.enumerate())
     told, tell = stopping_after(last)
-    with pytest.raises(Stopped, match=rf"^{last} of 12$"):
+    with pytest.raises(Stopped, match=rf"^{last} of 8$"):
         run_trials(trials, replace(attacker, placement=where), progress=tell)
-    assert told == [(finished, 12) for finished in range(last + 1)]
+    assert told == [(finished, 8) for finished in range(last + 1)]
     assert not {thread for thread in threading.enumerate() if "ThreadPoolExecutor" in thread.name} - threads
     kept = len(open_store(True).keys("trial"))
     assert kept >= last if last else not kept
-    told.clear()
-    run_trials(trials, replace(attacker, placement=where), progress=lambda *numbers: told.append(numbers))
-    assert told == [(finished, 12) for finished in range(13)]
-
-
-# --- the cache ---
+    for some in (trials, []):
+        told.clear()
+        run_trials(some, replace(attacker, placement=where), progress=lambda *numbers: told.append(numbers))
+        assert told == [(finished, len(some)) for finished in range(len(some) + 1)]
 
 
 @pytest.mark.parametrize("where", ["plain", "processes"])
@@ -141,9 +118,6 @@ def test_without_a_cache_nothing_is_kept_or_read_and_a_folder_of_ones_own_is_the
     assert sorted(counted.seeds()) == []
     assert len(entries(tmp_path / "mine")) == 4, "entries alone: no locks, no parts"
     assert not own_cache.exists()
-
-
-# --- the same scores everywhere ---
 
 
 def trained_in(where: str, trials: Sequence[Trial], attacker: Attacker) -> list[TrialScores]:
@@ -197,15 +171,6 @@ def test_a_training_has_one_thread_of_blas_and_the_process_has_those_it_had(clas
     torch.set_num_threads(before)
 
 
-# --- a worker that is killed ---
-
-
-def kept(trials: Sequence[Trial], attacker: Attacker) -> list[int]:
-    """The seeds of the trials that are in the usual cache."""
-    keys = open_store(True).keys("trial")
-    return [trial.seed for trial in trials if trial_key(trial, attacker.identity) in keys]
-
-
 def test_a_killed_worker_is_told_in_plain_words_and_the_next_call_goes_on(small_networks, class_trial, tmp_path):
     main, killed = os.getpid(), tmp_path / "killed"
 
@@ -220,7 +185,8 @@ def test_a_killed_worker_is_told_in_plain_words_and_the_next_call_goes_on(small_
     with pytest.raises(RuntimeError, match=r"worker process was killed.*memory.*make the same call again to go on"):
         run_trials(trials, attacker)
     counted.seeds()
-    finished = kept(trials, attacker)
+    keys = open_store(True).keys("trial")
+    finished = [trial.seed for trial in trials if trial_key(trial, attacker.identity) in keys]
     assert len(finished) >= 3
     assert 4 not in finished
 

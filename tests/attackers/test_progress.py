@@ -1,7 +1,5 @@
 """What a user sees of a long training: a bar, in the log of a batch job now and then; else nothing."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty
@@ -14,7 +12,7 @@ import time
 import pytest
 
 from captionbias import progress
-from captionbias.metrics import dbac, lic
+from captionbias.metrics import dbac
 from captionbias.statistics import samples
 from captionbias.synthetic import plant
 from tests.patience import PATIENCE
@@ -54,11 +52,6 @@ def test_what_takes_long_tells_how_many_are_done_and_what_is_quick_nothing(termi
     assert "4/4 [" in shown
     assert "1/4 [" not in shown, "it was too early"
     assert said(5, terminal) == ""
-
-
-def test_a_quick_metric_says_nothing(capfd):
-    assert "lic" in lic(**vars(plant(60, captions=1)), preset="fast", trials=2, bootstrap=0)
-    assert capfd.readouterr() == ("", "")
 
 
 def test_the_bootstrap_of_a_metric_tells_unless_progress_is_off(monkeypatch, capfd):

@@ -1,24 +1,17 @@
 """Ranks share trials: real processes, with arrays made up in place of training."""
 
-from __future__ import annotations
-
 import json
-import os
 import re
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from captionbias.attackers import ranks
 from captionbias.metrics import lic
 from captionbias.synthetic import plant
 from tests.launch import launched
 
-SOURCE = Path(ranks.__file__).parents[2]
 ONE_PROCESS = "if only one process is to measure, leave distributed out"
 
 COMMON = """
@@ -161,17 +154,3 @@ def test_the_launcher_ends_all_ranks_when_one_fails_or_is_killed(tmp_path, end, 
     facts, printed = reported(tmp_path, script)
     assert not facts
     assert re.search(told, printed), printed
-
-
-def test_a_plain_process_is_alone_and_imports_nothing():
-    code = """
-        import sys
-        from captionbias.attackers import ranks
-
-        results = ranks.share("ab", lambda positions: ((one, -one) for one in positions), distributed=True)
-        print(ranks.rank_and_size(), results, "torch" in sys.modules)
-        """
-    environment = {name: value for name, value in os.environ.items() if name not in ranks.LAUNCHED}
-    environment["PYTHONPATH"] = str(SOURCE)
-    ran = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=environment, capture_output=True, text=True)
-    assert ran.stdout.splitlines() == ["(0, 1) [0, -1] False"], ran.stderr

@@ -1,7 +1,5 @@
 """Attackers by name: what each is called, trained in, known by, and refused for."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -20,11 +18,10 @@ from captionbias.attackers.recipes import RECIPES
 from captionbias.attackers.registry import BERTS, ENCODERS, computes_bf16, find_attacker
 from captionbias.bench.arguments import ARGUMENTS
 from captionbias.explain.contributions import check_explained
+from tests.refusals import refuses
 
 CONVEX = ["bow", "linear"]
 GUIDE = (Path(__file__).parents[2] / "docs" / "attackers.md").read_text(encoding="utf-8")
-
-# --- names, precision, placement ---
 
 
 @pytest.mark.parametrize("name", [*ENCODERS, *BERTS, *KNOWN])
@@ -54,27 +51,17 @@ def test_without_a_precision_it_is_what_the_processor_computes_natively():
     assert find_attacker("rnn").identity == find_attacker("rnn", find_attacker("rnn").precision).identity
 
 
-def on(monkeypatch, place: str) -> None:
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr(module, "device", lambda: torch.device(place))
-
-
 @pytest.mark.parametrize(("place", "placement"), [("cpu", "processes"), ("cuda", "plain")])
 def test_networks_have_a_core_each_or_the_gpu_one_after_the_other(monkeypatch, place, placement):
-    on(monkeypatch, place)
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(module, "device", lambda: torch.device(place))
     assert find_attacker("lstm-dbac", "fp32").placement == placement
-
-
-# --- what a cache knows them by ---
 
 
 def test_every_attacker_has_an_identity_of_its_own_that_stays():
     found = [find_attacker(name).identity for name in ENCODERS]
     assert len(set(found)) == len(ENCODERS)
     assert [find_attacker(name).identity for name in ENCODERS] == found
-
-
-# --- errors ---
 
 
 @pytest.mark.parametrize(
@@ -87,8 +74,7 @@ def test_every_attacker_has_an_identity_of_its_own_that_stays():
     ],
 )
 def test_an_unknown_encoder_or_precision_is_refused_with_those_there_are(encoder, precision, message):
-    with pytest.raises(ValueError, match=message):
-        find_attacker(encoder, precision)
+    refuses(message, find_attacker, encoder, precision)
 
 
 def test_without_torch_a_script_measures_with_the_convex_attacker_and_hears_of_the_others():
@@ -105,7 +91,8 @@ from captionbias.metrics import lic
 
 captions = ["a woman cooks food", "a lady cooks dinner", "a man rides waves", "a man surfs"] * 5
 labels = ["female", "female", "male", "male"] * 5
-print(lic(predictions=captions, attributes=labels, preset="fast", trials=2, bootstrap=0)["leakage_m"])
+quick = {"preset": "fast", "trials": 2, "bootstrap": 0, "distributed": True}  # of one process, which needs no torch
+print(lic(predictions=captions, attributes=labels, **quick)["leakage_m"])
 try:
     lic(predictions=captions, attributes=labels)
 except ValueError as error:
@@ -121,11 +108,7 @@ except ValueError as error:
 
 
 def test_attackers_without_a_method_cannot_be_explained():
-    with pytest.raises(ValueError, match="cannot be explained; measure with another"):
-        check_explained(replace(find_attacker("bow"), explained=None))
-
-
-# --- small sets ---
+    refuses("cannot be explained; measure with another", check_explained, replace(find_attacker("bow"), explained=None))
 
 
 @pytest.mark.parametrize("encoder", ["lstm-dbac", "dense", "lstm-lic"])

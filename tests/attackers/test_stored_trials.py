@@ -1,7 +1,5 @@
 """Keys that differ when anything that determines a trial's scores does, and scores that are right or trained anew."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from dataclasses import replace
@@ -14,7 +12,6 @@ from hypothesis import strategies as st
 from captionbias.attackers import stored_trials
 from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.stored_trials import load_scores, save_scores, trial_key
-from captionbias.io.store import GIGABYTE, Store
 from captionbias.text import tokenize
 from captionbias.text.tokens import Tokens
 from captionbias.warnings import CaptionBiasWarning
@@ -79,15 +76,8 @@ def test_neither_spelling_nor_words_that_do_not_occur_nor_types_change_a_key(con
     assert key_for(content, dtype=np.int64) == key
 
 
-CONTENT = {
-    "captions": [[0, 1], [2], [1, 1]],
-    "targets": [0, 1, 0],
-    "outputs": 2,
-    "train": [0, 1],
-    "test": [2],
-    "seed": 0,
-    "attacker": "bow",
-}
+CONTENT = {"captions": [[0, 1], [2], [1, 1]], "targets": [0, 1, 0], "outputs": 2, "train": [0, 1], "test": [2]}
+CONTENT |= {"seed": 0, "attacker": "bow"}
 KEY = key_for(CONTENT)
 
 
@@ -125,14 +115,7 @@ def test_spelling_and_mask_count_in_the_cache_for_encoders_that_read():
     assert len({reading for _, reading in others}) == len(others)
 
 
-# --- scores ---
-
 SCORES = TrialScores(np.log([0.25, 0.75, 1.0]), np.array([False, True, True]))
-
-
-@pytest.fixture
-def store(tmp_path) -> Store:
-    return Store(tmp_path, GIGABYTE)
 
 
 @pytest.mark.filterwarnings("error")

@@ -3,8 +3,6 @@
 Tasks are defined inside tests, and so travel as those of a user's script do.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

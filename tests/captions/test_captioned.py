@@ -3,6 +3,7 @@
 import pytest
 
 from captionbias.captions import captioned_labels
+from tests.refusals import refuses
 
 TEXTS = [["a man", "a dude", "a dog"], ["a woman", "a cat"], ["a lady", "her bag", "a boy"], [], ["two people"]]
 
@@ -19,7 +20,5 @@ def test_words_of_ones_own_and_crossed_attributes():
 
 
 def test_what_are_no_captions_is_named():
-    with pytest.raises(ValueError, match=r"captions\[1\]\[1\] is missing"):
-        captioned_labels([["a man"], ["a dog", None]])
-    with pytest.raises(ValueError, match="least must be 1 or more, not 0"):
-        captioned_labels(TEXTS, least=0)
+    refuses(r"captions\[1\]\[1\] is missing", captioned_labels, [["a man"], ["a dog", None]])
+    refuses("least must be 1 or more, not 0", captioned_labels, TEXTS, least=0)

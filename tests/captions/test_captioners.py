@@ -3,6 +3,7 @@
 import pytest
 
 from captionbias.captions import CaptionBiasWarning, check_captioners, check_captions, on_the_same_images
+from tests.refusals import refuses
 
 LABELS = {"7": "female", "9": "male", "12": "female", "x": "female", "0": "male"}
 
@@ -33,10 +34,8 @@ def test_images_that_not_all_captioners_have_are_left_out_and_counted_for_each()
 
 def test_captioners_without_a_common_image_and_no_captioner_are_refused():
     read = {"nic": captions("nic", ["7", "9"]), "sat": captions("sat", ["12", "0"])}
-    with pytest.raises(ValueError, match="predictions: nic, sat have no image in common"):
-        on_the_same_images(read)
-    with pytest.raises(ValueError, match="read is empty: give at least one captioner's captions"):
-        on_the_same_images({})
+    refuses("predictions: nic, sat have no image in common", on_the_same_images, read)
+    refuses("read is empty: give at least one captioner's captions", on_the_same_images, {})
     with pytest.raises(ValueError, match="predictions is empty: give at least one captioner's captions"):
         check_captioners({}, attributes=["female", "male"])
 
@@ -56,8 +55,7 @@ DIFFER, ALONE = "of nic and sat differ on the same images: give one file", "are 
 )
 def test_different_things_known_of_an_image_are_refused_by_name(argument, sat, nic, told):
     read = {name: captions(name, ["7", "9"], **{argument: of}) for name, of in (("nic", nic), ("sat", sat))}
-    with pytest.raises(ValueError, match=f"{argument} {told} of them for all"):
-        on_the_same_images(read)
+    refuses(f"{argument} {told} of them for all", on_the_same_images, read)
 
 
 def test_lists_are_checked_once_and_the_captioner_of_a_bad_caption_is_named():
@@ -78,8 +76,7 @@ def test_of_lists_the_images_that_every_captioner_has_a_caption_of():
         "sat": ["a guy", "", "a son", None],
         "fc": ["b", "c", "d", "e"],
     }
-    with pytest.raises(ValueError, match=r"^attributes has only one value 'm'"):
-        check_captioners(said, **people)
+    refuses(r"^attributes has only one value 'm'", check_captioners, said, **people)
     said["sat"][1] = "a mum"
     with pytest.warns(CaptionBiasWarning, match="1 of 4 images of nic are left out"):
         checked = check_captioners(said, **people)

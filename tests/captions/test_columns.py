@@ -60,9 +60,6 @@ def test_odd_tables(table, columns):
     assert guessed(predictions=table) == columns
 
 
-# Read without names
-
-
 def test_what_is_needed_is_guessed_and_said():
     tables = {
         "predictions": {"IMG": IDS, "Response": MODEL},
@@ -108,9 +105,6 @@ def test_usual_names_go_before_what_would_be_guessed():
     rows = read_captions(predictions={"id": IDS, "caption": MODEL, "attribute": GENDER})
     assert rows.image_ids[0] == "row 0", "one table needs no ids"
     assert read_captions(predictions=table, id_column="", reference_column="").image_ids[0] == "row 0"
-
-
-# Human captions beside the captioner's
 
 
 FIVE = {f"caption{k}": [f"someone and thing {n} {k}" for n in range(ROWS)] for k in range(1, 6)}
@@ -165,9 +159,6 @@ def test_several_columns_of_references_are_several_captions_an_image(fault):
     assert captions.references == in_one_order([["a man", "a guy", "one"], ["a girl"]], once=False)
     message = fault(read_captions, predictions=table, reference_column=["a", "c"], attribute="gender")
     assert message.startswith("predictions has no column 'c': it has 'caption', 'a', 'b', 'gender'")
-
-
-# Nested columns
 
 
 OUTPUT = [{"scores": {"top": label}, "text": text} for text, label in zip(MODEL, GENDER, strict=True)]

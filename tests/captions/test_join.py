@@ -119,9 +119,6 @@ def test_images_with_an_empty_caption_are_left_out_and_counted_by_label(silent, 
     assert any(f"{len(silent)} of 40 images have an empty caption {told}" in str(one.message) for one in noted)
 
 
-# Weights and samples
-
-
 PEOPLE = {"image_id": [1, 2, 3], "references": [["a dog"], ["a cat"], ["a cow"]], "sex": ["f", "m", "f"]}
 
 
@@ -195,10 +192,7 @@ def test_no_image_in_common_shows_ids_of_each_side_and_what_would_match(tmp_path
     [
         "COCO_val2014_{:012d}.jpg",
         "https://a.b/val2014/COCO_val2014_{:012d}.jpg?x=1",
-        "{:012d}",
-        "{}",
-        "{}.jpg",
-        "{}.jpg#0",
+        *("{:012d}", "{}", "{}.jpg", "{}.jpg#0"),
     ],
 )
 def test_file_names_and_numbers_are_one_image(tmp_path, write, spelled):
@@ -316,15 +310,11 @@ def test_one_file_without_ids_is_read_row_by_row(tmp_path, write):
     assert (captions.predictions, captions.image_ids) == (("a", "c"), ("row 0", "row 2"))
 
 
-def test_references_repeated_beside_each_sample_are_read_once(tmp_path):
+def test_references_repeated_beside_each_sample_are_read_once():
     """A row a sample, each with the image's list of human captions."""
     people = {"a": ["a man", "a guy"], "b": ["a woman", "a lady"]}
-    rows = [
-        {"image_id": image, "caption": f"{said} {image}", "references": texts, "sex": "m" if image == "a" else "f"}
-        for image, texts in people.items()
-        for said in ("first", "second")
-    ]
-    (tmp_path / "all.json").write_text(json.dumps(rows))
-    captions = read_captions(predictions=tmp_path / "all.json", attribute="sex")
+    samples = [["first a", "second a"], ["first b", "second b"]]
+    rows = {"image_id": [*"aabb"], "caption": [*samples[0], *samples[1]], "sex": [*"mmff"]}
+    captions = read_captions({**rows, "references": [people[image] for image in "aabb"]}, attribute="sex")
     assert captions.references == in_one_order(people.values(), once=False)
-    assert captions.samples == in_one_order([["first a", "second a"], ["first b", "second b"]], once=False)
+    assert captions.samples == in_one_order(samples, once=False)

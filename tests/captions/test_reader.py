@@ -5,14 +5,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from captionbias.captions import (
-    CaptionBiasWarning,
-    check_captions,
-    on_the_same_images,
-    read_captioners,
-    read_captions,
-    reader,
-)
+from captionbias import CaptionBiasWarning
+from captionbias.captions import check_captions, on_the_same_images, read_captioners, read_captions, reader
 from captionbias.captions.reader import read_labels
 from captionbias.captions.tables import table_from_file, table_from_memory
 from captionbias.captions.texts import in_one_order
@@ -38,10 +32,7 @@ class TestTables:
     @pytest.mark.parametrize(
         "make",
         [
-            dict,
-            pd.DataFrame,
-            pa.table,
-            datasets.Dataset.from_dict,
+            *(dict, pd.DataFrame, pa.table, datasets.Dataset.from_dict),
             lambda columns: datasets.Dataset.from_dict(columns).with_format("numpy", columns=["caption"]),
             lambda columns: {name: pd.Series(column) for name, column in columns.items()},
             lambda columns: table_from_memory(columns),

@@ -70,11 +70,13 @@ def folder(tmp_path):
     return folder
 
 
-def test_a_built_folder_is_read_by_configuration_and_split(folder):
+def test_a_built_folder_is_read_by_configuration_and_split_which_are_asked_for(folder, fault):
     captions = read_captions(
         predictions=f"{folder}:gender:validation", references=f"{folder}:people", attribute="gender"
     )
     assert seen(captions) == EXPECTED
+    assert "gender" in fault(read_captions, predictions=folder)
+    assert "has the splits validation: name one" in fault(read_captions, predictions=f"{folder}:gender:train")
 
 
 def test_a_folder_of_one_configuration_needs_no_more_than_its_path(tmp_path):
@@ -82,11 +84,6 @@ def test_a_folder_of_one_configuration_needs_no_more_than_its_path(tmp_path):
     assert seen(read_captions(tmp_path / "saved", attribute="gender")) == EXPECTED
     both = {"nic": str(tmp_path / "saved"), "sat": str(tmp_path / "saved")}
     assert list(read_captioners(both, attribute="gender", reference_column="")) == ["nic", "sat"]
-
-
-def test_a_configuration_that_must_be_named_is_asked_for(folder, fault):
-    assert "gender" in fault(read_captions, predictions=folder)
-    assert "has the splits validation: name one" in fault(read_captions, predictions=f"{folder}:gender:train")
 
 
 def test_a_dataset_of_the_hub_is_asked_for_by_its_name(monkeypatch):

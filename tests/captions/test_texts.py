@@ -14,6 +14,7 @@ from captionbias.synthetic import plant
 
 QUICK = {"preset": "fast", "trials": 2, "bootstrap": 0, "cache": False}
 PLANTED = vars(plant(400, captions=4, t_to_a=0.2))
+REFUSAL = "I'm sorry, I can't help with that."
 WOMEN = [row for row, label in enumerate(PLANTED["attributes"]) if label == "female"]
 
 
@@ -30,20 +31,18 @@ def saying(text, rows):
     [
         ("<think>A man?\nOr a woman.</think>\n a woman", "a woman"),
         ("I look again.</think>a man", "a man"),
-        ("<s> a man </s>", "a man"),
-        ("a man<|im_end|><|endoftext|>", "a man"),
-        ("[CLS] a man [SEP]", "a man"),
-        ("<THINKING>A man?</THINKING> a woman", "a woman"),
-        ("[THINK]A man?[/THINK]a woman", "a woman"),
+        *((text, "a man") for text in ("<s> a man </s>", "a man<|im_end|><|endoftext|>", "[CLS] a man [SEP]")),
+        *(("<THINKING>A man?</THINKING> a woman", "a woman"), ("[THINK]A man?[/THINK]a woman", "a woman")),
         ("◁think▷A man?◁/think▷a woman", "a woman"),
         ("[INST] Describe the man. [/INST] a woman", "a woman"),
+        ("a<phrase> dog</phrase><object><patch_index_0044><patch_index_0863></object> by a fire.", "a dog by a fire."),
+        ("<ref>a dog</ref><box>[[1, 2, 30, 40]]</box> runs", "a dog runs"),
+        ("a dog<loc_12><loc_3> and a cat<loc0012><seg003>", "a dog and a cat"),
         (
             "<|channel|>analysis<|message|>A man?<|end|><|start|>assistant<|channel|>final<|message|>a woman<|return|>",
             "a woman",
         ),
-        ("a <unk> with a dog", "a <unk> with a dog"),
-        ("a man [sic]", "a man [sic]"),
-        ("a  man", "a  man"),
+        *((text, text) for text in ("a <unk> with a dog", "a man [sic]", "a  man", "if a < b > c")),
     ],
 )
 def test_marks_of_models_are_taken_off_and_nothing_else(text, caption):
@@ -54,9 +53,13 @@ def test_marks_of_models_are_taken_off_and_nothing_else(text, caption):
     assert captions.notes == (told if caption != text else ())
 
 
+def test_a_thought_without_an_end_is_no_caption():
+    assert plain("<think>it is a") == ""
+
+
 @pytest.mark.parametrize(
     "text",
-    ["I'm sorry, I can't help with that.", "Failed to obtain answer via API.", "nan", "I cannot name people.", ""],
+    [REFUSAL, "Failed to obtain answer via API.", "nan", "I cannot name people.", ""],
 )
 def test_a_text_of_many_that_names_nothing_is_no_caption_and_is_counted_by_label(text):
     refused = WOMEN[::3]
@@ -73,34 +76,32 @@ def test_a_text_of_many_that_names_nothing_is_no_caption_and_is_counted_by_label
         assert len(trusted) == 400
 
 
-@pytest.mark.parametrize("text", ["a dog", "a woman", "someone waits at night", "a person stands"])
-def test_a_text_that_names_something_or_fits_its_images_is_a_caption(text):
-    assert check_captions(**saying(text, WOMEN[::3])).notes == ()
-
-
-def test_without_human_captions_every_text_is_a_caption():
-    columns = saying("a doctor is working", WOMEN[::3]) | {"references": None}
-    assert check_captions(**columns).notes == ()
+@pytest.mark.parametrize(
+    ("text", "rows", "changed"),
+    [
+        *((text, WOMEN[::3], {}) for text in ("a dog", "a woman", "someone waits at night", "a person stands")),
+        ("a doctor is working", WOMEN[::3], {"references": None}),
+        (REFUSAL, WOMEN[:9], {}),
+    ],
+)
+def test_a_text_is_a_caption_if_it_names_something_fits_its_images_is_of_few_or_stands_alone(text, rows, changed):
+    assert check_captions(**saying(text, rows) | changed).notes == ()
 
 
 def test_of_several_captions_of_an_image_those_that_are_none_are_left_out_alone():
-    refusal, said = "I'm sorry, I can't help with that.", PLANTED["predictions"]
-    samples = [[refusal, text, refusal] if row % 5 == 0 else [text] for row, text in enumerate(said)]
+    said = PLANTED["predictions"]
+    samples = [[REFUSAL, text, REFUSAL] if row % 5 == 0 else [text] for row, text in enumerate(said)]
     captions = check_captions(**{**PLANTED, "predictions": samples})
     assert captions.predictions == tuple(said)
-    assert captions.notes == (f"predictions: {refusal!r} is no caption and names nothing: 160 are left out",)
+    assert captions.notes == (f"predictions: {REFUSAL!r} is no caption and names nothing: 160 are left out",)
 
 
 @pytest.mark.parametrize("rows", [WOMEN, range(380)])
 def test_where_hardly_anything_else_is_said_of_some_people_it_is_measured_with_a_note(rows):
-    captions = check_captions(**saying("I'm sorry, I can't help with that.", rows), trust_rows=False)
+    captions = check_captions(**saying(REFUSAL, rows), trust_rows=False)
     assert len(captions) == 400
     [told] = captions.notes
     assert told.endswith("which names nothing, is nearly all that is said of some people")
-
-
-def test_a_few_that_say_the_same_are_captions():
-    assert check_captions(**saying("I'm sorry, I can't help with that.", WOMEN[:9])).notes == ()
 
 
 def test_images_without_a_caption_are_left_out_in_python_as_in_files():

@@ -1,22 +1,9 @@
 """`captionbias data`: what it prints, writes and refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
-
-import datasets
-import pytest
 
 from tests.cli.conftest import ran, refused
 from tests.datasets.conftest import artemis, coco, write
-
-
-@pytest.fixture(autouse=True)
-def progress_bars() -> Any:
-    """The command turns them off for the process."""
-    yield
-    datasets.enable_progress_bars()
 
 
 def test_it_prints_rows_and_what_was_left_out(tmp_path: Path) -> None:

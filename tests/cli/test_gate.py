@@ -81,24 +81,18 @@ def test_scores_of_several_metrics_and_captioners(sides):
 
 
 @pytest.mark.parametrize(
-    ("bound", "options", "message"),
+    ("asked", "message"),
     [
-        ("sway_t_a=1", [], "--at-most sway_t_a: no metric of captions has that score; there are sway_t_to_a"),
-        ("sway_t_to_a", [], "--at-most sway_t_to_a: give a score and a number, as in sway_t_to_a=1"),
-        ("sway_t_to_a=nan", [], "--at-most sway_t_to_a=nan: give a score and a number"),
-        ("sway_t_to_a=1", ["--bootstrap", "0"], "--at-most sway_t_to_a: there is no interval to judge by"),
+        ("", "nothing is asked: give --at-most, as in --at-most sway_t_to_a=1, or --portrait"),
+        ("--at-most sway_t_a=1", "--at-most sway_t_a: no metric of captions has that score; there are sway_t_to_a"),
+        ("--at-most sway_t_to_a", "--at-most sway_t_to_a: give a score and a number, as in sway_t_to_a=1"),
+        ("--at-most sway_t_to_a=nan", "--at-most sway_t_to_a=nan: give a score and a number"),
+        ("--at-most sway_t_to_a=1 --bootstrap 0", "--at-most sway_t_to_a: there is no interval to judge by"),
+        ("--portrait --bootstrap 0", "--portrait: there is no interval to judge by"),
     ],
 )
-def test_what_cannot_be_judged_is_an_error(bound, options, message, sides):
-    assert refused("gate", "--at-most", bound, *sides, *options).startswith(message)
-
-
-def test_a_gate_that_asks_nothing_or_has_no_interval_is_an_error(sides):
-    assert refused("gate", *sides) == "nothing is asked: give --at-most, as in --at-most sway_t_to_a=1, or --portrait"
-    assert "no interval to judge by" in refused("gate", "--portrait", *sides, "--bootstrap", "0")
-
-
-# The portrait
+def test_what_cannot_be_judged_is_an_error(asked, message, sides):
+    assert refused("gate", *sides, *asked.split()).startswith(message)
 
 
 def portrait(*options, status):
@@ -141,10 +135,6 @@ def test_nothing_found_passes_only_where_it_would_have_been_seen(faithful, tmp_p
     assert {question for question, line in said.items() if line.endswith(": cannot tell")} == {
         "do other words follow the attribute"
     }
-
-
-def test_below_a_thousand_images_words_have_no_reading(planted, tmp_path):
-    assert asked(planted, tmp_path, status=3)["do other words follow the attribute"] == "No reading: cannot tell"
 
 
 def test_who_names_every_woman_a_man_fails(faithful, tmp_path):
@@ -203,16 +193,19 @@ def test_scenes_pass_where_the_captions_of_each_are_the_same_but_for_the_value(s
     assert said["is one value named wrong more often"].endswith("captions of 100: fail")
 
 
-def test_a_question_that_is_more_than_people_fails_with_its_numbers(planted, scores, tmp_path):
+def test_a_question_that_is_more_than_people_fails_and_below_a_thousand_images_words_have_no_reading(
+    planted, scores, tmp_path
+):
     said = asked(planted, tmp_path, status=3)
+    assert said["do other words follow the attribute"] == "No reading: cannot tell"
+    without = "Not asked: without --tasks the score is a range that hardly ever tells"
+    assert said["do the objects named follow the attribute"] == without
     value, low, high = (scores[f"sway_t_to_a{ending}"] for ending in ("", "_ci_low", "_ci_high"))
     numbers = f"{value:.1f} [{low:.1f}, {high:.1f}] captions of 100 beyond people"
     assert said["do wrong names follow the surroundings"] == f"{numbers}: fail"
 
 
 def test_objects_are_asked_about_where_complete_tasks_are_given(planted, tmp_path):
-    without = asked(planted, tmp_path, status=3)["do the objects named follow the attribute"]
-    assert without == "Not asked: without --tasks the score is a range that hardly ever tells"
     tasks = {"tasks": planted.tasks}
     said = asked(planted, tmp_path, "--tasks", tmp_path / "people.parquet", status=3, **tasks)
     assert "mentions in 100 captions beyond people" in said["do the objects named follow the attribute"]

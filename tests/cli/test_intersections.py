@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from captionbias import check_captions, cross, intersections
+from captionbias import intersections, read_captions
 from captionbias.captions import count_cells
 from captionbias.synthetic import plant
 from tests.cli.conftest import IMAGES, invoke, refused, write_sides
@@ -16,7 +16,7 @@ BOTH = ["--attribute", "gender", "--attribute", "skin"]
 
 
 @pytest.fixture(scope="module")
-def given():
+def files(tmp_path_factory):
     """Planted captions of women and men with light, dark and a few unsure skins."""
     planted = plant(images=IMAGES, captions=2, a_to_t=0.5)
     skin = np.random.default_rng(0).permutation(["light", "dark", "dark"] * (IMAGES // 3)).tolist()
@@ -25,30 +25,15 @@ def given():
         if row % 3 == 0:
             planted.predictions[row] = f"{word} {planted.predictions[row]}"
             planted.references[row][0] = f"{word} {planted.references[row][0]}"
-    return planted, skin
-
-
-@pytest.fixture(scope="module")
-def files(given, tmp_path_factory):
-    planted, skin = given
     return write_sides(tmp_path_factory.mktemp("files"), planted, skin=skin, tasks=planted.tasks)
 
 
-def crossed(given):
-    """The same in Python: captions without the unsure, and each attribute's words."""
-    planted, skin = given
-    rows = [row for row, value in enumerate(skin) if value != "unsure"]
-    kept = {name: [column[row] for row in rows] for name, column in {**vars(planted), "skin": skin}.items()}
-    labels = {"gender": kept.pop("attributes"), "skin": kept.pop("skin")}
-    captions = check_captions(**kept, attributes=cross(labels), image_ids=rows)
-    return captions, {"gender": "gender", "skin": "race"}
-
-
-def test_both_attributes_are_shown_and_written_alone_and_crossed(given, files, tmp_path):
+def test_both_attributes_are_shown_and_written_alone_and_crossed(files, tmp_path):
     keep, output = ["--keep", "light", "--keep", "dark"], tmp_path / "result.json"
     shown = invoke("measure", "lic", *files, *BOTH, *keep, *QUICK, "--output", output)
-    captions, lexicons = crossed(given)
-    expected = intersections(captions, lexicons, "lic", **CHOSEN, details=True)
+    read = {"attribute": ["gender", "skin"], "keep": ["light", "dark"]}
+    captions = read_captions(predictions=files[1], references=files[3], **read)
+    expected = intersections(captions, {"gender": "gender", "skin": "race"}, "lic", **CHOSEN, details=True)
     written = json.loads(output.read_text())
     assert written["metric"] == "lic"
     signature = expected["gender x skin"].signature

@@ -19,18 +19,14 @@ from tests.report.conftest import data_of
 QUICK = ["--trials", "2", "--bootstrap", "60", "--no-cache"]
 
 
-def audited(planted, **options):
-    people = {name: column for name, column in vars(planted["nic"]).items() if name != "predictions"}
-    captioners = {name: one.predictions for name, one in planted.items()}
-    captioners = check_captioners(captioners, **people, image_ids=list(range(IMAGES)))
-    return audit(captioners, trials=2, bootstrap=60, cache=False, **options)
-
-
 def test_page_markdown_and_json_are_the_library_s_audit(files, planted, tmp_path):
     page, markdown, data = tmp_path / "all.html", tmp_path / "all.md", tmp_path / "all.json"
     title = ["--title", "Two <captioners>"]
     shown = invoke("report", *files, *QUICK, *title, "--output", page, "--markdown", markdown, "--json", data)
-    expected = audited(planted)
+    people = {name: column for name, column in vars(planted["nic"]).items() if name != "predictions"}
+    captioners = {name: one.predictions for name, one in planted.items()}
+    captioners = check_captioners(captioners, **people, image_ids=list(range(IMAGES)))
+    expected = audit(captioners, trials=2, bootstrap=60, cache=False)
     written = json.loads(data.read_text())
     assert written == data_of(page.read_text())
     of_lists = json.loads(json_text(expected.as_dict()))

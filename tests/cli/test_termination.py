@@ -1,4 +1,4 @@
-"""A command that a scheduler ends: SIGTERM leaves nothing behind but what the next run goes on from."""
+"""A command that a scheduler or a user ends leaves nothing behind but what the next run goes on from."""
 
 import os
 import signal
@@ -67,27 +67,21 @@ def wait_for_a_trial(process, folder):
     assert tables(folder)
 
 
-def test_sigterm_leaves_no_temporary_files_and_keeps_finished_trials(started, tmp_path):
+@pytest.mark.parametrize("sent", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+def test_a_signal_leaves_no_temporary_files_and_keeps_finished_trials(started, tmp_path, sent):
     wait_for_a_trial(started, tmp_path)
     kept = trials(tmp_path)
-    started.terminate()
+    # As a terminal sends Control-C: to the workers too.
+    os.killpg(started.pid, sent) if sent == signal.SIGINT else started.send_signal(sent)
     _, complaints = started.communicate(timeout=PATIENCE)  # the workers hold its pipes, so they have ended as well
-    assert started.returncode == 128 + signal.SIGTERM
+    assert started.returncode == 128 + sent
     assert "Traceback" not in complaints
+    if sent == signal.SIGINT:
+        told = "stopped: finished trials are kept: run the same again to go on from there"
+        assert complaints.splitlines()[-1] == told, complaints
     assert not tables(tmp_path)
     assert kept <= trials(tmp_path)
     assert kept
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"nic.parquet", "temporary", "cache"}
     assert not list((tmp_path / "cache").glob(".captionbias-*.part"))
-
-
-@pytest.mark.slow
-def test_ctrl_c_says_that_trials_are_kept_and_that_the_same_command_goes_on(started, tmp_path):
-    wait_for_a_trial(started, tmp_path)
-    os.killpg(started.pid, signal.SIGINT)  # as a terminal sends it: to the workers too
-    _, complaints = started.communicate(timeout=PATIENCE)
-    assert started.returncode == 128 + signal.SIGINT
-    told = "stopped: finished trials are kept: run the same again to go on from there"
-    assert complaints.splitlines()[-1] == told, complaints
-    assert "Traceback" not in complaints

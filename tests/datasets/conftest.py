@@ -62,15 +62,8 @@ def coco():
     instances = {
         **{key: captions[key] for key in ("info", "images", "licenses")},
         "annotations": [
-            {
-                "segmentation": shape,
-                "area": 31.5 + key % 10,
-                "iscrowd": crowd,
-                "image_id": image,
-                "bbox": [1, 2.5, 10, 12.25],
-                "category_id": kind,
-                "id": key,
-            }
+            {"id": key, "image_id": image, "category_id": kind, "segmentation": shape, "iscrowd": crowd}
+            | {"area": 31.5 + key % 10, "bbox": [1, 2.5, 10, 12.25]}
             for key, image, kind, shape, crowd in _OBJECTS
         ],
         "categories": [{"supercategory": "any", "id": key, "name": name} for key, name in _CATEGORIES],

@@ -6,6 +6,7 @@ import pytest
 
 from captionbias.datasets.artemis_emotions import ArtemisEmotions
 from tests.datasets.conftest import artemis, records_of, write
+from tests.refusals import refuses
 
 HEADER = "art_style,painting,emotion,utterance\n"
 
@@ -37,8 +38,6 @@ def test_paintings_get_the_emotion_that_most_people_felt(folder):
     ],
 )
 def test_what_is_wrong_is_named(content, named, folder):
-    with pytest.raises(ValueError, match="CSV"):
-        ArtemisEmotions(folder)
+    refuses("CSV", ArtemisEmotions, folder)
     write(folder, {"a.csv": content})
-    with pytest.raises(ValueError, match=re.escape(named)):
-        read(folder)
+    refuses(re.escape(named), read, folder)

@@ -4,6 +4,7 @@ import pytest
 
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias
 from tests.datasets.conftest import HEIGHT, WIDTH, coco, records_of, write
+from tests.refusals import refuses
 
 
 def read(folder, configuration="gender"):
@@ -24,39 +25,23 @@ def test_each_configuration_has_its_labelled_images_by_id(folder):
 
 def test_a_row_has_all_that_the_files_say(folder):
     nine = read(write(folder, coco()))[1]
-    assert {key: nine[key] for key in nine if key not in ("people", "objects")} == {
-        "image_id": 9,
-        "file_name": "COCO_val2014_000000000009.jpg",
-        "height": HEIGHT,
-        "width": WIDTH,
-        "references": ["A man holds an umbrella.", "A guy in the rain"],
-        "attribute": "male",
-        "tasks": ["umbrella"],
-        "gender": "Male",
-        "skin": "Light",
-        "age": "old",
-        "nic": "a man",
-        "sat": None,
-    }
+    image = {"image_id": 9, "file_name": "COCO_val2014_000000000009.jpg", "height": HEIGHT, "width": WIDTH}
+    said = {"references": ["A man holds an umbrella.", "A guy in the rain"], "nic": "a man", "sat": None}
+    labels = {"attribute": "male", "tasks": ["umbrella"], "gender": "Male", "skin": "Light", "age": "old"}
+    assert {key: nine[key] for key in nine if key not in ("people", "objects")} == image | said | labels
     assert [thing["name"] for thing in nine["objects"]] == ["person", "umbrella", "umbrella"]
     assert nine["objects"][1] == {"name": "umbrella", "bbox": [1, 2.5, 10, 12.25], "area": 35.5, "crowd": False}
     [person] = nine["people"]
     assert person["segmentation"]["size"] == [HEIGHT, WIDTH]
-    assert {key: person[key] for key in ("id", "bbox", "crowd", "gender", "skin")} == {
-        "id": 101,
-        "bbox": [1, 2.5, 10, 12.25],
-        "crowd": False,
-        "gender": "Male",
-        "skin": "Light",
-    }
+    outline = {"id": 101, "bbox": [1, 2.5, 10, 12.25], "crowd": False, "segmentation": person["segmentation"]}
+    assert person == {**outline, "gender": "Male", "skin": "Light"}
 
 
 def test_an_image_that_the_instances_do_not_list_is_not_one_without_objects(folder):
     files = coco()
     instances = files["instances_val2014.json"]
     instances["images"] = [image for image in instances["images"] if image["id"] != 11]
-    with pytest.raises(ValueError, match="image 11"):
-        read(write(folder, files))
+    refuses("image 11", read, write(folder, files))
 
 
 def test_labels_of_people_and_captioners_may_be_missing_and_files_be_in_a_folder_annotations(folder):
@@ -87,5 +72,4 @@ def test_labels_of_people_of_all_of_2014(labels, folder):
 )
 def test_a_malformed_file_is_named(place, content, folder):
     write(folder, {**coco(), place: content})
-    with pytest.raises(ValueError, match=place.rpartition("/")[2]):
-        read(folder)
+    refuses(place.rpartition("/")[2], read, folder)

@@ -12,6 +12,7 @@ from pycocotools.coco import COCO
 
 from captionbias.datasets.coco_files import read_captions, read_categories, read_images, read_results, read_things
 from tests.datasets.conftest import HEIGHT, WIDTH, coco
+from tests.refusals import refuses
 
 SIZE = [HEIGHT, WIDTH]
 
@@ -56,29 +57,18 @@ def test_any_outlines_are_those_of_pycocotools(shapes, cuts, tmp_path_factory):
 @pytest.mark.parametrize(
     "segmentation",
     [
-        [],
-        None,
-        "M0 0",
-        [[0, 0, 1, 1]],
-        [[0, 0, 5, 5, 5, 0, 1]],
-        [[0, 0, 5, 5, 5, None]],
-        [[0, 0, 5, 5, 5, 0], [1, 2]],
-        [0, 0, 5, 5, 5, 0],
-        [[0, 0, 5, 5, 5, 1e9]],
-        {"counts": [600]},
-        {"counts": [599], "size": SIZE},
-        {"counts": [-1, 601], "size": SIZE},
-        {"counts": "PPYo0", "size": SIZE},
-        {"counts": "~" * 400, "size": SIZE},
-        {"counts": [600], "size": [WIDTH, HEIGHT]},
+        *([], None, "M0 0", [0, 0, 5, 5, 5, 0]),
+        *([[0, 0, 1, 1]], [[0, 0, 5, 5, 5, 0, 1]], [[0, 0, 5, 5, 5, 0], [1, 2]]),
+        *([[0, 0, 5, 5, 5, None]], [[0, 0, 5, 5, 5, 1e9]]),
+        *({"counts": counts, "size": SIZE} for counts in ([599], [-1, 601], "PPYo0", "~" * 400)),
+        *({"counts": [600]}, {"counts": [600], "size": [WIDTH, HEIGHT]}),
     ],
 )
 def test_a_bad_outline_is_named(segmentation, tmp_path):
     """pycocotools is C and must not see any of these."""
     content = coco()["instances_val2014.json"]
     content["annotations"][4]["segmentation"] = segmentation
-    with pytest.raises(ValueError, match=r'^a\.json: annotations\[4\]: "segmentation" must '):
-        things_of(content, tmp_path)
+    refuses(r'^a\.json: annotations\[4\]: "segmentation" must ', things_of, content, tmp_path)
 
 
 BAD = [
@@ -94,8 +84,7 @@ def test_a_bad_record_is_named(member, change, named, tmp_path):
     files = coco()
     content = files["instances_val2014.json"] | {"captions": files["captions_val2014.json"]["annotations"]}
     content[member][0] |= change
-    with pytest.raises(ValueError, match=r"^a\.json: " + re.escape(named)):
-        captions_and_things(content, tmp_path)
+    refuses(r"^a\.json: " + re.escape(named), captions_and_things, content, tmp_path)
 
 
 def test_results_are_read_with_empty_captions_passed_over(tmp_path):
@@ -106,5 +95,4 @@ def test_results_are_read_with_empty_captions_passed_over(tmp_path):
 @pytest.mark.parametrize("image", ["09", 10, "x"])
 def test_a_bad_result_is_named(image, tmp_path):
     path = write(tmp_path / "nic.json", [{"image_id": 9, "caption": "a"}, {"image_id": image, "caption": "b"}])
-    with pytest.raises(ValueError, match=r'^nic\.json\[1\]: "image_id"'):
-        read_results(path, {5, 9})
+    refuses(r'^nic\.json\[1\]: "image_id"', read_results, path, {5, 9})

@@ -6,6 +6,7 @@ from huggingface_hub import DatasetCard
 from captionbias.datasets.build import build_dataset
 from captionbias.datasets.coco_narratives import CocoNarratives
 from tests.datasets.conftest import narratives, records_of, write
+from tests.refusals import refuses
 
 
 def test_narratives_stand_beside_what_coco_knows_of_the_image(folder):
@@ -52,8 +53,6 @@ def test_captions_alone_are_read_and_a_line_that_is_none_is_named(line, message,
     file, first = "coco_val_captions.jsonl", '{"image_id": 9, "caption": "A man. He walks."}\n'
     [nine] = records_of(CocoNarratives, write(folder, files | {file: first}), "gender")
     assert nine["references"] == ["A man. He walks."]
-    with pytest.raises(ValueError, match=message):
-        records_of(CocoNarratives, write(folder, {file: first + line}), "age")
+    refuses(message, records_of, CocoNarratives, write(folder, {file: first + line}), "age")
     (folder / file).unlink()
-    with pytest.raises(ValueError, match=r"has none of coco_val_localized.*google\.github\.io"):
-        CocoNarratives(folder)
+    refuses(r"has none of coco_val_localized.*google\.github\.io", CocoNarratives, folder)

@@ -6,6 +6,7 @@ import pytest
 
 from captionbias.datasets.lic_captions import LicCaptions
 from tests.datasets.conftest import lic, records_of, write
+from tests.refusals import refuses
 
 HUMAN = "bias_data/Human_Ann/gender_obj_cap_mw_entries.pkl"
 RACE = "bias_data/Human_Ann/race_val_obj_cap_entries.pkl"
@@ -23,16 +24,8 @@ def test_rows_of_both_configurations(folder):
         (7, "male", "Dark", "a man", None),
         (9, "male", "Light", "a dog", None),
     ]
-    assert rows[2] == {
-        "image_id": 9,
-        "references": ["a man", "a guy"],
-        "attribute": "male",
-        "tasks": ["umbrella", "dog"],
-        "gender": "Male",
-        "skin": "Light",
-        "nic": "a dog",
-        "nic_equalizer": None,
-    }
+    people = {"references": ["a man", "a guy"], "attribute": "male", "tasks": ["umbrella", "dog"], "gender": "Male"}
+    assert rows[2] == {"image_id": 9, **people, "skin": "Light", "nic": "a dog", "nic_equalizer": None}
     race = read(folder, "race")
     assert [(row["image_id"], row["attribute"], row["nic"]) for row in race] == [
         (7, "dark", "a dog"),
@@ -46,25 +39,18 @@ def test_one_attribute_is_enough(folder):
     del files[RACE]
     write(folder, files)
     assert len(read(folder)) == 3
-    with pytest.raises(ValueError, match="race_val_obj_cap_entries"):
-        read(folder, "race")
+    refuses("race_val_obj_cap_entries", read, folder, "race")
     (folder / HUMAN).unlink()
-    with pytest.raises(ValueError, match="gender_obj"):
-        LicCaptions(folder)
+    refuses("gender_obj", LicCaptions, folder)
 
 
 @pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"img_id": "9"}, "img_id"),
-        ({"caption_list": "a man"}, "caption_list"),
-        ({"bb_gender": ["Male"]}, "bb_gender"),
-        ({"bb_skin": "Male"}, "bb_skin"),
-    ],
+    ("field", "value"),
+    [("img_id", "9"), ("caption_list", "a man"), ("bb_gender", ["Male"]), ("bb_skin", "Male")],
 )
-def test_a_bad_entry_of_people_is_named(change, field, folder):
+def test_a_bad_entry_of_people_is_named(field, value, folder):
     files = lic()
-    files[HUMAN][1] |= change
+    files[HUMAN][1][field] = value
     with pytest.raises(ValueError, match=r"^gender_obj_cap_mw_entries\.pkl") as error:
         read(write(folder, files))
     assert "[1]" in str(error.value)
@@ -75,5 +61,4 @@ def test_a_bad_entry_of_people_is_named(change, field, folder):
     "content", [{"img_id": 1}, [{"img_id": 9}], [{"img_id": 9, "pred": "a"}, {"img_id": 1, "pred": "b"}]]
 )
 def test_a_bad_file_of_a_captioner_is_named(content, folder):
-    with pytest.raises(ValueError, match=rf"^{Path(NIC).name}"):
-        read(write(folder, {**lic(), NIC: content}))
+    refuses(rf"^{Path(NIC).name}", read, write(folder, {**lic(), NIC: content}))

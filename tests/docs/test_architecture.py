@@ -1,7 +1,5 @@
 """The walk of a caption names functions that are there, and each once."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from pkgutil import resolve_name

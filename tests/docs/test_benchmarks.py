@@ -1,7 +1,5 @@
 """Every benchmark begins: what it takes from the library is there."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

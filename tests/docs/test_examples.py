@@ -1,7 +1,5 @@
 """The examples of the README and of docs/ run as written, on planted captions and files of their names."""
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import io
@@ -133,17 +131,9 @@ def run(names, folder, monkeypatch):
     return run
 
 
-ALONE = {
-    "README.md",
-    "docs/attackers.md",
-    "docs/extend.md",
-    "docs/processes.md",
-    "docs/training.md",
-    "docs/datasets.md",
-    "docs/cluster.md",
-}  # below, and in tests/datasets/test_build.py
-
-
+# Below, and in tests/datasets/test_build.py.
+ELSEWHERE = ("attackers", "extend", "processes", "training", "datasets", "cluster")
+ALONE = {"README.md", *(f"docs/{name}.md" for name in ELSEWHERE)}
 WITH_PYTHON = {str(path.relative_to(ROOT)) for path in PAGES if blocks(path, "python")}
 
 
@@ -153,7 +143,6 @@ def test_the_python_of_a_page_runs(page, run, installed):
 
 
 def test_attackers_of_your_own_and_pretrained_ones(names, run, folder, tiny_bert, small_networks):  # noqa: F811
-    pytest.importorskip("sentence_transformers")
     for name in ("all-MiniLM-L6-v2", "models/bert"):  # folders of these names stand for what is downloaded
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).symlink_to(tiny_bert)
@@ -292,9 +281,7 @@ def test_pictures_show_the_present_scores(metric):
 
 
 def test_the_site_is_built_without_a_warning(tmp_path, monkeypatch):
-    build = pytest.importorskip("mkdocs.commands.build")
-    pytest.importorskip("mkdocstrings_handlers.python")
-    pytest.importorskip("material")
+    from mkdocs.commands import build
     from mkdocs.config import load_config
 
     monkeypatch.chdir(ROOT)

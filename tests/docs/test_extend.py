@@ -1,7 +1,5 @@
 """The guide to a metric of one's own, followed to the letter."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small networks, and captions in which signs tell what attackers are to predict."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,9 +1,8 @@
 """What each word adds: exact shares of convex attackers, integrals that add up of networks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
+import torch
 
 from captionbias.attackers import convex
 from captionbias.attackers.base import Fitted
@@ -11,16 +10,11 @@ from captionbias.captions import CaptionBiasWarning
 from captionbias.explain import contributions as module
 from captionbias.explain.contributions import TOLERANCE, contributions
 
-torch = pytest.importorskip("torch")
-
 
 def sums(values: np.ndarray, attacker: Fitted, rows: np.ndarray) -> np.ndarray:
     """Of the values of words, those of each caption of some rows."""
     offsets = attacker.trial.examples.tokens.select(rows).offsets
     return np.stack([part.sum(axis=0) for part in np.split(values, offsets[1:-1])])
-
-
-# --- convex attackers ---
 
 
 def test_a_pair_is_shared_by_its_two_words_and_a_repeated_word_by_its_places(fitted):
@@ -47,9 +41,6 @@ def test_the_shares_of_a_caption_add_up_to_its_logit_less_the_intercept(fitted, 
     found, wanted = contributions(attacker, rows), attacker.logits(rows) - attacker.bias
     np.testing.assert_allclose(sums(found, attacker, rows), wanted, atol=1e-10)
     assert np.abs(wanted).max() > 0.5
-
-
-# --- networks ---
 
 
 def padding(attacker: Fitted, rows: np.ndarray) -> np.ndarray:

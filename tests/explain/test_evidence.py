@@ -123,7 +123,7 @@ def test_of_several_captions_of_an_image_the_first_is_behind_a_word(girls, girls
     assert found[0] == found[1]
 
 
-def test_of_several_captions_of_an_image_the_first_is_behind_a_cell_is_behind_a_cell(planted):
+def test_of_several_captions_of_an_image_the_first_is_behind_a_cell(planted):
     other = plant(400, seed=1).predictions
     several = planted.with_predictions([list(texts) for texts in zip(planted.predictions, other, strict=True)])
     cells = [

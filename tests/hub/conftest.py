@@ -1,7 +1,5 @@
 """A Hub in memory: huggingface_hub's client as publishing calls it, which keeps what it gets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from captionbias.bench.catalogue import METRICS
 from captionbias.hub.commands import publish as command
 from captionbias.hub.publishing import publish
+from tests.refusals import refuses
 
 SECRET = "hf_" + "aB3" * 12
 CARD = """---
@@ -95,8 +96,7 @@ def test_a_secret_is_refused_and_not_repeated(hub, space, path, content):
 
 def test_a_link_is_refused(hub, space):
     (space / "notes.txt").symlink_to("/etc/hostname")
-    with pytest.raises(ValueError, match=r"notes\.txt"):
-        publish(space, "alice/bias", "space")
+    refuses(r"notes\.txt", publish, space, "alice/bias", "space")
 
 
 @pytest.mark.parametrize(
@@ -112,19 +112,16 @@ def test_a_link_is_refused(hub, space):
 )
 def test_tables_and_a_card_that_do_not_match_are_refused(hub, dataset, card, named):
     write(dataset, {"README.md": card})
-    with pytest.raises(ValueError, match=named):
-        publish(dataset, "alice/captions", "dataset")
+    refuses(named, publish, dataset, "alice/captions", "dataset")
     assert not hub.calls
 
 
 @pytest.mark.parametrize("options", [{}, {"private": False}, {"dry_run": True}, {"create_pr": True}])
 def test_rows_that_may_not_be_redistributed_are_never_sent_to_a_public_repository(hub, dataset, options):
     write(dataset, {"README.md": TERMS})
-    with pytest.raises(ValueError, match="private"):
-        publish(dataset, "alice/captions", "dataset", **options)
+    refuses("private", publish, dataset, "alice/captions", "dataset", **options)
     hub.files = {"README.md": b"public already"}
-    with pytest.raises(ValueError, match="public"):
-        publish(dataset, "alice/captions", "dataset", private=True)
+    refuses("public", publish, dataset, "alice/captions", "dataset", private=True)
     assert "commit" not in hub.calls
 
 

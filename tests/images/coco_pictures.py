@@ -18,8 +18,11 @@ def annotation(image, *, category=1, box=(2, 3, 6, 8), crowd=0, **segment):
 
 
 def write_annotations(folder, annotations, ids=(42,), size=(HEIGHT, WIDTH), categories=CATEGORIES):
-    height, width = size
-    listed = [{"id": key, "file_name": f"COCO_val2014_{key:012d}.jpg", "height": height, "width": width} for key in ids]
+    sizes = size if isinstance(size, list) else [size] * len(ids)
+    listed = [
+        {"id": key, "file_name": f"COCO_val2014_{key:012d}.jpg", "height": height, "width": width}
+        for key, (height, width) in zip(ids, sizes, strict=True)
+    ]
     numbered = [{"id": number, "area": 1.0, **entry} for number, entry in enumerate(annotations)]
     path = folder / "instances_val2014.json"
     path.write_text(json.dumps({"images": listed, "annotations": numbered, "categories": categories}))

@@ -3,10 +3,9 @@
 Their weights are large, so that captions differ from picture to picture.
 """
 
-from __future__ import annotations
-
+import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,20 +17,10 @@ from PIL import Image
 from benchmarks import families
 from tests.attackers.conftest import resnet as resnet
 from tests.attackers.conftest import tiny_bert as tiny_bert
+from tests.training.conftest import one_thread as one_thread
 
 SIZE = 16
 TEXT = "a woman man with dog cake pizza tie surfboard on the street in red describe this picture user assistant"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """The models are tiny: threads would fight over them, and processes take longer to start than they train."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOKY_MAX_CPU_COUNT", "1")
-        yield
-    torch.set_num_threads(threads)
 
 
 @contextmanager
@@ -99,6 +88,17 @@ def all_pictures(tmp_path_factory) -> Path:
             folder / f"COCO_val2014_{number:012}.png"
         )
     return folder
+
+
+def write_people(path: Path, numbers: Iterable[int], dogs: str = "") -> Path:
+    """What people say of pictures with these numbers, of women where they are odd."""
+    rows = [
+        {"image_id": number, "references": [f"a {who}{dogs}", f"a {who}"], "gender": value}
+        for number in numbers
+        for value, who in [(("male", "man"), ("female", "woman"))[number % 2]]
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
 
 
 @pytest.fixture

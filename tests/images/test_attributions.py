@@ -1,7 +1,5 @@
 """Where a captioner finds the attribute: right where the truth is planted, on every kind of captioner, in any view."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
@@ -10,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from PIL import Image
 
 from benchmarks import families
 from captionbias.captions import CaptionBiasWarning
@@ -20,9 +20,6 @@ from captionbias.training.captioning import caption_images
 from tests.cli.conftest import ran, refused
 from tests.images.coco_pictures import annotation, write_annotations
 from tests.images.conftest import few_words
-
-torch = pytest.importorskip("torch")
-from PIL import Image  # noqa: E402
 
 SIZE, PATCH = 32, 8
 pytestmark = [pytest.mark.filterwarnings("ignore:.*have no share:captionbias.captions.CaptionBiasWarning")]
@@ -211,12 +208,7 @@ def annotations(all_pictures, tmp_path) -> Path:
     """A person in the left half of each picture."""
     sizes = [Image.open(path).size for path in sorted(all_pictures.iterdir())]
     people = [annotation(number, box=(0, 0, width / 2, height)) for number, (width, height) in enumerate(sizes)]
-    path = write_annotations(tmp_path, people, range(len(sizes)))
-    content = json.loads(path.read_text())
-    for image, (width, height) in zip(content["images"], sizes, strict=True):
-        image |= {"width": width, "height": height}
-    path.write_text(json.dumps(content))
-    return path
+    return write_annotations(tmp_path, people, range(len(sizes)), [size[::-1] for size in sizes])
 
 
 def test_the_command_writes_shares_and_a_page_with_pictures(tiny_blip, all_pictures, annotations, tmp_path):

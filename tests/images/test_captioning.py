@@ -8,7 +8,6 @@ import torch
 
 from benchmarks import families
 from captionbias.captions import CaptionBiasWarning
-from captionbias.captions.texts import plain
 from captionbias.images import captioning
 from captionbias.images.captioning import Draws, caption
 from captionbias.images.reading import read_images
@@ -245,25 +244,6 @@ def test_arguments_of_the_template_change_captions(tiny_chat_model, all_pictures
     model = with_template(tmp_path / "model", tiny_chat_model, TYPED)
     quiet, loud = (caption(model, all_pictures, template_arguments={"loud": one}, **SHORT) for one in (False, True))
     assert quiet != loud
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("<think>it is\na dog</think>\na dog", "a dog"),
-        ("it is a dog</think> a cat", "a cat"),  # the template had opened it
-        ("<think>it is a", ""),
-        (
-            "a<phrase> dog</phrase><object><patch_index_0044><patch_index_0863></object> by a<phrase> fire</phrase>.",
-            "a dog by a fire.",
-        ),
-        ("<ref>a dog</ref><box>[[1, 2, 30, 40]]</box> runs", "a dog runs"),
-        ("a dog<loc_12><loc_3> and a cat<loc0012><seg003>", "a dog and a cat"),
-        ("if a < b > c", "if a < b > c"),
-    ],
-)
-def test_thoughts_and_places_are_not_in_captions(text, expected):
-    assert plain(text) == expected
 
 
 def test_what_a_model_cannot_do_is_said_whole(tiny_chat_model, all_pictures, tmp_path):

@@ -8,6 +8,7 @@ import torch
 
 from captionbias.images.detectors import detect_regions
 from captionbias.images.reading import read_images
+from tests.refusals import refuses
 
 LABELS = {"id2label": {0: "person", 1: "dog"}, "label2id": {"person": 0, "dog": 1}}
 SHAPES = [(40, 60, 3), (60, 40, 3), (40, 60, 3), (33, 77, 3)]
@@ -86,12 +87,10 @@ def test_a_segment_is_the_models_own(images, semantic):
 def test_what_a_detector_cannot_do_is_an_error(images, tiny_detector, tmp_path):
     from transformers import YolosConfig, YolosModel
 
-    with pytest.raises(ValueError, match="finds boxes, not segments: mask boxes"):
-        detect_regions(tiny_detector, images)
+    refuses("finds boxes, not segments: mask boxes", detect_regions, tiny_detector, images)
     with pytest.raises(ValueError, match="does not know the label 'cat': choose from person, dog"):
         detect_regions(tiny_detector, images, ["cat"], form="box")
-    with pytest.raises(ValueError, match=r"lacks config\.json"):
-        detect_regions(str(tmp_path), images, form="box")
+    refuses(r"lacks config\.json", detect_regions, str(tmp_path), images, form="box")
     small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     shutil.copytree(tiny_detector, tmp_path, dirs_exist_ok=True)
     YolosModel(YolosConfig(**small, image_size=[32, 48], patch_size=8)).save_pretrained(tmp_path)

@@ -1,7 +1,5 @@
 """VL-LIC: what only a picture shows raises the scores of an attacker that reads it, on both sides, and no other's."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -9,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+import transformers
+from PIL import Image
 
 from captionbias.captions import check_captions
 from captionbias.explain import explain
 from captionbias.images.reading import Images
 from captionbias.metrics import lic
 from tests.launch import launched
-
-torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-Image = pytest.importorskip("PIL.Image")
 
 IMAGES = 120
 QUICK = {"trials": 2, "bootstrap": 0, "seed": 1, "allow_unmasked": True}
@@ -60,8 +58,6 @@ def test_a_cue_in_the_picture_alone_raises_both_sides(encoder, captions, cued, n
         "bert-frozen": {"encoder": "bert-frozen", "model": str(tiny_bert)},
         "sentences": {"encoder": str(tiny_bert)},
     }[encoder]
-    if encoder != "bow":
-        pytest.importorskip("sentence_transformers")
 
     def measured(**pictures):
         return lic(**captions, **attacker, **QUICK, cache=False, **pictures)
@@ -94,15 +90,8 @@ def test_pictures_are_read_once_and_other_pictures_give_other_scores(
     )
 
     def measured(pictures, seed=0):
-        given = {
-            "images": pictures,
-            "image_encoder": str(resnet),
-            "preset": "fast",
-            "trials": 1,
-            "bootstrap": 0,
-            "allow_unmasked": True,
-        }
-        return lic(**captions, **given, seed=seed, cache=tmp_path / "kept")["lic_m"]
+        given = QUICK | {"preset": "fast", "trials": 1, "seed": seed, "cache": tmp_path / "kept"}
+        return lic(**captions, **given, images=pictures, image_encoder=str(resnet))["lic_m"]
 
     first = measured(cued)
     assert sum(passes) == IMAGES

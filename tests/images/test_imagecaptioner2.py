@@ -65,10 +65,12 @@ def test_captions_that_give_the_label_away_amplify_and_those_that_hide_it_mitiga
 
 
 def test_what_image_and_caption_say_together_is_seen_here_and_not_by_lic(draws, quick):
-    """The captioner's word is the picture's brightness or its opposite, as the label says; people's is a coin."""
+    """The captioner's word is the picture's brightness or its opposite, as the label says; people's is a coin. An
+    answer may be several words."""
     sex, coin, _, cue = draws
     captions = both(sex, sex ^ cue, coin)
-    seen = imagecaptioner2(**captions, images=pictures(cue), **quick | {"trials": 1})
+    answers = {"female": "woman", "male": "man on the street"}
+    seen = imagecaptioner2(**captions, images=pictures(cue), answers=answers, **quick | {"trials": 1})
     assert seen["imagecaptioner2"] > 30
     assert abs(seen["imagecaptioner2_d"] - 50) < 8
     unseen = lic(**captions, preset="fast", trials=3, bootstrap=0, cache=False)
@@ -99,16 +101,9 @@ def test_one_more_person_reads_0(draws, quick):
     for seed in range(10):
         columns = np.random.default_rng([9, seed]).integers(2, size=(3, 60)) ^ sex[:60]
         captions = [[("dog", "cake")[number] + " on the street" for number in column] for column in columns]
-        found = imagecaptioner2(
-            predictions=captions[0],
-            references=[list(row) for row in zip(*captions[1:], strict=True)],
-            attributes=labels(sex[:60]),
-            images=pictures(cue[:60]),
-            allow_unmasked=True,
-            answers=ANSWERS,
-            seed=seed,
-            **quick | {"trials": 3, "epochs": 1},
-        )
+        people = {"references": [list(row) for row in zip(*captions[1:], strict=True)], "attributes": labels(sex[:60])}
+        given = {**people, "images": pictures(cue[:60]), "allow_unmasked": True, "answers": ANSWERS, "seed": seed}
+        found = imagecaptioner2(predictions=captions[0], **given, **quick | {"trials": 3, "epochs": 1})
         low, high = interval(found)
         held.append(low <= 0 <= high)
         values.append(found["imagecaptioner2"])
@@ -119,14 +114,8 @@ def test_one_more_person_reads_0(draws, quick):
 @pytest.fixture
 def brief(tmp_path):
     """Arguments of a measurement whose judges hardly learn."""
-    return {
-        "epochs": 1,
-        "answers": ANSWERS,
-        "prompt": "in the picture",
-        "trials": 2,
-        "bootstrap": 20,
-        "cache": tmp_path / "trials",
-    }
+    asked = {"answers": ANSWERS, "prompt": "in the picture"}
+    return {"epochs": 1, "trials": 2, "bootstrap": 20, "cache": tmp_path / "trials", **asked}
 
 
 @pytest.fixture(scope="module")

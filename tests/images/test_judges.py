@@ -1,7 +1,6 @@
-"""The judge: what it is asked, and that training teaches it the answer."""
+"""The judge: what it is asked, and what its trials are known by."""
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from captionbias.attackers.base import Examples, Trial
@@ -10,6 +9,7 @@ from captionbias.images import judges
 from captionbias.images.judges import Question, answers_for, make_judge, prompt_for
 from captionbias.images.reading import read_images
 from captionbias.text import tokenize
+from tests.refusals import refuses
 
 PROMPT = "in the picture"
 ANSWERS = ("woman", "man")
@@ -26,30 +26,6 @@ def trial(images=12, train=0):
     classes = np.arange(images) % 2
     rows = np.arange(images)
     return Trial(Examples(tokens, classes, 2), rows[:train], rows[train:], 0)
-
-
-def test_the_judge_reads_image_and_caption_together(monkeypatch):
-    """A colour and a word of which neither alone says anything; an answer may be several words."""
-    monkeypatch.setattr(judges, "SMALL", 16)
-    monkeypatch.setattr(judges, "FROM_SCRATCH", judges.Schedule(2e-3, batch=32, epochs=1))
-    word, colour = np.random.default_rng(0).integers(2, size=(2, 300))
-    asked = Question(
-        read_images(list(np.full((300, 16, 16), 60, np.uint8) + 140 * colour[:, None, None].astype(np.uint8))),
-        "is",
-        ("woman", "man on the street"),
-    )
-    examples = Examples(tokenize([("dog", "cake")[number] for number in word]), word ^ colour, 2)
-    one = Trial(examples, np.arange(240), np.arange(240, 300), 0)
-    [scores] = run_trials([one], make_judge(asked, 20), cache=False)
-    assert scores.correct.mean() > 0.95
-
-
-def test_the_judge_says_nothing_where_there_is_nothing_to_say(monkeypatch):
-    monkeypatch.setattr(judges, "SMALL", 16)
-    examples = Examples(tokenize(["dog"] * 200), np.arange(200) % 2, 2)
-    one = Trial(examples, np.arange(160), np.arange(160, 200), 0)
-    [scores] = run_trials([one], make_judge(question(200), 4), cache=False)
-    assert np.exp(scores.log_probability).mean() == pytest.approx(0.5, abs=0.05)
 
 
 def test_finished_trials_are_kept_under_all_that_determines_them(tmp_path):
@@ -73,13 +49,11 @@ def test_prompts_and_answers():
     assert prompt_for("race") == "Therefore, the race is"
     assert prompt_for("shoes", " The shoes are ") == "The shoes are"
     for given in (("shoes",), ("gender", "")):
-        with pytest.raises(ValueError, match="prompt is missing"):
-            prompt_for(*given)
+        refuses("prompt is missing", prompt_for, *given)
     assert answers_for(["dark", "light"]) == ("dark", "light")
     for answers, message in [
         ({"man": "x"}, "answers: 'man' is no value of the attribute; its values are female, male"),
         ({"male": " "}, "answers are 'female', ' ': give each value words of its own"),
         ({"male": "female"}, "answers are 'female', 'female': give each value words of its own"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            answers_for(["female", "male"], answers)
+        refuses(message, answers_for, ["female", "male"], answers)

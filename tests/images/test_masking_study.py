@@ -63,27 +63,11 @@ def captioner(planted):
 @pytest.fixture
 def study(planted, drawn, annotations, monkeypatch):
     monkeypatch.setattr(masking_study, "caption", captioner(planted))
-    people = {
-        "references": {
-            "image_id": list(range(IMAGES)),
-            "references": planted.references,
-            "gender": planted.attributes,
-            "tasks": planted.tasks,
-        },
-        "attribute": "gender",
-    }
-    ids = tuple(map(str, range(IMAGES)))
-    steps = []
-    found = masking_experiment(
-        "planted",
-        Images(ids, list(drawn[0])),
-        annotations,
-        people,
-        fill="#7f7f7f",
-        watch=lambda step, done: steps.append((step, done)),
-        **OPTIONS,
-    )
-    shares = [done for _, done in steps]
+    people = {"image_id": list(range(IMAGES)), "gender": planted.attributes}
+    people |= {"references": planted.references, "tasks": planted.tasks}
+    images, shares = Images(tuple(map(str, range(IMAGES))), list(drawn[0])), []
+    chosen = {**OPTIONS, "fill": "#7f7f7f", "watch": lambda step, done: shares.append(done)}
+    found = masking_experiment("planted", images, annotations, {"references": people, "attribute": "gender"}, **chosen)
     assert shares == sorted(shares)
     return found
 

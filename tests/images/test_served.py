@@ -14,6 +14,7 @@ import pytest
 from captionbias import CaptionBiasWarning
 from captionbias.images.captioning import caption
 from tests.launch import environment, free_port
+from tests.refusals import refuses
 
 FEW = {"max_new_tokens": 8, "prompt": "describe this picture"}
 NO_TEXT = {"message": {"role": "assistant", "content": None, "refusal": "I can't describe people."}}
@@ -127,11 +128,9 @@ def test_what_is_refused_has_an_empty_caption(answering, pictures, answer):
 )
 def test_what_stops_a_run_is_named_and_what_was_answered_is_not_asked_again(answering, pictures, status, message):
     working, asked = answering(*[(200, chosen("a dog"))] * 4, (status, {"error": {"message": "no"}}))
-    with pytest.raises(ValueError, match=message):
-        caption("m", pictures, endpoint=working, batch_size=2)
+    refuses(message, caption, "m", pictures, endpoint=working, batch_size=2)
     before = len(asked)
-    with pytest.raises(ValueError, match=message):
-        caption("m", pictures, endpoint=working, batch_size=12)
+    refuses(message, caption, "m", pictures, endpoint=working, batch_size=12)
     urls = [part["image_url"]["url"] for one in asked for part in one["messages"][0]["content"] if "image_url" in part]
     assert not {*urls[:4]} & {*urls[before:]}
 

@@ -16,6 +16,7 @@ from hypothesis.extra.numpy import array_shapes, arrays, scalar_dtypes
 from captionbias.io.store import GIGABYTE, Store, open_store
 from captionbias.warnings import CaptionBiasWarning
 from tests.launch import python
+from tests.refusals import refuses
 
 
 def key_of(name):
@@ -66,9 +67,6 @@ def a_warning_must_be_expected():
     with warnings.catch_warnings():
         warnings.simplefilter("error", CaptionBiasWarning)
         yield
-
-
-# --- entries ---
 
 
 ENTRIES = st.dictionaries(st.text("abc 1.", min_size=1), arrays(scalar_dtypes(), array_shapes(min_side=0)), max_size=3)
@@ -141,9 +139,6 @@ def test_what_is_not_an_entry_is_named_once_and_replaced(store, written, what):
     assert has(store, KEY)
 
 
-# --- folders that cannot be written to ---
-
-
 def test_a_file_in_the_folder_s_place_is_warned_of_once_with_the_way_out(tmp_path):
     (tmp_path / "file").write_text("mine")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
@@ -160,8 +155,6 @@ def test_a_file_in_the_folder_s_place_is_warned_of_once_with_the_way_out(tmp_pat
         assert store.contents() == []
     assert (tmp_path / "file").read_text() == "mine"
 
-
-# --- killed at any moment ---
 
 SAVE = """
 import os, signal, sys, time, warnings
@@ -201,9 +194,6 @@ def test_a_process_killed_while_it_saves_leaves_whole_entries_only(store, tmp_pa
         os.utime(part, (time.time() - 3700,) * 2)
     store.trim()
     assert len(names(store.folder)) == 4
-
-
-# --- size ---
 
 
 def aged(store, count, kind="trial"):
@@ -266,9 +256,6 @@ def test_what_a_user_keeps_there_is_never_removed(store, tmp_path):
         assert {path.name: path.read_text() for path in folder.iterdir()} == dict.fromkeys(ours, "mine")
 
 
-# --- which folder ---
-
-
 @pytest.fixture
 def bare(monkeypatch, tmp_path):
     """A home folder, and none of our variables."""
@@ -298,9 +285,7 @@ def test_the_limit_is_in_gigabytes(monkeypatch):
         monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", value)
         assert open_store(True).limit == open_store("mine").limit == limit
     monkeypatch.setenv("CAPTIONBIAS_CACHE_GB", "much")
-    with pytest.raises(ValueError, match=r"CAPTIONBIAS_CACHE_GB: .* 'much'; set it to a number of gigabytes"):
-        open_store(True)
+    refuses(r"CAPTIONBIAS_CACHE_GB: .* 'much'; set it to a number of gigabytes", open_store, True)
     assert open_store(False) is None
     for cache in (3, 1, None, ["mine"]):
-        with pytest.raises(ValueError, match="cache must be True, False or a folder, not"):
-            open_store(cache)
+        refuses("cache must be True, False or a folder, not", open_store, cache)

@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 
 from captionbias.captions import check_captions
-from captionbias.studies.injections import (
-    BIASES,
-    describe,
-    inject,
-    rarest_loses_tasks,
-    tasks_follow_value,
-    value_follows_tasks,
-)
+from captionbias.studies import injections
+from captionbias.studies.injections import BIASES, describe, inject
 from captionbias.synthetic import plant
 
 IMAGES = 600
@@ -48,7 +42,7 @@ def people():
 
 def test_the_value_named_becomes_the_one_that_the_tasks_suggest():
     texts = "A woman ties her tie", "a man holds his handbag.", "She is a lady", "a woman and a man with a tie"
-    changed = injected(value_follows_tasks, *texts, attributes=("female", "male", "female", "male"))
+    changed = injected(injections.value_follows_tasks, *texts, attributes=("female", "male", "female", "male"))
     assert changed == ["A man ties his tie", "a woman holds her handbag.", *texts[2:]]
 
 
@@ -59,7 +53,7 @@ def test_only_captions_against_the_tasks_fall_silent():
 
 
 def test_a_task_is_added_that_goes_with_the_value(people):
-    changed = inject(people, tasks_follow_value)
+    changed = inject(people, injections.tasks_follow_value)
     for row, text in enumerate(changed):
         added = text.removeprefix(f"{people.texts[row].rstrip('.')} with a ").rstrip(".")
         task = people.tasks.index(added)
@@ -69,7 +63,7 @@ def test_a_task_is_added_that_goes_with_the_value(people):
 
 def test_the_rarest_value_loses_its_tasks_and_persons_are_no_tasks():
     texts = "a person with a hot dog and a tie", "a man in a tie", "a boy"
-    changed = injected(rarest_loses_tasks, *texts, attributes=("female", "male", "male"))
+    changed = injected(injections.rarest_loses_tasks, *texts, attributes=("female", "male", "male"))
     assert changed == ["a person with a and a", *texts[1:]]
 
 

@@ -16,7 +16,6 @@ from captionbias.synthetic import plant
 LISTED = [(grid.title.split(":")[0], str(row[0])) for grid in listing() for row in grid.rows]
 MEASURED = [(paper, name) for paper, name in LISTED if "images" not in find_table(paper, name).needs]
 
-
 VERBS = {"30:20", "35:15", "40:10", "45:5"}
 
 

@@ -81,6 +81,10 @@ def test_every_language_has_roles_and_function_words(language):
     assert not one & function_words(language)
 
 
+def test_no_object_is_called_by_a_function_word():
+    assert not {*itertools.chain(*ENGLISH[1].groups.values())} & function_words("en")
+
+
 def test_the_languages_are_those_of_the_package():
     assert {"en", *CAPTIONS} == {*languages()}
     for name in ("gender", *(f"gender-{language}" for language in CAPTIONS)):

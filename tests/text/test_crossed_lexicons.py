@@ -15,26 +15,19 @@ BOTH = load_lexicon(["gender", "race"])
 @pytest.mark.parametrize(
     ("caption", "hidden", "values"),
     [
-        ("a black woman", "a <gender+race> <gender+race>", {"female, dark"}),
-        ("a white guy", "a <gender+race> <gender+race>", {"male, light"}),
-        ("a woman", "a <gender+race>", {"female"}),
-        ("an asian person", "an <gender+race> person", {"dark"}),
-        ("a dog", "a dog", set()),
-        ("a man and a woman", "a <gender+race> and a <gender+race>", {"male", "female"}),
-        (
-            "a black woman and a man",
-            "a <gender+race> <gender+race> and a <gender+race>",
-            {"female, dark", "male, dark"},
-        ),
-        (
-            "a black woman and a white man",
-            "a <gender+race> <gender+race> and a <gender+race> <gender+race>",
-            {"female, dark", "female, light", "male, dark", "male, light"},
-        ),
+        ("a black woman", "a # #", "female, dark"),
+        ("a white guy", "a # #", "male, light"),
+        ("a woman", "a #", "female"),
+        ("an asian person", "an # person", "dark"),
+        ("a dog", "a dog", ""),
+        ("a man and a woman", "a # and a #", "male/female"),
+        ("a black woman and a man", "a # # and a #", "female, dark/male, dark"),
+        ("a black woman and a white man", "a # # and a # #", "female, dark/female, light/male, dark/male, light"),
     ],
 )
 def test_a_caption_names_what_it_names_of_each_attribute(caption, hidden, values):
-    assert (masked([caption], BOTH), named([caption], BOTH)) == ([hidden], [values])
+    assert masked([caption], BOTH) == [hidden.replace("#", "<gender+race>")]
+    assert named([caption], BOTH) == [{*filter(None, values.split("/"))}]
 
 
 WORDS = ("a", "black", "white", "woman", "man", "girl", "old", "person", "young black")

@@ -1,7 +1,5 @@
 """Captions in other languages: what agrees with a person gives nothing away, and a captioner reads as in English."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re
@@ -21,13 +19,13 @@ from captionbias.text import load_lexicon, split_words
 from captionbias.text.languages import languages, load_language
 from captionbias.text.marks import find_marks
 from tests.cli.conftest import invoke, refused
+from tests.refusals import refuses
 from tests.text.conftest import masked, named
 
 LANGUAGES = sorted({*languages()} - {"en"})
 EVERY = pytest.mark.parametrize("language", LANGUAGES)
 FAST = {"preset": "fast", "cache": False}
 CONSTANT = {**FAST, "alignment": "constant", "trials": 4, "bootstrap": 200}
-
 # What is said of a woman and of a man, and must be the same word.
 AGREEING = {
     "de": "eine/ein die/der diese/dieser keine/kein sie/er ihre/seine ihrem/seinem lächelnde/lächelnder junge/junger "
@@ -180,16 +178,13 @@ def test_labels_and_metrics_that_count_take_a_language() -> None:
     ],
 )
 def test_captions_in_another_language_are_refused_with_the_way_out(spoken, given, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        sway(**vars(plant(60, language=spoken)), **given)
+    refuses(message, sway, **vars(plant(60, language=spoken)), **given)
 
 
 def test_a_language_is_given_where_captions_are_read() -> None:
     captions = check_captions(**vars(plant(60)))
-    with pytest.raises(ValueError, match=r"^language 'de': the captions were read without it; give"):
-        sway(captions, language="de")
-    with pytest.raises(ValueError, match=r"^values must be 2 in language 'de', not 4"):
-        plant(60, values=4, language="de")
+    refuses(r"^language 'de': the captions were read without it; give", sway, captions, language="de")
+    refuses(r"^values must be 2 in language 'de', not 4", plant, 60, values=4, language="de")
 
 
 def test_a_library_that_is_missing_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,8 +206,7 @@ def test_a_function_is_a_tokenizer() -> None:
     ours = sway(**planted, tokenizer=split_words)
     assert {**ours, "signature": ""} == {**sway(**planted), "signature": ""}
     assert "|tok:split_words|" in ours["signature"]
-    with pytest.raises(ValueError, match="none of its words occurs"):
-        sway(**planted, tokenizer=lambda caption: [caption])
+    refuses("none of its words occurs", sway, **planted, tokenizer=lambda caption: [caption])
     unsplit = vars(plant(60, language="ja"))
     own = {
         "attribute_lexicon": {"female": ["女性", "女の人", "少女"], "male": ["男性", "男の人", "少年"]},

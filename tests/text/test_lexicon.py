@@ -25,18 +25,9 @@ AGE = (
     "child children young baby babies kid kids little boy boys girl girls old elderly elder elders man men person "
     "people woman women lady ladies gentleman gentlemen guy guys teenager teenagers teen teens adult adults"
 )
-MASKS = {
-    "age": "<age>",
-    "coco_names": "<object>",
-    "coco_objects": "<object>",
-    "coco_objects_published": "<object>",
-    "emotion": "<emotion>",
-    "gender": "<gender>",
-    "objects365": "<object>",
-    "open_images": "<object>",
-    "race": "<race>",
-    "visogender_occupations": "<occupation>",
-}
+OBJECTS = ("coco_names", "coco_objects", "coco_objects_published", "objects365", "open_images")
+MASKS = {name: f"<{name}>" for name in ("age", "emotion", "gender", "race")} | dict.fromkeys(OBJECTS, "<object>")
+MASKS |= {"visogender_occupations": "<occupation>"}
 
 
 @pytest.mark.parametrize("name", sorted(MASKS))
@@ -103,17 +94,18 @@ def test_a_file_is_a_lexicon_named_after_it(tmp_path):
         assert load_lexicon(source) == Lexicon("mood", "<mood>", {"glad": ("heureuse", "щасливий")})
 
 
-def test_a_lexicon_extends_a_built_in_one():
-    gender = load_lexicon("gender")
-    more = load_lexicon(
-        {"extends": "gender", "groups": {"male": ["lad"], "other": ["enby"]}, "masked_only": ["person"]}
-    )
+def test_a_lexicon_extends_a_built_in_one_and_its_roles():
+    gender, groups = load_lexicon("gender"), {"male": ["lad"], "other": ["enby"]}
+    roles = {"gal|lad": ["gal", "Lad"]}
+    more = load_lexicon({"extends": "gender", "groups": groups, "masked_only": ["person"], "roles": roles})
     assert more.labels == ("female", "male", "other")
     assert more.groups["female"] == gender.groups["female"]
     assert more.groups["male"] == (*gender.groups["male"], "lad")
     assert more.groups["other"] == ("enby",)
     assert (more.masked_only, more.mask, more.base) == (("person",), "<gender>", "gender")
-    assert (gender.base, load_lexicon({"female": ["gal"]}).base) == ("gender", "")
+    assert (more.roles["gal|lad"], more.roles["girl|boy"]) == (("gal", "lad"), ("girl", "boy"))
+    own = load_lexicon({"female": ["gal"]})
+    assert (gender.base, own.base, own.roles) == ("gender", "", {})
 
 
 @pytest.mark.parametrize(
@@ -148,25 +140,20 @@ def test_a_faulty_lexicon_is_refused(source, message):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("suffix", "content", "message"),
     [
-        (b'{"female": ["woman"', "cannot be read: "),
-        (b'{"female": ["\xff"]}', "cannot be read: "),
-        (b'{"female": ["woman"], "female": ["girl"]}', "the key 'female' is twice"),
-        (b'["woman", "man"]', "must be a JSON object of labels and words, not a list"),
-        (b'{"female": "woman"}', "lexicon 'mine', label 'female': give a list of words"),
+        ("json", b'{"female": ["woman"', "cannot be read: "),
+        ("json", b'{"female": ["\xff"]}', "cannot be read: "),
+        ("json", b'{"female": ["woman"], "female": ["girl"]}', "the key 'female' is twice"),
+        ("json", b'["woman", "man"]', "must be a JSON object of labels and words, not a list"),
+        ("json", b'{"female": "woman"}', "lexicon 'mine', label 'female': give a list of words"),
+        *(("txt", b"\n", "has no words"), ("txt", b"a\xff", "cannot be read")),
+        ("txt", b"car\n(x)", "label '\\(x\\)': no word"),
     ],
 )
-def test_a_faulty_file_is_refused(tmp_path, content, message):
-    path = tmp_path / "mine.json"
+def test_a_faulty_file_is_refused(tmp_path, suffix, content, message):
+    path = tmp_path / f"mine.{suffix}"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message) as raised:
         load_lexicon(path)
     assert "mine" in str(raised.value)
-
-
-def test_roles_are_read_and_added_to():
-    lexicon = load_lexicon({"extends": "gender", "roles": {"gal|lad": ["gal", "Lad"]}})
-    assert lexicon.roles["gal|lad"] == ("gal", "lad")
-    assert lexicon.roles["girl|boy"] == ("girl", "boy")
-    assert load_lexicon({"a": ["x"], "b": ["y"]}).roles == {}

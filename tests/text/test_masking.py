@@ -5,17 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.text import (
-    TOKENIZERS,
-    Lexicon,
-    find_mentions,
-    load_lexicon,
-    mask_both,
-    mask_mentions,
-    named_labels,
-    tokenize,
-)
-from captionbias.text.masking import NO_LABEL
+from captionbias.text import Lexicon, find_mentions, load_lexicon, mask_mentions, named_labels, tokenize
+from captionbias.text.masking import NO_LABEL, mask_both
+from captionbias.text.tokens import TOKENIZERS
 from tests.text.conftest import masked, named
 
 

@@ -38,17 +38,6 @@ def test_captions_name_them_in_any_form(tmp_path):
     assert lexicon_name(load_lexicon(path), path) != signed
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [(b"\n", "has no words"), (b"a\xff", "cannot be read"), (b"car\n(x)", "label '\\(x\\)': no word")],
-)
-def test_a_faulty_list_is_refused(tmp_path, text, message):
-    path = tmp_path / "mine.txt"
-    path.write_bytes(text)
-    with pytest.raises(ValueError, match=message):
-        load_lexicon(path)
-
-
 class _WordNet:
     """Two senses of each word, the more frequent one first."""
 

@@ -12,10 +12,12 @@ SIZE = 8
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread():
-    """The products are small: threads would fight over them."""
+    """The models are tiny: threads would fight over them, and processes take longer to start than they train."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOKY_MAX_CPU_COUNT", "1")
+        yield
     torch.set_num_threads(threads)
 
 

@@ -10,6 +10,7 @@ import torch
 
 from captionbias.captions import CaptionBiasWarning
 from captionbias.training import BiasCallback, bias_scores, caption_images
+from tests.refusals import refuses
 
 
 @pytest.fixture
@@ -151,8 +152,7 @@ def test_what_would_keep_another_checkpoint_is_refused_before_the_training(
     metrics = wrong.get("metrics", ["sway", "lic"])
     args = {name: value for name, value in wrong.items() if name != "metrics"}
     trainer = trainer(parrot(planted.predictions), numbered, **args)
-    with pytest.raises(ValueError, match='write metric_for_best_model="eval_bias", greater_is_better=False'):
-        add(trainer, metrics=metrics)
+    refuses('write metric_for_best_model="eval_bias", greater_is_better=False', add, trainer, metrics=metrics)
 
 
 @pytest.mark.parametrize("caption", ["", "a dog on a street ."])
@@ -178,11 +178,9 @@ def test_errors_come_before_the_training(trainer, parrot, numbered, planted, add
         ({"batch_size": 0}, "batch_size must be a whole number of 1 or more"),
         ({"attribute_lexicon": "nobody"}, "nobody"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            add(trainer, **changes)
+        refuses(message, add, trainer, **changes)
     trainer.is_fsdp_enabled = True
-    with pytest.raises(ValueError, match=r"a part of the model.* use bias_scores as compute_metrics"):
-        add(trainer)
+    refuses(r"a part of the model.* use bias_scores as compute_metrics", add, trainer)
 
 
 def test_the_processor_and_tokenizer_of_the_trainer_serve(

@@ -3,8 +3,6 @@
 Run as a script, it is the same training by one process, and by two that share the work.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

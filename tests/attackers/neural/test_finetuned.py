@@ -1,7 +1,5 @@
 """A fine-tuned encoder learns what is planted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +15,6 @@ from captionbias.attackers.recipes import BERT_FINETUNED
 from captionbias.attackers.registry import find_attacker
 from captionbias.text import tokenize
 from tests.attackers.scored import bits
-
-pytest.importorskip("sentence_transformers")
 
 # The tiny encoder knows nothing yet, so that it has to take larger steps.
 QUICK = replace(BERT_FINETUNED, schedule=replace(BERT_FINETUNED.schedule, learning_rate=3e-3, batch=32, epochs=3))
@@ -53,9 +49,6 @@ def passes(monkeypatch) -> list[torch.Size]:
     return shapes
 
 
-# --- what it learns ---
-
-
 def test_it_learns_two_classes(tiny_bert, class_trial):
     (scores,) = trained([class_trial(n=200, test=60)], tiny_bert, precision="bf16")
     assert scores.correct.mean() > 0.95
@@ -73,17 +66,11 @@ def test_it_learns_three_classes_and_tasks_beside_each_other(tiny_bert, class_tr
     assert quality(tasks) > 1.5 * without_captions
 
 
-# --- what the encoder is given ---
-
-
 def test_a_caption_that_is_too_long_is_cut_off(tiny_bert, class_trial, passes):
     trial = class_trial(n=60, test=20)
     texts = [" ".join(["w1"] * 100) if row % 2 else text for row, text in enumerate(trial.examples.tokens.texts())]
     trained([replace(trial, examples=replace(trial.examples, tokens=tokenize(texts)))], tiny_bert)
     assert max(shape[1] for shape in passes) == 64
-
-
-# --- what the scores depend on ---
 
 
 def test_a_seed_gives_the_same_bits_whatever_else_is_trained_or_drawn(tiny_bert, class_trial):

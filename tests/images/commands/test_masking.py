@@ -7,6 +7,7 @@ from PIL import Image
 
 from tests.cli.conftest import invoke
 from tests.images.coco_pictures import annotation, write_annotations
+from tests.images.conftest import write_people
 
 IMAGES = 40
 
@@ -22,16 +23,7 @@ def given(tiny_blip, tmp_path):
         picture.save(folder / f"COCO_val2014_{number:012d}.png")
     things = [annotation(number, category=category) for number in range(IMAGES) for category in (1, 18)]
     annotations = write_annotations(tmp_path, things, ids=range(IMAGES))
-    people = tmp_path / "people.jsonl"
-    rows = [
-        {
-            "image_id": number,
-            "references": ["a woman with a dog", "a woman"] if number % 2 else ["a man", "a man and a dog"],
-            "gender": "female" if number % 2 else "male",
-        }
-        for number in range(IMAGES)
-    ]
-    people.write_text("\n".join(map(json.dumps, rows)))
+    people = write_people(tmp_path / "people.jsonl", range(IMAGES), dogs=" with a dog")
     return [tiny_blip, "--images", folder, "--annotations", annotations, "--references", people]
 
 
