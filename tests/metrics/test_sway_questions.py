@@ -96,6 +96,15 @@ def test_who_names_nothing_is_not_like_people():
     assert LIKE not in verdicts.values()
 
 
+def test_who_calls_women_men_and_men_women_is_not_like_people():
+    planted = world()
+    other = {"woman": "man", "lady": "guy", "girl": "boy", "man": "woman", "guy": "lady", "boy": "girl"}
+    swapped = [re.sub("|".join(other), lambda word: other[word[0]], text) for text in planted["predictions"]]
+    measured = measure(**planted | {"predictions": swapped})
+    assert measured.facts["wrong_female"] > 80 < measured.facts["wrong_male"]
+    assert LIKE not in said(measured, "wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost", "a_to_t").values()
+
+
 def test_levels_are_of_all_captions_and_gaps_are_between_them():
     measured = measure(**of_women(world(), woman_is("a man"), 0.1))
     women, men = measured.details["level"]

@@ -53,7 +53,6 @@ class NamedImages(NamedTuple):
     group: Integers  # the number of the group in which it is resampled
     given: Flags | None  # the tasks that images show, `(n, tasks)`, if they are given
     captioner: Said  # of each image
-    names: Floats  # how often the captioner names each value alone, `(n, values)`
     people: Said  # of each human caption
     people_names: Flags  # which values each human caption names, those that no image has last, `(captions, labels)`
     image: Integers  # of each human caption
@@ -126,7 +125,6 @@ def read_images(
         random_groups(len(picture), seed, copies=picture),
         None if given is None else given[kept],
         Said(*(of_images(flags) for flags in said)),
-        of_images(single[:, None] & named[:, occurring]),
         Said(*(flags[of_human] for flags in said)),
         named[of_human][:, [*occurring, *np.setdiff1d(np.arange(len(labels)), occurring)]],
         (np.cumsum(kept) - 1)[words.human_image[human]],
@@ -188,7 +186,9 @@ class Counts(NamedTuple):
 def no_leans(named: NamedImages) -> Counts:
     """Where nothing is asked of tasks."""
     values = len(named.values)
-    return Counts("none", np.zeros((len(named.tasks), values)), np.full(values, 1 / values), np.zeros_like(named.names))
+    return Counts(
+        "none", np.zeros((len(named.tasks), values)), np.full(values, 1 / values), np.zeros((len(named.value), values))
+    )
 
 
 def count_leans(named: NamedImages, lean: str | None, lexicons: tuple[Lexicon, Lexicon], notes: list[str]) -> Counts:
