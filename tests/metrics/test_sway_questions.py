@@ -105,6 +105,18 @@ def test_who_calls_women_men_and_men_women_is_not_like_people():
     assert LIKE not in said(measured, "wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost", "a_to_t").values()
 
 
+@pytest.mark.filterwarnings("ignore:.* have an empty caption")
+@pytest.mark.parametrize(("share", "like"), [(0.2, False), (0.0, True)])
+def test_who_has_no_caption_of_some_women_is_not_like_people(share, like):
+    """What is left out cannot be counted, and would have been left unnamed."""
+    planted = world(2000)
+    planted = of_women(planted | {"predictions": ["", *planted["predictions"][1:]]}, lambda text: "", share)
+    measured = measure(**planted)
+    assert measured.facts["sway_images"] == 2000 - planted["predictions"].count("")
+    assert (measured.flat()["sway_captioned"] > 99) == like
+    assert (LIKE in said(measured, "wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost", "a_to_t").values()) == like
+
+
 def test_levels_are_of_all_captions_and_gaps_are_between_them():
     measured = measure(**of_women(world(), woman_is("a man"), 0.1))
     women, men = measured.details["level"]

@@ -64,6 +64,8 @@ class Captions:
         scene: `n` names of scenes, whose images differ in the person alone, or None.
         samples: where the captioner was asked several times, `n` tuples of its captions of an image, which together
             count as one; `predictions` has the first of each.
+        captioned: the share of images that have a caption of the captioner's, of the label of which fewest have one,
+            over that of the label of which most have.
         language: what captions are written in, see `check_captions`; None for English.
         trust_rows: whether to measure what does not seem to belong together.
         people_notes, model_notes: see `notes`.
@@ -77,6 +79,7 @@ class Captions:
     weights: tuple[float, ...] | None = None
     scene: tuple[str, ...] | None = None
     samples: tuple[tuple[str, ...], ...] | None = None
+    captioned: float = field(default=1.0, compare=False)
     language: str | None = None
     trust_rows: bool = False
     people_notes: tuple[str, ...] = field(default=(), compare=False)
@@ -102,7 +105,7 @@ class Captions:
 
     def saying(self, texts: Iterable[str]) -> Captions:
         """The same images and human captions with these captions of our own making, which are not checked."""
-        return self.of_same_people(replace(self, predictions=tuple(texts), samples=None, model_notes=()))
+        return self.of_same_people(replace(self, predictions=tuple(texts), samples=None, captioned=1.0, model_notes=()))
 
     def with_attributes(self, attributes: Collection[Any]) -> Captions:
         """The same captions of the same images with `n` other labels, which alone are checked."""
@@ -250,7 +253,7 @@ class Captions:
         return {"rows": f"{shared}{own}"} | also
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
-        kept = (*COLUMNS, "samples", "language", "trust_rows", "people_notes", "model_notes")
+        kept = (*COLUMNS, "samples", "captioned", "language", "trust_rows", "people_notes", "model_notes")
         return partial(Captions, **{name: getattr(self, name) for name in kept}), ()
 
     def __len__(self) -> int:
@@ -421,7 +424,10 @@ def _with_said(captions: Captions, said: Sequence[tuple[str, ...]], unsplit: boo
         notes.append(f"predictions: {_quoted(none)} is no caption and names nothing: {lost:,} are left out")
     samples = in_one_order([left[row] for row in rows], once=False)
     columns: dict[str, Any] = {"predictions": tuple(texts[0] for texts in samples)}
+    every, there = (Counter(labels) for labels in (captions.attributes, [captions.attributes[row] for row in rows]))
+    shares = [there[label] / every[label] for label in every]
     columns |= {"samples": samples if any(len(texts) > 1 for texts in samples) else None}
+    columns |= {"captioned": min(shares) / max(*shares, 1 / len(captions))}
     if len(rows) < len(captions):
         lack = f"have {'no' if none else 'an empty'} caption{_by_label(captions, rows)}"
         captions = _with_rows(captions, rows, lack, "predictions", notes, **columns)

@@ -19,7 +19,8 @@ from captionbias.statistics.samples import RULE_OF_THREE, Largest, Sample
 
 LEAST_NAMED = 5.0  # of 100 captions of each value: who names it right more rarely is not told from who never does
 NAMED_LEAST = "sway_least_named"
-NAMES_BOTH = ((NAMED_LEAST, LEAST_NAMED),)
+CAPTIONED, LEAST_CAPTIONED = "sway_captioned", 99.0
+NAMES_BOTH = ((NAMED_LEAST, LEAST_NAMED), (CAPTIONED, LEAST_CAPTIONED))
 KEYS = {kind: f"sway_{kind}_gap" for kind in KINDS}
 
 
@@ -49,6 +50,16 @@ def _entries() -> Iterable[Score]:
             like_if=NAMES_BOTH,
             claim=claim,
         )
+    yield entry(
+        "images with a caption",
+        PERCENT,
+        CAPTIONED,
+        "",
+        "Where images without a caption are left out: of the value of which fewest have one, for each 100 of the value "
+        f"of which most have. Below {LEAST_CAPTIONED:g} nothing is said to be like people.",
+        in_tables=False,
+        task=None,
+    )
     yield entry(
         "value named right least",
         PERCENT,
@@ -89,6 +100,8 @@ def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
     ]
     right = 100 - named.levels.values[:, 0, :, 0].sum(axis=0)
     scores: dict[str, Sample] = {NAMED_LEAST: constant(float(right.min()))}
+    if asked.captions.captioned < 1:
+        scores[CAPTIONED] = constant(100 * asked.captions.captioned)
     scores |= {key: Largest.of(of_kind) for key, of_kind in zip(KEYS.values(), gaps, strict=True)}
     facts = {
         f"{what}_{value}": float(named.levels.values[kind, 0, number, 0])
