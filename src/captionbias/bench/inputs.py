@@ -140,7 +140,7 @@ def note_labels_from_captions(words: Words, named: Flags, value: Integers, notes
     """Labels that were made from the human captions: then people never err, and whoever errs at random looks biased. Of
     7,038 images of COCO whose labels annotators gave, captions name a value in 93% and most of them the label in 98.7%
     of these. `named`: which values each caption names; `value`: the number of each image's label."""
-    votes = _votes(words, named[words.model_rows :], len(value))
+    votes = _votes(words.human_image, named[words.model_rows :], len(value))
     some = votes.any(axis=1)
     agree = (votes[np.arange(len(value)), value] == votes.max(axis=1))[some]
     if len(words.human_image) and len(value) >= FEW_IMAGES and some.mean() >= ALL_NAMED and agree.mean() >= ALL_AGREE:
@@ -156,18 +156,19 @@ def note_labels_from_captions(words: Words, named: Flags, value: Integers, notes
         )
 
 
-def _votes(words: Words, named: Flags, images: int) -> Integers:
-    """How many human captions of each image name each value, `(images, values)`; `named`: of each human caption."""
+def _votes(image: Integers, named: Flags, images: int) -> Integers:
+    """How many captions of each image name each value, `(images, values)`; `named`: of each caption, of `image`."""
     votes = np.zeros((images, named.shape[1]), np.int64)
-    np.add.at(votes, words.human_image, named)
+    np.add.at(votes, image, named)
     return votes
 
 
 def _told(captions: Captions, part: Lexicon, place: int, tokenizer: str) -> dict[str, Integers]:
-    """Of each label, or of what it says of one of the crossed attributes, how many of its images' human captions name
-    each value of the lexicon most."""
+    """Of each label, or of what it says of one of the crossed attributes, how many of its images' human captions, or
+    the captioner's where there are none, name each value of the lexicon most."""
     words = captions.words(tokenizer)
-    votes = _votes(words, named_in(words.human, part, tokenizer), len(captions))
+    said, image = (words.human, words.human_image) if captions.references else (words.model, words.model_image)
+    votes = _votes(image, named_in(said, part, tokenizer), len(captions))
     most, sure = votes.argmax(axis=1), (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
     labels = np.array([label.split(SEPARATOR)[place] for label in captions.attributes])
     return {
@@ -177,7 +178,8 @@ def _told(captions: Captions, part: Lexicon, place: int, tokenizer: str) -> dict
 
 
 def _contradicted(captions: Captions, lexicon: Lexicon, tokenizer: str) -> InputError | None:
-    """What is wrong with labels that are values of the lexicon, if human captions name others."""
+    """What is wrong with labels that are values of the lexicon, if human captions name others; without any, if the
+    captioner's do so of the images of every value."""
     for place, part in enumerate(lexicon.parts or (lexicon,)):
         told = _told(captions, part, place, tokenizer)
         names = {label.casefold(): number for number, label in enumerate(part.labels)}
@@ -185,15 +187,20 @@ def _contradicted(captions: Captions, lexicon: Lexicon, tokenizer: str) -> Input
         value = [names[label.casefold()] for label in told if label.casefold() in names]
         if not value:
             continue
-        cases, right = counts.sum(), counts[np.arange(len(value)), value].sum()
-        chance = (counts.sum(axis=1) * counts.sum(axis=0)[value]).sum() / max(cases, 1)
+        of_each = np.stack((counts.sum(axis=1), counts[np.arange(len(value)), value]), axis=1)
+        cases, right = of_each.sum(axis=0)
+        chance = (of_each[:, 0] * counts.sum(axis=0)[value]).sum() / max(cases, 1)
         agreed = Agreement(float(cases), float(right), float(chance))
         by_chance = cases > NAMED * len(captions) and chance < UNEVEN * cases and agreed.is_chance(LABELS_AGREE)
-        if agreed.is_contradicted or by_chance:
+        contradicted, who = agreed.is_contradicted, "human captions"
+        if not captions.references:  # a captioner may be as bad as chance, or name one value always
+            contradicted = all(Agreement(every, own, 0.0).is_contradicted for every, own in of_each)
+            by_chance, who = False, "predictions"
+        if contradicted or by_chance:
             another = f"another value in {100 - 100 * right / cases:.0f} of 100 images"
             return InputError(
                 "attributes",
-                f": human captions name {another if agreed.is_contradicted else f'this value {agreed}'}",
+                f": {who} name {another if contradicted else f'this value {agreed}'}",
                 "check that labels are not swapped, nor those of other images",
                 naming("measure them all the same, with {trust_rows}", trust_rows=True),
             )
@@ -220,7 +227,7 @@ def with_values(
         if fault:
             note(notes, fault.message)
     captions = labelled(captions, lexicon, notes)
-    if captions.references and (fault := _contradicted(captions, lexicon, tokenizer)):
+    if fault := _contradicted(captions, lexicon, tokenizer):
         if not captions.trust_rows:
             raise fault
         note(notes, fault.message)
@@ -265,7 +272,7 @@ def other_labels(captions: Captions, lexicon: Lexicon, tokenizer: str) -> InputE
         if value_names(counts, load_lexicon(name)).keys() == counts.keys():
             give = naming("give {attribute_lexicon}", attribute_lexicon=name)
             return fault(Message(listed, f" but of {name!r}:"), give, f"labels of {lexicon.name!r}")
-    told = {} if lexicon.parts or not captions.references else _told(captions, lexicon, 0, tokenizer)
+    told = {} if lexicon.parts else _told(captions, lexicon, 0, tokenizer)
     named = {label: _clear(lexicon.labels, told.get(label)) for label in others[:2]}
     return fault(
         Message(listed, ":"),

@@ -317,8 +317,8 @@ def check_captions(
         unsplit: take captions of a script without blanks that are not split into words, for a tokenizer of your own.
         trust_rows: measure with a note, instead of an error, what does not seem to belong together: predictions whose
             words are in the human captions of the same image as often as by chance, or that are human captions
-            themselves; tasks that captions name as often as by chance; labels that human captions contradict. Human
-            captions that are all there twice then count twice.
+            themselves; tasks that captions name as often as by chance; labels that captions contradict, human ones
+            or where there are none the captioner's. Human captions that are all there twice then count twice.
 
     Returns:
         The same captions as tuples of strings, without thoughts (`<think>...</think>`) and special tokens. An image
