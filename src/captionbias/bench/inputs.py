@@ -215,12 +215,16 @@ def with_values(
     allow_unmasked: bool | None = None,
     words_needed: bool = False,
     one_language: bool = True,
+    silent_too: bool = False,
 ) -> Captions:
     """The captions, whose labels must be values of the lexicon and whose words must name some; else it is a ValueError.
     `allow_unmasked`: take others with a note; None where nothing could be measured. `one_language`: refuse a side that
-    hardly names a value in words that the other lacks."""
+    hardly names a value in words that the other lacks. `silent_too`: take a captioner that names none in its language,
+    with a note."""
     faults = other_labels(captions, lexicon, tokenizer), _unsaid(captions, lexicon, tokenizer, one_language)
-    for fault, allow in zip(faults, (allow_unmasked, None if words_needed else allow_unmasked), strict=True):
+    silent = silent_too and faults[1] and guess_language(captions.predictions or ()) == (captions.language or ENGLISH)
+    allowed = allow_unmasked, True if silent else None if words_needed else allow_unmasked
+    for fault, allow in zip(faults, allowed, strict=True):
         if fault and not allow:
             as_they_are = naming("measure them as they are, with {allow_unmasked}", allow_unmasked=True)
             raise InputError(*fault.args, *[as_they_are] * (allow is False))

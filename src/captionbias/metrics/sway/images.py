@@ -88,7 +88,7 @@ def read_images(
     captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer: str, seed: int, notes: list[str]
 ) -> NamedImages:
     """What captions name, of the images that can be compared."""
-    captions = with_values(captions, attribute, tokenizer, notes)
+    captions = with_values(captions, attribute, tokenizer, notes, silent_too=captions.references is None)
     words, images = captions.words(tokenizer), len(captions)
     whole = np.all(attribute.named_parts(), axis=1) if attribute.parts else np.ones(len(attribute.labels), bool)
     labels = tuple(itertools.compress(attribute.labels, whole))
