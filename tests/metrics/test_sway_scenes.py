@@ -163,6 +163,15 @@ def test_scenes_of_one_value_are_left_out_with_a_note():
     assert measured.facts["sway_images"] == 98
 
 
+def test_words_of_a_handful_of_scenes_are_not_compared():
+    """However many images they have: what is said of one scene is alike by chance."""
+    planted = scenes(400)
+    planted["scene"] = [number % 10 for number in planted["scene"]]
+    measured = measure(**of_women(planted, lambda text: text.replace(".", " smiling."), 0.2))
+    assert "it takes 20 scenes with each value" in " ".join(measured.notes)
+    assert "words" not in measured.details
+
+
 def test_several_captions_of_an_image_count_as_shares_and_copies_of_scenes_change_nothing():
     planted = scenes(400, seed=1)
     once = measure(**planted, bootstrap=0).flat()

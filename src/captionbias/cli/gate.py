@@ -133,7 +133,7 @@ def _portrait(estimates: dict[str, Estimate], words_seen: float, captions: Capti
         word = verdict(estimates, key)
         if word == NOTHING:
             raise ValueError(
-                "--portrait: there is no interval to judge by; give 20 images and --bootstrap 1000 or more"
+                "--portrait: there is no interval to judge by; give 20 images, or scenes, and --bootstrap 1000 or more"
             )
         passes = word in (LIKE, LESS, SAME)
         beyond = " beyond people" if captions.references else ""
