@@ -145,7 +145,7 @@ def sway(
     asked = Asked(captions, *lexicons, tokenizer, images, drawn, join, as_long, seed, bootstrap, notes)
     if asks and captions.scene and (drawn[0].suggested < 0).all():
         text = "T to A and A to T are not measured: no task goes with a value, for each scene shows all values alike"
-        note(notes, text, "take tasks with a table of what goes with what (lean='shipped')", about="tasks")
+        note(notes, text, "only gender and COCO's objects have a table of what goes with what", about="tasks")
         asks = False
     of_tasks = [t_to_a, a_to_t] if asks else []
     with threadpool_limits(1):  # more threads wait for each other longer than they work

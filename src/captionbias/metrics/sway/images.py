@@ -201,9 +201,11 @@ def count_leans(named: NamedImages, lean: str | None, lexicons: tuple[Lexicon, L
     fits = fits and list(named.values) == table["values"] and table["given"]["tasks"].keys() >= {*named.tasks}
     own = _own_counts(named)
     if lean == OWN or (lean is None and not fits):
-        text = "what goes with what was counted on these images: scores on others do not compare"
-        note(notes, text, about="lean")
-        if not leans_of(own.both, own.shares).goes_with.any():
+        leans = leans_of(own.both, own.shares).goes_with.any()
+        if leans or named.scene is None:
+            text = "what goes with what was counted on these images: scores on others do not compare"
+            note(notes, text, about="lean")
+        if not leans and named.scene is None:
             text = "no task goes with any value more than by chance, so nothing can sway"
             note(notes, text, "give more images", about="lean")
         return own
