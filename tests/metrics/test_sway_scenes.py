@@ -47,6 +47,7 @@ def test_captions_that_say_the_same_of_both_are_the_same_in_every_question():
     assert said(measured, *GAPS, "t_to_a", "t_to_a_lost", "a_to_t") == {SAME}
     assert said(measured, "words") == {NOTHING_FOUND}
     assert "yardstick:scenes" in measured.signature
+    assert [row["wrong_ci_low"] for row in measured.details["level"]] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,8 @@ def _details(named: Named[Sample], gaps: Sequence[Sequence[Sample]], asked: Aske
         for side in range(len(asked.sides))
     ]
     level: list[dict[str, Any]] = [
-        {"attribute": value} | numbers({name: named.levels[kind, side, number] for name, kind, side in columns})
+        {"attribute": value}
+        | numbers({name: named.levels[kind, side, number] for name, kind, side in columns}, PERCENT)
         for number, value in enumerate(values)
     ]
     between: list[dict[str, Any]] = [
