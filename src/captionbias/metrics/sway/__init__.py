@@ -122,7 +122,7 @@ def sway(
     if captions.predictions is None:
         raise missing("predictions", "is missing: sway is of a captioner; give the captioner's captions")
     if captions.references and captions.scene:
-        ways = errors.naming("leave {references} out"), errors.naming("or {scene}, to compare with people")
+        ways = errors.naming("leave {references} out"), errors.naming("leave {scene} out, to compare with people")
         raise InputError("scene", ": images of a scene are compared with each other, without human captions:", *ways)
     import scipy.linalg  # noqa: F401  (a library is limited below once it is loaded)
     from threadpoolctl import threadpool_limits
