@@ -28,7 +28,7 @@ def test_a_word_of_several_names_is_of_the_one_that_it_is_or_of_none():
 
 def test_captions_name_them_in_any_form(tmp_path):
     path = tmp_path / "sports.txt"
-    path.write_text("surfboard\nhot dog\ndog\n\n", encoding="utf-8")
+    path.write_text("surfboard\nhot dog\ndog\n\n", encoding="utf-8-sig")
     lexicon = load_lexicon(path)
     found = named(["two surfboards", "a hot-dog", "hotdogs for dogs", "a doghouse"], lexicon)
     assert found == [{"surfboard"}, {"hot dog"}, {"hot dog", "dog"}, set()]
@@ -47,6 +47,8 @@ def test_a_faulty_list_is_refused(tmp_path, text, message):
     path.write_bytes(text)
     with pytest.raises(ValueError, match=message):
         load_lexicon(path)
+    with pytest.raises(ValueError, match="give a list of names"):
+        lexicon_of("mine.txt")
 
 
 class _WordNet:
