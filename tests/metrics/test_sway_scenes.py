@@ -220,3 +220,4 @@ def test_nothing_that_is_shown_of_scenes_speaks_of_more_than_people():
     shown = [headline(audited), views.scores(audited).meaning, picture(audited), markdown_report(audited)]
     assert not [text for text in shown if "than people" in text or "like people" in text]
     assert "| nic | nothing found" in shown[-1]
+    assert audited.words == {}  # an attacker's, which no verdict goes by
