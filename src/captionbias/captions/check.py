@@ -64,8 +64,8 @@ class Captions:
         scene: `n` names of scenes, whose images differ in the person alone, or None.
         samples: where the captioner was asked several times, `n` tuples of its captions of an image, which together
             count as one; `predictions` has the first of each.
-        captioned: the share of images that have a caption of the captioner's, of the label of which fewest have one,
-            over that of the label of which most have.
+        captioned: how many captions of the captioner's an image has, of the label that has fewest, for each of the
+            label that has most.
         language: what captions are written in, see `check_captions`; None for English.
         trust_rows: whether to measure what does not seem to belong together.
         people_notes, model_notes: see `notes`.
@@ -424,10 +424,12 @@ def _with_said(captions: Captions, said: Sequence[tuple[str, ...]], unsplit: boo
         notes.append(f"predictions: {_quoted(none)} is no caption and names nothing: {lost:,} are left out")
     samples = in_one_order([left[row] for row in rows], once=False)
     columns: dict[str, Any] = {"predictions": tuple(texts[0] for texts in samples)}
-    every, there = (Counter(labels) for labels in (captions.attributes, [captions.attributes[row] for row in rows]))
+    every, there = Counter(captions.attributes), Counter[str]()
+    for label, texts in zip(captions.attributes, left, strict=True):
+        there[label] += len(texts)
     shares = [there[label] / every[label] for label in every]
     columns |= {"samples": samples if any(len(texts) > 1 for texts in samples) else None}
-    columns |= {"captioned": min(shares) / max(*shares, 1 / len(captions))}
+    columns |= {"captioned": min(shares) / (max(shares) or 1)}
     if len(rows) < len(captions):
         lack = f"have {'no' if none else 'an empty'} caption{_by_label(captions, rows)}"
         captions = _with_rows(captions, rows, lack, "predictions", notes, **columns)

@@ -84,7 +84,7 @@ class SwayImages(NamedTuple):
         "`..._least` and `..._most`. Most with `..._ci_low/high` (95%, over images), verdicts' scores with "
         "`..._detectable` (what would be seen in four of five samples). Facts: `wrong_<value>` and `unnamed_<value>`, "
         "of 100 captions of each value; `sway_least_named`, of those of the value that is named right "
-        "least often, and `sway_tasks_named`, of all; `sway_captioned`, where images without a caption are left out; "
+        "least often, and `sway_tasks_named`, of all; `sway_captioned`, where empty captions are left out; "
         "`sway_words_level_<value>`, content words of captions of a value for each of people's, over that of all, and "
         "`sway_words_length`, of all; `sway_images`: images that are compared; `sway_suggested`: those whose tasks "
         "suggest a value; `sway_scenes`, without human captions: scenes that are compared. And `signature`."

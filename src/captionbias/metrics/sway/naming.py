@@ -51,12 +51,12 @@ def _entries() -> Iterable[Score]:
             claim=claim,
         )
     yield entry(
-        "images with a caption",
+        "captions there are",
         PERCENT,
         CAPTIONED,
         "",
-        "Where images without a caption are left out: of the value of which fewest have one, for each 100 of the value "
-        f"of which most have. Below {LEAST_CAPTIONED:g} nothing is said to be like people.",
+        "Where empty captions are left out: how many there are of the value that has fewest, for each 100 of the value "
+        f"that has most, of as many images. Below {LEAST_CAPTIONED:g} nothing is said to be like people.",
         in_tables=False,
         task=None,
     )
