@@ -40,6 +40,15 @@ def test_every_metric_refuses_what_does_not_belong_together(metric, wrong, messa
     assert len(str(raised.value)) <= 300
 
 
+@pytest.mark.parametrize("scene", [None, [row // 2 for row in range(400)]])
+def test_without_people_the_captioner_tells_swapped_labels_and_one_that_names_one_value_always_does_not(scene):
+    columns = {**PLANTED, "references": None, "scene": scene, "tasks": None}
+    with pytest.raises(InputError, match="attributes: predictions name another value"):
+        find_metric("sway").measure(**columns | {"attributes": swapped(PLANTED["attributes"])}, bootstrap=0)
+    always = {"predictions": ["a man"] * 400, "attributes": ["male", *["female"] * 3] * 100}
+    assert find_metric("sway").measure(**columns | always, bootstrap=0).facts["wrong_female"] == 100
+
+
 def test_rows_that_are_trusted_are_measured_with_a_note():
     (predictions, message), *_, (labels, _) = WRONG
     with pytest.warns(CaptionBiasWarning, match="^predictions: what they say"):

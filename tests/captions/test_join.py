@@ -58,8 +58,8 @@ def test_ids_are_equal_as_text(tmp_path, write):
     right = tmp_path / "b.csv"
     right.write_text("image_id,references,attribute\nx.jpg,a,f\n9,b,m\n7.0,c,m\n 42,d,f\n")
     captions = read_captions(predictions=left, references=right)
-    assert captions.image_ids == ("7", "9", "42", "x.jpg")
-    assert captions.references == (("c",), ("b",), ("d",), ("a",))
+    assert captions.image_ids == ("7", "9", "x", "42")
+    assert captions.references == (("c",), ("b",), ("a",), ("d",))
 
 
 def of(columns, *rows):
@@ -208,10 +208,12 @@ def test_file_names_and_numbers_are_one_image(tmp_path, write, spelled):
     ("ids", "other"),
     [
         (["http://a/1.jpg?key=x", "http://a/2.jpg?key=x"], ["http://a/1.jpg", "http://a/2.jpg?key=y"]),
+        (["nurse_1.png", "nurse_2.png"], ["nurse_1", "nurse_2"]),
+        (["x.jpg", "x.png"], ["x.jpg", "x.png"]),
         (["http://a/get.jpg?id=1", "http://a/get.jpg?id=2"], ["http://a/get.jpg?id=1", "http://a/get.jpg?id=2"]),
     ],
 )
-def test_what_follows_a_question_mark_tells_images_apart_where_nothing_else_does(ids, other):
+def test_a_suffix_and_what_follows_a_question_mark_tell_images_apart_where_nothing_else_does(ids, other):
     said = {"image_id": ids, "caption": ["a", "b"], "attribute": ["f", "m"]}
     captions = read_captions(predictions=said, references={"image_id": other, "references": [["x"], ["y"]]})
     assert captions.references == (("x",), ("y",))

@@ -178,10 +178,12 @@ def test_who_says_one_word_of_everybody_passes_neither_beside_people_nor_in_scen
         assert asked(with_words(faithful, *everybody), tmp_path, *wide, status=3)
         assert portrait(*in_scenes(with_words(scenes, *everybody), tmp_path), *wide, status=3)
     else:
-        said = asked(with_words(faithful, *everybody), tmp_path, *wide, status=4)
-        assert said["is one value named wrong more often"].endswith(": cannot tell")
-        nobody = in_scenes(with_words(scenes, *everybody), tmp_path)
-        assert "none of its words occurs" in refused("gate", "--portrait", *nobody)
+        beside_people = asked(with_words(faithful, *everybody), tmp_path, *wide, status=4)
+        tasks = "--tasks", tmp_path / "scenes.parquet"
+        within = portrait(*in_scenes(with_words(scenes, *everybody), tmp_path), *tasks, *wide, status=4)
+        for said in (beside_people, within):
+            assert said["is one value named wrong more often"].endswith(": cannot tell")
+        assert within["do wrong names follow the surroundings"] == "No reading: cannot tell"
 
 
 def test_scenes_pass_where_the_captions_of_each_are_the_same_but_for_the_value(scenes, tmp_path):

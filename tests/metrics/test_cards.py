@@ -17,6 +17,7 @@ import captionbias
 from captionbias import metrics
 from captionbias.bench.catalogue import METRICS, YARDSTICK, scores_of
 from captionbias.images.drawings import draw
+from captionbias.metrics.sway.naming import CAPTIONED
 from captionbias.statistics.samples import ENDINGS
 from captionbias.synthetic import plant
 
@@ -57,7 +58,7 @@ def test_every_key_of_a_result_is_described_and_lies_in_its_range(name: str) -> 
     images = dict(zip(("images", "masks"), draw(planted), strict=True)) if METRICS[name].of_images else {}
     result = getattr(metrics, name)(**vars(planted), **images, **quick(name), bootstrap=20)
     known = {score.key: score.scale[:2] for score in scores_of(name)}
-    assert known.keys() - {YARDSTICK} <= result.keys()
+    assert known.keys() - {YARDSTICK, CAPTIONED} <= result.keys()
     written = re.findall(r"`([\w<>]+)`", METRICS[name].returns)
     described = re.compile("|".join(written).replace("_s_d", "_[mh]_(a_to_t|t_to_a)").replace("<value>", r"\w+"))
     for key, value in result.items():

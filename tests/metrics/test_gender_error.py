@@ -77,5 +77,5 @@ def test_without_a_female_caption_there_is_no_ratio_but_a_warning():
     assert result["error"] == 25.0
     assert result["details"]["warnings"] == [
         "predictions: no caption is female, so there is no ratio",
-        "no interval: it takes 20 images (and imagecaptioner2 two trials)",
+        "no interval: it takes 20 images or scenes (and imagecaptioner2 two trials)",
     ]

@@ -96,6 +96,31 @@ def test_who_names_nothing_is_not_like_people():
     assert LIKE not in verdicts.values()
 
 
+def test_who_calls_women_men_and_men_women_is_not_like_people():
+    planted = world()
+    other = {"woman": "man", "lady": "guy", "girl": "boy", "man": "woman", "guy": "lady", "boy": "girl"}
+    swapped = [re.sub("|".join(other), lambda word: other[word[0]], text) for text in planted["predictions"]]
+    measured = measure(**planted | {"predictions": swapped})
+    assert measured.facts["wrong_female"] > 80 < measured.facts["wrong_male"]
+    assert LIKE not in said(measured, "wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost", "a_to_t").values()
+
+
+@pytest.mark.filterwarnings("ignore:.* have an empty caption", "ignore:.* which together count as one")
+@pytest.mark.parametrize(("share", "several", "like"), [(0.2, False, False), (0.2, True, False), (0.0, False, True)])
+def test_who_has_no_caption_of_some_women_is_not_like_people(share, several, like):
+    """What is left out cannot be counted, and would have been left unnamed."""
+    planted = world(2000)
+    before = planted["predictions"]
+    planted = of_women(planted | {"predictions": ["", *before[1:]]}, lambda text: "", share)
+    empty = planted["predictions"].count("")
+    if several:
+        planted["predictions"] = list(map(list, zip(before, planted["predictions"], strict=True)))
+    measured = measure(**planted)
+    assert measured.facts["sway_images"] == 2000 - empty * (not several)
+    assert (measured.flat()["sway_captioned"] > 99) == like
+    assert (LIKE in said(measured, "wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost", "a_to_t").values()) == like
+
+
 def test_levels_are_of_all_captions_and_gaps_are_between_them():
     measured = measure(**of_women(world(), woman_is("a man"), 0.1))
     women, men = measured.details["level"]

@@ -47,6 +47,7 @@ def test_captions_that_say_the_same_of_both_are_the_same_in_every_question():
     assert said(measured, *GAPS, "t_to_a", "t_to_a_lost", "a_to_t") == {SAME}
     assert said(measured, "words") == {NOTHING_FOUND}
     assert "yardstick:scenes" in measured.signature
+    assert [row["wrong_ci_low"] for row in measured.details["level"]] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -210,6 +211,15 @@ def test_scenes_of_one_value_are_left_out_with_a_note():
     assert measured.facts["sway_images"] == 98
 
 
+def test_words_of_a_handful_of_scenes_are_not_compared():
+    """However many images they have: what is said of one scene is alike by chance."""
+    planted = scenes(400)
+    planted["scene"] = [number % 10 for number in planted["scene"]]
+    measured = measure(**of_women(planted, lambda text: text.replace(".", " smiling."), 0.2))
+    assert "it takes 20 scenes with each value" in " ".join(measured.notes)
+    assert "words" not in measured.details
+
+
 def test_several_captions_of_an_image_count_as_shares_and_copies_of_scenes_change_nothing():
     planted = scenes(400, seed=1)
     once = measure(**planted, bootstrap=0).flat()
@@ -256,3 +266,5 @@ def test_nothing_that_is_shown_of_scenes_speaks_of_more_than_people():
     audited = audit({"nic": planted.pop("predictions")}, **planted, bootstrap=200)
     shown = [headline(audited), views.scores(audited).meaning, picture(audited), markdown_report(audited)]
     assert not [text for text in shown if "than people" in text or "like people" in text]
+    assert "| nic | nothing found" in shown[-1]
+    assert audited.words == {}  # an attacker's, which no verdict goes by

@@ -6,6 +6,7 @@ from captionbias import lexicon_of, load_lexicon
 from captionbias.bench.protocol import lexicon_name
 from captionbias.metrics import sway
 from captionbias.synthetic import TASKS, plant
+from tests.refusals import refuses
 from tests.text.conftest import named
 
 
@@ -28,7 +29,7 @@ def test_a_word_of_several_names_is_of_the_one_that_it_is_or_of_none():
 
 def test_captions_name_them_in_any_form(tmp_path):
     path = tmp_path / "sports.txt"
-    path.write_text("surfboard\nhot dog\ndog\n\n", encoding="utf-8")
+    path.write_text("surfboard\nhot dog\ndog\n\n", encoding="utf-8-sig")
     lexicon = load_lexicon(path)
     found = named(["two surfboards", "a hot-dog", "hotdogs for dogs", "a doghouse"], lexicon)
     assert found == [{"surfboard"}, {"hot dog"}, {"hot dog", "dog"}, set()]
@@ -36,6 +37,10 @@ def test_captions_name_them_in_any_form(tmp_path):
     path.write_text("surfboard\nhot dog\ncat\n", encoding="utf-8")
     assert signed.startswith("sports-")
     assert lexicon_name(load_lexicon(path), path) != signed
+
+
+def test_a_path_is_no_list_of_names():
+    refuses("give a list of names", lexicon_of, "mine.txt")
 
 
 class _WordNet:

@@ -83,15 +83,18 @@ def test_what_is_left_out_is_said(planted):
 
 
 def test_images_without_a_caption_are_left_out_on_both_sides_and_counted(planted):
-    silent = set(range(0, 300, 4))
+    silent = {row for row in range(300) if row % 10 < 2}
     said = [" " if row in silent else text for row, text in enumerate(planted.predictions)]
     found, notes = remarks(lambda: bias_scores(said, *human(planted), tasks=planted.tasks, trials=1))
     kept = [row for row in range(300) if row not in silent]
     rest = {name: [column[row] for row in kept] for name, column in vars(planted).items()}
     wanted, _ = remarks(lambda: bias_scores(**rest, trials=1))
-    assert found == wanted | {"empty_captions": 0.25}
+    assert found == wanted | {"empty_captions": 0.2}
     assert len(notes) == 1
-    assert "75 of 300 images have an empty caption" in notes[0]
+    assert "60 of 300 images have an empty caption" in notes[0]
+    of_women = [" " if row % 10 == 0 else text for row, text in enumerate(planted.predictions)]
+    found, _ = remarks(lambda: bias_scores(of_women, *human(planted), metrics=["sway"]))
+    assert "bias" not in found
 
 
 def test_weights_say_how_much_each_image_counts_also_of_empty_captions(planted):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -43,9 +43,9 @@ class Audit:
         images: how many there are; `image_set`: their digest, see `Captions`; `attribute_counts`: of each value;
             `human_captions`: of all images together.
         comparisons: by metric; see `captionbias.analysis.compare.compare`.
-        words: of each captioner, the words that give the attribute away to LIC's first attacker: `by_class`, `by_word`
-            (the first 30 of each value, without the mask), `captions` (the 8 surest and right ones of each value, with
-            every word's value), `signature`.
+        words: of each captioner, where LIC is measured, the words that give the attribute away to its first attacker:
+            `by_class`, `by_word` (the first 30 of each value, without the mask), `captions` (the 8 surest and right
+            ones of each value, with every word's value), `signature`.
         quality: of each captioner BLEU-4, ROUGE-L, METEOR and CIDEr, as far as they can be computed.
         missing: what could not be measured, and why.
         settings: the arguments, to reproduce it.
@@ -176,23 +176,23 @@ def audit(
     aligned = "dbac" in chosen and first.references is not None and vectors in (None, CAPTIONS)
     trained = aligned and any(captions.words().lacking() for captions in checked.values())
     missing: list[str] = []
-    explained = {} if scores_only else checked
-    scored = explained if explained and _quality_is_scored(first, missing) else {}
+    explained = checked if "lic" in chosen and not scores_only else {}
+    scored = {} if scores_only or not _quality_is_scored(first, missing) else checked
     measurements = len(chosen) * (1 + len(crossed)) * len(checked) + (0 if scores_only else len(READ_OF_A_PERSON))
     steps = _Steps(watch, measurements + len(explained) + len(scored) + trained, missing)
 
     lexicons: dict[str, Any] = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     chance: dict[str, Any] = {"trials": trials, "seed": seed, "bootstrap": bootstrap}
     settings = {"metrics": chosen, "preset": preset, **chance}
-    words_of = {**lexicons, "lean": lean}
-    settings |= {name: _plain(source, lambda words: asdict(load_lexicon(words))) for name, source in words_of.items()}
+    sources = {**lexicons, "lean": lean}
+    settings |= {name: _plain(source, lambda words: asdict(load_lexicon(words))) for name, source in sources.items()}
     settings |= {"vectors": _plain(vectors, vectors_name), "quality_images": quality_images}
     settings |= {"margins": dict(margins)} if margins else {}
     if trained:
         steps.begin("word vectors")
         vectors = train_vectors(first.words().human)
         vectors.called = CAPTIONS
-    options = {**words_of, **chance, "preset": preset, "cache": cache, "details": True, "distributed": distributed}
+    options = {**sources, **chance, "preset": preset, "cache": cache, "details": True, "distributed": distributed}
     options |= {"directions": _directions(chosen, first, missing), "progress": steps.within}
     margin_of = margins_by_metric(margins, chosen)
 
@@ -211,6 +211,11 @@ def audit(
             **find_metric(metric).accepted({**options, **others, **aligning}),
         )
 
+    lexicon = load_lexicon(attribute_lexicon)
+
+    def words_of(name: str, _: Captions) -> dict[str, Any]:
+        return _explained(explain(comparisons["lic"].measurements[name]), lexicon.mask)
+
     def quality_of(_: str, captions: Captions) -> dict[str, Any]:
         sides = {"predictions": captions.predictions, "references": captions.references}
         return caption_quality(**sides, tokenizer=captions.language or "words", images=quality_images, seed=seed)
@@ -218,10 +223,8 @@ def audit(
     comparisons = _comparisons(checked, chosen, steps, compared)
     person = {} if scores_only else _person(first, comparisons, seed, compared)
     alone = _alone(checked, chosen, crossed, steps, compared)
-    explaining = {"preset": preset, "seed": seed, "cache": cache}
-    words = steps.each(explained, "words", partial(_words, comparisons.get("lic"), attribute_lexicon, explaining))
+    words = steps.each(explained, "words", words_of)
     quality = steps.each(scored, "quality", quality_of)
-    lexicon = load_lexicon(attribute_lexicon)
     with_values = {name: labelled(captions, lexicon, []) for name, captions in checked.items()}
     evidence = captions_behind(
         with_values,
@@ -358,19 +361,6 @@ def _alone(
                 }
                 alone[name][metric] = compared(relabelled, metric, name, attribute_lexicon=lexicon, lean=None)
     return alone
-
-
-def _words(
-    lic: Comparison | None, lexicon: LexiconSource, options: Mapping[str, Any], name: str, captions: Captions
-) -> dict[str, Any]:
-    """What gives the attribute away to an attacker of a captioner's captions: to LIC's, where that was measured."""
-    if lic:
-        measured = lic.measurements[name]
-    else:
-        alone = replace(captions, references=None)
-        single: dict[str, Any] = {"trials": 1, "bootstrap": 0, "keep_attackers": 1}
-        measured = find_metric("lic").measure(alone, attribute_lexicon=lexicon, **single, **options)
-    return _explained(explain(measured), load_lexicon(lexicon).mask)
 
 
 def _usual(captions: Captions) -> Sequence[str]:

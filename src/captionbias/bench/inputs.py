@@ -152,10 +152,11 @@ def note_labels_from_captions(words: Words, named: Flags, value: Integers, notes
 
 
 def _told(captions: Captions, part: Lexicon, place: int, tokenizer: str) -> dict[str, Integers]:
-    """Of each label, or of what it says of one of the crossed attributes, how many of its images' human captions name
-    each value of the lexicon most."""
+    """Of each label, or of what it says of one of the crossed attributes, how many of its images' human captions, or
+    the captioner's where there are none, name each value of the lexicon most."""
     words = captions.words(tokenizer)
-    votes = count_naming(words.human_image, len(captions), named_in(words.human, part, tokenizer))
+    said, image = (words.human, words.human_image) if captions.references else (words.model, words.model_image)
+    votes = count_naming(image, len(captions), named_in(said, part, tokenizer))
     most, sure = votes.argmax(axis=1), (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
     labels = np.array([label.split(SEPARATOR)[place] for label in captions.attributes])
     return {
@@ -165,7 +166,8 @@ def _told(captions: Captions, part: Lexicon, place: int, tokenizer: str) -> dict
 
 
 def _contradicted(captions: Captions, lexicon: Lexicon, tokenizer: str) -> InputError | None:
-    """What is wrong with labels that are values of the lexicon, if human captions name others."""
+    """What is wrong with labels that are values of the lexicon, if human captions name others; without any, if the
+    captioner's do so of the images of every value."""
     for place, part in enumerate(lexicon.parts or (lexicon,)):
         told = _told(captions, part, place, tokenizer)
         names = {label.casefold(): number for number, label in enumerate(part.labels)}
@@ -173,15 +175,20 @@ def _contradicted(captions: Captions, lexicon: Lexicon, tokenizer: str) -> Input
         value = [names[label.casefold()] for label in told if label.casefold() in names]
         if not value:
             continue
-        cases, right = counts.sum(), counts[np.arange(len(value)), value].sum()
-        chance = (counts.sum(axis=1) * counts.sum(axis=0)[value]).sum() / max(cases, 1)
+        of_each = np.stack((counts.sum(axis=1), counts[np.arange(len(value)), value]), axis=1)
+        cases, right = of_each.sum(axis=0)
+        chance = (of_each[:, 0] * counts.sum(axis=0)[value]).sum() / max(cases, 1)
         agreed = Agreement(float(cases), float(right), float(chance))
         by_chance = cases > NAMED * len(captions) and chance < UNEVEN * cases and agreed.is_chance(LABELS_AGREE)
-        if agreed.is_contradicted or by_chance:
+        contradicted, who = agreed.is_contradicted, "human captions"
+        if not captions.references:  # a captioner may be as bad as chance, or name one value always
+            contradicted = all(Agreement(every, own, 0.0).is_contradicted for every, own in of_each)
+            by_chance, who = False, "predictions"
+        if contradicted or by_chance:
             another = f"another value in {100 - 100 * right / cases:.0f} of 100 images"
             return InputError(
                 "attributes",
-                f": human captions name {another if agreed.is_contradicted else f'this value {agreed}'}",
+                f": {who} name {another if contradicted else f'this value {agreed}'}",
                 "check that labels are not swapped, nor those of other images",
                 naming("measure them all the same, with {trust_rows}", trust_rows=True),
             )
@@ -196,19 +203,23 @@ def with_values(
     allow_unmasked: bool | None = None,
     words_needed: bool = False,
     one_language: bool = True,
+    silent_too: bool = False,
 ) -> Captions:
     """The captions, whose labels must be values of the lexicon and whose words must name some; else it is a ValueError.
     `allow_unmasked`: take others with a note; None where nothing could be measured. `one_language`: refuse a side that
-    hardly names a value in words that the other lacks."""
+    hardly names a value in words that the other lacks. `silent_too`: take a captioner that names none in its language,
+    with a note."""
     faults = other_labels(captions, lexicon, tokenizer), _unsaid(captions, lexicon, tokenizer, one_language)
-    for fault, allow in zip(faults, (allow_unmasked, None if words_needed else allow_unmasked), strict=True):
+    silent = silent_too and faults[1] and guess_language(captions.predictions or ()) == (captions.language or ENGLISH)
+    allowed = allow_unmasked, True if silent else None if words_needed else allow_unmasked
+    for fault, allow in zip(faults, allowed, strict=True):
         if fault and not allow:
             as_they_are = naming("measure them as they are, with {allow_unmasked}", allow_unmasked=True)
             raise InputError(*fault.args, *[as_they_are] * (allow is False))
         if fault:
             note(notes, fault.message)
     captions = labelled(captions, lexicon, notes)
-    if captions.references and (fault := _contradicted(captions, lexicon, tokenizer)):
+    if fault := _contradicted(captions, lexicon, tokenizer):
         if not captions.trust_rows:
             raise fault
         note(notes, fault.message)
@@ -253,7 +264,7 @@ def other_labels(captions: Captions, lexicon: Lexicon, tokenizer: str) -> InputE
         if value_names(counts, load_lexicon(name)).keys() == counts.keys():
             give = naming("give {attribute_lexicon}", attribute_lexicon=name)
             return fault(Message(listed, f" but of {name!r}:"), give, f"labels of {lexicon.name!r}")
-    told = {} if lexicon.parts or not captions.references else _told(captions, lexicon, 0, tokenizer)
+    told = {} if lexicon.parts else _told(captions, lexicon, 0, tokenizer)
     named = {label: _clear(lexicon.labels, told.get(label)) for label in others[:2]}
     return fault(
         Message(listed, ":"),

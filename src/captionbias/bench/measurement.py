@@ -216,7 +216,8 @@ class Metric(Generic[P]):
         with steps_shown(options.get("progress", usual)):
             scores = cast("Callable[..., Scores]", self._scores)(captions, **options)
         if options.get("bootstrap", 1) and not any(len(sample.replicates) for sample in scores.samples.values()):
-            note(scores.notes, f"no interval: it takes {LEAST_IMAGES} images (and imagecaptioner2 two trials)")
+            text = f"no interval: it takes {LEAST_IMAGES} images or scenes (and imagecaptioner2 two trials)"
+            note(scores.notes, text)
         tok = scores.settings.get("tok")
         settings = scores.settings | ({"tok": signed(tok)} if tok else {})
         details = scores.details if options.get("details") else None

@@ -64,6 +64,8 @@ class Captions:
         scene: `n` names of scenes, whose images differ in the person alone, or None.
         samples: where the captioner was asked several times, `n` tuples of its captions of an image, which together
             count as one; `predictions` has the first of each.
+        captioned: how many captions of the captioner's an image has, of the label that has fewest, for each of the
+            label that has most.
         language: what captions are written in, see `check_captions`; None for English.
         trust_rows: whether to measure what does not seem to belong together.
         people_notes, model_notes: see `notes`.
@@ -77,6 +79,7 @@ class Captions:
     weights: tuple[float, ...] | None = None
     scene: tuple[str, ...] | None = None
     samples: tuple[tuple[str, ...], ...] | None = None
+    captioned: float = field(default=1.0, compare=False)
     language: str | None = None
     trust_rows: bool = False
     people_notes: tuple[str, ...] = field(default=(), compare=False)
@@ -102,7 +105,7 @@ class Captions:
 
     def saying(self, texts: Iterable[str]) -> Captions:
         """The same images and human captions with these captions of our own making, which are not checked."""
-        return self.of_same_people(replace(self, predictions=tuple(texts), samples=None, model_notes=()))
+        return self.of_same_people(replace(self, predictions=tuple(texts), samples=None, captioned=1.0, model_notes=()))
 
     def with_attributes(self, attributes: Collection[Any]) -> Captions:
         """The same captions of the same images with `n` other labels, which alone are checked."""
@@ -250,7 +253,7 @@ class Captions:
         return {"rows": f"{shared}{own}"} | also
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
-        kept = (*COLUMNS, "samples", "language", "trust_rows", "people_notes", "model_notes")
+        kept = (*COLUMNS, "samples", "captioned", "language", "trust_rows", "people_notes", "model_notes")
         return partial(Captions, **{name: getattr(self, name) for name in kept}), ()
 
     def __len__(self) -> int:
@@ -314,8 +317,8 @@ def check_captions(
         unsplit: take captions of a script without blanks that are not split into words, for a tokenizer of your own.
         trust_rows: measure with a note, instead of an error, what does not seem to belong together: predictions whose
             words are in the human captions of the same image as often as by chance, or that are human captions
-            themselves; tasks that captions name as often as by chance; labels that human captions contradict. Human
-            captions that are all there twice then count twice.
+            themselves; tasks that captions name as often as by chance; labels that captions contradict, human ones
+            or where there are none the captioner's. Human captions that are all there twice then count twice.
 
     Returns:
         The same captions as tuples of strings, without thoughts (`<think>...</think>`) and special tokens. An image
@@ -421,7 +424,12 @@ def _with_said(captions: Captions, said: Sequence[tuple[str, ...]], unsplit: boo
         notes.append(f"predictions: {_quoted(none)} is no caption and names nothing: {lost:,} are left out")
     samples = in_one_order([left[row] for row in rows], once=False)
     columns: dict[str, Any] = {"predictions": tuple(texts[0] for texts in samples)}
+    every, there = Counter(captions.attributes), Counter[str]()
+    for label, texts in zip(captions.attributes, left, strict=True):
+        there[label] += len(texts)
+    shares = [there[label] / every[label] for label in every]
     columns |= {"samples": samples if any(len(texts) > 1 for texts in samples) else None}
+    columns |= {"captioned": min(shares) / (max(shares) or 1)}
     if len(rows) < len(captions):
         lack = f"have {'no' if none else 'an empty'} caption{_by_label(captions, rows)}"
         captions = _with_rows(captions, rows, lack, "predictions", notes, **columns)

@@ -18,7 +18,7 @@ _WHOLE_NUMBER = re.compile(r"-?\d+\.0")
 _COCO_NAME = re.compile(r"(?:.*[/\\])?(?:COCO_[a-z]+\d{4}_)?(\d{12})(?:\.[A-Za-z]\w*)?(?:\?.*)?")
 _FILE_OF_NUMBER = re.compile(r"(\d+)\.(?:jpe?g|png)", re.IGNORECASE)
 _CAPTION = re.compile(r"(.+\.(?:jpe?g|png))(?:\.\d)?#\d+", re.IGNORECASE)  # of Flickr's images, as 42.jpg#0
-_QUERY = re.compile(r"(\.(?:jpe?g|png))\?.*", re.IGNORECASE)
+_SUFFIX = re.compile(r"\.(?:jpe?g|png)(?:\?.*)?$", re.IGNORECASE)
 # What Python writes otherwise than JSON: strings, between which numpy has blanks alone, and constants.
 _PYTHON = re.compile(r"""('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")(?=(\s+['"])?)|\b(None|nan|True|False)\b|\\.""")
 
@@ -134,12 +134,13 @@ ROW = "row "  # what an image without an id is called, before its number
 
 def image_keys(argument: str, values: list[Any]) -> list[str]:
     """Image ids as strings that are equal if the ids are: 42, 42.0, "42", "42.0", "42.jpg", "42.jpg#0" and COCO's file
-    names of it are one image. What follows a ? in an address tells images apart only where nothing else does."""
+    names of it are one image. A file's suffix, and what follows a ? in an address, tell images apart only where nothing
+    else does."""
     if set(map(type, values)) <= {int}:
         return list(map(str, values))
     keys = [_image_key(argument, row, value) for row, value in enumerate(values)]
-    addresses = [_QUERY.sub(r"\1", key) for key in keys]
-    return addresses if len(set(addresses)) == len(set(keys)) else keys
+    names = [_SUFFIX.sub("", key) for key in keys]
+    return names if len(set(names)) == len(set(keys)) else keys
 
 
 def coco_number(name: str) -> str | None:

@@ -117,13 +117,14 @@ def _within(score: str, most: float, estimates: dict[str, Estimate]) -> tuple[in
 def _portrait(estimates: dict[str, Estimate], words_seen: float, captions: Captions) -> Iterable[tuple[int, str]]:
     """The answer to each question, and the line that says so."""
     from captionbias.bench.verdicts import DIFFERS, LESS, LIKE, MORE, NOTHING, NOTHING_FOUND, SAME, verdict
+    from captionbias.metrics.sway.a_to_t import TASKS_NAMED
     from captionbias.report.wording import interval
 
     for key, question in QUESTIONS.items():
         if key == OBJECTS and captions.tasks is None:
             yield PASS, f"{question} Not asked: without --tasks the score is a range that hardly ever tells"
             continue
-        if key in OF_TASKS and captions.references is None and key not in estimates:
+        if key in OF_TASKS and TASKS_NAMED not in estimates:
             yield PASS, f"{question} Not asked: that takes human captions, or scenes with --tasks that go with a value"
             continue
         if key not in estimates:
@@ -132,7 +133,7 @@ def _portrait(estimates: dict[str, Estimate], words_seen: float, captions: Capti
         word = verdict(estimates, key)
         if word == NOTHING:
             raise ValueError(
-                "--portrait: there is no interval to judge by; give 20 images and --bootstrap 1000 or more"
+                "--portrait: there is no interval to judge by; give 20 images, or scenes, and --bootstrap 1000 or more"
             )
         passes = word in (LIKE, LESS, SAME)
         beyond = " beyond people" if captions.references else ""

@@ -24,7 +24,7 @@ from captionbias.bench.verdicts import (
     said_beside,
 )
 from captionbias.metrics.sway.images import NO_LEAN, OWN, SHIPPED
-from captionbias.metrics.sway.naming import KEYS, LEAST_NAMED
+from captionbias.metrics.sway.naming import CAPTIONED, KEYS, LEAST_CAPTIONED
 from captionbias.report.wording import (
     SCENES,
     Yardstick,
@@ -158,11 +158,15 @@ def _row(name: str, sway: Result, said: Mapping[str, str], called: Mapping[str, 
     estimates, details = sway.estimates, sway["details"]
     wrong, people = _wrong(details), _wrong(details, "_person")
     sides = [one for one in (wrong, people) if one]
+    uneven = CAPTIONED in estimates and estimates[CAPTIONED].value < LEAST_CAPTIONED
 
     def told(key: str, lines: list[str]) -> Told:
         mute = said[key] == CANNOT_TELL and is_mute(estimates, key)
         little = said[key] in BEYOND and a_little(estimates, key)
-        return Told(said[key], [f"it hardly names more than one {called['value']}"] if mute else lines, little)
+        why = (
+            "it leaves more of some without a caption" if uneven else f"it hardly names more than one {called['value']}"
+        )
+        return Told(said[key], [why] if mute else lines, little)
 
     gap, step = [], []
     if "sway_wrong_gap" in said:
@@ -492,11 +496,6 @@ def doubts(audit: Audit) -> Iterator[str]:
         yield (
             f"Captions that name no {called['value']}, or several, count among the 100, not as wrong: {share} of 100."
         )
-        if any(
-            audit.measurement("sway", name).facts.get("sway_least_named", 100.0) < LEAST_NAMED
-            for name in audit.captioners
-        ):
-            yield f"A captioner that hardly names more than one {called['value']} is never said to be like people."
         if lean in COUNTED_ON:
             yield f"Which {called['tasks']} go with whom was counted on {COUNTED_ON[lean]}."
     lic = {name: audit.measurement("lic", name) for name in audit.captioners} if "lic" in audit.comparisons else {}

@@ -205,7 +205,7 @@ def followed(portrait: Portrait) -> Grid:
     return Grid(
         f"3. {portrait.yardstick.words.format(**portrait.called)}",
         columns("captioner", *(f"more about {of}" for of in people), "all words"),
-        rows if people else [],
+        rows,
         "How many more of 100 captions use the word where the image shows one of these"
         + (
             ", with the rest of the image alike; in brackets the same for people's captions."

@@ -13,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from captionbias.errors import InputError
 from captionbias.io.formats import read_json
 from captionbias.text.languages import lexicon_of_language
 from captionbias.text.names import forms, synonyms_of, written
@@ -123,7 +124,7 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
         known = ", ".join(builtin_lexicons())
         raise ValueError(f"lexicon {str(source)!r} is neither a built-in one ({known}) nor a file that exists")
     try:
-        names = path.read_text(encoding="utf-8").splitlines() if path.suffix == ".txt" else None
+        names = path.read_text(encoding="utf-8-sig").splitlines() if path.suffix == ".txt" else None
         content = read_json(path) if names is None else lexicon_of(names)
     except (OSError, ValueError) as error:
         raise ValueError(f"lexicon {path} cannot be read: {error}") from error
@@ -148,6 +149,8 @@ def lexicon_of(names: Iterable[str], synonyms: bool = False) -> dict[str, list[s
      'hot dog': ['hot dog', 'hot-dog', 'hotdog', 'hot dogs', 'hot-dogs', 'hotdogs'],
      'bow_(weapon)': ['bow', 'bows']}
     """
+    if isinstance(names, str):
+        raise InputError("names", f"is the text {names!r}: give a list of names; load_lexicon reads a file of them")
     lexicon = {task_name(name): written(name) for name in names if name.strip()}
     made = [{name: forms(words) for name, words in lexicon.items()}]
     if synonyms:

@@ -74,11 +74,11 @@ class SwayImages(NamedTuple):
     "`sway_words_most`. In mentions of 100 captions: `sway_a_to_t`, its range `..._low` and `..._high`, and "
     "`..._least` and `..._most`. Most with `..._ci_low/high` (95%, over images), verdicts' scores with "
     "`..._detectable` (what would be seen in four of five samples). Facts: `wrong_<value>` and `unnamed_<value>`, of "
-    "100 captions of each value; `sway_least_named`, of 100 captions of the value that is named least, and "
-    "`sway_tasks_named`, of all; `sway_words_level_<value>`, content words of captions of a value for each of "
-    "people's, over that of all, and `sway_words_length`, of all; `sway_images`: images that are compared; "
-    "`sway_suggested`: those whose tasks suggest a value; `sway_scenes`, without human captions: scenes that are "
-    "compared. And `signature`.",
+    "100 captions of each value; `sway_least_named`, of those of the value that is named right least often, and "
+    "`sway_tasks_named`, of all; `sway_captioned`, where empty captions are left out; `sway_words_level_<value>`, "
+    "content words of captions of a value for each of people's, over that of all, and `sway_words_length`, of all; "
+    "`sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value; `sway_scenes`, "
+    "without human captions: scenes that are compared. And `signature`.",
 )
 def sway(
     captions: Captions,
@@ -112,7 +112,7 @@ def sway(
     if captions.predictions is None:
         raise missing("predictions", "is missing: sway is of a captioner; give the captioner's captions")
     if captions.references and captions.scene:
-        ways = errors.naming("leave {references} out"), errors.naming("or {scene}, to compare with people")
+        ways = errors.naming("leave {references} out"), errors.naming("leave {scene} out, to compare with people")
         raise InputError("scene", ": images of a scene are compared with each other, without human captions:", *ways)
     import scipy.linalg  # noqa: F401  (a library is limited below once it is loaded)
     from threadpoolctl import threadpool_limits
@@ -137,7 +137,7 @@ def sway(
     if of_tasks and not captions.references and (drawn[0].suggested < 0).all():
         text = "T to A and A to T are not measured: no task goes with one value more than with another on these images"
         note(notes, text, errors.naming("say which tasks go with whom, with {lean}"), about="tasks")
-        of_tasks = []
+        of_tasks, counts = [], no_leans(images)
     with threadpool_limits(1):  # more threads wait for each other longer than they work
         resampling = [of_names, *of_tasks]
         counted = [question.counted(asked) for question in resampling]

@@ -56,7 +56,6 @@ class NamedImages(NamedTuple):
     group: Integers  # the number of the group in which it is resampled
     given: Flags | None  # the tasks that images show, `(n, tasks)`, if they are given
     captioner: Said  # of each image
-    names: Floats  # how often the captioner names each value alone, `(n, values)`
     people: Said  # of each human caption
     people_names: Flags  # which values each human caption names, those that no image has last, `(captions, labels)`
     image: Integers  # of each human caption
@@ -92,7 +91,7 @@ def read_images(
     captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer: str, seed: int, notes: list[str]
 ) -> NamedImages:
     """What captions name, of the images that can be compared."""
-    captions = with_values(captions, attribute, tokenizer, notes)
+    captions = with_values(captions, attribute, tokenizer, notes, silent_too=captions.references is None)
     words, images = captions.words(tokenizer), len(captions)
     whole = np.all(attribute.named_parts(), axis=1) if attribute.parts else np.ones(len(attribute.labels), bool)
     labels = tuple(itertools.compress(attribute.labels, whole))
@@ -129,7 +128,6 @@ def read_images(
         random_groups(len(picture), seed, copies=picture),
         None if given is None else given[kept],
         Said(*(of_images(flags) for flags in said)),
-        of_images(single[:, None] & named[:, occurring]),
         Said(*(flags[of_human] for flags in said)),
         named[of_human][:, [*occurring, *np.setdiff1d(np.arange(len(labels)), occurring)]],
         (np.cumsum(kept) - 1)[words.human_image[human]],
@@ -190,8 +188,8 @@ class Counts(NamedTuple):
 
 def no_leans(named: NamedImages) -> Counts:
     """Where nothing is asked of tasks."""
-    tasks, values = len(named.tasks), len(named.values)
-    return Counts(NO_LEAN, np.zeros((tasks, values)), np.full(values, 1 / values), np.zeros_like(named.names))
+    images, tasks, values = len(named.value), len(named.tasks), len(named.values)
+    return Counts(NO_LEAN, np.zeros((tasks, values)), np.full(values, 1 / values), np.zeros((images, values)))
 
 
 def count_leans(
@@ -207,9 +205,11 @@ def count_leans(
     fits = fits and list(named.values) == table["values"] and table["given"]["tasks"].keys() >= {*named.tasks}
     own = _own_counts(named)
     if lean == OWN or (lean is None and not fits):
-        text = "what goes with what was counted on these images: scores on others do not compare"
-        note(notes, text, about="lean")
-        if named.scene is None and not leans_of(own.both, own.shares).goes_with.any():
+        leans = leans_of(own.both, own.shares).goes_with.any()
+        if leans or named.scene is None:
+            text = "what goes with what was counted on these images: scores on others do not compare"
+            note(notes, text, about="lean")
+        if not leans and named.scene is None:
             text = "no task goes with any value more than by chance, so nothing can sway"
             note(notes, text, "give more images", about="lean")
         return own

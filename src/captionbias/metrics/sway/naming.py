@@ -10,16 +10,17 @@ from typing import Any, Generic
 
 import numpy as np
 
-from captionbias.arrays import Floats, Integers
+from captionbias.arrays import Floats
 from captionbias.bench.catalogue import CAPTIONS, PERCENT, Score
 from captionbias.metrics.sway.question import Answer, Asked, Counted, Draw, Numbers, constant, entry, numbers
-from captionbias.scores.naming import KINDS, naming_gaps, naming_levels, share_of
+from captionbias.scores.naming import KINDS, naming_gaps, naming_levels
 from captionbias.statistics.intervals import LEVEL
 from captionbias.statistics.samples import RULE_OF_THREE, Largest, Sample
 
-LEAST_NAMED = 5.0  # of 100 captions of some value: who names a value more rarely is not told from who never does
+LEAST_NAMED = 5.0  # of 100 captions of each value: who names it right more rarely is not told from who never does
 NAMED_LEAST = "sway_least_named"
-NAMES_BOTH = ((NAMED_LEAST, LEAST_NAMED),)
+CAPTIONED, LEAST_CAPTIONED = "sway_captioned", 99.0
+NAMES_BOTH = ((NAMED_LEAST, LEAST_NAMED), (CAPTIONED, LEAST_CAPTIONED))
 KEYS = {kind: f"sway_{kind}_gap" for kind in KINDS}
 
 
@@ -46,11 +47,21 @@ def _entries() -> Iterable[Score]:
             claim=claim,
         )
     yield entry(
-        "rarest value named",
+        "captions there are",
+        PERCENT,
+        CAPTIONED,
+        "",
+        "Where empty captions are left out: how many there are of the value that has fewest, for each 100 of the value "
+        f"that has most, of as many images. Below {LEAST_CAPTIONED:g} nothing is said to be like people.",
+        in_tables=False,
+        task=None,
+    )
+    yield entry(
+        "value named right least",
         PERCENT,
         NAMED_LEAST,
         "",
-        "Of 100 captions of the images where it is named most, how many name the value that the captioner names least. "
+        "Of the value that is named right least often, how many of 100 captions name it. "
         f"Below {LEAST_NAMED:g} nothing is said to be like people.",
         in_tables=False,
         task=None,
@@ -83,9 +94,10 @@ def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
     gaps = [
         [replace(named.gaps[kind, value], floor=floor) for value in range(len(values))] for kind in range(len(KINDS))
     ]
-    scores: dict[str, Sample] = {
-        NAMED_LEAST: constant(_least_named(asked.named.names, asked.named.value, asked.named.weight))
-    }
+    right = 100 - named.levels.values[:, 0, :, 0].sum(axis=0)
+    scores: dict[str, Sample] = {NAMED_LEAST: constant(float(right.min()))}
+    if asked.captions.captioned < 1:
+        scores[CAPTIONED] = constant(100 * asked.captions.captioned)
     scores |= {key: Largest.of(of_kind) for key, of_kind in zip(KEYS.values(), gaps, strict=True)}
     facts = {
         f"{what}_{value}": float(named.levels.values[kind, 0, number, 0])
@@ -100,12 +112,6 @@ def _named(draw: Draw, multiplicity: Floats) -> Named[Floats]:
     return Named(naming_levels(table), naming_gaps(table))
 
 
-def _least_named(names: Floats, value: Integers, weight: Floats) -> float:
-    """Of 100 captions of the value whose captions name it most, in how many the value is named that is named least."""
-    of_value = weight * (value == np.arange(names.shape[1])[:, None])
-    return float(100 * share_of(of_value @ names, of_value.sum(axis=1)[:, None]).max(axis=0).min())
-
-
 def _details(named: Named[Sample], gaps: Sequence[Sequence[Sample]], asked: Asked) -> dict[str, Any]:
     values = asked.named.values
     columns = [
@@ -114,7 +120,8 @@ def _details(named: Named[Sample], gaps: Sequence[Sequence[Sample]], asked: Aske
         for side in range(len(asked.sides))
     ]
     level: list[dict[str, Any]] = [
-        {"attribute": value} | numbers({name: named.levels[kind, side, number] for name, kind, side in columns})
+        {"attribute": value}
+        | numbers({name: named.levels[kind, side, number] for name, kind, side in columns}, PERCENT)
         for number, value in enumerate(values)
     ]
     between: list[dict[str, Any]] = [

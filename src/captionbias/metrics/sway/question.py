@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
-from captionbias.bench.catalogue import Scale, Score
+from captionbias.bench.catalogue import TIES, Scale, Score
 from captionbias.bench.pairing import drawn_captions
 from captionbias.captions import Captions
 from captionbias.metrics.sway.images import Counts, NamedImages, Said
@@ -157,8 +157,8 @@ def mean_of_known(draws: Sequence[Floats]) -> Floats:
     return np.asarray(share_of(np.nansum(draws, axis=0), np.sum(~np.isnan(draws), axis=0)))
 
 
-def numbers(samples: Mapping[str, Sample]) -> dict[str, float]:
+def numbers(samples: Mapping[str, Sample], scale: Scale = TIES) -> dict[str, float]:
     """Entries of a row of a table: each quantity with its interval."""
-    estimates = ((name, sample.estimate(whole=100)) for name, sample in samples.items())
+    estimates = ((name, sample.estimate(*scale[:2], scale.whole)) for name, sample in samples.items())
     flat = [known._replace(detectable=None).flat(name) for name, known in estimates if known]
     return {key: number for entries in flat for key, number in entries.items()}

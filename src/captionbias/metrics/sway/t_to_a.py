@@ -10,7 +10,7 @@ from typing import Any, Generic
 import numpy as np
 
 from captionbias.arrays import Floats, Integers
-from captionbias.bench.catalogue import CAPTIONS, Score
+from captionbias.bench.catalogue import CAPTIONS, PERCENT, Score
 from captionbias.bench.verdicts import CANNOT_TELL, MORE
 from captionbias.metrics.sway.images import FEW
 from captionbias.metrics.sway.naming import NAMES_BOTH
@@ -210,7 +210,7 @@ def _details(swayed: Swayed[Sample], images: Floats, asked: Asked) -> dict[str, 
     places = [(f"{who}_{what}", side, share) for side, who in enumerate(sides) for share, what in enumerate(SHARES)]
     cells: list[dict[str, Any]] = [
         {"attribute": value, "suggested": beside, "images": float(images[row, column])}
-        | numbers({name: swayed.cells[row, column, side, share] for name, side, share in places})
+        | numbers({name: swayed.cells[row, column, side, share] for name, side, share in places}, PERCENT)
         for row, value in enumerate(values)
         for column, beside in enumerate((*values, None))
     ]

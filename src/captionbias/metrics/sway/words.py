@@ -15,12 +15,11 @@ from captionbias.errors import naming
 from captionbias.metrics.sway.question import Answer, Asked, constant, entry
 from captionbias.scores import words as scoring
 from captionbias.scores.naming import share_of
-from captionbias.statistics.samples import Found, Sample, bootstrap_samples
+from captionbias.statistics.samples import LEAST_IMAGES, Found, Sample, bootstrap_samples
 from captionbias.text.content import ContentWords, content_words
 from captionbias.warnings import note
 
 DRAWS = 3
-LEAST_IMAGES = 10  # of each value
 WHAT, MOST = "words that follow the attribute", "sway_words_most"
 ENTRIES = (
     entry(
@@ -113,9 +112,12 @@ def _tied(asked: Asked) -> Tied | None:
     lengths = [float(named.weight @ table.sum(axis=1)) for table in (said, people)]
     join, captions_of_each = asked.join, np.bincount(named.image, minlength=len(named.value))
     places = np.flatnonzero((captions_of_each > join) | (named.scene is not None))
-    few = np.bincount(named.value[places], minlength=len(named.values)).min() < LEAST_IMAGES
+    pictures = np.unique(np.column_stack((named.value, named.picture))[places], axis=0)[:, 0]
+    few = np.bincount(pictures, minlength=len(named.values)).min() < LEAST_IMAGES
     if few and named.scene is not None:
-        note(asked.notes, f"words are not compared: it takes {LEAST_IMAGES} images of each value", about="attributes")
+        of_what = "scenes with" if captions.scene else "images of"
+        text = f"words are not compared: it takes {LEAST_IMAGES} {of_what} each value"
+        note(asked.notes, text, about="attributes")
     elif few or len(places) < len(named.value):
         left_out = "not compared" if few else f"compared without {len(named.value) - len(places):,} images"
         longer = f", for the captioner's are as long as {join} joined" if join > 1 else ""
