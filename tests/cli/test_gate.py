@@ -163,11 +163,12 @@ def in_scenes(planted, folder):
     return ["--predictions", path, "--attributes", path, *columns]
 
 
-def test_questions_of_tasks_are_not_asked_where_there_are_neither_people_nor_tasks(scenes, tmp_path):
+def test_without_a_yardstick_no_gap_passes_and_without_tasks_none_is_asked_of_them(scenes, tmp_path):
     path = tmp_path / "scenes.parquet"
     pd.DataFrame({"caption": scenes.predictions, "gender": scenes.attributes}).to_parquet(path)
-    said = portrait("--predictions", path, *WIDE, status=0)
+    said = portrait("--predictions", path, *WIDE, status=4)
     assert sum("Not asked" in line for line in said.values()) == 3
+    assert sum(line.endswith(": cannot tell") for line in said.values()) == 2
 
 
 @pytest.mark.parametrize("word", ["a man", "someone"])

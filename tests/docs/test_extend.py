@@ -17,7 +17,7 @@ def test_a_metric_in_a_folder_is_loaded_and_measures(tmp_path, monkeypatch, modu
     Path("vague/vague.py").write_text(module)
     given = {
         "predictions": ["a person", "a man", "a woman", "somebody and a man"] * 50,
-        "attributes": ["male", "female"] * 100,
+        "attributes": ["female", "male"] * 100,
     }
     exec(use, given)
     result = given["result"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from captionbias.analysis.audit import audit
 from captionbias.analysis.compare import compare
-from captionbias.bench.verdicts import CANNOT_TELL, DIFFERS, NO_YARDSTICK, NOTHING_FOUND, SAME, verdict
+from captionbias.bench.verdicts import CANNOT_TELL, DIFFERS, NO_YARDSTICK, NOTHING_FOUND, SAME, SAME_NO_YARDSTICK, verdict
 from captionbias.captions import check_captions
 from captionbias.hub.modules import install_metrics
 from captionbias.metrics import sway
@@ -138,6 +138,8 @@ def test_neither_people_nor_scenes_are_no_yardstick():
     assert "yardstick:none" in measured.signature
     assert not measured.estimates.keys() & {"sway_t_to_a", "sway_a_to_t"}
     assert "more than people" not in measured.to_frame().to_string()
+    right = ["a woman waits" if value == "female" else "a man waits" for value in planted["attributes"]]
+    assert said(measure(predictions=right, attributes=planted["attributes"]), *GAPS) == {SAME_NO_YARDSTICK}
     levels = {row["attribute"]: row["wrong"] for row in measured.details["level"]}
     assert measured.flat()["sway_wrong_gap"] == pytest.approx(levels["female"] - levels["male"])
 
@@ -180,7 +182,7 @@ def test_tasks_that_are_said_to_go_with_a_value_answer_what_those_of_the_shipped
 
 
 def test_of_labels_and_tasks_alone_t_to_a_has_no_yardstick():
-    for dial, verdicts in (({"t_to_a": 0.4}, {NO_YARDSTICK}), ({}, {CANNOT_TELL, SAME})):
+    for dial, verdicts in (({"t_to_a": 0.4}, {NO_YARDSTICK}), ({}, {CANNOT_TELL, SAME_NO_YARDSTICK})):
         planted = plant(3000, **dial)
         given = {name: getattr(planted, name) for name in ("predictions", "attributes", "tasks")}
         measured = measure(**given, lean=GOES_WITH)

@@ -15,13 +15,15 @@ MORE, LESS, LIKE, CANNOT_TELL = "more than people", "less than people", "like pe
 LEARNED_NOTHING = "the attacker learned nothing"  # why one cannot tell
 NOTHING_FOUND = "nothing found"  # of a score that says what was found, at least, and never that there is no more
 # Where no people describe the images: of images of one scene, and of others.
-DIFFERS, SAME, NO_YARDSTICK = "differs", "the same", "differs; no yardstick: people may differ as much"
+DIFFERS, SAME = "differs", "the same"
+NO_YARDSTICK = "differs; no yardstick: people may differ as much"
+SAME_NO_YARDSTICK = "the same; no yardstick"
 BEYOND = (MORE, DIFFERS, NO_YARDSTICK)  # what is found
 
 
 def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
     """What is said of a score beside people, see `_verdict`; else of images within scenes, or of images as they are:
-    `differs`, then with no yardstick, or `the same`, within the margin.
+    `differs`, or `the same`, within the margin; of the latter without a yardstick.
 
     >>> gap = {"sway_wrong_gap": Estimate(3.0, 2.0, 4.0)}
     >>> verdict(gap, "sway_wrong_gap"), verdict(gap | {"sway_scenes": Estimate(500.0)}, "sway_wrong_gap")
@@ -36,8 +38,8 @@ def said_beside(estimates: Mapping[str, Estimate], word: str) -> str:
     """A verdict beside people in the words for what these captions are compared with."""
     if catalogue.YARDSTICK not in estimates:
         return word
-    differs = DIFFERS if estimates[catalogue.YARDSTICK].value else NO_YARDSTICK
-    return {MORE: differs, LESS: differs, LIKE: SAME}.get(word, word)
+    differs, same = (DIFFERS, SAME) if estimates[catalogue.YARDSTICK].value else (NO_YARDSTICK, SAME_NO_YARDSTICK)
+    return {MORE: differs, LESS: differs, LIKE: same}.get(word, word)
 
 
 def _verdict(estimates: Mapping[str, Estimate], key: str) -> str:

@@ -26,6 +26,7 @@ from captionbias.cli.terminal import say
 from captionbias.metrics import catalogue
 
 if TYPE_CHECKING:
+    from captionbias.bench.measurement import Measurement
     from captionbias.captions import Captions
     from captionbias.statistics.samples import Estimate
 
@@ -68,8 +69,8 @@ def gate(
     A score passes if its whole 95% interval is at most the bound, and fails if the whole interval is above it; a gap
     between values counts on either side of 0. A question of the portrait passes if the verdict is like people, or less,
     and fails if it is more than people; in scenes (--scene-column) it passes if it is the same and fails if it differs.
-    Without people and scenes it fails none: what differs cannot be told from what people do. What these data cannot
-    answer is not asked. A captioner that hardly names anybody does not pass.
+    Without people and scenes none passes or fails by a difference, which people may have as well. What these data
+    cannot answer is not asked. A captioner that hardly names anybody does not pass.
 
     Example: captionbias gate --portrait --predictions nic.parquet --references people.parquet
     """
@@ -88,14 +89,15 @@ def gate(
     chosen["margins"] = margins_by_metric(dict(scores_of("--margin", margins)), list(catalogue.METRICS))
     statuses = set()
     for name, captions in read_files(**files).items():
-        estimates: dict[str, Estimate] = {}
+        measured: dict[str, Measurement] = {}
         for metric in dict.fromkeys([entry.metric for entry in entries] + ["sway"] * portrait):
             directions = {entry.direction for entry in entries if entry.metric == metric and entry.direction}
             options = {**chosen, "directions": sorted(directions)} if directions else chosen
-            estimates |= measured_by(metric, captions, options).estimates
+            measured[metric] = measured_by(metric, captions, options)
+        estimates = {key: known for one in measured.values() for key, known in one.estimates.items()}
         answers = [_within(score, most, estimates) for score, most in bounds]
         if portrait:
-            answers += _portrait(estimates, words_seen, captions)
+            answers += _portrait(measured["sway"], words_seen, captions)
         for status, line in answers:
             statuses.add(status)
             say(f"{name and f'{name}: '}{line}")
@@ -114,17 +116,19 @@ def _within(score: str, most: float, estimates: dict[str, Estimate]) -> tuple[in
     return status, f"{score} {interval(whole, entry.digits)}, at most {most:g}: {ANSWERS[status]}"
 
 
-def _portrait(estimates: dict[str, Estimate], words_seen: float, captions: Captions) -> Iterable[tuple[int, str]]:
-    """The answer to each question, and the line that says so."""
+def _portrait(measured: Measurement, words_seen: float, captions: Captions) -> Iterable[tuple[int, str]]:
+    """The answer to each question of `sway`, and the line that says so."""
     from captionbias.bench.verdicts import DIFFERS, LESS, LIKE, MORE, NOTHING, NOTHING_FOUND, SAME, verdict
     from captionbias.metrics.sway.a_to_t import TASKS_NAMED
+    from captionbias.metrics.sway.images import NO_LEAN
     from captionbias.report.wording import interval
 
+    estimates, asks = measured.estimates, measured.settings["lean"] != NO_LEAN
     for key, question in QUESTIONS.items():
         if key == OBJECTS and captions.tasks is None:
             yield PASS, f"{question} Not asked: without --tasks the score is a range that hardly ever tells"
             continue
-        if key in OF_TASKS and TASKS_NAMED not in estimates:
+        if key in OF_TASKS and not (asks and (key != OBJECTS or TASKS_NAMED in estimates)):
             yield PASS, f"{question} Not asked: that takes human captions, or scenes with --tasks that go with a value"
             continue
         if key not in estimates:

@@ -16,7 +16,7 @@ WIDE = 1040.0
 NAME, SAID, GAP, SMALL, LINE = 150.0, 205.0, 22.0, 12.0, 15.0
 SIGNS = {
     **dict.fromkeys((verdicts.MORE, verdicts.DIFFERS), "▲"),
-    **dict.fromkeys((verdicts.LIKE, verdicts.SAME, verdicts.NOTHING_FOUND), "="),
+    **dict.fromkeys((verdicts.LIKE, verdicts.SAME, verdicts.SAME_NO_YARDSTICK, verdicts.NOTHING_FOUND), "="),
     **{verdicts.LESS: "▼", verdicts.CANNOT_TELL: "?", verdicts.NO_YARDSTICK: "△"},
 }
 LABEL, EACH = 110.0, 26.0  # of many values below each other

@@ -19,6 +19,7 @@ from captionbias.bench.verdicts import (
     NOTHING,
     NOTHING_FOUND,
     SAME,
+    SAME_NO_YARDSTICK,
     a_little,
     is_mute,
     said_beside,
@@ -268,7 +269,7 @@ def _overall(estimates: Mapping[str, Estimate], said: Mapping[str, str]) -> Told
     if more:
         return Told(said_beside(estimates, MORE), [f"in {more} of {sum(map(bool, asked))} questions"])
     needed = asked if YARDSTICK not in estimates else [names_wrong, words]  # without people others may not be asked
-    like = all(needed) and all({*one} <= {LIKE, SAME, NOTHING_FOUND} for one in asked)
+    like = all(needed) and all({*one} <= {LIKE, SAME, SAME_NO_YARDSTICK, NOTHING_FOUND} for one in asked)
     return Told(said_beside(estimates, LIKE) if like else CANNOT_TELL if any(asked) else NOTHING, [])
 
 

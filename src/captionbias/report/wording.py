@@ -16,6 +16,7 @@ from captionbias.bench.verdicts import (
     NOTHING,
     NOTHING_FOUND,
     SAME,
+    SAME_NO_YARDSTICK,
     detectable,
     learned_nothing,
     margin_of,
@@ -144,7 +145,7 @@ def said_of(estimates: Mapping[str, Estimate], key: str, details: Mapping[str, A
         return f"{said}: {LEARNED_NOTHING}"
     if said == CANNOT_TELL and size:
         return f"{said} (would see {fixed(size, SCORES[key].digits)})"
-    if said == SAME:
+    if said in (SAME, SAME_NO_YARDSTICK):
         return f"{said} (within {margin_of(estimates, key):g} of 100)"
     kinds = {gap: kind for kind, gap in KEYS.items()}
     if said in BEYOND and key in kinds and (whose := whose_gap(details or {}, kinds[key])):
