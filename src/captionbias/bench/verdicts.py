@@ -94,7 +94,7 @@ def p_of_verdict(samples: Mapping[str, Sample], key: str, sign: int, beyond: flo
     (0.002, 1.0)
     """
     score = catalogue.SCORES[key]
-    confirmed = all(sign * np.nanmean(samples[name].values) > 0 for name in score.confirmed_by if name in samples)
+    confirmed = all(sign * np.nansum(samples[name].values) > 0 for name in score.confirmed_by if name in samples)
     usual = max(_p_beyond(samples.get(name), sign, beyond) for name in score.deciding(sign)) if confirmed else 1.0
     return min([usual, *(_p_beyond(samples.get(name), 1, 0.0) for name in score.or_above)])
 
