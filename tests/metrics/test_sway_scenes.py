@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from captionbias.analysis.audit import audit
 from captionbias.analysis.compare import compare
-from captionbias.bench.verdicts import CANNOT_TELL, DIFFERS, NO_YARDSTICK, NOTHING_FOUND, SAME, SAME_NO_YARDSTICK, verdict
+from captionbias.bench.verdicts import (
+    CANNOT_TELL,
+    DIFFERS,
+    NO_YARDSTICK,
+    NOTHING_FOUND,
+    SAME,
+    SAME_NO_YARDSTICK,
+    verdict,
+)
 from captionbias.captions import check_captions
 from captionbias.hub.modules import install_metrics
 from captionbias.metrics import sway
