@@ -10,7 +10,7 @@ from typing import NamedTuple
 from captionbias.bench import verdicts
 from captionbias.report.portrait import FEW_VALUES, Portrait, Row, Told, Word, Wrong
 from captionbias.report.svg import CHARACTER, Drawing, Place, box, dot, line, scale, shortened, text, ticks, tone
-from captionbias.report.wording import MOST_WORDS, fixed, group, listed
+from captionbias.report.wording import MOST_WORDS, NO_PEOPLE, fixed, group, listed
 
 WIDE = 1040.0
 NAME, SAID, GAP, SMALL, LINE = 150.0, 205.0, 22.0, 12.0, 15.0
@@ -84,7 +84,8 @@ def words(portrait: Portrait) -> Drawing:
     sizes = [size for word in shown_words for size in word[1:] if size is not None]
     label, numbers = 116.0, 104.0
     most = _round_up(max(sizes, default=1.0))
-    parts = _boxed("more", 0, 8, "the captioner") if sizes else []
+    own = "unclear" if portrait.yardstick is NO_PEOPLE else "more"
+    parts = _boxed(own, 0, 8, "the captioner") if sizes else []
     parts += _boxed("soft", 120, 8, "people, on the same images") if sizes and portrait.person else []
     lefts = (NAME, NAME + each)
     axes = [scale(0.0, most, left + label, left + each - numbers - GAP) for left in lefts]
@@ -103,7 +104,7 @@ def words(portrait: Portrait) -> Drawing:
             parts.append(text(x, y + 16, f"more about {people}", "soft", size=SMALL))
             for word in words[:MOST_WORDS]:
                 y += 19
-                parts += _bars(word, axes[column], x, y, label)
+                parts += _bars(word, axes[column], x, y, label, own)
             bottom = max(bottom, y + 26)
         more = sum(map(len, row.words.values())) - shown
         told = [
@@ -119,14 +120,14 @@ def words(portrait: Portrait) -> Drawing:
     return Drawing(parts, top + 8, "; ".join(told_of))
 
 
-def _bars(word: Word, axis: Place, x: float, y: float, label: float) -> list[str]:
+def _bars(word: Word, axis: Place, x: float, y: float, label: float, kind: str) -> list[str]:
     """A word's bar above people's."""
     own, people = max(word.captioner, 0.0), max(word.person or 0.0, 0.0)
     numbers = fixed(word.captioner, 1) + (f"; people {fixed(word.person, 1)}" if word.person is not None else "")
     beside = [] if word.person is None else [box(axis(0.0), y + 10, max(axis(people) - axis(0.0), 1.0), 4, "soft")]
     return [
         text(x, y + 12, shortened(word.word, label - 6, SMALL), "strong", size=SMALL),
-        box(axis(0.0), y + 3, axis(own) - axis(0.0), 7, "more"),
+        box(axis(0.0), y + 3, axis(own) - axis(0.0), 7, kind),
         *beside,
         text(axis(max(own, people)) + 6, y + 12, numbers, size=SMALL),
     ]
@@ -148,7 +149,7 @@ def _legend(portrait: Portrait) -> list[str]:
         parts += [*_mark(kind, x, 8, "soft"), text(x + 12, 12, what, "soft", size=SMALL)]
         x += len(what) * SMALL * CHARACTER + 30
     short = portrait.yardstick.short
-    return [*parts, text(x, 12, short, "strong", size=SMALL)] if short else parts
+    return [*parts, text(WIDE, 12, short, "strong", "end", SMALL)] if short else parts
 
 
 def _row(
