@@ -88,6 +88,14 @@ def test_a_bias_of_the_intersections_alone_is_seen_there_alone():
         assert low <= 0 <= high
 
 
+def test_what_is_said_to_go_with_intersections_is_of_the_crossing_alone():
+    lean = {"female, dark": ["dog"], "female, light": ["cake"]}
+    found = intersections(check_captions(**planted(names=1.0)), LEXICONS, lean=lean, bootstrap=0)
+    counted = [measured.settings["lean"] for measured in found.values()]
+    assert counted == ["gender_coco_objects,given", "own", counted[-1]]
+    assert counted[-1].startswith("custom-")
+
+
 @pytest.mark.parametrize("score", ["dbac_a_to_t_net", "dbac_t_to_a_net"])
 def test_one_more_person_has_no_bias_at_the_intersections(score):
     measured = dbac.measure(check_captions(**planted()), attribute_lexicon=BOTH, **FAST)

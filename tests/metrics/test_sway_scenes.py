@@ -29,6 +29,7 @@ from captionbias.report.portrait import headline
 from captionbias.scores.sway import within_scenes
 from captionbias.synthetic import AGES, LEAN, TASKS, plant, swayed
 from tests.metrics.test_sway_questions import of_women, woman_is
+from tests.refusals import refuses
 
 measure = partial(sway.measure, bootstrap=200, details=True)
 GAPS = ("wrong_gap", "unnamed_gap")
@@ -200,17 +201,12 @@ def test_of_labels_and_tasks_alone_t_to_a_has_no_yardstick():
         assert not measured.estimates.keys() & {"sway_a_to_t", "sway_t_to_a_one"}
 
 
-@pytest.mark.parametrize(
-    ("lean", "message"),
-    [
-        ({"femal": ["dog"]}, "lean names 'femal', which is no value of these images: it can be female, male"),
-        ({"female": ["dgo"]}, "lean names 'dgo', which is no task of the task lexicon"),
-        ("leans.json", "lean 'leans.json' is unknown; choose one of shipped, own, a file"),
-    ],
-)
-def test_what_goes_with_a_value_must_be_a_task_and_a_value(lean, message):
-    with pytest.raises(ValueError, match=message):
-        sway(**scenes(20), lean=lean)
+def test_what_goes_with_a_value_must_be_a_task_and_a_value():
+    planted = scenes(20)
+    label = "lean names 'femal', which is not a label of these images: name female, male"
+    refuses(label, sway, **planted, lean={"femal": ["dog"]})
+    refuses("lean names 'dgo', which is not in the task lexicon: name ", sway, **planted, lean={"female": ["dgo"]})
+    refuses("lean 'leans.json' is unknown; choose one of shipped, own, a file", sway, **planted, lean="leans.json")
 
 
 def test_scenes_of_one_value_are_left_out_with_a_note():

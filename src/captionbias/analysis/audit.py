@@ -16,6 +16,7 @@ import numpy as np
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.analysis.caption_quality import caption_quality
 from captionbias.analysis.compare import Comparison, corrected, margins_by_metric, measure_together, replicates_for
+from captionbias.analysis.intersections import leans_alone
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.inputs import labelled
 from captionbias.bench.person import captioner_and_person
@@ -222,7 +223,7 @@ def audit(
 
     comparisons = _comparisons(checked, chosen, steps, compared)
     person = {} if scores_only else _person(first, comparisons, seed, compared)
-    alone = _alone(checked, chosen, crossed, steps, compared)
+    alone = _alone(checked, chosen, crossed, leans_alone(lean), steps, compared)
     words = steps.each(explained, "words", words_of)
     quality = steps.each(scored, "quality", quality_of)
     with_values = {name: labelled(captions, lexicon, []) for name, captions in checked.items()}
@@ -347,6 +348,7 @@ def _alone(
     captioners: Mapping[str, Captions],
     metrics: Sequence[str],
     lexicons: Mapping[str, LexiconSource],
+    lean: LexiconSource | None,
     steps: _Steps,
     compared: Callable[..., Comparison],
 ) -> dict[str, dict[str, Comparison]]:
@@ -359,7 +361,7 @@ def _alone(
                     captioner: captions.with_attributes(uncross(captions.attributes, len(lexicons))[number])
                     for captioner, captions in captioners.items()
                 }
-                alone[name][metric] = compared(relabelled, metric, name, attribute_lexicon=lexicon, lean=None)
+                alone[name][metric] = compared(relabelled, metric, name, attribute_lexicon=lexicon, lean=lean)
     return alone
 
 

@@ -164,9 +164,8 @@ def _row(name: str, sway: Result, said: Mapping[str, str], called: Mapping[str, 
     def told(key: str, lines: list[str]) -> Told:
         mute = said[key] == CANNOT_TELL and is_mute(estimates, key)
         little = said[key] in BEYOND and a_little(estimates, key)
-        why = (
-            "it leaves more of some without a caption" if uneven else f"it hardly names more than one {called['value']}"
-        )
+        hardly = f"it hardly names more than one {called['value']}"
+        why = "some have no caption more often than others" if uneven else hardly
         return Told(said[key], [why] if mute else lines, little)
 
     gap, step = [], []

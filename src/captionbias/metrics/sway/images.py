@@ -234,10 +234,10 @@ def _given_leans(named: NamedImages, lean: Any) -> Counts:
         raise unknown("lean", str(lean), ("shipped", OWN, "a file of each value's tasks"))
     given = load_lexicon(lean)
     number = {task.casefold(): place for place, task in enumerate(named.tasks)}
-    known = {"value of these images": [*named.values], "task of the task lexicon": [*number]}
-    for kind, names in zip(known, (given.labels, itertools.chain(*given.groups.values())), strict=True):
-        if strange := [name for name in names if name not in known[kind]]:
-            raise InputError("lean", f"names {strange[0]!r}, which is no {kind}: it can be {few(known[kind], 20)}")
+    known = {"a label of these images": [*named.values], "in the task lexicon": [*number]}
+    for what, names in zip(known, (given.labels, itertools.chain(*given.groups.values())), strict=True):
+        if strange := [name for name in names if name not in known[what]]:
+            raise InputError("lean", f"names {strange[0]!r}, which is not {what}: name {few(known[what], 20)}")
     values = len(named.values)
     both = np.zeros((len(named.tasks), values))
     for value, tasks in given.groups.items():
