@@ -72,8 +72,6 @@ ARGUMENTS = {
     "a row of its own, as published, and a person in the captioner's place does not read 0",
     "draws": "human captions that are drawn of each image, one after the other; scores are means over them",
     "unseen_only": "score only test captions that are not in the training split",
-    "join_references": "where the captioner writes longer captions than people, join as many human captions of an "
-    "image into one as make them as long; images with too few are left out",
     "seed": "seed of the first trial, of what is drawn, and of the bootstrap",
     "seeds": "the seed of each trial, a list, in place of `seed` and `trials`; LIC's paper has 0, 12, 100, 200, 300, "
     "400, 456, 500, 789 and 1234",

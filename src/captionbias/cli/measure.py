@@ -198,7 +198,7 @@ def _tell_cost(metric: str, captions: Any, options: dict[str, Any]) -> None:
     questions = 1
     if metric == "dbac":
         questions = len(options.get("directions") or catalogue.DIRECTIONS) * (1 + (settings.controls and sides > 1))
-    if settings.encoder not in CONVEX and not options.get("join_references"):
+    if settings.encoder not in CONVEX:
         trainings = settings.trials * sides * questions
         message = f"{trainings} {settings.encoder} trainings; --preset fast takes seconds"
         warnings.warn(message, CaptionBiasWarning, stacklevel=2)

@@ -142,7 +142,6 @@ WRITTEN = {
     "controls": written(bool | None, "--controls/--no-controls"),
     "draws": written(int, default=5),
     "unseen_only": written(bool, "--unseen-only", default=False),
-    "join_references": written(bool, "--join-references", default=False),
     "seed": written(int, default=0),
     "seeds": written(str | None, metavar="<0,12,...>"),
     "bootstrap": written(int, default=1000),

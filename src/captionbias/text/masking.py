@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from captionbias.arrays import Flags, Ids, Integers
+from captionbias.arrays import Array, Flags, Ids, Integers
 from captionbias.text.lexicon import Lexicon
 from captionbias.text.tokens import Tokens, tokenizer
 
@@ -22,8 +22,17 @@ class Mentions(NamedTuple):
     lengths: Integers
     labels: Integers
 
-    def select(self, chosen: Flags) -> Mentions:
+    def select(self, chosen: Array) -> Mentions:
         return Mentions(*(column[chosen] for column in self))
+
+    def of_rows(self, tokens: Tokens, rows: Integers) -> Mentions:
+        """Those in some of the captions that were searched, as though these alone had been, in that order."""
+        first, last = (np.searchsorted(self.starts, tokens.offsets[of]) for of in (rows, rows + 1))
+        counts, lengths = last - first, tokens.lengths[rows]
+        places = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+        moved = np.cumsum(lengths) - lengths - tokens.offsets[rows]
+        found = self.select(places)
+        return found._replace(starts=found.starts + np.repeat(moved, counts))
 
 
 def find_mentions(tokens: Tokens, lexicon: Lexicon, split: str = "words") -> Mentions:
