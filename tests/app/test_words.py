@@ -34,7 +34,7 @@ def test_spans_join_to_the_caption_and_mark_what_metrics_mask(caption):
     labels = [label for _, label in spans if label is not None]
     assert labels == [(*CUSTOM.labels, CUSTOM.mask)[label] for label in mentions.labels]
     masked = "".join(CUSTOM.mask if label else text for text, label in spans)
-    assert tokenize([masked]).texts() == mask_mentions(tokens, mentions, CUSTOM.mask).texts()
+    assert tokenize([masked]).texts() == mask_mentions(tokens, (mentions, CUSTOM.mask)).texts()
 
 
 def test_the_preview_has_the_first_images_with_both_sides_or_the_one_there_is():

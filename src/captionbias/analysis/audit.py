@@ -18,9 +18,8 @@ from captionbias.analysis.caption_quality import caption_quality
 from captionbias.analysis.compare import Comparison, corrected, margins_by_metric, measure_together, replicates_for
 from captionbias.analysis.intersections import leans_alone
 from captionbias.attackers.base import SMALLEST_CLASS
-from captionbias.bench.checks import labelled
 from captionbias.bench.protocol import replicate_count, vectors_name, whole_number
-from captionbias.bench.reading import captions_of_a_person
+from captionbias.bench.reading import as_values, captions_of_a_person
 from captionbias.captions import Captions, check_captioners, uncross
 from captionbias.errors import InputError, Message, message_of, unknown
 from captionbias.explain import Attributions, explain
@@ -226,7 +225,10 @@ def audit(
     alone = _alone(checked, chosen, crossed, leans_alone(lean), steps, compared)
     words = steps.each(explained, "words", words_of)
     quality = steps.each(scored, "quality", quality_of)
-    with_values = {name: labelled(captions, lexicon, []) for name, captions in checked.items()}
+    with_values = {
+        name: captions.with_attributes(as_values(captions.attributes, lexicon, []))
+        for name, captions in checked.items()
+    }
     evidence = captions_behind(
         with_values,
         {name: telling["by_word"] for name, telling in words.items()},

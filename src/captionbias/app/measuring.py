@@ -20,6 +20,7 @@ from captionbias.app.words import custom_lexicon, preview
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.catalogue import REPORTED
 from captionbias.bench.checks import other_labels
+from captionbias.bench.reading import namings
 from captionbias.captions import CaptionBiasWarning, Captions
 from captionbias.captions.captioners import captioner_columns
 from captionbias.captions.columns import MAX_LABELS
@@ -80,7 +81,8 @@ def look(data: Data, words: Words) -> dict[str, Any]:
         loaded = {kind: load_lexicon(lexicon) for kind, lexicon in lexicons.items()}
     except ValueError as error:
         return {**nothing, "not_ready": message_of(error)}
-    others = other_labels(captions, loaded["attribute_lexicon"], captions.language or "words")
+    values, labels = loaded["attribute_lexicon"], captions.attributes
+    others = other_labels(labels, values, namings(captions, values, captions.language or "words"))
     notes += [left_out(data), others.message if others else ""]
     counts = dict(sorted(Counter(captions.attributes).items()))
     if captions.references is None and not captions.scene:

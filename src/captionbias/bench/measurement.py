@@ -17,7 +17,7 @@ from captionbias.bench.arguments import LABELS, described, section, sentence
 from captionbias.bench.catalogue import MetricEntry, Score
 from captionbias.bench.protocol import replicate_count, signature, whole_number
 from captionbias.bench.verdicts import verdict
-from captionbias.captions import Captions, as_captions, check_captions
+from captionbias.captions import Captions, check_captions
 from captionbias.captions.names import MEASURED, SIDES
 from captionbias.errors import InputError
 from captionbias.progress import steps_shown
@@ -268,8 +268,14 @@ class Metric(Generic[P]):
             unsplit = str(options.get("tokenizer")) in OTHER_TOKENIZERS
             if captions is None:
                 captions = check_captions(**columns, language=language, unsplit=unsplit, trust_rows=trust_rows)
-            else:
-                captions = as_captions(captions, **columns)
+            elif not isinstance(captions, Captions):
+                raise InputError(
+                    "captions",
+                    f"is of type {type(captions).__name__}: give Captions, from read_captions or check_captions, or "
+                    "predictions=, references= and attributes=",
+                )
+            elif twice := [name for name, column in columns.items() if column is not None]:
+                raise InputError(twice[0], ": captions were given already; give one or the other")
         spoken = getattr(captions, "language", None)
         if language is not None and check_language(language) != spoken:
             raise InputError(

@@ -45,7 +45,6 @@ from captionbias.text import (
     find_mentions,
     load_lexicon,
     merged,
-    named_labels,
     tokenize,
 )
 from captionbias.text.languages import COVERED, check_language, load_language
@@ -276,7 +275,7 @@ class Captions:
         if lexicon.parts:
             return crossed_labels([self.named(part, tokenizer) for part in lexicon.parts])
         tokens, mentions = self.words(tokenizer).tokens, self.mentions(lexicon, tokenizer)
-        return named_labels(tokens, mentions, len(lexicon.labels))
+        return mentions.named(tokens, len(lexicon.labels))
 
     def rows(self) -> dict[str, str]:
         """Entries of a signature: `rows`, a digest of the images in their order; `weights` and `scene`, digests of
@@ -526,22 +525,6 @@ def _check_language(captions: Captions) -> None:
                     tokenizer=language,
                 ),
             )
-
-
-def as_captions(captions: Captions | None, **columns: Any) -> Captions:
-    """The captions that a metric was called with: checked ones, or the arguments of `check_captions`."""
-    if captions is None:
-        return check_captions(**columns)
-    if not isinstance(captions, Captions):
-        raise InputError(
-            "captions",
-            f"is of type {type(captions).__name__}: give Captions, from read_captions or check_captions, or "
-            "predictions=, references= and attributes=",
-        )
-    for name, column in columns.items():
-        if column is not None:
-            raise InputError(name, ": captions were given already; give one or the other")
-    return captions
 
 
 def check_sides(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from captionbias.attackers.registry import find_attacker
-from captionbias.bench.aligned import alignment_name, check_vectors, read_vocabulary
+from captionbias.bench.aligned import Sides, alignment_name, check_vectors, read_vocabulary
 from captionbias.bench.attacked import PICTURE_READERS, Bench
 from captionbias.bench.attacks import (
     GAIN,
@@ -153,7 +153,7 @@ def lic(
     chosen = {"encoder": encoder, "trials": trials, "alignment": alignment, "vectors": vectors, "delta": delta}
     chosen |= {"tokenizer": tokenizer, "attribute_lexicon": attribute_lexicon, "seeds": seeds}
     preset, settings = preset_settings(PRESETS, preset, vocabulary=read_vocabulary(vocabulary), **chosen)
-    check_vectors(settings, captions, vectors)
+    check_vectors(settings, Sides(captions.predictions is not None, captions.references is not None), vectors)
     attacker, pictures, beside = find_attacker(settings.encoder, precision, model, cache), None, {}
     bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked, neural=attacker.precision is not None)
     if images is not None:
@@ -177,7 +177,7 @@ def lic(
         if not flags.any():
             raise InputError("unseen_only", f": every test caption of seed {trial.seed} is also in its training split")
     signed: dict[str, Any] = {"preset": preset, **attacker.signature(list(plan)), **beside}
-    signed |= {"align": alignment_name(settings, bench.captions), **bench.signed(balanced=True)}
+    signed |= {"align": alignment_name(settings, bench.sides), **bench.signed(balanced=True)}
     signed |= {"unseen": unseen_only, "bootstrap": bootstrap}
 
     def measured() -> Scores:

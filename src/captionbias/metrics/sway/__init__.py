@@ -20,7 +20,7 @@ from captionbias.captions import Captions
 from captionbias.errors import InputError, missing
 from captionbias.metrics.sway import a_to_t, t_to_a, words
 from captionbias.metrics.sway import naming as of_names
-from captionbias.metrics.sway.images import Counts, NamedImages, compared_images, count_leans, lean_rows, no_leans
+from captionbias.metrics.sway.images import compared_images, count_leans, lean_rows, no_leans
 from captionbias.metrics.sway.question import (
     Answer,
     Asked,
@@ -31,7 +31,7 @@ from captionbias.metrics.sway.question import (
     draw_truth,
     resampled,
 )
-from captionbias.text import Lexicon, LexiconSource, load_lexicon
+from captionbias.text import LexiconSource, load_lexicon
 from captionbias.warnings import note
 
 RULES = Rules(silent=True, crossed=True, tasks_needed=False, tasks_named=True)
@@ -130,7 +130,13 @@ def sway(
     captions, notes = cast(Captions, reading.captions), reading.notes
     lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
     images = compared_images(reading, seed)
-    of_tasks = _questions_of_tasks(captions, lexicons[0], lean, notes)
+    alike = captions.references or (captions.tasks and captions.scene)  # what pictures show can be held alike
+    of_tasks: list[Question] = [t_to_a, a_to_t] if alike else [t_to_a] if captions.tasks else []
+    if lexicons[0].parts:
+        if lean is not None:
+            raise InputError("lean", ": tasks go with the values of one attribute; leave it out, or measure one alone")
+        note(notes, "T to A and A to T are not asked of crossed attributes: measure each alone")
+        of_tasks = []
     counts = count_leans(images, lean, lexicons, notes) if of_tasks else no_leans(images)
     if of_tasks and not captions.references and (draw_truth(images, counts, seed).suggested < 0).all():
         text = "T to A and A to T are not measured: no task goes with one value more than with another on these images"
@@ -140,46 +146,17 @@ def sway(
     signed = {"lean": counts.source, "draws": draws if scenes is None else 0, **reading.signed}
     signed |= {} if scenes is None else {"yardstick": "scenes" if scenes else "none"}
 
-    def measured() -> Scores:
-        asked = _asked(captions, lexicons, tokenizer, images, counts, draws, seed, bootstrap, notes)
-        return _scores(asked, of_tasks, scenes, details)
-
-    return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured)
-
-
-def _questions_of_tasks(
-    captions: Captions, attribute: Lexicon, lean: LexiconSource | None, notes: list[str]
-) -> list[Question]:
-    """The questions about tasks that these captions can answer."""
-    if attribute.parts:
-        if lean is not None:
-            raise InputError("lean", ": tasks go with the values of one attribute; leave it out, or measure one alone")
-        note(notes, "T to A and A to T are not asked of crossed attributes: measure each alone")
-        return []
-    alike = captions.references or (captions.tasks and captions.scene)  # what pictures show can be held alike
-    return [t_to_a, a_to_t] if alike else [t_to_a] if captions.tasks else []
-
-
-def _asked(
-    captions: Captions,
-    lexicons: tuple[Lexicon, Lexicon],
-    tokenizer: str,
-    images: NamedImages,
-    counts: Counts,
-    draws: int,
-    seed: int,
-    bootstrap: int,
-    notes: list[str],
-) -> Asked:
-    """The captioner beside so many persons, drawn one after the other; or beside the truth."""
-
     def people(join: int) -> list[Draw]:
         return [draw_person(images, counts, seed + draw, join) for draw in range(draws)]
 
-    join = captions.references_to_join if captions.references else 1
-    drawn = people(1) if captions.references else [draw_truth(images, counts, seed)]
-    as_long = people(join) if join > 1 else drawn
-    return Asked(captions, *lexicons, tokenizer, images, drawn, join, as_long, seed, bootstrap, notes)
+    def measured() -> Scores:
+        join = captions.references_to_join if captions.references else 1
+        drawn = people(1) if captions.references else [draw_truth(images, counts, seed)]
+        as_long = people(join) if join > 1 else drawn
+        asked = Asked(captions, *lexicons, tokenizer, images, drawn, join, as_long, seed, bootstrap, notes)
+        return _scores(asked, of_tasks, scenes, details)
+
+    return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured)
 
 
 def _scores(asked: Asked, of_tasks: Sequence[Question], scenes: int | None, details: bool) -> Scores:
