@@ -140,13 +140,13 @@ def test_without_the_packages_of_extras_all_commands_are_listed(copied):
 
 ADDED = """
 from captionbias.bench.catalogue import SHARE, Score
-from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.measurement import Prepared, Scores, metric
 
 
 @metric("Added", "is it found?", [Score("added", "added", 1, SHARE)])
 def added(captions, *, seed=0):
     \"\"\"Nothing.\"\"\"
-    return Scores({}, {"share": 0.5}, {}, [])
+    return Prepared({}, lambda: Scores({}, {"share": 0.5}))
 """
 FOUND = """
 import captionbias

@@ -149,7 +149,7 @@ def test_a_verdict_is_more_or_less_where_its_p_value_is_below_5_of_100(cells, ch
     mean = Sample(*(np.mean([getattr(cell, name) for cell in alike], axis=0) for name in ARRAYS))
     samples = {"sway_t_to_a": mean, "sway_t_to_a_least": Extreme.of(min, alike)}
     samples["sway_t_to_a_most"] = Extreme.of(max, alike)
-    estimates = Measurement(samples, {}, {}, metric="sway", margins={"sway_t_to_a": 0.0}).estimates
+    estimates = Measurement(samples, {}, metric="sway", settings={}, margins={"sway_t_to_a": 0.0}).estimates
     for word, side in ((MORE, 1), (LESS, -1)):
         assert (verdict(estimates, "sway_t_to_a") == word) == (p_of_verdict(samples, "sway_t_to_a", side) < 0.05)
 
@@ -158,7 +158,7 @@ def drawn(value: float, spread: float) -> Measurement:
     """A score with replicates of that spread."""
     replicates = value + spread * np.linspace(-1, 1, 999)
     samples = {"label_leakage": Sample(np.array([value]), replicates)}
-    return Measurement(samples, {}, {}, metric="label_leakage")
+    return Measurement(samples, {}, metric="label_leakage", settings={})
 
 
 def test_many_verdicts_are_corrected_for_their_number():

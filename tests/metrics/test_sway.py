@@ -13,6 +13,7 @@ from sklearn.model_selection import KFold
 
 from captionbias.bench.reading import drawn_captions
 from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, verdict
+from captionbias.captions import CaptionBiasWarning
 from captionbias.captions.texts import in_one_order
 from captionbias.metrics import sway
 from captionbias.statistics.intervals import multiplicities
@@ -438,11 +439,19 @@ def test_of_crossed_attributes_only_whole_values_are_named():
         "attributes": [values[value] for value in captions["attributes"]],
     }
     lexicons = {"attribute_lexicon": ["gender", "race"], "bootstrap": 0}
-    assert sway(**whole, **lexicons)["sway_t_to_a"] == sway(**captions, lean="own", bootstrap=0)["sway_t_to_a"]
+    assert sway(**whole, **lexicons)["sway_wrong_gap"] == sway(**captions, bootstrap=0)["sway_wrong_gap"]
     in_part = whole | {"predictions": captions["predictions"]}
-    result = sway(**in_part, **lexicons, details=True)
-    assert "sway_t_to_a" not in result
-    assert {cell["captioner_none"] for cell in result["details"]["cells"]} == {100.0}
+    result = sway(**in_part, **lexicons)
+    assert {result[f"unnamed_{value}"] for value in values.values()} == {100.0}
+
+
+def test_what_goes_with_whom_is_asked_of_each_crossed_attribute_alone():
+    labels = [f"{value}, {('dark', 'light')[row % 2]}" for row, value in enumerate(vars(plant(300))["attributes"])]
+    crossed = vars(plant(300)) | {"attributes": labels, "attribute_lexicon": ["gender", "race"], "trust_rows": True}
+    with pytest.warns(CaptionBiasWarning, match="not asked of crossed attributes: measure each alone"):
+        assert "sway_t_to_a" not in sway(**crossed, bootstrap=0)
+    with pytest.raises(ValueError, match=r"^lean: tasks go with the values of one attribute; leave it out, or measure"):
+        sway(**crossed, lean="own")
 
 
 # Errors

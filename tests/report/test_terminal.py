@@ -98,7 +98,7 @@ def test_of_several_values_a_word_may_go_with_all_but_one():
 
 def test_nothing_found_says_what_would_have_been_found():
     words = Found(np.array([0.1]), np.array([-0.2, 0.4]), seen=2.0)
-    measured = Measurement({"sway_words": words}, {}, {}, metric="sway")
+    measured = Measurement({"sway_words": words}, {}, metric="sway", settings={})
     assert said_of(measured.estimates, "sway_words") == "nothing found (would have seen a word in 2 of 100 captions)"
     assert interval(measured.estimates["sway_words"], 1) == "0.1, at least -0.2"
     assert measured.to_frame().loc["sway_words", ["low", "high"]].isna().tolist() == [False, True]
