@@ -30,7 +30,7 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 from captionbias.bench.person import captioner_and_person
-from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, verdict
+from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE
 from captionbias.captions import Captions, check_captions
 from captionbias.metrics import catalogue, find_metric
 from captionbias.report.wording import interval
@@ -121,7 +121,7 @@ def measure(captions: Captions, metric: str) -> dict[str, Found]:
 
 def said(estimates: Mapping[str, Estimate], key: str) -> str:
     """The verdict, or the side of 0 that the interval is on."""
-    if catalogue.SCORES[key].judged and (words := verdict(estimates, key)) != NOTHING:
+    if words := estimates[key].verdict:
         return words
     low, high = estimates[key].low, estimates[key].high
     return MORE if low is not None and low > 0 else LESS if high is not None and high < 0 else CANNOT_TELL

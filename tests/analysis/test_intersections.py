@@ -8,7 +8,6 @@ import pytest
 
 from captionbias.analysis.audit import audit
 from captionbias.analysis.intersections import intersections
-from captionbias.bench.verdicts import verdict
 from captionbias.captions import CaptionBiasWarning, check_captions, count_cells, cross
 from captionbias.io.formats import json_text
 from captionbias.metrics import dbac, lic
@@ -155,7 +154,7 @@ def test_an_audit_has_each_attribute_alone_beside_their_crossing():
     rows = [row for row in views.alone(found).rows if row[:2] == ["biased", "LIC x 100"]]
     assert [row[2] for row in rows] == ["gender", "race", "gender x race"] == list(expected)
     for row, measured in zip(rows, expected.values(), strict=True):
-        assert row[3:] == [(measured.estimates["lic"], 1), verdict(measured.estimates, "lic")]
+        assert row[3:] == [(measured.estimates["lic"], 1), measured.estimates["lic"].verdict]
     assert views.cells(found).rows == [[*cell, count] for cell, count in count_cells(given["attributes"], 2).items()]
     written = json.loads(json_text(found.as_dict()))
     assert list(written["alone"]) == BOTH

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from captionbias.cli import gate
-from captionbias.metrics import sway
 from captionbias.statistics.samples import Estimate
 from captionbias.synthetic import PEOPLE, plant
 from tests.cli.conftest import ran, refused, write_sides
+from tests.whole import sway
 
 IMAGES = 300
 

@@ -8,8 +8,8 @@ import pytest
 
 from captionbias.bench.pairing import PAIRINGS
 from captionbias.captions import CaptionBiasWarning
-from captionbias.metrics import dbac
 from captionbias.synthetic import plant
+from tests.whole import dbac
 
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "alignment": "constant", "cache": False}
 DIRECTIONS = ("a_to_t", "t_to_a")

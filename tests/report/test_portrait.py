@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from captionbias.analysis.audit import audit
-from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING_FOUND, verdict
+from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING_FOUND
 from captionbias.metrics import catalogue, sway
 from captionbias.report.drawn import naming
 from captionbias.report.html import html_report
@@ -25,7 +25,7 @@ def row_of(**captions):
     """The portrait's row of a captioner called nic."""
     measured = sway.measure(**captions, bootstrap=200, details=True)
     said = {
-        ("nic", score.key): verdict(measured.estimates, score.key)
+        ("nic", score.key): measured.estimates[score.key].verdict
         for score in catalogue.scores_of("sway")
         if score.judged and score.key in measured.estimates
     }
@@ -177,7 +177,7 @@ def test_many_values_are_below_each_other_and_the_one_with_the_gap_is_named():
         details=True,
     )
     called = words_of(["age"], None, len(ages))
-    said = {("nic", "sway_wrong_gap"): verdict(measured.estimates, "sway_wrong_gap")}
+    said = {("nic", "sway_wrong_gap"): measured.estimates["sway_wrong_gap"].verdict}
     portrait = portrait_of({"nic": measured.flat()}, said, called)
     assert portrait.values == ages
     heights = [re.search(rf'y="([\d.]+)"[^>]*>{age}<', "".join(naming(portrait).parts)) for age in ages]

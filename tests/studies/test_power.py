@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from captionbias.bench.person import captioner_and_person
-from captionbias.bench.verdicts import LESS, MORE, verdict
+from captionbias.bench.verdicts import LESS, MORE
 from captionbias.captions import check_captions
 from captionbias.metrics import sway
 from captionbias.statistics.samples import Estimate
@@ -37,7 +37,7 @@ def test_a_share_is_the_smallest_that_was_tried_with_a_verdict(found, people):
         for share in (shares[shares.index(largest) - 1], largest):
             changed = person.with_predictions(inject(described, BIASES[one.bias], share, seed=3))
             measured = sway.measure(changed, **QUICK, seed=3)
-            assert (verdict(measured.estimates, one.score) in (MORE, LESS)) == (share == one.share)
+            assert (measured.estimates[one.score].verdict in (MORE, LESS)) == (share == one.share)
         assert one.estimate == measured.estimates[one.score]
 
 

@@ -95,15 +95,12 @@ class Audit:
         return list(dict.fromkeys(notes))
 
     def as_dict(self) -> dict[str, Any]:
-        def written(by_metric: Mapping[str, Comparison]) -> dict[str, Any]:
-            return {metric: comparison.as_dict() for metric, comparison in by_metric.items()}
-
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        alone = {name: written(by_metric) for name, by_metric in self.alone.items()}
-        comparisons = written(self.comparisons)
-        for content in comparisons.values():  # corrected for the number of those of all metrics
-            for name, verdicts in content["verdicts"].items():
-                verdicts |= {key: self.verdicts[name, key] for key in verdicts}
+        comparisons = {metric: comparison.as_dict(self.verdicts) for metric, comparison in self.comparisons.items()}
+        alone = {
+            name: {metric: comparison.as_dict() for metric, comparison in by_metric.items()}
+            for name, by_metric in self.alone.items()
+        }
         person = {metric: measured.flat() for metric, measured in self.person.items()}
         return {**fields, "comparisons": comparisons, "alone": alone, "person": person}
 

@@ -118,7 +118,7 @@ def _within(score: str, most: float, estimates: dict[str, Estimate]) -> tuple[in
 
 def _portrait(measured: Measurement, words_seen: float, captions: Captions) -> Iterable[tuple[int, str]]:
     """The answer to each question of `sway`, and the line that says so."""
-    from captionbias.bench.verdicts import DIFFERS, LESS, LIKE, MORE, NOTHING, NOTHING_FOUND, SAME, verdict
+    from captionbias.bench.verdicts import DIFFERS, LESS, LIKE, MORE, NOTHING_FOUND, SAME
     from captionbias.metrics.sway.a_to_t import TASKS_NAMED
     from captionbias.metrics.sway.images import NO_LEAN
     from captionbias.report.wording import interval
@@ -134,8 +134,8 @@ def _portrait(measured: Measurement, words_seen: float, captions: Captions) -> I
         if key not in estimates:
             yield UNKNOWN, f"{question} No reading: {ANSWERS[UNKNOWN]}"
             continue
-        word = verdict(estimates, key)
-        if word == NOTHING:
+        word = estimates[key].verdict
+        if word is None:
             raise ValueError(
                 "--portrait: there is no interval to judge by; give 20 images, or scenes, and --bootstrap 1000 or more"
             )

@@ -56,6 +56,7 @@ MOST = 0.5  # of the captions
             "Captions that name neither label, or both: they can be neither right nor wrong.",
             row="  with neither or both, %",
             against_a_person=True,
+            published=True,
             task="gender_unnamed",
         ),
     ],

@@ -20,12 +20,10 @@ from captionbias.bench.verdicts import (
     NOTHING_FOUND,
     SAME,
     SAME_NO_YARDSTICK,
-    a_little,
-    is_mute,
     said_beside,
 )
 from captionbias.metrics.sway.images import NO_LEAN, OWN, SHIPPED
-from captionbias.metrics.sway.naming import CAPTIONED, KEYS, LEAST_CAPTIONED
+from captionbias.metrics.sway.naming import CAPTIONED, KEYS
 from captionbias.report.wording import (
     SCENES,
     Yardstick,
@@ -159,14 +157,13 @@ def _row(name: str, sway: Result, said: Mapping[str, str], called: Mapping[str, 
     estimates, details = sway.estimates, sway["details"]
     wrong, people = _wrong(details), _wrong(details, "_person")
     sides = [one for one in (wrong, people) if one]
-    uneven = CAPTIONED in estimates and estimates[CAPTIONED].value < LEAST_CAPTIONED
 
     def told(key: str, lines: list[str]) -> Told:
-        mute = said[key] == CANNOT_TELL and is_mute(estimates, key)
-        little = said[key] in BEYOND and a_little(estimates, key)
+        doubt = estimates[key].doubt if said[key] == CANNOT_TELL else None
+        little = said[key] in BEYOND and estimates[key].may_be_little
         hardly = f"it hardly names more than one {called['value']}"
-        why = "some have no caption more often than others" if uneven else hardly
-        return Told(said[key], [why] if mute else lines, little)
+        why = "some have no caption more often than others" if doubt == CAPTIONED else hardly
+        return Told(said[key], [why] if doubt else lines, little)
 
     gap, step = [], []
     if "sway_wrong_gap" in said:

@@ -12,7 +12,7 @@ from captionbias.analysis.audit import PERSON, Audit
 from captionbias.analysis.compare import Comparison
 from captionbias.analysis.intersections import CROSSING
 from captionbias.bench.catalogue import Score
-from captionbias.bench.verdicts import NOTHING, detectable, verdict
+from captionbias.bench.verdicts import NOTHING
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.report.grid import Cell, Column, Grid, Scored, Strong, columns
@@ -48,7 +48,8 @@ def scores(audit: Audit, judged: bool = False) -> Grid:
         if score.judged:
             p = audit.comparisons[score.metric].p_values[captioner].get(score.key, math.nan)
             said = audit.verdicts.get((captioner, score.key), NOTHING)
-            row[3:] = [detectable(estimates, score.key), _number(p), said]
+            seen = estimates[score.key].detectable if score.key in estimates else None
+            row[3:] = [seen, _number(p), said]
         rows.append(row)
     numbers = columns("value", "detectable", form=".3f") + columns("p", form="p")
     names = columns("captioner", "score") + numbers + columns("verdict")
@@ -133,7 +134,7 @@ def alone(audit: Audit) -> Grid:
         for key, (name, by_metric) in product(comparison.scores, by_attribute.items()):
             estimates = by_metric[metric].measurements[captioner].estimates if metric in by_metric else {}
             if key in estimates:
-                said = verdict(estimates, key) if catalogue.SCORES[key].judged else None
+                said = (estimates[key].verdict or NOTHING) if catalogue.SCORES[key].judged else None
                 rows.append([captioner, catalogue.label(key), name, scored(estimates, key), said])
     names = columns("captioner", "score", "attribute") + columns("value", form=".3f") + columns("verdict")
     return Grid("Each attribute alone, and crossed [95% interval]", names, rows, ALONE)

@@ -17,10 +17,6 @@ from captionbias.bench.verdicts import (
     NOTHING_FOUND,
     SAME,
     SAME_NO_YARDSTICK,
-    detectable,
-    learned_nothing,
-    margin_of,
-    verdict,
 )
 from captionbias.errors import said
 from captionbias.metrics.sway.naming import KEYS
@@ -135,18 +131,18 @@ def _with_interval(estimate: Estimate | None, written: Callable[[float], str]) -
     return f"{written(value)} [{written(low)}, {written(high)}]"
 
 
-def said_of(estimates: Mapping[str, Estimate], key: str, details: Mapping[str, Any] | None = None) -> str:
+def said_of(key: str, estimate: Estimate, details: Mapping[str, Any] | None = None) -> str:
     """A score's verdict; of a gap, with the details, also whose it is, and where nothing is told what would have been
     seen."""
-    said, size = verdict(estimates, key), detectable(estimates, key)
+    said, size = estimate.verdict or NOTHING, estimate.detectable
     if said == NOTHING_FOUND and size:
         return f"{said} (would have seen a word in {size:g} of 100 captions)"
-    if said == CANNOT_TELL and learned_nothing(estimates, key):
+    if said == CANNOT_TELL and estimate.doubt == LEARNED_NOTHING:
         return f"{said}: {LEARNED_NOTHING}"
     if said == CANNOT_TELL and size:
         return f"{said} (would see {fixed(size, SCORES[key].digits)})"
     if said in (SAME, SAME_NO_YARDSTICK):
-        return f"{said} (within {margin_of(estimates, key):g} of 100)"
+        return f"{said} (within {estimate.margin:g} of 100)"
     kinds = {gap: kind for kind, gap in KEYS.items()}
     if said in BEYOND and key in kinds and (whose := whose_gap(details or {}, kinds[key])):
         value, worse = whose

@@ -9,7 +9,7 @@ from typing import Any
 
 from captionbias.bench.measurement import Measurement
 from captionbias.bench.person import captioner_and_person
-from captionbias.bench.verdicts import LESS, MORE, verdict
+from captionbias.bench.verdicts import LESS, MORE
 from captionbias.captions import Captions, as_captions
 from captionbias.metrics import catalogue, sway
 from captionbias.progress import Watch
@@ -122,7 +122,8 @@ def power(
         for score in scores:
 
             def has_verdict(share: float) -> bool:
-                return verdict(measured(bias, share).estimates, score) in (MORE, LESS)  # noqa: B023
+                estimate = measured(bias, share).estimates.get(score)  # noqa: B023
+                return estimate is not None and estimate.verdict in (MORE, LESS)
 
             place = bisect_left(shares, True, key=has_verdict)
             share = shares[place] if place < len(shares) else None
