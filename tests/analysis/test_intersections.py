@@ -14,6 +14,7 @@ from captionbias.metrics import dbac, lic
 from captionbias.report import views
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
+from tests.refusals import refuses
 
 IMAGES = 1200
 LEXICONS = {"gender": "gender", "skin": "race"}
@@ -87,12 +88,11 @@ def test_a_bias_of_the_intersections_alone_is_seen_there_alone():
         assert low <= 0 <= high
 
 
-def test_what_is_said_to_go_with_intersections_is_of_the_crossing_alone():
+def test_what_is_said_to_go_with_intersections_is_refused():
+    """Question 2 is asked of each attribute alone."""
     lean = {"female, dark": ["dog"], "female, light": ["cake"]}
-    found = intersections(check_captions(**planted(names=1.0)), LEXICONS, lean=lean, bootstrap=0)
-    counted = [measured.settings["lean"] for measured in found.values()]
-    assert counted == ["gender_coco_objects,given", "own", counted[-1]]
-    assert counted[-1].startswith("custom-")
+    captions = check_captions(**planted(names=1.0))
+    refuses("lean names 'female, dark'", intersections, captions, LEXICONS, lean=lean, bootstrap=0)
 
 
 @pytest.mark.parametrize("score", ["dbac_a_to_t_net", "dbac_t_to_a_net"])

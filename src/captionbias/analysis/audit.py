@@ -16,7 +16,6 @@ import numpy as np
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.analysis.caption_quality import caption_quality
 from captionbias.analysis.compare import Comparison, corrected, margins_by_metric, measure_together, replicates_for
-from captionbias.analysis.intersections import leans_alone
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.inputs import labelled
 from captionbias.bench.person import captioner_and_person
@@ -220,7 +219,7 @@ def audit(
 
     comparisons = _comparisons(checked, chosen, steps, compared)
     person = {} if scores_only else _person(first, comparisons, seed, compared)
-    alone = _alone(checked, chosen, crossed, leans_alone(lean), steps, compared)
+    alone = _alone(checked, chosen, crossed, lean, steps, compared)
     words = steps.each(explained, "words", words_of)
     quality = steps.each(scored, "quality", quality_of)
     with_values = {name: labelled(captions, lexicon, []) for name, captions in checked.items()}

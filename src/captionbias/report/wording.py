@@ -45,8 +45,8 @@ WORDS = {
 
 class Yardstick(NamedTuple):
     """What captions are compared with, in words: `meaning`, what a verdict says; `nothing`, where nothing is found;
-    `after`, after what is; `legend`, below the first picture, in which orange is what is `sure`; `words`, the third
-    question, and `words_meaning`; `mentions`, of the fourth; `short`, in the picture, of what needs telling there."""
+    `after`, after what is; `legend`, below the first picture; `words`, the question of words, and `words_meaning`;
+    `than`, whose captions a size is beyond; `short`, in the picture, of what needs telling there."""
 
     meaning: str
     nothing: str
@@ -54,7 +54,7 @@ class Yardstick(NamedTuple):
     legend: str
     words: str
     words_meaning: str
-    mentions: str = "more mentions in 100 captions"
+    than: str = ""
     short: str = ""
 
 
@@ -69,7 +69,7 @@ PEOPLE = Yardstick(
     "the rest of the image alike; grey: the same for people's captions. The largest difference from people comes "
     "first. “All words together” is what is beyond people, measured on images not used to find the words, so it is "
     "below their sum. Captioners that mention more than people do may be right.",
-    "more mentions in 100 captions than people's",
+    " beyond people",
 )
 SCENES = Yardstick(
     "The images of a scene differ in the person alone: what differs is caused by the person, if scenes are as given.",
@@ -172,6 +172,7 @@ def words_of(attributes: Sequence[Any], task_lexicon: Any, values: int) -> dict[
     objects = task_lexicon is None or str(task_lexicon).startswith(OBJECTS)
     return {
         "attribute": value if named else "the attribute",
+        "misname": "misgender people more" if value == "gender" else f"name the wrong {value} more often",
         "value": value,
         "tasks": "objects" if objects else "tasks",
         "other": "the other" if values == 2 else "another",

@@ -18,6 +18,7 @@ from captionbias.captions.texts import is_blank
 from captionbias.captions.values import as_list, is_column
 from captionbias.errors import InputError
 from captionbias.metrics import catalogue, find_metric
+from captionbias.metrics.sway.questions import QUESTIONS
 from captionbias.text import LexiconSource, tokenize
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 BIAS = "bias"
-PORTRAIT = ("sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_words")  # the largest of these is `bias`
+PORTRAIT = [part.key for question in QUESTIONS for part in question.parts if part.minimised]  # the largest is `bias`
 
 
 class Settings(TypedDict, total=False):
