@@ -31,7 +31,7 @@ from scipy.sparse import csr_array
 
 from captionbias.arrays import Flags, Integers
 from captionbias.bench.measurement import Measurement
-from captionbias.bench.verdicts import DIFFERS, MORE, SAME, verdict
+from captionbias.bench.verdicts import DIFFERS, MORE, SAME
 from captionbias.captions import check_captions
 from captionbias.metrics import sway
 from captionbias.scores.words import Z, find_ties, fit_references
@@ -73,7 +73,7 @@ class Told(NamedTuple):
 
     def says(self, key: str, *words: str) -> bool:
         """Whether one of these is the verdict."""
-        return verdict(self.measured.estimates, key) in words
+        return self.measured.estimates[key].verdict in words
 
     def lists(self, word: str = "") -> bool:
         """Whether this word is listed as one of women, or any."""

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from captionbias.captions import CaptionBiasWarning, check_captions, read_captions
 from captionbias.captions.texts import in_one_order, plain
 from captionbias.errors import InputError
-from captionbias.metrics import dbac, lic, sway
+from captionbias.metrics import dbac, lic
 from captionbias.synthetic import plant
+from tests.whole import sway
 
 QUICK = {"preset": "fast", "trials": 2, "bootstrap": 0, "cache": False}
 PLANTED = vars(plant(400, captions=4, t_to_a=0.2))

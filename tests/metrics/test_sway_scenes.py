@@ -17,7 +17,6 @@ from captionbias.bench.verdicts import (
     NOTHING_FOUND,
     SAME,
     SAME_NO_YARDSTICK,
-    verdict,
 )
 from captionbias.captions import check_captions
 from captionbias.hub.modules import install_metrics
@@ -46,7 +45,7 @@ def scenes(images=2000, *, alike=False, **dials):
 
 
 def said(measured, *keys):
-    return {verdict(measured.estimates, f"sway_{key}") for key in keys}
+    return {measured.estimates[f"sway_{key}"].verdict for key in keys}
 
 
 def test_captions_that_say_the_same_of_both_are_the_same_in_every_question():

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from captionbias.bench.catalogue import METRICS
-from captionbias.bench.verdicts import CANNOT_TELL, LIKE, verdict
+from captionbias.bench.verdicts import CANNOT_TELL, LIKE
 from captionbias.captions import check_captioners, check_captions, on_the_same_images
 from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import dbac, find_metric, lic, sway
@@ -111,7 +111,7 @@ def test_a_faithful_captioner_reads_0_and_a_biased_one_as_in_english(language: s
         judged = {key: estimate for key, estimate in measured.estimates.items() if estimate.margin is not None}
         assert judged
         for key, estimate in judged.items():
-            assert verdict(measured.estimates, key) in (CANNOT_TELL, LIKE), key
+            assert measured.estimates[key].verdict in (CANNOT_TELL, LIKE), key
             assert estimate.low <= 0 <= estimate.high, key
     (own, net, planted), (theirs, english_net, planted_there) = biased_in(language), biased_in("en")
     apart = {key for key in own if key.startswith("sway_words")} | {"signature"}  # a language has other content words

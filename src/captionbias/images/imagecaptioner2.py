@@ -62,7 +62,7 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
         f"Of 100: {what} after an image whose person is masked, a caption whose attribute words are masked, and the "
         f"prompt. {chance}"
     )
-    return with_sides(score, SIDES["h"], meaning, alone=main, in_tables=main)
+    return with_sides(score, SIDES["h"], meaning, alone=main, in_tables=main, published=main)
 
 
 @metric(

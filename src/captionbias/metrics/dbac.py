@@ -105,6 +105,7 @@ SHAPES_ATTRIBUTE = "the tasks shape the named attribute more", "the tasks", "the
         *_omega("t_to_a", "the tasks from captions whose task words are masked"),
     ],
     presets=PRESETS,
+    facts_are_details=True,
     below="DBAC A to T: an attacker guesses the attribute from captions without its words; T to A, the tasks from "
     "captions without theirs. As published: the paper's score, above 0 if the captioner's captions give more away "
     "than people's. It also moves with how often captions name anything at all. Matched: of captions that name the "

@@ -61,10 +61,13 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
         confirmed_by=(UNSEEN,) if main else (),
         learned=GAINS,
         headline=main,
+        published=not main,
         claim="the wording alone gives {attribute} away" if main else "",
         task=key,
     )
-    difference, *sides = with_sides(score, SIDES["h"], meaning, alone=main, in_tables=main)
+    difference, *sides = with_sides(
+        score, SIDES["h"], meaning, alone=main, in_tables=main, published=key != "confidence"
+    )
     yield difference
     if main:
         yield Score(
@@ -102,10 +105,9 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
     },
     returns="Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], "
     "`s` in [-100, 100] (`s_m - s_d`, above 0: more than people); `lic_gain_m` and `lic_gain_d`, the attackers' gains "
-    "over base rates; and for each of these `..._std` over trials, `..._trial_ci_low/high` (95%, over trials) and "
-    "`..._ci_low/high` (95%, over images and trials). With a side absent its keys are too. `seen_m`, `seen_d`: "
-    "percent of test captions that are also in the training split; `test_captions_m`, `test_captions_d`: how many are "
-    "scored in a trial.",
+    "over base rates; each with `..._ci_low/high` (95%, over images and trials), some with details alone. With a side "
+    "absent its keys are too. `seen_m`, `seen_d`: percent of test captions that are also in the training split; "
+    "`test_captions_m`, `test_captions_d`: how many are scored in a trial.",
 )
 def lic(
     captions: Captions,

@@ -59,6 +59,7 @@ def _entries(key: str, name: str, meaning: str, direction: str | None = None, sc
         direction=direction,
         sense="size",
         recentred=True,
+        published=True,
         on_cards=False,
     )
 

@@ -43,6 +43,7 @@ SCENES = Score(
     Scale(0.0, float("inf"), "scenes"),
     "Scenes whose images of different values are compared with each other, where no people describe them. 0: neither "
     "people nor scenes, so there is no yardstick.",
+    published=True,
     in_tables=False,
 )
 
@@ -83,9 +84,9 @@ class SwayImages(NamedTuple):
     returns="In captions of 100: `sway_wrong_gap` and `sway_unnamed_gap`; `sway_t_to_a`, `sway_t_to_a_lost`, in which "
     "a caption that names no value counts as wrong, of each `..._least` and `..._most`, and `sway_t_to_a_one`; "
     "`sway_words`, from 1,000 images on, which has no upper end, and `sway_words_most`. In mentions of 100 captions: "
-    "`sway_a_to_t`, its range `..._low` and `..._high`, and `..._least` and `..._most`. Most with `..._ci_low/high` "
-    "(95%, over images), verdicts' scores with "
-    "`..._detectable` (what would be seen in four of five samples). Facts: `wrong_<value>` and `unnamed_<value>`, of "
+    "`sway_a_to_t`, its range `..._low` and `..._high`, and `..._least` and `..._most`. Those with a verdict with "
+    "`..._ci_low/high` (95%, over images) and `..._verdict`; the others are told with details alone. Facts: "
+    "`wrong_<value>` and `unnamed_<value>`, of "
     "100 captions of each value; `sway_least_named`, of those of the value that is named right least often, and "
     "`sway_tasks_named`, of all; `sway_captioned`, where empty captions are left out; `sway_words_level_<value>`, "
     "content words of captions of a value for each of people's, over that of all, and `sway_words_length`, of all; "
@@ -118,8 +119,8 @@ def sway(
 
     >>> from captionbias.synthetic import plant
     >>> result = sway(**vars(plant(1000, t_to_a=0.3)))
-    >>> result["sway_t_to_a_least_ci_low"] > 0, result["sway_a_to_t_low_ci_low"] > 0
-    (True, False)
+    >>> result["sway_t_to_a_verdict"], result["sway_a_to_t_verdict"]
+    ('more than people', 'cannot tell')
     """
     if captions.predictions is None:
         raise missing("predictions", "is missing: sway is of a captioner; give the captioner's captions")
