@@ -1,7 +1,7 @@
 """Biases of a known size, put into captions: what would a metric have seen?
 
 An injection takes described captions and a random generator, and returns what they would be if each that it can change
-was changed; `inject` changes a share of them, of all images or of those of one value.
+was changed; `inject` changes a share of them, of all images or of those of one value. `changes.py` has more of them.
 """
 
 from __future__ import annotations
