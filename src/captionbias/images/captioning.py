@@ -19,10 +19,9 @@ import numpy as np
 from captionbias.attackers.pretrained.encoding import silenced
 from captionbias.attackers.pretrained.models import first_line
 from captionbias.attackers.ranks import device, share
-from captionbias.errors import InputError, naming
+from captionbias.errors import InputError, few, naming
 from captionbias.images import need_images
 from captionbias.images.captioners import PROMPT, Captioner, Hearing, find_captioner, load_captioner
-from captionbias.images.masks import first_of
 from captionbias.images.reading import Images, read_ahead, read_images
 from captionbias.images.served import Served
 from captionbias.io.store import open_store
@@ -59,7 +58,6 @@ def caption(
     dtype: str | None = None,
     device_map: str | Mapping[str, Any] | None = None,
     revision: str | None = None,
-    strict: bool = False,
     cache: bool | str | Path = True,
     distributed: bool = False,
     watch: Watch | None = None,
@@ -91,7 +89,6 @@ def caption(
             elsewhere when None.
         device_map: how transformers spreads the model over devices, such as "auto"; Accelerate's device when None.
         revision: branch, tag or commit of a model on the Hub.
-        strict: make an image that cannot be read an error.
         cache: keep captions in the usual folder (True), in this one, or not (False).
         distributed: share the batches with the other processes of `accelerate launch`, each of which must then make the
             same call and gets all captions.
@@ -139,8 +136,6 @@ def caption(
         with closing(read_ahead(read, (batches[position] for position in positions))) as coming:
             for number, (position, batch) in enumerate(zip(positions, coming, strict=True)):
                 report(number, len(positions))
-                if strict and (faults := [fault for _, _, fault in batch if fault]):
-                    raise ValueError(faults[0])
                 if new := {digest: picture for digest, picture, _ in batch if picture is not None}:
                     made = dict(zip(new, ask(new), strict=True))
                     stored.update(made)
@@ -177,7 +172,7 @@ def _captions(answers: Mapping[str, tuple[str, bool, str]], max_new_tokens: int)
         ),
     ):
         if images:
-            text = f"{len(images):,} of {len(answers):,} images {lack}: {first_of(images)}"
+            text = f"{len(images):,} of {len(answers):,} images {lack}: {few(images)}"
             warnings.warn(text, CaptionBiasWarning, stacklevel=3)
     return {**captions, **dict.fromkeys(refused, "")}
 
