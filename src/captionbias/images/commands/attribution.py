@@ -20,12 +20,6 @@ OPTIONS: Options = {
     **ANNOTATIONS,
     **LOADING,
     **metric_options("fill"),
-    "captions": option(
-        Path | None,
-        "The captioner's captions, a file with the columns image_id and caption.",
-        panel=INPUT,
-        show_default="made now",
-    ),
     "attribute": option(
         str,
         f"The words: {', '.join(attribute_lexicons())}, or a JSON file, of tasks for one.",
@@ -40,17 +34,10 @@ OPTIONS: Options = {
 }
 
 
-def attribution(
-    model: str,
-    annotations: Path,
-    captions: Path | None,
-    attribute: str,
-    output: Path | None,
-    **values: Any,
-) -> None:
+def attribution(model: str, annotations: Path, attribute: str, output: Path | None, **values: Any) -> None:
     """What share of what makes a captioner say "woman" or "man" is outside the person?
 
-    The person is filled, then the rest of the picture: how much less likely does the word get?
+    The images are captioned; then the person is filled, and the rest of the picture: how much less likely is the word?
 
     Example: captionbias attribution --model Salesforce/blip-image-captioning-base --images val2014
     --annotations instances_val2014.json --output shares.json
@@ -62,14 +49,14 @@ def attribution(
     images = take_images(values)
     regions = read_regions(annotations, images)
     loading = {name: values.pop(name) for name in LOADING}
-    texts = _read_captions(captions) if captions else captioning.caption(model, images, **loading)
+    captions = captioning.caption(model, images, **loading)
     captioner, processor, tokenizer = captioning.open_captioner(model, **loading)
     shares = attribute_images(
         captioner,
         processor,
         images,
         regions,
-        [texts.get(image, "") for image in images.ids],
+        [captions.get(image, "") for image in images.ids],
         tokenizer=tokenizer,
         attribute_lexicon=attribute,
         **values,
@@ -99,12 +86,3 @@ def _table(attributed: ImageAttributions) -> Grid:
         [*rows[:-1], RULE, rows[-1]],
         meaning,
     )
-
-
-def _read_captions(path: Path) -> dict[str, str]:
-    from captionbias.captions.tables import table_from_file
-    from captionbias.captions.values import image_keys, is_missing
-
-    table = table_from_file(path)
-    captions = ["" if is_missing(text) else str(text) for text in table.column("caption")]
-    return dict(zip(image_keys(f"{path}: image_id", table.column("image_id")), captions, strict=True))
