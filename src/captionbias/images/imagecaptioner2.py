@@ -18,7 +18,7 @@ from captionbias.bench.protocol import Settings, preset_settings
 from captionbias.captions import Captions
 from captionbias.errors import InputError, missing
 from captionbias.images.beside_captions import images_of
-from captionbias.images.judges import Question, answers_for, make_judge, prompt_for
+from captionbias.images.judges import answers_for, make_judge, prompt_for
 from captionbias.images.reading import Images
 from captionbias.progress import Progress
 from captionbias.scores.captions import confidence, leakage, lic
@@ -138,10 +138,8 @@ def imagecaptioner2(
     preset, settings = preset_settings(PRESETS, preset, **chosen, attribute_lexicon=attribute_lexicon)
     bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked)
     judged_images, masking = _judged_images(images, masks, form, fill, captions)
-    question = Question(
-        judged_images, prompt_for(bench.lexicons["attribute"].name, prompt), answers_for(bench.values, answers)
-    )
-    attacker = make_judge(question, settings.epochs)
+    prompt, said = prompt_for(bench.lexicons["attribute"].name, prompt), answers_for(bench.values, answers)
+    attacker = make_judge(judged_images, prompt, said, settings.epochs)
     [masked] = bench.hidden(("attribute",))
     drawn = {side: [column.drawn(bench.rounds, bench.copies)] for side, column in masked.sides.items()}
     plan = bench.plan("imagecaptioner2", drawn, balanced=True)
@@ -156,8 +154,8 @@ def imagecaptioner2(
     return Scores(
         samples,
         {"test_images": float(np.mean([len(trial.test) for trial in plan]))},
-        {"preset": preset, "judge": attacker.name, "masks": masking, "prompt": question.prompt}
-        | {"answers": ",".join(question.answers)}
+        {"preset": preset, "judge": attacker.name, "masks": masking, "prompt": prompt}
+        | {"answers": ",".join(said)}
         | bench.signed(balanced=True)
         | {"pairing": "held-out", "bootstrap": bootstrap},
         bench.notes,
