@@ -23,7 +23,7 @@ from captionbias.errors import InputError, few, naming
 from captionbias.images import need_images
 from captionbias.images.captioners import PROMPT, Captioner, Hearing, find_captioner, load_captioner
 from captionbias.images.reading import Images, read_ahead, read_images
-from captionbias.images.served import Served
+from captionbias.images.served import Draw, Served
 from captionbias.io.store import open_store
 from captionbias.progress import Watch, told_if_long
 from captionbias.warnings import CaptionBiasWarning
@@ -177,12 +177,12 @@ def _captions(answers: Mapping[str, tuple[str, bool, str]], max_new_tokens: int)
     return {**captions, **dict.fromkeys(refused, "")}
 
 
-def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: int) -> tuple[float, float, int] | None:
-    """The temperature, top p and seed of captions that are drawn; None for a search."""
+def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: int) -> Draw | None:
+    """How captions are drawn; None for a search."""
     if temperature is None and top_p is None:
         return None
-    draw = 1.0 if temperature is None else temperature, 1.0 if top_p is None else top_p, seed
-    if not 0 < draw[0] < np.inf:
+    draw = Draw(1.0 if temperature is None else temperature, 1.0 if top_p is None else top_p, seed)
+    if not 0 < draw.temperature < np.inf:
         raise InputError("temperature", f"is {temperature}: it must be above 0; leave it out for a search")
     if num_beams > 1:
         raise InputError(
@@ -248,7 +248,7 @@ class Draws:
 def _ask(
     name: str,
     load: Callable[[], Captioner],
-    draw: tuple[float, float, int] | None,
+    draw: Draw | None,
     search: Mapping[str, int],
     pictures: Mapping[str, Image],
 ) -> list[tuple[str, bool]]:
@@ -261,8 +261,7 @@ def _ask(
     hearing = Hearing(captioner)
     generation: dict[str, Any] = {**search}
     if draw:
-        temperature, top_p, seed = draw
-        draws = Draws(temperature, top_p, [f"{seed} {digest}" for digest in pictures])
+        draws = Draws(draw.temperature, draw.top_p, [f"{draw.seed} {digest}" for digest in pictures])
         generation["logits_processor"] = LogitsProcessorList([draws])
     given = list(pictures.values())
     options: dict[str, Any] = {"batch_size": len(given), "generation": generation}
