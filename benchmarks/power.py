@@ -24,6 +24,7 @@ from typing import Annotated, NamedTuple
 import pandas as pd
 import typer
 from changes import HARMLESS, OF_BOTH, ONE_SIDED, put_in, usual_where_shown
+from injections import Described, Injection, describe, inject
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -35,7 +36,6 @@ from captionbias.captions import Captions, check_captions
 from captionbias.metrics import catalogue, find_metric
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
-from captionbias.studies.injections import Described, Injection, describe, inject
 from captionbias.synthetic import plant
 
 SCORES = {

@@ -23,6 +23,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pandas as pd
 import typer
+from injections import NONE, add_words, describe, rename_values
 from published import Shared
 from rich.console import Console
 from rich.progress import track
@@ -35,7 +36,6 @@ from captionbias.bench.verdicts import DIFFERS, MORE, SAME
 from captionbias.captions import check_captions
 from captionbias.metrics import sway
 from captionbias.scores.words import Z, find_ties, fit_references
-from captionbias.studies.injections import NONE, add_words, describe, rename_values
 
 SCENES, SHARES = (200, 500, 1000, 2000), (0, 1, 2, 5)
 GENDERS, NOBODY, AS_IT_IS = ("female", "male"), 2, 3  # whom a caption is of

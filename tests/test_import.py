@@ -104,7 +104,7 @@ def test_the_core_works_without_its_wings(copied):
         shutil.rmtree(package / wing)
     assert (measured := run("-c", CORE)).returncode == 0, measured.stderr
     assert {"measure", "report"} <= commands(run)
-    assert not {"app", "audit", "card", "data", "power"} & commands(run)
+    assert not {"app", "audit", "card", "data", "reproduce"} & commands(run)
 
 
 def test_without_one_wing_all_of_the_others_commands_are_there(copied):

@@ -44,16 +44,15 @@ class Lazy(Sequence[T]):
 
     @abstractmethod
     def make(self, position: int) -> T:
-        """The entry at a position; IndexError if there is none."""
+        """The entry at a position, from 0 on."""
 
     @overload
     def __getitem__(self, index: int) -> T: ...
     @overload
     def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> T | list[T]:
-        if isinstance(index, slice):
-            return [self.make(position) for position in range(*index.indices(len(self)))]
-        return self.make(index)
+        places = range(len(self))[index]
+        return [self.make(place) for place in places] if isinstance(places, range) else self.make(places)
 
 
 @dataclass(frozen=True, eq=False)
