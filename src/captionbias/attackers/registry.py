@@ -51,7 +51,8 @@ class Attacker:
     schedule: Schedule | None = None
 
     def signature(self, trials: Iterable[Trial]) -> dict[str, str]:
-        """What a signature says of it, with the least steps where one of these trials is so small that they act."""
+        """What a signature says of it, before anything is trained, with the least steps where one of these trials is so
+        small that they act."""
         signed = {"attacker": self.name} | ({"precision": self.precision} if self.precision else {})
         own = self.schedule
         if own and any(own.epochs_of(len(trial.train)) > own.epochs for trial in trials):

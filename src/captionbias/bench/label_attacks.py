@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,13 @@ def attack_labels(
     scores = beyond_a_person(attack.metric, *(samples(*side) for side in sides))
     labels, _ = sides[0]
     split = {"trials": trials, "split": f"{'balanced,' * attack.balanced}{TEST_SHARE:g}"}
-    settings = {**attacker.signature(answers), **signed, "equalized": equalize, **labels.sources, **split}
+    settings = {
+        **attacker.signature(chain.from_iterable(every)),
+        **signed,
+        "equalized": equalize,
+        **labels.sources,
+        **split,
+    }
     settings |= {"seed": seed, "bootstrap": bootstrap}
     return Scores(scores, {}, settings, labels.notes, labels.image_counts())
 

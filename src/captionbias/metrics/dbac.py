@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +226,12 @@ def dbac(
     return Scores(
         samples,
         facts,
-        {"preset": preset, **attacker.signature(answers), "quality": settings.quality, "bayes": bayes}
+        {
+            "preset": preset,
+            **attacker.signature(chain.from_iterable(plans)),
+            "quality": settings.quality,
+            "bayes": bayes,
+        }
         | {"pairing": settings.pairing, "align": alignment_name(settings, bench.captions)}
         | bench.signed()
         | {"tasks": "given" if bench.captions.tasks else "named", **bench.joined, "bootstrap": bootstrap},

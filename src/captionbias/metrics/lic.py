@@ -200,7 +200,7 @@ def lic(
     return Scores(
         samples,
         facts,
-        {"preset": preset, **attacker.signature(answers), **beside, "align": alignment_name(settings, bench.captions)}
+        {"preset": preset, **attacker.signature(plan), **beside, "align": alignment_name(settings, bench.captions)}
         | bench.signed(balanced=True)
         | {"unseen": unseen_only, **bench.joined, "bootstrap": bootstrap},
         bench.notes,
