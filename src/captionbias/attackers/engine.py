@@ -93,8 +93,7 @@ def run_trials(
             rank 0 alone shows or calls it, for its own share.
     """
     jobs = [
-        Job(number, trial, trial_key(trial, attacker.identity, attacker.reads_words), trial in keep)
-        for number, trial in enumerate(trials)
+        Job(number, trial, trial_key(trial, attacker.identity), trial in keep) for number, trial in enumerate(trials)
     ]
     wanted = [job for job in jobs if job.keep]
     store = open_store(cache)

@@ -36,8 +36,7 @@ class Attacker:
 
     `precision`: None where there is no choice. `identity`: everything that determines a trial's scores beside the
     trial itself. `explained`: by which method fitted attackers are explained, None where they cannot be.
-    `reads_words`: whether the words' spelling plays a part, and not only which are the same. `schedule`: of a training
-    by steps.
+    `schedule`: of a training by steps.
     """
 
     name: str
@@ -46,7 +45,6 @@ class Attacker:
     fit: Callable[[Trial], Fitted]
     placement: str
     explained: str | None
-    reads_words: bool = False
     reads_pictures: bool = False
     schedule: Schedule | None = None
 
@@ -147,7 +145,6 @@ def _pretrained(
         fit,
         placement="processes" if tuned and place.type == "cpu" else "plain",
         explained=GRADIENTS if tuned else None,
-        reads_words=True,
         reads_pictures=not tuned,
         schedule=recipe.schedule,
     )

@@ -87,7 +87,6 @@ def make_judge(question: Question, epochs: int | None = None) -> Attacker:
         fit,
         placement="processes" if place.type == "cpu" else "plain",
         explained=None,
-        reads_words=True,
     )
 
 
