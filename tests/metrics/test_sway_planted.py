@@ -12,7 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from captionbias.synthetic import AGES, Planted, plant, swayed
+from benchmarks.planted_sway import swayed
+from captionbias.synthetic import AGES, Planted, plant
 from tests.whole import sway
 
 AGAINST = {2: 0.3, 4: 0.45}  # of the images whose task leans to a value: the share that are of another

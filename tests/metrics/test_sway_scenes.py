@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.planted_sway import swayed
 from captionbias.analysis.audit import audit
 from captionbias.analysis.compare import compare
 from captionbias.bench.verdicts import (
@@ -26,7 +27,7 @@ from captionbias.report.markdown import markdown_report
 from captionbias.report.picture import picture
 from captionbias.report.portrait import headline
 from captionbias.scores.sway import within_scenes
-from captionbias.synthetic import AGES, LEAN, TASKS, plant, swayed
+from captionbias.synthetic import AGES, LEAN, TASKS, plant
 from tests.metrics.test_sway_questions import of_women, woman_is
 from tests.refusals import refuses
 

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.planted_sway import swayed
 from captionbias.bench.catalogue import METRICS
 from captionbias.bench.verdicts import CANNOT_TELL, LIKE
 from captionbias.captions import check_captioners, check_captions, on_the_same_images
 from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import dbac, find_metric, lic, sway
-from captionbias.synthetic import plant, swayed
+from captionbias.synthetic import plant
 from captionbias.text import load_lexicon, split_words
 from captionbias.text.languages import languages, load_language
 from captionbias.text.marks import find_marks

@@ -79,7 +79,6 @@ def make_judge(images: Sequence[Any], prompt: str, answers: Sequence[str], epoch
         fit,
         placement="processes" if place.type == "cpu" else "plain",
         explained=None,
-        reads_words=True,
     )
 
 
