@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.captions.captioners import captioner_columns, errors_of
-from captionbias.captions.check import CaptionBiasWarning, Captions, checked_columns
+from captionbias.captions.check import CaptionBiasWarning, Captions, People, check_people
 from captionbias.captions.columns import choose_columns
 from captionbias.captions.crossing import attribute_columns
 from captionbias.captions.join import Reading, Source, by_image, joined, kept
@@ -175,20 +175,19 @@ def _read(
 ) -> dict[str, Captions]:
     """Each captioner's captions; notes become warnings at the line that called a function of this module."""
     captioners: dict[str, Captions] = {}
-    people: dict[str, Any] = {}
+    known: list[tuple[Mapping[str, Any], People]] = []
     notes: list[str] = []
     try:
         for name, columns, joint in _joined(predictions, prediction_column, notes, **options):
             values: dict[str, Any] = kept(joint, columns, keep, notes)
             captions = values.pop("predictions", None)
+            people = next((people for others, people in known if others == values), None)
+            if people is None:
+                people = check_people(language=language, trust_rows=trust_rows, **values)
+                known.append((values, people))
             with errors_of(name) if named else nullcontext():
-                if captioners and {**values, "predictions": None} == people:
-                    captioners[name] = next(iter(captioners.values())).with_predictions(captions)
-                else:
-                    values |= {"predictions": captions}
-                    captioners[name] = checked_columns(language=language, trust_rows=trust_rows, **values)
+                captioners[name] = people.captioned(captions)
             notes += captioners[name].notes
-            people = people or {**values, "predictions": None}
     finally:
         for note in dict.fromkeys(notes):
             warnings.warn(note, CaptionBiasWarning, stacklevel=3)

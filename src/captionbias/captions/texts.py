@@ -47,11 +47,21 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def unmarked(text: Any) -> Any:
-    """The same, `plain` if it has a mark; what is no text as it is."""
-    if not isinstance(text, str) or not any(mark in text for mark in "<[◁"):
-        return text
-    return plain(text) if any(mark.search(text) for mark in _MARKS) else text
+def unmarked(texts: list[Any]) -> list[Any]:
+    """The same, `plain` where they have a mark; what is no text as it is."""
+    every = "\n".join(text for text in texts if isinstance(text, str))
+    if not any(mark in every for mark in "<[◁"):
+        return texts
+    return [
+        plain(text) if isinstance(text, str) and any(mark.search(text) for mark in _MARKS) else text for text in texts
+    ]
+
+
+def without_blanks(texts: list[Any]) -> list[Any]:
+    """The same, "" in place of what is missing or has blanks alone."""
+    if set(map(type, texts)) <= {str} and all(map(str.strip, texts)):
+        return texts
+    return ["" if is_blank(text) else text for text in texts]
 
 
 def is_blank(text: Any) -> bool:
@@ -104,12 +114,13 @@ def in_one_order(rows: Iterable[Sequence[str]], once: bool) -> tuple[tuple[str, 
 
 
 def _in_order(texts: Sequence[str], once: bool) -> tuple[str, ...]:
-    def digest(text: str, key: bytes = b"") -> bytes:
-        return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=8, key=key).digest()
-
-    salt = digest("\n".join(sorted({*map(str.strip, texts)})))
+    salt = _digest("\n".join(sorted({*map(str.strip, texts)})))
     kept = {words_of(text): text for text in sorted(texts)}.values() if once else texts
-    return tuple(sorted(kept, key=lambda text: (digest(text.strip(), salt), text)))
+    return tuple(sorted(kept, key=lambda text: (_digest(text.strip(), salt), text)))
+
+
+def _digest(text: str, key: bytes = b"") -> bytes:
+    return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=8, key=key).digest()
 
 
 def is_repeated(rows: Sequence[Sequence[str]]) -> bool:
