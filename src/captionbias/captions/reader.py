@@ -11,13 +11,15 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from captionbias.captions.captioners import captioner_columns, errors_of
 from captionbias.captions.check import CaptionBiasWarning, Captions, People, check_people
 from captionbias.captions.columns import choose_columns
 from captionbias.captions.crossing import attribute_columns
-from captionbias.captions.join import Reading, Source, by_image, joined, kept
+from captionbias.captions.join import Reading, by_image, joined, kept
 from captionbias.captions.sources import is_url
-from captionbias.captions.tables import Table, as_table, with_together
+from captionbias.captions.tables import Column, Table, as_table, with_together
 from captionbias.errors import InputError, missing, naming
 
 
@@ -157,10 +159,9 @@ def label_counts(
     >>> label_counts({"nic": {"image_id": [1, 2, 3], "caption": ["a girl"] * 3}}, references=people, attribute="gender")
     {'female': 1}
     """
-    joint = _joined(predictions, prediction_column, [], **options)
-    first, *others = [dict(zip(values["image_ids"], values["attributes"], strict=True)) for _, _, values in joint]
-    shared = (label for image, label in first.items() if all(image in other for other in others))
-    return dict(Counter(label for label in shared if label is not None).most_common())
+    frames = [frame for *_, frame in _joined(predictions, prediction_column, [], **options)]
+    images = pd.concat([frame["attributes"] for frame in frames], axis=1, join="inner")
+    return dict(Counter(images.iloc[:, 0].dropna()).most_common())
 
 
 def _read(
@@ -175,23 +176,33 @@ def _read(
 ) -> dict[str, Captions]:
     """Each captioner's captions; notes become warnings at the line that called a function of this module."""
     captioners: dict[str, Captions] = {}
-    known: list[tuple[Mapping[str, Any], People]] = []
+    known: list[tuple[Mapping[str, Column], pd.Index, People]] = []
     notes: list[str] = []
     try:
-        for name, columns, joint in _joined(predictions, prediction_column, notes, **options):
-            values: dict[str, Any] = kept(joint, columns, keep, notes)
-            captions = values.pop("predictions", None)
-            people = next((people for others, people in known if others == values), None)
+        for name, columns, every_image in _joined(predictions, prediction_column, notes, **options):
+            images = kept(every_image, columns["attributes"], keep, notes)
+            said = _said(images["predictions"]) if "predictions" in images else None
+            sources = {argument: column for argument, column in columns.items() if argument != "predictions"}
+            same = (people for others, there, people in known if others == sources and there.equals(images.index))
+            people = next(same, None)
             if people is None:
-                people = check_people(language=language, trust_rows=trust_rows, **values)
-                known.append((values, people))
+                given: dict[str, Any] = {argument: images[argument].tolist() for argument in sources}
+                people = check_people(**given, image_ids=images.index, language=language, trust_rows=trust_rows)
+                known.append((sources, images.index, people))
             with errors_of(name) if named else nullcontext():
-                captioners[name] = people.captioned(captions)
+                captioners[name] = people.captioned(said)
             notes += captioners[name].notes
     finally:
         for note in dict.fromkeys(notes):
             warnings.warn(note, CaptionBiasWarning, stacklevel=3)
     return captioners
+
+
+def _said(lists: pd.Series[Any]) -> list[Any]:
+    """A captioner's captions of each image; its one caption where rows repeat it, one for each human caption."""
+    if all(texts.count(texts[0]) == len(texts) for texts in lists if texts):
+        return [texts[0] if texts else None for texts in lists]
+    return lists.tolist()
 
 
 def _joined(
@@ -208,7 +219,7 @@ def _joined(
     labels: Mapping[Any, str] | None = None,
     optional: Sequence[str] = (),
     **columns: str | None,
-) -> Iterator[tuple[str, Mapping[str, Source], dict[str, list[Any]]]]:
+) -> Iterator[tuple[str, Mapping[str, Column], pd.DataFrame]]:
     """Each captioner, the columns that are read for it, and what they have of the images in all of them."""
     human = [reference_column] if isinstance(reference_column, str) else list(reference_column or ())
     columns["reference_column"] = ", ".join(human) if human else None

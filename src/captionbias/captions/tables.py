@@ -94,16 +94,17 @@ class Table(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column of a table."""
+    """A column of a table; of labels perhaps the crossing of several."""
 
     table: Table
     name: str
+    crossed_with: tuple[str, ...] = ()
 
     def values(self) -> list[Any]:
         return self.table.column(self.name)
 
     def __str__(self) -> str:
-        return f"'{self.name}' of {self.table.name}"
+        return f"{' x '.join(map(repr, (self.name, *self.crossed_with)))} of {self.table.name}"
 
 
 def _parts(value: Any) -> Mapping[str, Any]:
