@@ -96,9 +96,12 @@ def _of_others(argument: str, what: str, found: Agreement, ways: tuple[str, ...]
 
 def _copied(words: Words, images: int) -> bool:
     """Whether nearly every image has a prediction that is, word for word, among its human captions."""
+    from pandas import Index
+
     prints = words.tokens.fingerprints()
     image = np.concatenate((words.model_image, words.human_image)).astype(np.uint64)
-    same = np.isin(*np.split(prints ^ (image << np.uint64(40)) ^ image, [words.model_rows]))
+    model, human = np.split(prints ^ (image << np.uint64(40)) ^ image, [words.model_rows])
+    same = Index(model).isin(human)
     return len(np.unique(words.model_image[same])) > COPIED * images
 
 

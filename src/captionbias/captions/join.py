@@ -22,27 +22,31 @@ LEAST_SHARED = 0.05  # of the images of the smaller table
 MAX_LISTED = 20  # labels in a message: a column of numbers has as many labels as images
 
 Series: TypeAlias = "pd.Series[Any]"
+Index: TypeAlias = Callable[[Table, "str | None", int], pd.Index]
 Reading: TypeAlias = Callable[[str, Column, "str | None"], Series]
 
 
-def by_image(argument: str, column: Column, id_column: str | None, notes: list[str]) -> Series:
+def images_of(table: Table, id_column: str | None, rows: int) -> pd.Index:
+    """The image of each row of a table, which is the row itself where no column has ids."""
+    if id_column is None:
+        return pd.Index([f"{ROW}{row}" for row in range(rows)], dtype=object)
+    return pd.Index(image_keys(f"{table.name}: {id_column}", table.column(id_column)), dtype=object)
+
+
+def by_image(argument: str, column: Column, id_column: str | None, index: Index, notes: list[str]) -> Series:
     """The entry of each image in a column, by the image's id: a label, a weight, a scene, or a list of captions or
     tasks. Labels that are crossed are one.
 
-    Without `id_column` each row is an image; `notes`: see `joined`. ValueError: an image has two weights, or a row has
-    no id.
+    `index` is `images_of`, which may remember; `notes`: see `joined`. ValueError: an image has two weights, or a row
+    has no id.
     """
     if column.crossed_with:
         parts = [Column(column.table, name) for name in (column.name, *column.crossed_with)]
-        return crossed({str(part): by_image(argument, part, id_column, notes) for part in parts})
-    values, table = column.values(), column.table
+        return crossed({str(part): by_image(argument, part, id_column, index, notes) for part in parts})
+    values = column.values()
     if dict in set(map(type, values)):
         raise ValueError(nested(column, f"{argument.removesuffix('s')}_column"))
-    if id_column is None:
-        images = [f"{ROW}{row}" for row in range(len(values))]
-    else:
-        images = image_keys(f"{table.name}: {id_column}", table.column(id_column))
-    cells = pd.Series(values, pd.Index(images, dtype=object), dtype=object)
+    cells = pd.Series(values, index(column.table, id_column, len(values)), dtype=object)
     if argument in ("weights", "scene"):
         return _single(argument, cells, column)
     if argument == "attributes":
@@ -166,6 +170,11 @@ def _single(argument: str, cells: Series, column: Column) -> Series:
 
 def _lists(cells: Series, column: Column, when_missing: list[None]) -> Series:
     """What each cell holds, as a list."""
+    plain = [
+        when_missing if cell is None else [cell] if type(cell) is str and "[" not in cell else cell for cell in cells
+    ]
+    if set(map(type, plain)) <= {list} and dict not in set(map(type, chain.from_iterable(plain))):
+        return pd.Series(plain, cells.index, dtype=object)
     lists: list[list[Any]] = []
     for image, cell in zip(cells.index, cells, strict=True):
         try:

@@ -17,7 +17,7 @@ from captionbias.captions.captioners import captioner_columns, errors_of
 from captionbias.captions.check import CaptionBiasWarning, Captions, People, check_people
 from captionbias.captions.columns import choose_columns
 from captionbias.captions.crossing import attribute_columns
-from captionbias.captions.join import Reading, by_image, joined, kept
+from captionbias.captions.join import Reading, by_image, images_of, joined, kept
 from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Column, Table, as_table, with_together
 from captionbias.errors import InputError, missing, naming
@@ -226,7 +226,7 @@ def _joined(
     attribute_names = attribute_columns(attribute, attribute_column)
     open_table = _once_each(human, [name or usual for usual, name in attribute_names])
     others = {"references": references, "attributes": attributes, "tasks": tasks}
-    read: Reading = cache(partial(by_image, notes=notes))
+    read: Reading = cache(partial(by_image, index=cache(images_of), notes=notes))
     for name, (source, column) in captioner_columns(list(predictions), prediction_column).items():
         tables = {"predictions": open_table(predictions[source], source)}
         tables |= {argument: open_table(data, argument) for argument, data in others.items()}

@@ -464,14 +464,15 @@ def _cells_and_bytes(array: Any) -> tuple[int, int]:
 
 def _values(array: Any) -> list[Any]:
     """The rows as Python values; those with the same text of the file's dictionary share it."""
+    import numpy as np
     from pyarrow import types
 
     if types.is_dictionary(array.type):
-        texts = array.dictionary.to_pylist()
-        return [None if place is None else texts[place] for place in array.indices.to_pylist()]
+        texts = np.array([*array.dictionary.to_pylist(), None], object)
+        rows: list[Any] = texts[array.indices.fill_null(len(texts) - 1).to_numpy()].tolist()
+        return rows
     if types.is_list(array.type) or types.is_large_list(array.type):
-        entries = iter(_values(array.flatten()))
-        return [
-            None if length is None else list(islice(entries, length)) for length in array.value_lengths().to_pylist()
-        ]
+        entries, ends = _values(array.flatten()), np.cumsum(array.value_lengths().fill_null(0).to_numpy()).tolist()
+        places = zip([0, *ends], ends, array.is_valid().to_pylist(), strict=False)
+        return [entries[start:end] if valid else None for start, end, valid in places]
     return as_list("column", array)

@@ -114,13 +114,14 @@ def in_one_order(rows: Iterable[Sequence[str]], once: bool) -> tuple[tuple[str, 
 
 
 def _in_order(texts: Sequence[str], once: bool) -> tuple[str, ...]:
-    salt = _digest("\n".join(sorted({*map(str.strip, texts)})))
-    kept = {words_of(text): text for text in sorted(texts)}.values() if once else texts
-    return tuple(sorted(kept, key=lambda text: (_digest(text.strip(), salt), text)))
+    salt = blake2b(_encoded("\n".join(sorted({*map(str.strip, texts)}))), digest_size=8).digest()
+    kept = list({words_of(text): text for text in sorted(texts)}.values()) if once else texts
+    digests = [blake2b(_encoded(text.strip()), digest_size=8, key=salt).digest() for text in kept]
+    return tuple(text for _, text in sorted(zip(digests, kept, strict=True)))
 
 
-def _digest(text: str, key: bytes = b"") -> bytes:
-    return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=8, key=key).digest()
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
 
 
 def is_repeated(rows: Sequence[Sequence[str]]) -> bool:
