@@ -28,7 +28,7 @@ from captionbias.studies.injections import (
     replace_words,
     value_follows_tasks,
 )
-from captionbias.text.content import function_words
+from captionbias.text.languages import function_words
 from captionbias.text.marks import Mark
 
 WORD = re.compile(r"[^\W\d_]+")

@@ -14,8 +14,7 @@ import numpy as np
 
 from captionbias.captions.values import is_missing
 from captionbias.text import find_mentions, load_lexicon, tokenize
-from captionbias.text.content import function_words
-from captionbias.text.languages import ENGLISH
+from captionbias.text.languages import ENGLISH, function_words
 from captionbias.text.lexicon import task_name
 
 _THOUGHT = re.compile(
