@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import IO, Any, NamedTuple, TypeAlias
 from zipfile import BadZipFile
 
 from captionbias.captions.names import NAMES, USUAL_ID, VALUE, plain_name
-from captionbias.captions.sources import TABLES, WORKBOOK, Remote, is_url, load_rows, names_dataset
+from captionbias.captions.sources import Remote, is_url, load_rows
 from captionbias.captions.values import as_list, entries, is_column, is_missing
 from captionbias.errors import Argument, Message, few, within
 from captionbias.io.formats import json_object
@@ -174,6 +175,16 @@ def as_table(data: Any, name: str) -> Table:
     return table_from_file(Path(data).expanduser())
 
 
+def names_dataset(source: str | Path) -> bool:
+    """Whether this is a folder, which may hold a dataset, or `owner/dataset:configuration:split`, and no file here."""
+    path = os.path.expanduser(str(source))
+    if os.path.lexists(path) or is_url(source):
+        return os.path.isdir(path)
+    name, _, _ = path.partition(":")
+    on_the_hub = not os.path.isabs(name) and name.count("/") == 1
+    return os.path.isdir(name) or (on_the_hub and Path(name).suffix.lower() not in READERS)
+
+
 def table_from_memory(table: Any, name: str = "table") -> Table:
     """See a datasets.Dataset, pandas DataFrame, pyarrow Table or mapping of columns as a Table."""
     # A Dataset may be set to hide columns or to give tensors.
@@ -194,21 +205,19 @@ def table_from_memory(table: Any, name: str = "table") -> Table:
 
 
 def table_from_file(path: File) -> Table:
-    """Open a file of `TABLES`, or the sheet of an .xlsx file.
+    """Open a file by its extension, see `READERS`.
 
     In text and sheets an empty cell is missing; NA, null and None are words like any other.
     """
-    readers = (_csv, _csv, _csv, _csv, _json, _jsonl, _parquet, _pickle, _workbook)
-    openers = dict(zip((*TABLES, WORKBOOK), readers, strict=True))
     with _explained(path):
         if not path.exists():
             raise ValueError(f"{path} does not exist: check the path")
-        if path.suffix.lower() not in openers:
-            raise ValueError(f"{path} has the unknown extension '{path.suffix}': give one of {', '.join(openers)}")
+        if path.suffix.lower() not in READERS:
+            raise ValueError(f"{path} has the unknown extension '{path.suffix}': give one of {', '.join(READERS)}")
         with path.open("rb") as file:
             if not file.read(1):
                 raise ValueError(f"{path} is an empty file: write it again, or give another")
-        table = openers[path.suffix.lower()](path)
+        table = READERS[path.suffix.lower()](path)
         return with_together(table, numbered(table.columns))
 
 
@@ -476,3 +485,13 @@ def _values(array: Any) -> list[Any]:
         places = zip([0, *ends], ends, array.is_valid().to_pylist(), strict=False)
         return [entries[start:end] if valid else None for start, end, valid in places]
     return as_list("column", array)
+
+
+READERS: dict[str, Callable[[File], Table]] = {
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".token"), _csv),
+    ".json": _json,
+    ".jsonl": _jsonl,
+    ".parquet": _parquet,
+    ".pkl": _pickle,
+    ".xlsx": _workbook,
+}
