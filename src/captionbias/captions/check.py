@@ -227,11 +227,11 @@ class Captions:
         tokenizer = tokenizer or self.language or "words"
         human = self.of_people(f"words {tokenizer}", None, lambda: self._human_words(tokenizer))
         if tokenizer not in self._words:
-            samples = self.samples or [[text] for text in self.predictions or ()]
-            model = tokenize(list(chain.from_iterable(samples)), tokenizer)
+            samples = self.samples or ()
+            model = tokenize(list(chain.from_iterable(samples)) or self.predictions or (), tokenizer)
             # Human captions' words come first, so that attackers of these are the same beside any captioner.
             tokens = Tokens.joined([human.tokens.between(0, 0), model, human.tokens])
-            image = np.repeat(np.arange(len(samples)), list(map(len, samples)))
+            image = np.repeat(np.arange(len(samples)), list(map(len, samples))) if samples else np.arange(len(model))
             self._words[tokenizer] = replace(human, tokens=tokens, model_image=image)
         return self._words[tokenizer]
 

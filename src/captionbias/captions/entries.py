@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from captionbias.captions.texts import (
-    category_names,
     in_one_order,
     is_repeated,
     task_names,
@@ -148,8 +147,7 @@ def check_values(labels: Sequence[str]) -> None:
 
 
 def checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
-    texts = [[_named(task) for task in row] if is_column(row) else row for row in column]
-    rows = checked_lists("tasks", texts, ids, "task")
+    rows = checked_lists("tasks", column, ids, "task")
     if not any(rows):
         raise InputError(
             "tasks",
@@ -158,11 +156,6 @@ def checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
             naming("leave {tasks} out"),
         )
     return task_names(rows)
-
-
-def _named(task: Any) -> Any:
-    """The name of a task that is the number of a category of COCO."""
-    return category_names().get(int(task), task) if isinstance(task, (int, np.integer)) else task
 
 
 def checked_lists(argument: str, column: list[Any], ids: Ids, noun: str) -> list[Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from hashlib import blake2b
 from itertools import compress, islice
 from typing import Any
@@ -28,10 +27,10 @@ _TAGS = re.compile(
     r"|\[(?:CLS|SEP|PAD|BOS|EOS)\]"
 )
 _MARKS = _THOUGHT, _PLACES, _TAGS
+_MAY_BE_MARKED = re.compile(r"[<\[◁]")
 _NOT_WORDS = re.compile(r"\W+")
 MANY, OFTEN = 0.01, 10  # of the images; images
 RARE, COMMON, SELDOM = 0.001, 0.5, 0.15  # of images, of images, of the words of a text
-COCO_GAPS = {12, 26, 29, 30, 45, 66, 68, 69, 71, 83}  # numbers up to 90 that no category of COCO has
 _BETWEEN = re.compile(r"\s*[,;|]\s*")
 
 
@@ -48,12 +47,13 @@ def plain(text: str) -> str:
 
 def unmarked(texts: list[Any]) -> list[Any]:
     """The same, `plain` where they have a mark; what is no text as it is."""
-    every = "\n".join(text for text in texts if isinstance(text, str))
-    if not any(mark in every for mark in "<[◁"):
+    if not _MAY_BE_MARKED.search("\n".join(text for text in texts if isinstance(text, str))):
         return texts
-    return [
-        plain(text) if isinstance(text, str) and any(mark.search(text) for mark in _MARKS) else text for text in texts
-    ]
+    return [plain(text) if isinstance(text, str) and _is_marked(text) else text for text in texts]
+
+
+def _is_marked(text: str) -> bool:
+    return bool(_MAY_BE_MARKED.search(text)) and any(mark.search(text) for mark in _MARKS)
 
 
 def without_blanks(texts: list[Any]) -> list[Any]:
@@ -113,14 +113,12 @@ def in_one_order(rows: Iterable[Sequence[str]], once: bool) -> tuple[tuple[str, 
 
 
 def _in_order(texts: Sequence[str], once: bool) -> tuple[str, ...]:
-    salt = blake2b(_encoded("\n".join(sorted({*map(str.strip, texts)}))), digest_size=8).digest()
+    every = "\n".join(sorted({*map(str.strip, texts)})).encode("utf-8", "backslashreplace")
+    salt = blake2b(every, digest_size=8).digest()
     kept = list({words_of(text): text for text in sorted(texts)}.values()) if once else texts
-    digests = [blake2b(_encoded(text.strip()), digest_size=8, key=salt).digest() for text in kept]
+    encoded = [text.strip().encode("utf-8", "backslashreplace") for text in kept]
+    digests = [blake2b(text, digest_size=8, key=salt).digest() for text in encoded]
     return tuple(text for _, text in sorted(zip(digests, kept, strict=True)))
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
 
 
 def is_repeated(rows: Sequence[Sequence[str]]) -> bool:
@@ -128,13 +126,6 @@ def is_repeated(rows: Sequence[Sequence[str]]) -> bool:
     several = list(islice((texts for texts in rows if len(texts) > 1), 1000))
     twice = sum(min(Counter(map(words_of, texts)).values()) > 1 for texts in several)
     return twice > max(len(several) / 2, OFTEN)
-
-
-@cache
-def category_names() -> dict[int, str]:
-    """COCO's names of objects, by the numbers of their categories."""
-    numbers = (number for number in range(1, 91) if number not in COCO_GAPS)
-    return dict(zip(numbers, load_lexicon("coco_objects").labels, strict=True))
 
 
 def task_names(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
@@ -145,7 +136,7 @@ def task_names(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     (('teddy bear',), ('cake', 'dog'), ('cake',))
     """
     texts = {text for row in rows for text in row}
-    known = {*category_names().values(), *map(task_name, texts)}
+    known = {*load_lexicon("coco_objects").labels, *map(task_name, texts)}
     parts = {text: [task_name(part) for part in _BETWEEN.split(text) if part.strip()] for text in texts}
     names = {text: parts[text] if known.issuperset(parts[text]) else [task_name(text)] for text in texts}
     return tuple(tuple(dict.fromkeys(name for text in row for name in names[text])) for row in rows)
