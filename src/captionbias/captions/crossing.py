@@ -5,14 +5,15 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from captionbias.captions.entries import as_lists, check_strings
 from captionbias.captions.tables import Column
 from captionbias.errors import Argument, InputError, naming
 from captionbias.text.lexicon import SEPARATOR
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def cross(attributes: Mapping[str, Sequence[str]]) -> list[str]:
@@ -103,6 +104,8 @@ def one_column(columns: Sequence[Column]) -> Column:
 def crossed(labels: Mapping[str, pd.Series[Any]]) -> pd.Series[Any]:
     """The crossed label of each image, None where one of its labels is missing; errors call each attribute's column as
     `labels` does."""
+    import pandas as pd
+
     frame = pd.concat(labels, axis=1, join="inner")  # of others an attribute has no majority
     for column, of_images in frame.items():
         for image, label in of_images.dropna().drop_duplicates().items():

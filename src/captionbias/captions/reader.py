@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from captionbias.captions.captioners import captioner_columns, errors_of
 from captionbias.captions.check import CaptionBiasWarning, Captions, People, check_people
 from captionbias.captions.columns import choose_columns
 from captionbias.captions.crossing import attribute_columns
-from captionbias.captions.join import Reading, by_image, images_of, joined, kept
 from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Column, Table, as_table, with_together
 from captionbias.errors import InputError, missing, naming
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def read_captions(
@@ -159,6 +159,8 @@ def label_counts(
     >>> label_counts({"nic": {"image_id": [1, 2, 3], "caption": ["a girl"] * 3}}, references=people, attribute="gender")
     {'female': 1}
     """
+    import pandas as pd
+
     frames = [frame for *_, frame in _joined(predictions, prediction_column, [], **options)]
     images = pd.concat([frame["attributes"] for frame in frames], axis=1, join="inner")
     return dict(Counter(images.iloc[:, 0].dropna()).most_common())
@@ -175,6 +177,8 @@ def _read(
     **options: Any,
 ) -> dict[str, Captions]:
     """Each captioner's captions; notes become warnings at the line that called a function of this module."""
+    from captionbias.captions.join import kept
+
     captioners: dict[str, Captions] = {}
     known: list[tuple[Mapping[str, Column], pd.Index, People]] = []
     notes: list[str] = []
@@ -221,12 +225,14 @@ def _joined(
     **columns: str | None,
 ) -> Iterator[tuple[str, Mapping[str, Column], pd.DataFrame]]:
     """Each captioner, the columns that are read for it, and what they have of the images in all of them."""
+    from captionbias.captions.join import by_image, images_of, joined  # pandas is slow to import
+
     human = [reference_column] if isinstance(reference_column, str) else list(reference_column or ())
     columns["reference_column"] = ", ".join(human) if human else None
     attribute_names = attribute_columns(attribute, attribute_column)
     open_table = _once_each(human, [name or usual for usual, name in attribute_names])
     others = {"references": references, "attributes": attributes, "tasks": tasks}
-    read: Reading = cache(partial(by_image, index=cache(images_of), notes=notes))
+    read = cache(partial(by_image, index=cache(images_of), notes=notes))
     for name, (source, column) in captioner_columns(list(predictions), prediction_column).items():
         tables = {"predictions": open_table(predictions[source], source)}
         tables |= {argument: open_table(data, argument) for argument, data in others.items()}
