@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,8 +16,9 @@ from captionbias.captions.captioners import captioner_columns, errors_of
 from captionbias.captions.check import CaptionBiasWarning, Captions, People, check_people
 from captionbias.captions.columns import choose_columns
 from captionbias.captions.crossing import attribute_columns
+from captionbias.captions.names import plain_name
 from captionbias.captions.sources import is_url
-from captionbias.captions.tables import Column, Table, as_table, with_together
+from captionbias.captions.tables import Column, Table, as_table, numbered, with_together
 from captionbias.errors import InputError, missing, naming
 
 if TYPE_CHECKING:
@@ -257,9 +259,14 @@ def _once_each(human: Sequence[str], attributes: Sequence[str]) -> Callable[[Any
         key = os.path.realpath(Path(data).expanduser()) if local else data if isinstance(data, str) else id(data)
         if key not in opened:
             table = as_table(data, name)
-            groups = {", ".join(human): human} if len(human) > 1 and any(map(table.spelled, human)) else {}
-            votes = {name: table.numbered(name) for name in attributes if not table.spelled(name)}
-            opened[key] = with_together(table, {**groups, **{name: group for name, group in votes.items() if group}})
+            groups: dict[str, Sequence[str]] = {}
+            if len(human) > 1 and any(map(table.spelled, human)):
+                groups[", ".join(human)] = human
+            for name in attributes:
+                if not table.spelled(name):
+                    for votes in numbered(table.columns, re.escape(plain_name(name))).values():
+                        groups[name] = votes
+            opened[key] = with_together(table, groups)
         return opened[key]
 
     return open_table

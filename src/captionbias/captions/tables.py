@@ -23,11 +23,8 @@ from captionbias.io.plain_pickle import read_plain_pickle
 File: TypeAlias = Path | Remote
 MOST_CELLS, MOST_BYTES = 5_000_000, 500_000_000  # of a column of a packed file, which may be small
 ROWS_AT_ONCE = 4096
-_NUMBERED = re.compile(
-    r"((?:(?:human|ref|reference|gt|ground[ _-]truth)[ _-]?)?"
-    r"(?:caption|sentence|human|ref|reference|gt|ground[ _-]truth)s?)[ _-]?\d+",
-    re.IGNORECASE,
-)
+OF_PEOPLE = "human|ref|reference|gt|ground_truth"
+HUMAN_CAPTIONS = rf"(?:(?:{OF_PEOPLE})_?)?(?:caption|sentence|{OF_PEOPLE})s?"
 # How a file begins that has no column names: with an image, perhaps the number of a caption, and a caption.
 _PICTURE = re.compile(r"[^,;\t|]+(?:#\d+|\.(?:jpe?g|png|webp|gif))\s*[,;\t|](\s*\d+\s*[,;\t|])?", re.IGNORECASE)
 MOST_SHOWN, MOST_INSIDE = 20, 1000  # column names in a message, and parts of an object that are looked through for it
@@ -58,13 +55,6 @@ class Table(NamedTuple):
             if len(alike) == 1:
                 return alike[0] + rest
         return None
-
-    def numbered(self, stem: str) -> list[str]:
-        """The columns whose names are the stem and a number, if there are several."""
-        names = [
-            name for name in self.columns if re.fullmatch(f"{re.escape(plain_name(stem))}_?\\d+", plain_name(name))
-        ]
-        return names if len(names) > 1 else []
 
     def column(self, column: str) -> list[Any]:
         """The values of a column; ValueError, with the columns that exist, if the table does not have it once."""
@@ -136,16 +126,16 @@ def nested(column: Column, argument: str) -> Message:
     return Message(f"{column} is nested: name what is in it, as in ", Argument(argument, longest))
 
 
-def numbered(columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Columns that hold one human caption of an image each, as one.
+def numbered(columns: Iterable[str], stem: str = HUMAN_CAPTIONS) -> dict[str, tuple[str, ...]]:
+    """Columns whose plain names are a stem and a number, as one: those that hold one human caption of an image each.
 
     >>> numbered(["image_id", "caption_1", "caption_2", "caption_3"])
     {'caption_1 ... caption_3': ('caption_1', 'caption_2', 'caption_3')}
     """
     groups: dict[str, list[str]] = {}
     for column in columns:
-        if match := _NUMBERED.fullmatch(str(column)):
-            groups.setdefault(match[1].lower(), []).append(column)
+        if match := re.fullmatch(rf"({stem})_?\d+", plain_name(column)):
+            groups.setdefault(match[1], []).append(column)
     return {f"{group[0]} ... {group[-1]}": tuple(group) for group in groups.values() if len(group) > 1}
 
 
