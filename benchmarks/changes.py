@@ -28,7 +28,7 @@ from injections import (
 
 from captionbias.captions import Captions
 from captionbias.metrics.sway.images import BEARER
-from captionbias.text.content import function_words
+from captionbias.text.languages import function_words
 from captionbias.text.marks import Mark
 
 WORD = re.compile(r"[^\W\d_]+")

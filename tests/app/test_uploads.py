@@ -79,7 +79,7 @@ HEAD = "id,caption\n"
     [
         ("", ".csv", "is empty: write it again"),
         (HEAD, ".csv", "has no rows"),
-        (b"PK\x03\x04", ".xlsx", "has the ending '.xlsx': give a file that ends with one of .csv, .tsv"),
+        (b"PK\x03\x04", ".docx", "has the ending '.docx': give a file that ends with one of .csv, .tsv"),
         (b"PAR1" + bytes(99) + b"PAR1", ".parquet", "cannot be read ("),
         ('[{"caption": ["a\\ud800"]}]', ".json", "has a NUL character (code 0) or half a character"),
         ("<!DOCTYPE html><title>Sign in</title>", ".csv", "has no rows of text or numbers: give a table of image ids"),

@@ -14,12 +14,11 @@ from captionbias.app.measuring import CUSTOM, Settings, Words
 from captionbias.app.pieces import NONE, alert, choice, chosen, in_words
 from captionbias.app.runs import Run, State
 from captionbias.metrics import catalogue
-from captionbias.text.languages import ENGLISH, languages
+from captionbias.text.languages import ENGLISH, language_name, languages
 from captionbias.text.lexicon import task_lexicons
 
 FAST = ("fast: seconds to minutes", "fast")
 PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural attackers, so with torch
-TONGUES = {"de": "German", "en": "English", "es": "Spanish", "fr": "French", "ja": "Japanese", "zh": "Chinese"}
 TERMS = """
 An *attribute* is what the people in the images differ in, such as gender; a *task* is what else an image shows, such
 as a knife. *A to T*: do the tasks that the captioner names follow the attribute? *T to A*: does the attribute that it
@@ -60,7 +59,7 @@ class Check:
     def _words_section(self) -> None:
         tasks = [(title, name) for name, title in task_lexicons().items()]
         with gr.Row():
-            tongues = [(TONGUES.get(name, name), name) for name in languages()]
+            tongues = [(language_name(name), name) for name in languages()]
             guessed = "Guessed: correct it if it is another."
             self.columns["language"] = known("Language of the captions", guessed, tongues, ENGLISH)
             attribute = known("Attribute", "Whose words are masked.", [*ATTRIBUTES, CUSTOM], Words().attribute)

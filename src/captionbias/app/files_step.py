@@ -14,6 +14,7 @@ from captionbias.app.changes import listed
 from captionbias.app.data import LABELS, MAX_CAPTIONERS, MAX_FILES, PEOPLE, TASKS, TITLES, UNUSED, Data, missing_files
 from captionbias.app.pieces import NONE, alert, choice, table
 from captionbias.app.runs import Run, State
+from captionbias.captions.tables import READERS
 
 ABOUT = """
 Drop everything at once: captions of one or more captioners, people's captions of the same images, labels (such as each
@@ -32,9 +33,7 @@ class Files:
     def __init__(self) -> None:
         gr.Markdown(ABOUT)
         gr.Markdown(KEPT, elem_classes="small")
-        self.uploads = gr.File(
-            file_types=[*uploads.TABLES], label="Your files", file_count="multiple", elem_id="upload"
-        )
+        self.uploads = gr.File(file_types=[*READERS], label="Your files", file_count="multiple", elem_id="upload")
         self.read = gr.HTML(elem_id="read")
         with gr.Group(visible=False) as self.roles_group, gr.Row():
             self.roles = {

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.captions import MAX_CHARACTERS
-from captionbias.captions.tables import Table, table_from_file
+from captionbias.captions.tables import READERS, Table, table_from_file
 
 MAX_BYTES = 100_000_000  # of a file, and of its text once unpacked
 MAX_TOTAL = 3 * MAX_BYTES  # of all files together
@@ -31,7 +31,6 @@ MAX_NAME = 80
 MEMORY = 2 << 30
 SECONDS = 60
 
-TABLES = (".csv", ".tsv", ".txt", ".token", ".json", ".jsonl", ".parquet")
 _SCALARS = {str, int, float, bool, type(None)}
 _children: set[subprocess.Popen[bytes]] = set()
 _REFUSED = 3  # the child's exit status with a message; Python itself exits with 1 or 2
@@ -88,9 +87,9 @@ def check_file(path: Path) -> None:
     name, ending = shown_name(path.name), path.suffix.lower()
     if path.is_symlink() or not path.is_file():
         raise ValueError(f"{name} is not a file: upload it again")
-    if ending not in TABLES:
+    if ending not in READERS:
         raise ValueError(
-            f"{name} has the ending '{ending[:20]}': give a file that ends with one of {', '.join(TABLES)}"
+            f"{name} has the ending '{ending[:20]}': give a file that ends with one of {', '.join(READERS)}"
         )
     size, most = path.stat().st_size, f"{MAX_BYTES / 1e6:,.0f} MB"
     if size > MAX_BYTES:

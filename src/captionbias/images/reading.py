@@ -19,8 +19,8 @@ import numpy as np
 
 from captionbias.arrays import Array
 from captionbias.attackers.workers import cores
-from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset
-from captionbias.captions.tables import Table, no_column, table_from_file, table_from_memory
+from captionbias.captions.sources import Remote, is_url, load_rows
+from captionbias.captions.tables import READERS, Table, names_dataset, no_column, table_from_file, table_from_memory
 from captionbias.captions.values import coco_number, image_keys, is_column
 from captionbias.images import need_images
 
@@ -284,7 +284,7 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
     suffix = path.suffix.lower()
     if path.is_dir():
         return _from_folder(path, *columns)
-    if suffix in TABLES:
+    if suffix in READERS:
         return _from_columns(table_from_file(path), path.parent, *columns)
     if path.is_file():
         return _images(str(path), _named_as_images(_members(path)) if suffix == SHARD else [path])

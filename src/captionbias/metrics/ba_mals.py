@@ -18,7 +18,7 @@ from captionbias.captions import Captions
 from captionbias.errors import InputError, missing, naming
 from captionbias.scores.cooccurrence import mals, shares
 from captionbias.text import Lexicon, load_lexicon
-from captionbias.text.function_words import FUNCTION_WORDS
+from captionbias.text.languages import closed_words
 
 
 @metric(
@@ -156,7 +156,7 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
     chosen = sorted(
         tokens.words[number]
         for number in most_frequent
-        if (together[:, number] >= at_least).all() and tokens.words[number] not in FUNCTION_WORDS | excluded
+        if (together[:, number] >= at_least).all() and tokens.words[number] not in closed_words() | excluded
     )
     if not chosen:
         raise InputError(
