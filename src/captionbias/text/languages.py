@@ -50,6 +50,15 @@ def languages() -> list[str]:
     return sorted((ENGLISH, *shipped))
 
 
+def language_title(name: str) -> str:
+    """What people call a language, which is the `name` in its file; its code where that has none.
+
+    >>> language_title("de"), language_title("en")
+    ('German', 'English')
+    """
+    return "English" if name == ENGLISH else str(language_data(name).get("name", name))
+
+
 def check_language(language: str | None) -> str | None:
     """The name of a language; None for English, which needs nothing.
 
