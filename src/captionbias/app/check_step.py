@@ -120,8 +120,8 @@ def about(run: Run) -> str:
         labels = ", ".join(f"{count:,} {label}" for label, count in check.labels.items())
         blocks.append(
             f"<p><strong>{check.images:,} images</strong> ({escape(labels)})</p>"
-            f"<p>{'Captioners' if len(check.captioners) > 1 else 'Captioner'}: "
-            f"{escape(', '.join(check.captioners))}</p>"
+            f"<p>{'Captioners' if len(run.data.captioners) > 1 else 'Captioner'}: "
+            f"{escape(', '.join(run.data.captioners))}</p>"
         )
     if check.notes:
         blocks.append("<ul>" + "".join(f"<li>{in_words(note)}</li>" for note in check.notes) + "</ul>")

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -33,6 +34,7 @@ FIRST_SHARE = 0.1  # of the work
 KEPT = 2  # data whose captions are kept as they were read
 _heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
 _read: WeakKeyDictionary[Data, tuple[dict[str, Captions], list[str]]] = WeakKeyDictionary()
+_keeping = Lock()
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,6 @@ class Look(NamedTuple):
 
     not_ready: str = ""
     images: int = 0
-    captioners: Sequence[str] = ()
     labels: Mapping[str, int] = {}
     notes: Sequence[str] = ()
 
@@ -80,7 +81,7 @@ def look(data: Data, attribute: str) -> Look:
             "without people's captions only the bias of the captioner is measured, not whether it is more than people's"
         )
     counts = dict(sorted(Counter(captions.attributes).items()))
-    return Look("; ".join(_too_few(counts)), len(captions), list(captioners), counts, list(filter(None, notes)))
+    return Look("; ".join(_too_few(counts)), len(captions), counts, list(filter(None, notes)))
 
 
 def read(data: Data) -> tuple[dict[str, Captions], list[str]]:
@@ -90,9 +91,10 @@ def read(data: Data) -> tuple[dict[str, Captions], list[str]]:
         return known
     with heard() as notes:
         captioners = captions_of(data)
-    _read[data] = captioners, notes
-    for earlier in list(_read)[:-KEPT]:
-        _read.pop(earlier, None)
+    with _keeping:
+        _read[data] = captioners, notes
+        for earlier in list(_read)[:-KEPT]:
+            del _read[earlier]
     return captioners, notes
 
 

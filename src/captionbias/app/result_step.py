@@ -107,7 +107,7 @@ class History:
         rows = [
             (
                 str(len(runs) - place),
-                escape(", ".join(one.look().captioners) or "no captioner"),
+                escape(", ".join(one.data.captioners)),
                 of_files(one),
                 time.strftime("%H:%M UTC", time.gmtime(time.time() - time.monotonic() + one.asked)),
                 one.state.value,

@@ -83,7 +83,7 @@ class Run:
 
     def another(self, owner: str) -> Run:
         """A draft of the same data and choices."""
-        return Run(owner, self.data, self.settings, self.files, self.uploads)
+        return Run(owner, self.data, self.settings, self.files, self.uploads, _looked=self._looked)
 
     @property
     def working(self) -> bool:
