@@ -14,7 +14,7 @@ from captionbias.app.measuring import Settings
 from captionbias.app.pieces import NONE, alert, choice, chosen, in_words
 from captionbias.app.runs import Run, State
 from captionbias.metrics import catalogue
-from captionbias.text.languages import ENGLISH, language_title, languages
+from captionbias.text.languages import ENGLISH, language_name, languages
 from captionbias.text.lexicon import task_lexicons
 
 FAST = ("fast: seconds to minutes", "fast")
@@ -56,7 +56,7 @@ class Check:
                 }
 
     def _words_section(self) -> None:
-        tongues = [(language_title(name), name) for name in languages()]
+        tongues = [(language_name(name), name) for name in languages()]
         tasks = [(title, name) for name, title in task_lexicons().items()]
         guessed = "Guessed: correct it if it is another."
         with gr.Row():

@@ -50,13 +50,13 @@ def languages() -> list[str]:
     return sorted((ENGLISH, *shipped))
 
 
-def language_title(name: str) -> str:
-    """What people call a language, which is the `name` in its file; its code where that has none.
+def language_name(language: str) -> str:
+    """What a language is called.
 
-    >>> language_title("de"), language_title("en")
-    ('German', 'English')
+    >>> language_name("de")
+    'German'
     """
-    return "English" if name == ENGLISH else str(language_data(name).get("name", name))
+    return "English" if language == ENGLISH else str(language_data(language)["name"])
 
 
 def check_language(language: str | None) -> str | None:
