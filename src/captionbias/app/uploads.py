@@ -131,13 +131,12 @@ def _main() -> int:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for path in json.load(sys.stdin.buffer):
         try:
-            printed = b"\n".join(_checked(Path(path))) + _END
+            sys.stdout.buffer.write(b"\n".join(_checked(Path(path))) + _END)
         except ValueError as error:
             name = shown_name(Path(path).name)
             fault = str(error).replace(path, name)
             sys.stdout.buffer.write((fault if fault.startswith(name) else f"{name} {fault}").encode(errors="replace"))
             return _REFUSED
-        sys.stdout.buffer.write(printed)
         sys.stdout.buffer.flush()  # a later one may end this process
     return 0
 
