@@ -25,7 +25,6 @@ from captionbias.app.data import (
 )
 from captionbias.app.pieces import NONE, alert, choice, table
 from captionbias.app.runs import Run, State
-from captionbias.captions.tables import READERS
 
 ABOUT = """
 Drop everything at once: captions of one or more captioners, people's captions of the same images, labels (such as each
@@ -44,7 +43,9 @@ class Files:
     def __init__(self) -> None:
         gr.Markdown(ABOUT)
         gr.Markdown(KEPT, elem_classes="small")
-        self.uploads = gr.File(file_types=[*READERS], label="Your files", file_count="multiple", elem_id="upload")
+        self.uploads = gr.File(
+            file_types=[*uploads.ENDINGS], label="Your files", file_count="multiple", elem_id="upload"
+        )
         self.read = gr.HTML(elem_id="read")
         with gr.Group(visible=False) as self.roles_group, gr.Row():
             self.roles = {

@@ -30,6 +30,7 @@ MAX_VALUES = 4_000_000  # cells, and entries of the lists in them
 MAX_NAME = 80
 MEMORY = 2 << 30
 SECONDS = 60  # for each file
+ENDINGS = tuple(ending for ending in READERS if ending != ".pkl")  # no stranger's pickle is opened
 
 _SCALARS = {str, int, float, bool, type(None)}
 _children: set[subprocess.Popen[bytes]] = set()
@@ -98,9 +99,9 @@ def check_file(path: Path) -> None:
     name, ending = shown_name(path.name), path.suffix.lower()
     if path.is_symlink() or not path.is_file():
         raise ValueError(f"{name} is not a file: upload it again")
-    if ending not in READERS:
+    if ending not in ENDINGS:
         raise ValueError(
-            f"{name} has the ending '{ending[:20]}': give a file that ends with one of {', '.join(READERS)}"
+            f"{name} has the ending '{ending[:20]}': give a file that ends with one of {', '.join(ENDINGS)}"
         )
     size, most = path.stat().st_size, f"{MAX_BYTES / 1e6:,.0f} MB"
     if size > MAX_BYTES:

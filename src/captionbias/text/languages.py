@@ -71,15 +71,6 @@ def closed_words() -> frozenset[str]:
     return frozenset(language_data(ENGLISH)["closed_words"])
 
 
-def language_name(language: str) -> str:
-    """What a language is called.
-
-    >>> language_name("de")
-    'German'
-    """
-    return "English" if language == ENGLISH else str(language_data(language)["name"])
-
-
 def check_language(language: str | None) -> str | None:
     """The name of a language; None for English, which needs nothing.
 
