@@ -260,7 +260,7 @@ def spread_of_people(
     """How far from 0 what is `measured` of one more person is in 19 of 20 cases, by five who are drawn one after the
     other; empty where no image has two human captions. The same images are measured once a process, with the same
     `settings` and what is `also` as it was."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     captions = bench.captions
     place = captions.image_set, captions.rows(), captions.tasks, bench.seeds[0], settings, also
@@ -270,7 +270,7 @@ def spread_of_people(
         scores = [measured(person) for person in people if person]
         values = {key: np.array([of_person[key] for of_person in scores]) for key in (scores[0] if scores else ())}
         _spreads[digest] = {
-            key: rounded(float(t.ppf(0.975, PEOPLE - 1) * of.std(ddof=1)))
+            key: rounded(float(stdtrit(PEOPLE - 1, 0.975) * of.std(ddof=1)))
             for key, of in values.items()
             if not np.isnan(of).any()
         }

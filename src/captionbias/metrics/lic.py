@@ -231,7 +231,7 @@ def _note_unlike(samples: Mapping[str, Sample], notes: list[str]) -> None:
 
 def _noise(scored: Mapping[str, AttackScores], notes: list[str]) -> dict[str, float]:
     """How far from 0 one more person would read in 19 of 20 cases, by the spread of three columns or more."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     if len(scored) < 2:
         return {}
@@ -243,7 +243,7 @@ def _noise(scored: Mapping[str, AttackScores], notes: list[str]) -> dict[str, fl
             "verdicts take it as 1 of 100",
         )
         return {}
-    widths = t.ppf(0.975, people - 1) * math.sqrt(1 + 1 / people)
+    widths = stdtrit(people - 1, 0.975) * math.sqrt(1 + 1 / people)
     return {score: rounded(float(widths * scored["h"].of_columns(score).std(ddof=1))) for score in SCORES}
 
 
