@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from captionbias.bench import catalogue
 from captionbias.cli.measure import COMMON, measured_by, read_files
 from captionbias.cli.options import (
     FILES,
@@ -23,7 +24,6 @@ from captionbias.cli.options import (
     switch,
 )
 from captionbias.cli.terminal import say
-from captionbias.metrics import catalogue
 
 if TYPE_CHECKING:
     from captionbias.bench.measurement import Measurement
@@ -74,6 +74,7 @@ def gate(
 
     Example: captionbias gate --portrait --predictions nic.parquet --references people.parquet
     """
+    import captionbias.metrics  # noqa: F401  (they are then in the catalogue)
     from captionbias.analysis.compare import margins_by_metric
 
     if not at_most and not portrait:

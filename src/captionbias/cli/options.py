@@ -5,28 +5,28 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Mapping
-from copy import copy
 from functools import partial
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 
-from captionbias.bench.arguments import ARGUMENTS, USUAL
+from captionbias.bench.arguments import ARGUMENTS, ATTACKERS, Entry
+from captionbias.bench.arguments import INPUT as INPUT
 from captionbias.captions.names import MEASURED
 from captionbias.cli.terminal import check_outputs, plain_errors
 from captionbias.errors import UNSAID, Argument
 from captionbias.io.files import check_ending
 from captionbias.text.languages import languages
 
-INPUT, COLUMNS, ATTACK, JUDGE, RESULT = "Input files", "Columns", "Attackers", "Judges", "Result"
+COLUMNS, RESULT = "Columns", "Result"  # panels, beside those of metrics' arguments
 
 Options = dict[str, tuple[Any, Any]]  # each option's annotation and default
 
 
 def option(
-    kind: Any, about: str, *names: str, default: Any = None, panel: str | None = ATTACK, **display: Any
+    kind: Any, about: str, *names: str, default: Any = None, panel: str | None = ATTACKERS, **display: Any
 ) -> tuple[Any, Any]:
     """An entry of `Options`: its type, its help, its flags if they are not its name, and how help displays it."""
     return Annotated[kind, typer.Option(*names, help=about, rich_help_panel=panel, **display)], default
@@ -35,7 +35,7 @@ def option(
 file_option, column_option, result_option = (partial(option, panel=panel) for panel in (INPUT, COLUMNS, RESULT))
 
 
-def switch(name: str, about: str, panel: str | None = ATTACK) -> tuple[Any, Any]:
+def switch(name: str, about: str, panel: str | None = ATTACKERS) -> tuple[Any, Any]:
     """An option that turns something on."""
     return option(bool, about, name, default=False, panel=panel)
 
@@ -43,6 +43,30 @@ def switch(name: str, about: str, panel: str | None = ATTACK) -> tuple[Any, Any]
 def argument(kind: Any, about: str, *, default: Any = Parameter.empty, metavar: str | None = None) -> tuple[Any, Any]:
     """An entry of `Options` that is written without a flag."""
     return Annotated[kind, typer.Argument(metavar=metavar, help=about)], default
+
+
+def as_option(name: str, entry: Entry, usual: Any = None, *, listed: bool = True) -> tuple[Any, Any]:
+    """An argument of metrics as an entry of `Options`. `usual`: its default in the metric whose option it is; one that
+    is not `listed` is not in help, and None where it is not given."""
+    assert entry.option
+    kind, flag, default, panel, metavar, least = entry.option
+    flag = (flag or name).replace("_", "-")
+    flags = f"--{flag}" if kind is not bool or default is False else f"--{flag}/--no-{flag}"
+    default = default if listed else None
+    shown = entry.none.replace("`", "")
+    if usual is not None:
+        shown = ", ".join(usual) if isinstance(usual, tuple) else "yes" if usual is True else str(usual)
+    return option(
+        kind if default is not None else kind | None,
+        entry.help,
+        flags,
+        default=default,
+        panel=panel,
+        metavar=metavar,
+        min=least,
+        hidden=not listed,
+        show_default=(default is None and shown) or True,
+    )
 
 
 FROM = (
@@ -119,63 +143,8 @@ FILES: Options = {
 }
 
 
-def written(
-    kind: Any, *flags: str, default: Any = None, panel: str = ATTACK, **display: Any
-) -> Callable[[str, str], tuple[Any, Any]]:
-    """How an argument of metrics becomes an entry of `Options`, given its help and what None stands for."""
-    return lambda about, usual: option(
-        kind, about, *flags, default=default, panel=panel, show_default=(default is None and usual) or True, **display
-    )
-
-
-# The arguments of metrics that are options; others are for programs alone.
-WRITTEN = {
-    "attribute_lexicon": written(list[str], "--attribute", default=["gender"], panel=INPUT, metavar="<name|file>"),
-    "task_lexicon": written(str | None, panel=INPUT),
-    "allow_unmasked": written(bool, "--allow-unmasked", default=False, panel=INPUT),
-    "vocabulary": written(Path | None),
-    "words": written(bool, "--words", default=False),
-    "at_least": written(int | None, min=1),
-    "lean": written(str | None),
-    "preset": written(str, default="papers"),
-    "directions": written(list[str] | None, "--direction", metavar="<a_to_t|t_to_a>"),
-    "controls": written(bool | None, "--controls/--no-controls"),
-    "draws": written(int, default=5),
-    "unseen_only": written(bool, "--unseen-only", default=False),
-    "join_references": written(bool, "--join-references", default=False),
-    "seed": written(int, default=0),
-    "seeds": written(str | None, metavar="<0,12,...>"),
-    "bootstrap": written(int, default=1000),
-    "encoder": written(str | None),
-    "model": written(str | None),
-    "precision": written(str | None),
-    "trials": written(int | None),
-    "quality": written(str | None),
-    "equalize": written(bool, "--equalize/--no-equalize", default=True),
-    "alignment": written(str | None, metavar="<contextual|constant>"),
-    "vectors": written(str | None),
-    "cache": written(bool, "--cache/--no-cache", default=True),
-    "images": written(str | None, panel=INPUT, metavar="<folder|file|dataset>"),
-    "image_encoder": written(str | None),
-    "masks": written(Path | None, "--annotations", panel=INPUT),
-    "form": written(str, default="segment", panel=INPUT),
-    "fill": written(str, default="mean", panel=INPUT),
-    "epochs": written(int | None, panel=JUDGE, min=1),
-    "prompt": written(str | None, panel=JUDGE),
-    "answers": written(list[str] | None, "--answer", panel=JUDGE, metavar="<label=word>"),
-}
-
-
-def as_option(name: str, about: str, usual: Any = None) -> tuple[Any, Any]:
-    """An argument of metrics as an entry of `Options`; `usual`: its default in the metric whose option it is."""
-    text, shown = f"{about}.".replace("`", ""), USUAL.get(name, "").replace("`", "")
-    if usual is not None:
-        shown = ", ".join(usual) if isinstance(usual, tuple) else "yes" if usual is True else str(usual)
-    return WRITTEN[name](text if about.startswith("`") else text[0].upper() + text[1:], shown)
-
-
 # By the metrics' own keywords; a command has those that its metric takes.
-METRIC: Options = {name: as_option(name, ARGUMENTS[name]) for name in WRITTEN}
+METRIC: Options = {name: as_option(name, entry) for name, entry in ARGUMENTS.items() if entry.option}
 # In place of the metrics' own where captioners are compared.
 REPLICATES: Options = {
     "bootstrap": option(
@@ -216,15 +185,6 @@ def check_masking(values: Mapping[str, Any]) -> None:
     """Refuse images that nobody has said how to mask, of the options `IMAGES`."""
     if values["images"] and bool(values["masks"]) == values["masked"]:
         raise ValueError("--images: give either --annotations, to mask the persons, or --masked if they are")
-
-
-def unlisted(given: tuple[Any, Any]) -> tuple[Any, Any]:
-    """An entry of `Options` that help does not show, None where it is not written."""
-    annotation, _ = given
-    kind, shown = get_args(annotation)
-    hidden = copy(shown)
-    hidden.hidden = True
-    return Annotated[kind, hidden], None
 
 
 def command(app: typer.Typer, name: str, options: Options, run: Callable[..., None], about: str = "") -> None:
