@@ -15,7 +15,6 @@ from captionbias.cli.options import (
     Options,
     option,
     result_option,
-    scores_of,
     split_options,
 )
 from captionbias.cli.terminal import complaints, read_captioners, results_to, say, show, step_lines
@@ -41,7 +40,6 @@ def compare(
     metric: str,
     scores: list[str] | None,
     against: str | None,
-    margins: list[str] | None,
     output: Path | None,
     json: bool,
     **values: Any,
@@ -65,7 +63,7 @@ def compare(
             metric=metric,
             scores=scores,
             against=against,
-            margins=dict(scores_of("--margin", margins)),
+            margins=chosen["margins"],
             watch=step_lines(),
             **options,
         )

@@ -28,7 +28,6 @@ from captionbias.cli.options import (
     check_masking,
     command,
     metric_options,
-    scores_of,
     split_options,
 )
 from captionbias.cli.terminal import complaints, named, results_to, say, show
@@ -92,7 +91,7 @@ def _options(metric: Metric[Any]) -> Options:
     return PREDICTIONS | FILES | own | masked | unused | MARGINS | RESULTS
 
 
-def _measure(metric: str, margins: list[str] | None, output: Path | None, json: bool, **values: Any) -> None:
+def _measure(metric: str, output: Path | None, json: bool, **values: Any) -> None:
     """Measure this metric, or all."""
     from captionbias.analysis.compare import margins_by_metric
     from captionbias.metrics import catalogue
@@ -103,8 +102,7 @@ def _measure(metric: str, margins: list[str] | None, output: Path | None, json: 
         raise ValueError(f"--preset {values['preset']!r} is unknown; choose fast or papers")
     with results_to(output, json) as write:
         files, chosen = split_options(values)
-        margin_of = dict(scores_of("--margin", margins))
-        chosen["margins"] = margins_by_metric(margin_of, [*catalogue.METRICS] if metric == ALL else [metric])
+        chosen["margins"] = margins_by_metric(chosen["margins"], [*catalogue.METRICS] if metric == ALL else [metric])
         if metric == ALL:
             write(_each(files, partial(_all, chosen)))
             return

@@ -197,11 +197,8 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
     def called(context: typer.Context, **values: Any) -> None:
         flags = flags_of(context)
         with plain_errors(partial(in_options, flags)):
-            outputs = {name: values[name] for name in written if isinstance(values[name], Path)}
-            check_outputs(
-                {flags[name][0].removeprefix("--"): path for name, path in outputs.items()},
-                {name: value for name, value in values.items() if name not in outputs},
-            )
+            outputs = {flags[name][0]: values[name] for name in written if isinstance(values[name], Path)}
+            check_outputs(outputs, [value for name, value in values.items() if name not in written])
             if values.get("plot"):
                 check_ending(values["plot"], ".svg")
             run(**values)
@@ -262,6 +259,8 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     chosen["attribute_lexicon"] = lexicons if len(lexicons) > 1 else lexicons[0]
     if "seeds" in chosen:
         chosen["seeds"] = [int(seed) if seed.isdecimal() else seed for seed in chosen["seeds"].split(",")]
+    if "margins" in values:
+        chosen["margins"] = dict(scores_of("--margin", values["margins"]))
     if "answers" in chosen:
         chosen["answers"] = dict(_pair("answer", "female=woman", pair) for pair in chosen["answers"])
     return files, chosen
