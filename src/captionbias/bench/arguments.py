@@ -18,11 +18,11 @@ ON_LABELS = ("linear", "dense")
 
 
 class Option(NamedTuple):
-    """How an argument is given on the command line: its type, its flag if that is not its name, its default there."""
+    """How an argument is given on the command line: its type, its default there, its flag if that is not its name."""
 
     kind: Any
-    flag: str = ""
     default: Any = None
+    flag: str = ""
     panel: str = ATTACKERS
     metavar: str | None = None
     least: int | None = None
@@ -94,7 +94,7 @@ ARGUMENTS: dict[str, Entry] = {
         f"what is measured, and masked where attackers read captions: {_listed(attribute_lexicons())}, or a JSON file "
         "with your own words (in Python also a mapping), or several, one after the other, for crossed attributes; see "
         "`captionbias.text.load_lexicon`",
-        Option(list[str], flag="attribute", default=["gender"], metavar="<name|file>", panel=INPUT),
+        Option(list[str], ["gender"], flag="attribute", metavar="<name|file>", panel=INPUT),
         none=OF_PRESET,
     ),
     "task_lexicon": Entry(
@@ -106,7 +106,7 @@ ARGUMENTS: dict[str, Entry] = {
     "tokenizer": Entry("`words` or `whitespace`", none=OF_PRESET),
     "allow_unmasked": Entry(
         "measure although labels are not values of the attribute, or none of its words occurs (T to A needs some)",
-        Option(bool, default=False, panel=INPUT),
+        Option(bool, False, panel=INPUT),
     ),
     "vocabulary": Entry(
         "the words that human captions are aligned to, a JSON list (in Python also a list): the captioner's "
@@ -114,9 +114,7 @@ ARGUMENTS: dict[str, Entry] = {
         Option(Path),
         none="the words of its captions",
     ),
-    "words": Entry(
-        "take for tasks the frequent words of human captions, as LIC's paper does", Option(bool, default=False)
-    ),
+    "words": Entry("take for tasks the frequent words of human captions, as LIC's paper does", Option(bool, False)),
     "most_frequent": Entry("with `words`, how many of the most frequent nouns, verbs, adjectives and adverbs"),
     "at_least": Entry(
         "keep combinations that at least so many images have (with `words`: words in so many human captions "
@@ -136,7 +134,7 @@ ARGUMENTS: dict[str, Entry] = {
         "five in a row all of them (of imagecaptioner2: half the epochs, fewer trials). `papers`: the protocol of the "
         "metric's paper (`lic-2022`, `dbac-2026`, `imagecaptioner2-2023`), with LSTMs; needs torch, and hours without "
         "a GPU. `dbac-2026-published`: its pairing, tokenizer and task words too, to compare with its tables only",
-        Option(str, default="papers"),
+        Option(str, "papers"),
     ),
     "directions": Entry("`a_to_t`, `t_to_a` or both", Option(list[str], flag="direction", metavar="<a_to_t|t_to_a>")),
     "controls": Entry(
@@ -153,21 +151,21 @@ ARGUMENTS: dict[str, Entry] = {
     ),
     "draws": Entry(
         "human captions that are drawn of each image, one after the other; scores are means over them",
-        Option(int, default=5),
+        Option(int, 5),
     ),
-    "unseen_only": Entry("score only test captions that are not in the training split", Option(bool, default=False)),
+    "unseen_only": Entry("score only test captions that are not in the training split", Option(bool, False)),
     "join_references": Entry(
         "where the captioner writes longer captions than people, join as many human captions of an "
         "image into one as make them as long; images with too few are left out",
-        Option(bool, default=False),
+        Option(bool, False),
     ),
-    "seed": Entry("seed of the first trial, of what is drawn, and of the bootstrap", Option(int, default=0)),
+    "seed": Entry("seed of the first trial, of what is drawn, and of the bootstrap", Option(int, 0)),
     "seeds": Entry(
         "the seed of each trial, a list, in place of `seed` and `trials`; LIC's paper has 0, 12, 100, 200, 300, "
         "400, 456, 500, 789 and 1234",
         Option(str, metavar="<0,12,...>"),
     ),
-    "bootstrap": Entry("replicates of the bootstrap over images; 0 for none", Option(int, default=1000)),
+    "bootstrap": Entry("replicates of the bootstrap over images; 0 for none", Option(int, 1000)),
     # Attackers
     "encoder": Entry(
         f"the attacker: {_listed(name for name in (*ENCODERS, *BERTS) if name not in ON_LABELS)}; a pretrained "
@@ -196,7 +194,7 @@ ARGUMENTS: dict[str, Entry] = {
     "equalize": Entry(
         "make the images' labels wrong as often as the captioner's are, so that accuracy plays no part; else "
         "they are compared as they are",
-        Option(bool, default=True),
+        Option(bool, True),
     ),
     "alignment": Entry(
         "how human captions are said in the captioner's words: `contextual`, by word vectors, or `constant`, "
@@ -214,7 +212,7 @@ ARGUMENTS: dict[str, Entry] = {
     "delta": Entry("largest cosine distance of a contextual substitution", none=OF_PRESET),
     "cache": Entry(
         "keep finished trials, and train none twice (in Python also the folder to keep them)",
-        Option(bool, default=True),
+        Option(bool, True),
     ),
     "distributed": Entry(
         "share the trials with the other processes of `accelerate launch`, each of which must then make the "
@@ -250,11 +248,11 @@ ARGUMENTS: dict[str, Entry] = {
     ),
     "form": Entry(
         "what of a person is masked: `segment`, `box`, or a share of the segment such as `top:0.5`",
-        Option(str, default="segment", panel=INPUT),
+        Option(str, "segment", panel=INPUT),
     ),
     "fill": Entry(
         "the paint of what is masked: `mean`, the mean colour of the rest, `blur`, or a colour such as `#808080`",
-        Option(str, default="mean", panel=INPUT),
+        Option(str, "mean", panel=INPUT),
     ),
     "epochs": Entry("epochs of the judge's training", Option(int, least=1, panel=JUDGES), none="40"),
     "prompt": Entry("what follows each caption", Option(str, panel=JUDGES), none="Therefore, the <attribute> is"),

@@ -22,7 +22,7 @@ from captionbias.cli.terminal import complaints, read_captioners, results_to, sa
 COMPARED: Options = {
     "metric": option(str, "Any metric of captionbias measure.", default="sway"),
     "scores": result_option(
-        list[str] | None,
+        list[str],
         "Compare this key of the metric's result, such as leakage; repeat it for each key. The main scores when none "
         "is named.",
         "--score",
@@ -30,7 +30,7 @@ COMPARED: Options = {
         show_default=False,
     ),
     "against": result_option(
-        str | None, "Compare each captioner with this one only.", metavar="<name>", show_default="all pairs"
+        str, "Compare each captioner with this one only.", metavar="<name>", show_default="all pairs"
     ),
 }
 OPTIONS = CAPTIONERS | FILES | COMPARED | METRIC | MARGINS | REPLICATES | RESULTS

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from captionbias.attackers.registry import CONVEX
+from captionbias.bench import catalogue
 from captionbias.bench.arguments import ARGUMENTS
 from captionbias.cli.options import (
     FILES,
@@ -37,7 +38,6 @@ from captionbias.warnings import CaptionBiasWarning
 if TYPE_CHECKING:
     from captionbias.metrics import Measurement, Metric
 
-ALL = "all"
 COMMON = (
     *("attribute_lexicon", "task_lexicon", "lean", "allow_unmasked", "preset", "alignment"),
     *("trials", "cache", "seed", "bootstrap"),
@@ -69,15 +69,16 @@ measure = typer.Typer(
 
 
 def _commands() -> typer.Typer:
-    from captionbias.metrics import catalogue, find_metric
+    from captionbias.metrics import DEFINED
 
     made = typer.Typer()
-    for name, entry in catalogue.METRICS.items():
-        about = f"{entry.title}: {entry.question}\n\n{EXAMPLE.format(name)}{OF_IMAGES if entry.of_images else ''}"
-        command(made, name, _options(find_metric(name)), partial(_measure, name), about)
-    about = f"Every metric that these captions allow, in one table.\n\n{EXAMPLE.format(ALL)}"
+    for name, metric in DEFINED.items():
+        example = EXAMPLE.format(name) + (OF_IMAGES if metric.entry.of_images else "")
+        about = f"{metric.entry.title}: {metric.entry.question}\n\n{example}"
+        command(made, name, _options(metric), partial(_measure, metric), about)
+    about = f"Every metric that these captions allow, in one table.\n\n{EXAMPLE.format('all')}"
     options = PREDICTIONS | FILES | IMAGES | metric_options(*COMMON, preset="fast") | MARGINS | RESULTS
-    command(made, ALL, options, partial(_measure, ALL), about)
+    command(made, "all", options, _measure_all, about)
     return made
 
 
@@ -91,35 +92,40 @@ def _options(metric: Metric[Any]) -> Options:
     return PREDICTIONS | FILES | own | masked | unused | MARGINS | RESULTS
 
 
-def _measure(metric: str, output: Path | None, json: bool, **values: Any) -> None:
-    """Measure this metric, or all."""
-    from captionbias.analysis.compare import margins_by_metric
-    from captionbias.metrics import catalogue
-
+def _measure(metric: Metric[Any], output: Path | None, json: bool, **values: Any) -> None:
     if "masked" in values:
         check_masking(values)
-    if metric == ALL and values["preset"] not in ("fast", "papers"):
+    with results_to(output, json) as write:
+        files, chosen = _chosen(values, [metric.name])
+        _note_unused(metric, chosen)
+        crossed = len(files["attribute"]) > 1 and metric.name in catalogue.REPORTED
+        measured = partial(_crossed, files["attribute"]) if crossed else _one
+        write({"metric": metric.name, **_each(files, partial(measured, metric, chosen))})
+
+
+def _measure_all(output: Path | None, json: bool, **values: Any) -> None:
+    check_masking(values)
+    if values["preset"] not in ("fast", "papers"):
         raise ValueError(f"--preset {values['preset']!r} is unknown; choose fast or papers")
     with results_to(output, json) as write:
-        files, chosen = split_options(values)
-        chosen["margins"] = margins_by_metric(chosen["margins"], [*catalogue.METRICS] if metric == ALL else [metric])
-        if metric == ALL:
-            write(_each(files, partial(_all, chosen)))
-            return
-        _note_unused(metric, chosen)
-        crossed = len(files["attribute"]) > 1 and metric in catalogue.REPORTED
-        measured = partial(_crossed, files["attribute"]) if crossed else _one
-        write({"metric": metric, **_each(files, partial(measured, metric, chosen))})
+        files, chosen = _chosen(values, [*catalogue.METRICS])
+        write(_each(files, partial(_all, chosen)))
 
 
-def _note_unused(metric: str, chosen: dict[str, Any]) -> None:
+def _chosen(values: dict[str, Any], metrics: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """As `split_options`, with each metric's margins."""
+    from captionbias.analysis.compare import margins_by_metric
+
+    files, chosen = split_options(values)
+    return files, chosen | {"margins": margins_by_metric(chosen["margins"], metrics)}
+
+
+def _note_unused(metric: Metric[Any], chosen: dict[str, Any]) -> None:
     """Note the options that have nothing to do; a cache changes no score."""
-    from captionbias.metrics import find_metric
-
     for name in COMMON:
-        if name in chosen and name != "cache" and name not in find_metric(metric).options():
-            left_out = naming("{} has nothing to do for {}, and is left out", Argument(name, chosen[name]), metric)
-            warnings.warn(left_out, CaptionBiasWarning, stacklevel=2)
+        if name in chosen and name != "cache" and name not in metric.options():
+            unused = naming("{} has nothing to do for {}, and is left out", Argument(name, chosen[name]), metric.name)
+            warnings.warn(unused, CaptionBiasWarning, stacklevel=2)
 
 
 def _each(files: dict[str, Any], measured: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -150,10 +156,10 @@ def read_files(predictions: list[str] | None, prediction_column: list[str] | Non
     return read_captioners(sources, prediction_column=columns or None, **files)
 
 
-def _one(metric: str, chosen: dict[str, Any], captions: Any) -> dict[str, Any]:
+def _one(metric: Metric[Any], chosen: dict[str, Any], captions: Any) -> dict[str, Any]:
     from captionbias.report.terminal import measurement_tables
 
-    measured = measured_by(metric, captions, chosen)
+    measured = measured_by(metric.name, captions, chosen)
     show(measurement_tables(measured))
     details = measured.details or {}
     counts = ", ".join(f"{count:,} {value}" for value, count in details["attribute_counts"].items())
@@ -161,15 +167,15 @@ def _one(metric: str, chosen: dict[str, Any], captions: Any) -> dict[str, Any]:
     return _content(measured)
 
 
-def _crossed(attributes: list[str], metric: str, chosen: dict[str, Any], captions: Any) -> dict[str, Any]:
+def _crossed(attributes: list[str], metric: Metric[Any], chosen: dict[str, Any], captions: Any) -> dict[str, Any]:
     from captionbias.analysis.intersections import intersections
     from captionbias.captions import count_cells
     from captionbias.report.terminal import intersection_tables
 
     options = _accepted(metric, chosen)
     lexicons = dict(zip(attributes, options.pop("attribute_lexicon"), strict=True))
-    margins = chosen["margins"].get(metric, {})
-    measured = intersections(captions, lexicons, metric, **options)
+    margins = chosen["margins"].get(metric.name, {})
+    measured = intersections(captions, lexicons, metric.name, **options)
     results = {name: measurement.with_margins(margins) for name, measurement in measured.items()}
     cells = count_cells(captions.attributes, len(attributes))
     show(intersection_tables(results, cells))
@@ -181,40 +187,40 @@ def _crossed(attributes: list[str], metric: str, chosen: dict[str, Any], caption
 
 
 def _all(chosen: dict[str, Any], captions: Any) -> dict[str, Any]:
-    from captionbias.metrics import catalogue, find_metric
+    from captionbias.metrics import DEFINED
     from captionbias.report.terminal import score_table
 
     measurements, refused = {}, {}
-    for metric, entry in catalogue.METRICS.items():
-        if entry.of_images and "images" not in chosen:
+    for name, metric in DEFINED.items():
+        if metric.entry.of_images and "images" not in chosen:
             continue
-        options = {name: value for name, value in chosen.items() if entry.of_images or name != "images"}
+        options = {option: value for option, value in chosen.items() if metric.entry.of_images or option != "images"}
         try:
-            measurements[metric] = measured_by(metric, captions, options)
+            measurements[name] = measured_by(name, captions, options)
         except ValueError as error:
-            refused[metric] = error
-            if "directions" in find_metric(metric).options():  # from A to T takes less
+            refused[name] = error
+            if "directions" in metric.options():  # from A to T takes less
                 with suppress(ValueError):
-                    measurements[metric] = measured_by(metric, captions, {**options, "directions": ["a_to_t"]})
-                    refused[f"{metric} T to A"] = refused.pop(metric)
+                    measurements[name] = measured_by(name, captions, {**options, "directions": ["a_to_t"]})
+                    refused[f"{name} T to A"] = refused.pop(name)
     if not measurements:
         raise refused["lic"]  # which needs least
     show([score_table(measurements.values())])
-    for metric, reason in refused.items():
-        warnings.warn(Message(f"no {metric}: ", message_of(reason)), CaptionBiasWarning, stacklevel=2)
+    for name, reason in refused.items():
+        warnings.warn(Message(f"no {name}: ", message_of(reason)), CaptionBiasWarning, stacklevel=2)
     for measured in measurements.values():
         say(f"signature {measured.signature}")
-    return {"metrics": {metric: _content(measured) for metric, measured in measurements.items()}}
+    return {"metrics": {name: _content(measured) for name, measured in measurements.items()}}
 
 
 def measured_by(metric: str, captions: Any, chosen: dict[str, Any]) -> Measurement:
     """The captions measured with those of the chosen options that the metric takes."""
     from captionbias.metrics import find_metric
 
-    options = _accepted(metric, chosen)
-    _tell_cost(find_metric(metric), options)
-    measured = find_metric(metric).measure(captions, **options)
-    return measured.with_margins(chosen.get("margins", {}).get(metric, {}))
+    found = find_metric(metric)
+    options = _accepted(found, chosen)
+    _tell_cost(found, options)
+    return found.measure(captions, **options).with_margins(chosen.get("margins", {}).get(metric, {}))
 
 
 def _tell_cost(metric: Metric[Any], options: dict[str, Any]) -> None:
@@ -230,10 +236,8 @@ def _tell_cost(metric: Metric[Any], options: dict[str, Any]) -> None:
         warnings.warn(f"{trainings}; --preset fast takes seconds", CaptionBiasWarning, stacklevel=2)
 
 
-def _accepted(metric: str, chosen: dict[str, Any]) -> dict[str, Any]:
-    from captionbias.metrics import find_metric
-
-    return find_metric(metric).accepted({**chosen, "progress": complaints.is_terminal or None, "details": True})
+def _accepted(metric: Metric[Any], chosen: dict[str, Any]) -> dict[str, Any]:
+    return metric.accepted({**chosen, "progress": complaints.is_terminal or None, "details": True})
 
 
 def _content(measured: Measurement) -> dict[str, Any]:

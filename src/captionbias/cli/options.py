@@ -28,7 +28,9 @@ Options = dict[str, tuple[Any, Any]]  # each option's annotation and default
 def option(
     kind: Any, about: str, *names: str, default: Any = None, panel: str | None = ATTACKERS, **display: Any
 ) -> tuple[Any, Any]:
-    """An entry of `Options`: its type, its help, its flags if they are not its name, and how help displays it."""
+    """An entry of `Options`: its type, to which None is added where it is the default, its help, its flags if they are
+    not its name, and how help displays it."""
+    kind = kind | None if default is None else kind
     return Annotated[kind, typer.Option(*names, help=about, rich_help_panel=panel, **display)], default
 
 
@@ -49,24 +51,15 @@ def as_option(name: str, entry: Entry, usual: Any = None, *, listed: bool = True
     """An argument of metrics as an entry of `Options`. `usual`: its default in the metric whose option it is; one that
     is not `listed` is not in help, and None where it is not given."""
     assert entry.option
-    kind, flag, default, panel, metavar, least = entry.option
+    kind, default, flag, panel, metavar, least = entry.option
     flag = (flag or name).replace("_", "-")
     flags = f"--{flag}" if kind is not bool or default is False else f"--{flag}/--no-{flag}"
     default = default if listed else None
     shown = entry.none.replace("`", "")
     if usual is not None:
         shown = ", ".join(usual) if isinstance(usual, tuple) else "yes" if usual is True else str(usual)
-    return option(
-        kind if default is not None else kind | None,
-        entry.help,
-        flags,
-        default=default,
-        panel=panel,
-        metavar=metavar,
-        min=least,
-        hidden=not listed,
-        show_default=(default is None and shown) or True,
-    )
+    display = {"metavar": metavar, "min": least, "show_default": (default is None and shown) or True}
+    return option(kind, entry.help, flags, default=default, panel=panel, hidden=not listed, **display)
 
 
 FROM = (
@@ -80,7 +73,7 @@ CAPTIONERS: Options = {
         metavar="<file|name=file>",
     ),
     "prediction_column": column_option(
-        list[str] | None,
+        list[str],
         "The captioner's captions; repeat it for each captioner of one file.",
         metavar="<column>",
         show_default="caption",
@@ -88,48 +81,48 @@ CAPTIONERS: Options = {
 }
 PREDICTIONS: Options = CAPTIONERS | {
     "predictions": file_option(
-        list[str] | None,
+        list[str],
         f"A captioner's captions; repeat it for each captioner, or leave out to measure human captions alone: {FROM}",
         metavar="<file|name=file>",
     )
 }
 FILES: Options = {
-    "references": file_option(str | None, "Human captions. Leave out to measure the captioner alone."),
-    "attributes": file_option(str | None, "The attribute label of each image, if it is in neither file."),
+    "references": file_option(str, "Human captions. Leave out to measure the captioner alone."),
+    "attributes": file_option(str, "The attribute label of each image, if it is in neither file."),
     "tasks": file_option(
-        str | None, "The tasks of each image, such as COCO's instances_*.json; else those that human captions name."
+        str, "The tasks of each image, such as COCO's instances_*.json; else those that human captions name."
     ),
     "id_column": column_option(
-        str | None,
+        str,
         "Image ids in the first file; others are joined by their column that has them.",
         show_default="image_id",
     ),
     "reference_column": column_option(
-        list[str] | None,
+        list[str],
         "Human captions; repeat it where each column has one of an image.",
         metavar="<column>",
         show_default="references, or caption1 ... caption5",
     ),
     "attribute_column": column_option(
-        list[str] | None,
+        list[str],
         "Labels; repeat it with --attribute.",
         metavar="<column>",
         show_default="the name of --attribute",
     ),
-    "task_column": column_option(str | None, "Tasks.", show_default="tasks"),
+    "task_column": column_option(str, "Tasks.", show_default="tasks"),
     "weight_column": column_option(
-        str | None, "How much each image counts, a number above 0.", show_default="guessed; all alike"
+        str, "How much each image counts, a number above 0.", show_default="guessed; all alike"
     ),
     "scene_column": column_option(
-        str | None, "The scene of each image; images of one scene differ in the person alone.", show_default="none"
+        str, "The scene of each image; images of one scene differ in the person alone.", show_default="none"
     ),
     "keep": file_option(
-        list[str] | None,
+        list[str],
         "Only images with this label; repeat it for each label. Of crossed attributes also labels of one of them.",
         metavar="<label>",
     ),
     "labels": file_option(
-        list[str] | None,
+        list[str],
         "What a label is called that is no value of the attribute, as in 0=female; repeat it for each.",
         "--label",
         metavar="<label=value>",
@@ -138,7 +131,7 @@ FILES: Options = {
         "--trust-rows", "Measure captions, labels or tasks that do not seem to belong together.", panel=INPUT
     ),
     "language": file_option(
-        str | None, f"What captions are written in: {', '.join(languages())}.", show_default="en", metavar="<language>"
+        str, f"What captions are written in: {', '.join(languages())}.", show_default="en", metavar="<language>"
     ),
 }
 
@@ -148,7 +141,7 @@ METRIC: Options = {name: as_option(name, entry) for name, entry in ARGUMENTS.ite
 # In place of the metrics' own where captioners are compared.
 REPLICATES: Options = {
     "bootstrap": option(
-        int | None, "Bootstrap replicates over images; 0 for none.", show_default="1,000, more for many captioners"
+        int, "Bootstrap replicates over images; 0 for none.", show_default="1,000, more for many captioners"
     )
 }
 MASKED: Options = {
@@ -157,10 +150,10 @@ MASKED: Options = {
     )
 }
 IMAGES: Options = MASKED | {name: METRIC[name] for name in ("images", "masks", "form", "fill")}
-METRICS: Options = {"metrics": option(list[str] | None, "Repeat it for each metric.", "--metric", metavar="<metric>")}
+METRICS: Options = {"metrics": option(list[str], "Repeat it for each metric.", "--metric", metavar="<metric>")}
 MARGINS: Options = {
     "margins": option(
-        list[str] | None,
+        list[str],
         "How near to 0 a score is as good as 0, such as sway_t_to_a=2; repeat it for each score.",
         "--margin",
         metavar="<score=number>",
@@ -169,7 +162,7 @@ MARGINS: Options = {
 }
 RESULTS: Options = {
     "output": result_option(
-        Path | None,
+        Path,
         "Write everything, trials included, to this .json file, or the scores to a .csv or .md file.",
     ),
     "json": switch("--json", "Print everything as JSON, and nothing else on standard output."),
@@ -204,15 +197,12 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
             run(**values)
 
     called.__doc__ = about or run.__doc__
-    kinds = {"context": typer.Context} | {option: annotation for option, (annotation, _) in options.items()}
-    defaults = {option: default for option, (_, default) in options.items()}
-    called.__signature__ = Signature(  # type: ignore[attr-defined]
-        [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=defaults.get(name, Parameter.empty), annotation=annotation)
-            for name, annotation in kinds.items()
-        ]
-    )
-    called.__annotations__ = kinds
+    parameters = [
+        Parameter(option, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for option, (annotation, default) in {"context": (typer.Context, Parameter.empty), **options}.items()
+    ]
+    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     app.command(name)(called)
 
 

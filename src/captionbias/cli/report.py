@@ -26,9 +26,9 @@ WRITTEN: Options = {
     "output": result_option(
         Path, "The report, one HTML file that needs no network, or Markdown (.md).", default=Path("report.html")
     ),
-    "markdown": result_option(Path | None, "Also write it as Markdown, for a pull request."),
-    "json": result_option(Path | None, "Also write all its data as JSON."),
-    "title": result_option(str | None, "The title of the report."),
+    "markdown": result_option(Path, "Also write it as Markdown, for a pull request."),
+    "json": result_option(Path, "Also write all its data as JSON."),
+    "title": result_option(str, "The title of the report."),
 }
 REPORTED = (
     metric_options(
