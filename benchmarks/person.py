@@ -93,7 +93,7 @@ def one_person(
     return measure(captions, seed, metrics)
 
 
-def two_people(seed: int, people: pd.DataFrame, join: bool) -> dict[str, Found]:
+def two_people(seed: int, people: pd.DataFrame) -> dict[str, Found]:
     """Two joined human captions of each image in the captioner's place, and the others as references."""
     generator = np.random.default_rng(seed)
     orders = [generator.permutation(texts).tolist() for texts in people.references]
@@ -103,7 +103,7 @@ def two_people(seed: int, people: pd.DataFrame, join: bool) -> dict[str, Found]:
         references=[texts[2:] for texts in orders],
         attributes=people.gender,
     )
-    return measure(captions, seed, dict.fromkeys(("dbac", "lic"), ATTACKED | {"join_references": join}))
+    return measure(captions, seed, dict.fromkeys(("dbac", "lic"), ATTACKED))
 
 
 def faithful(
@@ -165,9 +165,7 @@ def main(
                     for size in images or [len(people)]
                 }
             if "long" in chosen:
-                tables["two people"] = {
-                    f"joined {join}": partial(two_people, people=people, join=join) for join in (False, True)
-                }
+                tables["two people"] = {"joined": partial(two_people, people=people)}
         else:
             console.print(f"{file} is missing: people left out")
     if "planted" in chosen:

@@ -73,7 +73,7 @@ def given(shared: Shared, name: str, attribute: str) -> dict[str, Any]:
 
 
 def cells(images: dict[str, Any], known: Known, seeds: int, values: tuple[str, str]) -> Iterable[str]:
-    """A row: levels, gaps, T to A by its verdict, words with their verdict and size, the words."""
+    """A row: levels, gaps, T to A by its verdict, words with their verdict, the words."""
     runs = [sway.measure(**images, seed=seed, details=True) for seed in range(seeds)]
     flat = {key: np.mean([run.flat().get(key, np.nan) for run in runs]) for key in runs[0].flat() if is_number(key)}
     first = runs[0].estimates
@@ -92,7 +92,6 @@ def cells(images: dict[str, Any], known: Known, seeds: int, values: tuple[str, s
     yield told("sway_t_to_a")
     yield told("sway_t_to_a_one")
     yield told("sway_words", known.words)
-    yield told("sway_words_size")
     details = runs[0].details or {}
     yield ", ".join(f"{share:.0f}" for share in details.get("words_seen", {}).values() if share is not None)
     for value in values:
@@ -121,7 +120,7 @@ def main(
     console = Console(width=260)
     for attribute, captioners, values in (("gender", KNOWN, ("female", "male")), ("race", SKIN, ("light", "dark"))):
         columns = *(f"wrong {value}" for value in values), "wrong gap", "unnamed gap", "T to A", "one value by itself"
-        heads = ("captioner", *columns, "words", "size", "seen", *(f"more for {value}" for value in values), "seconds")
+        heads = ("captioner", *columns, "words", "seen", *(f"more for {value}" for value in values), "seconds")
         table = Table(*heads, title=f"{attribute}, of 100 captions (*: also more than saying it more often explains)")
         for name, known in captioners.items():
             images, started = given(Shared(shared), name, attribute), time.process_time()

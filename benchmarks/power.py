@@ -23,13 +23,13 @@ from typing import Annotated, NamedTuple
 
 import pandas as pd
 import typer
+from captionbias.bench.person import captioner_and_person
 from changes import HARMLESS, OF_BOTH, ONE_SIDED, put_in, usual_where_shown
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
-from captionbias.bench.person import captioner_and_person
 from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, verdict
 from captionbias.captions import Captions, check_captions
 from captionbias.metrics import catalogue, find_metric

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from captionbias.attackers.base import Trial, TrialScores, balanced_split
 from captionbias.bench.attacked import PICTURE_READERS, Bench
 from captionbias.bench.attacks import AttackScores
-from captionbias.bench.person import captioner_and_person
+from captionbias.bench.reading import captions_of_a_person
 from captionbias.captions import check_captions
 from captionbias.metrics import dbac, lic
 from captionbias.metrics.lic import LIC_2022
@@ -119,7 +119,7 @@ def test_one_more_person_is_as_though_read_anew(draw, planted):
     )
     bench = Bench.of(captions, LIC_2022, 7, allow_unmasked=False)
     person = bench.with_person(LIC_2022, draw)
-    anew = Bench.of(captioner_and_person(captions, 7 + draw)[1], LIC_2022, 7, allow_unmasked=False)
+    anew = Bench.of(captions_of_a_person(captions, 7 + draw), LIC_2022, 7, allow_unmasked=False)
     assert len(anew.classes) == 96
     for name in ("values", "seeds"):
         assert getattr(person, name) == getattr(anew, name)
@@ -130,5 +130,7 @@ def test_one_more_person_is_as_though_read_anew(draw, planted):
         (person.words.human_image, anew.words.human_image),
         (person.words.tokens.ids, anew.words.tokens.ids),
         (person.words.tokens.offsets, anew.words.tokens.offsets),
+        (person.named["attribute"], anew.named["attribute"]),
+        *zip(person.mentions["attribute"], anew.mentions["attribute"], strict=True),
     ):
         assert np.array_equal(found, expected)

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.bench.catalogue import MENTIONS, Score
-from captionbias.bench.counted import Counted, count, sums_by_value
-from captionbias.bench.labels import labels_of_captions
+from captionbias.bench.counted import Columns, Counted, count
 from captionbias.bench.measurement import metric
+from captionbias.bench.reading import read
 from captionbias.bench.verdicts import LIKE, MORE, verdict
 from captionbias.metrics import ba_mals, directional_ba, gender_error, multi_directional_ba
 from captionbias.synthetic import plant
@@ -26,18 +26,17 @@ def objects_gap(own_metrics):
 
     @metric("Objects gap", "do captions of one value's images name more?", [gap])
     def objects_gap(captions, /, *, task_lexicon="coco_objects", controls=True, seed=0, bootstrap=0):
-        def counted(labels, groups):
-            named = labels.predicted_tasks.sum(axis=1)
-            sums = sums_by_value(labels, groups, np.column_stack((named, np.ones(len(named)))))
+        def counted(reading):
+            said, value = reading.said, reading.shown.values[reading.said.image]
+            columns = Columns(said, np.column_stack((value * said.tasks.sum(axis=1)[:, None], value)))
+            return Counted({"named": columns}, formula, lambda sums: ({}, {}))
 
-            def formula(multiplicity):
-                (first, images), (second, others) = sums(multiplicity)
-                return {"objects_gap": second / others - first / images}
+        def formula(sums):
+            first, second, images, others = sums["named"]
+            return {"objects_gap": second / others - first / images}
 
-            return Counted(formula)
-
-        labels = labels_of_captions(captions, "gender", task_lexicon, "words")
-        return count("objects_gap", labels, counted, {}, controls=controls, seed=seed, bootstrap=bootstrap)
+        reading = read(captions, "gender", task_lexicon)
+        return count("objects_gap", reading, counted, {}, controls=controls, seed=seed, bootstrap=bootstrap)
 
     return objects_gap
 

@@ -41,7 +41,6 @@ LIC_CHANGES = [
     {"vocabulary": ["a", "woman", "man"]},
     {"preset": "lic-2022", "encoder": "bow"},
     {"unseen_only": True},
-    {"join_references": True},
 ]
 DBAC_CHANGES = [
     *CHANGES,
@@ -55,7 +54,6 @@ DBAC_CHANGES = [
     {"tasks": None},
     {"vocabulary": ["a", "woman", "man"]},
     {"pairing": "every-caption"},
-    {"join_references": True},
 ]
 
 

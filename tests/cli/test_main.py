@@ -126,7 +126,7 @@ def test_the_installed_command_tells_its_version():
     [
         ("lic", ["--encoder", "bow", "--seed", "5"], {"encoder": "bow", "seed": 5}),
         ("lic", ["--unseen-only"], {"unseen_only": True}),
-        ("dbac", ["--quality", "accuracy", "--join-references"], {"quality": "accuracy", "join_references": True}),
+        ("dbac", ["--quality", "accuracy"], {"quality": "accuracy"}),
         ("directional_ba", ["--task-lexicon", "coco_names"], {"task_lexicon": "coco_names"}),
         ("multi_directional_ba", ["--at-least", "3"], {"at_least": 3}),
         ("ba_mals", [], {}),

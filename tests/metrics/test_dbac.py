@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from captionbias.bench.pairing import PAIRINGS
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac
+from captionbias.metrics.dbac_direction import PAIRINGS
 from captionbias.synthetic import plant
 
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "alignment": "constant", "cache": False}

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from captionbias.attackers.base import stratified_split
-from captionbias.bench.pairing import PAIRINGS
 from captionbias.captions.texts import in_one_order
 from captionbias.metrics import dbac
+from captionbias.metrics.dbac_direction import PAIRINGS
 from captionbias.statistics.intervals import resamples
 
 PEOPLE = {"female": "woman", "male": "man", None: "someone"}

@@ -6,13 +6,13 @@ import pytest
 from captionbias.attackers.registry import find_attacker
 from captionbias.bench.attacked import Bench
 from captionbias.bench.attacks import answers_to
-from captionbias.bench.pairing import PAIRINGS, drawn_captions
 from captionbias.bench.protocol import preset_settings
+from captionbias.bench.reading import drawn_captions
 from captionbias.captions import CaptionBiasWarning, check_captions
 from captionbias.captions.texts import in_one_order
 from captionbias.metrics import dbac
 from captionbias.metrics.dbac import PRESETS
-from captionbias.metrics.dbac_direction import ask
+from captionbias.metrics.dbac_direction import PAIRINGS, ask
 from captionbias.scores.omega import BLIND
 from captionbias.synthetic import plant
 

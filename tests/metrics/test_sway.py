@@ -11,7 +11,7 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
-from captionbias.bench.pairing import drawn_captions
+from captionbias.bench.reading import drawn_captions
 from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, verdict
 from captionbias.captions.texts import in_one_order
 from captionbias.metrics import sway

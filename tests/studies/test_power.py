@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-
 from captionbias.bench.person import captioner_and_person
+
 from captionbias.bench.verdicts import LESS, MORE, verdict
 from captionbias.captions import check_captions
 from captionbias.metrics import sway

@@ -18,9 +18,9 @@ from captionbias.analysis.caption_quality import caption_quality
 from captionbias.analysis.compare import Comparison, corrected, margins_by_metric, measure_together, replicates_for
 from captionbias.analysis.intersections import leans_alone
 from captionbias.attackers.base import SMALLEST_CLASS
-from captionbias.bench.inputs import labelled
-from captionbias.bench.person import captioner_and_person
+from captionbias.bench.checks import labelled
 from captionbias.bench.protocol import replicate_count, vectors_name, whole_number
+from captionbias.bench.reading import captions_of_a_person
 from captionbias.captions import Captions, check_captioners, uncross
 from captionbias.errors import InputError, Message, message_of, unknown
 from captionbias.explain import Attributions, explain
@@ -318,10 +318,10 @@ def _person(
 ) -> dict[str, Measurement]:
     """What one more person reads by the metrics that read a person; none where images have too few human captions."""
     measured: dict[str, Measurement] = {}
-    if pair := captioner_and_person(captions, seed):
+    if person := captions_of_a_person(captions, seed):
         for metric in filter(comparisons.__contains__, READ_OF_A_PERSON):
             with suppress(ValueError):
-                measured[metric] = compared({PERSON: pair[1]}, metric).measurements[PERSON]
+                measured[metric] = compared({PERSON: person}, metric).measurements[PERSON]
     return measured
 
 

@@ -19,7 +19,7 @@ from captionbias.app.results import Result
 from captionbias.app.words import custom_lexicon, preview
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.catalogue import REPORTED
-from captionbias.bench.inputs import other_labels
+from captionbias.bench.checks import other_labels
 from captionbias.captions import CaptionBiasWarning, Captions
 from captionbias.captions.captioners import captioner_columns
 from captionbias.captions.columns import MAX_LABELS

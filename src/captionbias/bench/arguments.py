@@ -154,11 +154,6 @@ ARGUMENTS: dict[str, Entry] = {
         Option(int, 5),
     ),
     "unseen_only": Entry("score only test captions that are not in the training split", Option(bool, False)),
-    "join_references": Entry(
-        "where the captioner writes longer captions than people, join as many human captions of an "
-        "image into one as make them as long; images with too few are left out",
-        Option(bool, False),
-    ),
     "seed": Entry("seed of the first trial, of what is drawn, and of the bootstrap", Option(int, 0)),
     "seeds": Entry(
         "the seed of each trial, a list, in place of `seed` and `trials`; LIC's paper has 0, 12, 100, 200, 300, "

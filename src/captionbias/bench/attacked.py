@@ -4,32 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Floats32, Integers
-from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split, stratified_split
+from captionbias.attackers.base import (
+    SMALLEST_CLASS,
+    Examples,
+    Trial,
+    TrialScores,
+    balanced_split,
+    stratified_split,
+)
 from captionbias.attackers.registry import Attacker
-from captionbias.bench import inputs
+from captionbias.bench.aligned import align_human, alignment_vectors, by_vectors
 from captionbias.bench.attacks import GAIN, AttackPlan, AttackScores, gain
-from captionbias.bench.pairing import drawn_captions
-from captionbias.bench.person import captioner_and_person
-from captionbias.bench.protocol import Alignment, Settings, by_vectors, lexicon_name
+from captionbias.bench.checks import FEW_IMAGES, Rules
+from captionbias.bench.protocol import Alignment, Settings, lexicon_name
+from captionbias.bench.reading import Reading, drawn_captions, read
 from captionbias.captions import Captions, Words
 from captionbias.errors import InputError, naming
 from captionbias.scores.captions import Quality
 from captionbias.statistics.intervals import rounded
-from captionbias.text import Lexicon, Mentions, Tokens, find_mentions, load_lexicon, mask_both
+from captionbias.text import Lexicon, Mentions, Tokens, load_lexicon, mask_both
 from captionbias.warnings import note
 
 # What lets an attacker see pictures, put here by the wing that reads them. It gives the attacker, the features of each
 # image's picture, and the name of what made them.
 PICTURE_READERS: list[Callable[..., tuple[Attacker, Floats32, str]]] = []
 PEOPLE = 5
-_spreads: dict[str, dict[str, float]] = {}  # numbers alone, by a digest of what they are of
+LONGER = 1.5  # as many words
+ATTACKED = Rules(crossed=True, names_compared=False, captioner=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,16 +86,17 @@ class Bench:
     Attackers learn from each image once, whatever its weight; weights apply to their answers only. Of several captions
     of an image by the captioner each round of trials draws one."""
 
-    captions: Captions
+    reading: Reading
     settings: Settings
     lexicons: dict[str, Lexicon]  # by what their words name
     words: Words
+    mentions: dict[str, Mentions]  # where captions name a value or a task, by lexicon
+    named: dict[str, Flags]  # which labels each caption names, by lexicon
     values: tuple[str, ...]  # of the attribute
     classes: Integers  # the number of each image's value
-    copies: Integers | None  # see `Captions.copies`
+    tasks: Sequence[Sequence[str]] | None  # of each image, where they are given
     seeds: Sequence[int]
     notes: list[str]
-    joined: dict[str, int]  # how many human captions are one, for the signature, if they were joined
 
     @classmethod
     def of(
@@ -100,40 +107,79 @@ class Bench:
         *,
         allow_unmasked: bool,
         words_needed: bool = False,
-        join_references: bool | None = None,
         neural: bool = False,
     ) -> Bench:
-        """Check captions and labels. `words_needed`, `allow_unmasked`: as `with_values` takes them. `join_references`:
-        None where the lengths of both sides need not be alike. `neural`: whether a single training says little."""
-        notes: list[str] = []
-        joined: dict[str, int] = {}
-        lexicons = {kind: load_lexicon(source) for kind, source in settings.lexicons.items()}
-        attribute, tokenizer = lexicons["attribute"], settings.tokenizer
-        captions = inputs.with_values(captions, attribute, tokenizer, notes, allow_unmasked, words_needed)
-        if join_references is not None:
-            captions, joined = inputs.of_one_length(captions, join_references, notes)
+        """Check captions and labels. `words_needed`, `allow_unmasked`: see `Rules`. `neural`: whether a single training
+        says little."""
+        tokenizer = settings.tokenizer
+        rules = ATTACKED._replace(unmasked=allow_unmasked, words_needed=words_needed)
+        reading = read(captions, settings.attribute_lexicon, None, tokenizer, rules)
+        checked, notes = cast(Captions, reading.captions), reading.notes
+        _note_lengths(checked, notes)
         if neural and settings.trials == 1:
             template = "{trials}: intervals do not contain how much neural attackers differ from training to training"
             note(notes, naming(template, trials=1), "take three or more")
-        values, classes = inputs.number_classes(captions, notes)
-        inputs.note_samples(captions, notes)
         if settings.seeds and seed:
             raise InputError("seeds", ": each trial has one of its own", naming("leave out {seed}"))
-        copies, seeds = inputs.copies_of(captions, notes), settings.seeds or range(seed, seed + settings.trials)
-        words = captions.words(tokenizer)
-        return cls(captions, settings, lexicons, words, values, classes, copies, seeds, notes, joined)
+        lexicons = {kind: load_lexicon(source) for kind, source in settings.lexicons.items()}
+        return cls(
+            reading,
+            settings,
+            lexicons,
+            checked.words(tokenizer),
+            {kind: checked.mentions(lexicon, tokenizer) for kind, lexicon in lexicons.items()},
+            {kind: checked.named(lexicon, tokenizer) for kind, lexicon in lexicons.items()},
+            *_number_classes(checked.attributes, notes),
+            checked.tasks,
+            settings.seeds or range(seed, seed + settings.trials),
+            notes,
+        )
 
     def with_person(self, settings: Settings, draw: int) -> Bench | None:
         """The same with one more person in the captioner's place and the others as references, of each image with two
         human captions or more; None if there is none."""
-        pair = captioner_and_person(self.captions, self.seeds[0] + draw, settings.tokenizer)
-        if pair is None:
+        drawn = self.reading.draw(self.seeds[0] + draw)
+        if drawn is None or not self.words.model_rows:
             return None
-        _, person = pair
+        _, person = self.reading.beside(drawn)
         notes: list[str] = []  # of no interest beside those of the captioner
-        values, classes = inputs.number_classes(person, notes)
-        words, seeds = person.words(settings.tokenizer), self.seeds[: settings.trials]
-        return Bench(person, settings, self.lexicons, words, values, classes, person.copies, seeds, notes, {})
+        # As though these captions alone had been split: what attackers learn goes by the order of words.
+        said, others = (self.words.model_rows + rows for rows in (drawn.person, drawn.others))
+        model, human = (self.words.tokens.select(rows).numbered() for rows in (said, others))
+        tokens, rows = Tokens.joined([human.between(0, 0), model, human]), np.concatenate((said, others))
+        return Bench(
+            person,
+            settings,
+            self.lexicons,
+            Words(tokens, person.said.image, drawn.number[self.words.human_image[drawn.others]]),
+            {kind: of.of_rows(self.words.tokens, rows) for kind, of in self.mentions.items()},
+            {kind: of[rows] for kind, of in self.named.items()},
+            *_number_classes([self.values[number] for number in self.classes[drawn.images]], notes),
+            self.tasks and [self.tasks[image] for image in drawn.images],
+            self.seeds[: settings.trials],
+            notes,
+        )
+
+    @property
+    def captions(self) -> Captions:
+        """Those that were read."""
+        return cast(Captions, self.reading.captions)
+
+    @property
+    def copies(self) -> Integers | None:
+        """See `Captions.copies`."""
+        return self.reading.copies
+
+    @property
+    def weights(self) -> Floats:
+        """How much each image counts, `(images,)`."""
+        return self.reading.shown.weight
+
+    @property
+    def rounds(self) -> list[Sequence[int]]:
+        """The seeds of the trials that together test every image once; of each trial alone unless the preset folds."""
+        parts = self.settings.parts
+        return [self.seeds[start : start + parts] for start in range(0, len(self.seeds), parts)]
 
     def weighed(
         self,
@@ -154,34 +200,17 @@ class Bench:
         gained = {trial: replace(answers[trial], log_probability=gain(trial, answers[trial])) for trial in plan}
         return self.weighed(plan, gained, {GAIN: lambda gained, _: gained})
 
-    @property
-    def weights(self) -> Floats | None:
-        """How much each image counts, `(images,)`; None for all alike."""
-        return None if self.captions.weights is None else np.array(self.captions.weights)
-
-    @property
-    def rounds(self) -> list[Sequence[int]]:
-        """The seeds of the trials that together test every image once; of each trial alone unless the preset folds."""
-        parts = self.settings.parts
-        return [self.seeds[start : start + parts] for start in range(0, len(self.seeds), parts)]
-
-    @cached_property
-    def mentions(self) -> dict[str, Mentions]:
-        """Where captions name a value or a task, by lexicon."""
-        tokens, tokenizer = self.words.tokens, self.settings.tokenizer
-        return {kind: find_mentions(tokens, lexicon, tokenizer) for kind, lexicon in self.lexicons.items()}
-
     def hidden(self, *forms: tuple[str, ...], aligned: Alignment | None = None) -> list[Masked]:
         """The captions without the words of the lexicons of each form, asked for the attribute in every trial; human
         ones in the captioner's words, if they are `aligned`."""
         tables = [self._mask(kinds) for kinds in forms]
-        used = aligned and by_vectors(aligned, self.captions)
-        vectors = inputs.alignment_vectors(self.words, tables, aligned) if aligned and used else None
+        used = aligned and by_vectors(aligned, bool(self.words.model_rows), len(self.words.human_image) > 0)
+        vectors = alignment_vectors(self.words, tables, aligned) if aligned and used else None
         masked = []
         for kinds, table in zip(forms, tables, strict=True):
             masks, human, report = tuple(self.lexicons[kind].mask for kind in kinds), table.human, None
             if aligned:
-                human, report = inputs.align_human(table, masks, vectors, aligned, self.lexicons.values())
+                human, report = align_human(table, masks, vectors, aligned, self.lexicons.values())
             sides = {"m": (table.model, table.model_image), "h": (human, table.human_image)}
             columns = {
                 side: Column(tokens, image, masks, self.classes, self.seeds)
@@ -214,7 +243,7 @@ class Bench:
         split, weights = balanced_split if balanced else stratified_split, self.weights
         if balanced and self.settings.folded:
             counts = np.bincount(self.classes)
-            weights = (counts.min() / counts)[self.classes] * (1.0 if weights is None else weights)
+            weights = (counts.min() / counts)[self.classes] * weights
         place = {
             seed: (of[0], part if self.settings.folded else None) for of in self.rounds for part, seed in enumerate(of)
         }
@@ -251,27 +280,47 @@ class Bench:
     def counts(self) -> dict[str, Any]:
         """How many images there are, and of each value, for details."""
         values = dict(zip(self.values, np.bincount(self.classes).tolist(), strict=True))
-        return {"images": len(self.captions), "attribute_counts": values}
+        return {"images": len(self.classes), "attribute_counts": values}
+
+
+def _number_classes(labels: Sequence[str], notes: list[str]) -> tuple[tuple[str, ...], Integers]:
+    """The values of the labels, sorted, and the number of each; classes must not be too small to split."""
+    values, classes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    counted = list(zip(values.tolist(), counts.tolist(), strict=True))
+    if small := [f"{value!r} has {count} images" for value, count in counted if count < SMALLEST_CLASS]:
+        raise InputError(
+            "attributes",
+            f": {', '.join(small)}, and an attacker needs at least {SMALLEST_CLASS} a value",
+            "add images",
+            naming("leave that value out ({keep} names those to use)"),
+            "give its images the label of another",
+        )
+    for value, count in counted:
+        if count < FEW_IMAGES:
+            note(notes, f"{value!r} has only {count} images; its scores are uncertain", about="attributes")
+    return tuple(map(str, values)), classes.reshape(-1).astype(np.int64)
+
+
+def _note_lengths(captions: Captions, notes: list[str]) -> None:
+    """Lengths of both sides that differ, for attackers read more from more words."""
+    model, human = captions.mean_words or (0, 0)
+    if human and max(model / human, human / model) >= LONGER:
+        template = (
+            "{predictions} have {:.1f} words on average and {references} {:.1f}, and longer captions give more away "
+            "whatever their bias"
+        )
+        note(notes, naming(template, model, human), f"give human captions as {'long' if model > human else 'short'}")
 
 
 def spread_of_people(
-    bench: Bench, settings: Settings, measured: Callable[[Bench], Mapping[str, float]], *also: object
+    bench: Bench, settings: Settings, measured: Callable[[Bench], Mapping[str, float]]
 ) -> dict[str, float]:
     """How far from 0 what is `measured` of one more person is in 19 of 20 cases, by five who are drawn one after the
-    other; empty where no image has two human captions. The same images are measured once a process, with the same
-    `settings` and what is `also` as it was."""
+    other; empty where no image has two human captions."""
     from scipy.special import stdtrit
 
-    captions = bench.captions
-    place = captions.image_set, captions.rows(), captions.tasks, bench.seeds[0], settings, also
-    digest = sha256(repr(place).encode()).hexdigest()
-    if digest not in _spreads:
-        people = (bench.with_person(settings, draw) for draw in range(PEOPLE))
-        scores = [measured(person) for person in people if person]
-        values = {key: np.array([of_person[key] for of_person in scores]) for key in (scores[0] if scores else ())}
-        _spreads[digest] = {
-            key: rounded(float(stdtrit(PEOPLE - 1, 0.975) * of.std(ddof=1)))
-            for key, of in values.items()
-            if not np.isnan(of).any()
-        }
-    return _spreads[digest]
+    people = (bench.with_person(settings, draw) for draw in range(PEOPLE))
+    scores = [measured(person) for person in people if person]
+    values = {key: np.array([of_person[key] for of_person in scores]) for key in (scores[0] if scores else ())}
+    quantile = float(stdtrit(PEOPLE - 1, 0.975))
+    return {key: rounded(quantile * float(of.std(ddof=1))) for key, of in values.items() if not np.isnan(of).any()}

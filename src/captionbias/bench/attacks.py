@@ -150,9 +150,14 @@ class AttackScores:
         return np.asarray(per_training.reshape(-1, self.columns).sum(axis=1))
 
 
+def trials_of(plans: Iterable[AttackPlan]) -> list[Trial]:
+    """Every trial of these plans, in the order in which they are trained."""
+    return [trial for plan in plans for trial in plan]
+
+
 def answers_to(plans: Iterable[AttackPlan], attacker: Attacker, **options: Any) -> dict[Trial, TrialScores]:
     """What the trained attackers of all plans answer; `options`: of `run_trials`."""
-    trials = [trial for plan in plans for trial in plan]
+    trials = trials_of(plans)
     return dict(zip(trials, run_trials(trials, attacker, **options), strict=True))
 
 

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats
-from captionbias.attackers.base import Examples, Trial, balanced_split, stratified_split
+from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split, stratified_split
 from captionbias.attackers.registry import find_attacker
-from captionbias.bench.attacks import AttackPlan, AttackScores, answers_to
-from captionbias.bench.labels import ImageLabels, read_labels
-from captionbias.bench.measurement import Scores
-from captionbias.bench.pairing import drawn_captions
-from captionbias.bench.person import beyond_a_person
+from captionbias.bench.attacks import AttackPlan, AttackScores, answers_to, trials_of
+from captionbias.bench.counted import beyond_a_person
+from captionbias.bench.measurement import Prepared, Scores
+from captionbias.bench.reading import Reading, drawn_captions, read_labels
 from captionbias.captions import Captions
 from captionbias.errors import InputError
 from captionbias.progress import Progress
@@ -30,11 +29,11 @@ Sides = Mapping[str, Floats]  # the mean quality of answers about what is predic
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """How examples are made of some labels: those predicted, None where none are, or the true ones."""
+    """How examples are made of some labels: those predicted, or the true ones."""
 
     examples: Callable[[Flags], Examples]
     truth: Flags
-    predicted: Flags | None
+    predicted: Flags
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,22 +42,20 @@ class LabelAttack:
     of each question's answers, `(trials, replicates)`. `balanced`: whether each class has as many images."""
 
     metric: str
-    questions: Callable[[ImageLabels], dict[str, Question]]
+    questions: Callable[[Reading], dict[str, Question]]
     quality: Quality
     scores: Callable[[Mapping[str, Sides]], dict[str, Floats]]
     balanced: bool
 
-    def plans(self, labels: ImageLabels, seeds: range, equalize: bool) -> dict[str, AttackPlan]:
+    def plans(self, reading: Reading, seeds: range, equalize: bool) -> dict[str, AttackPlan]:
         """The trials of each question about predicted labels, those of one of an image's captions in each, and about
         true ones, made as often wrong if they are to be equalized."""
-        rows = [drawn_captions(labels.image, len(labels), seed, labels.copies) for seed in seeds]
-        classes, split = labels.classes(), balanced_split if self.balanced else stratified_split
-        halves = {seed: split(classes, TEST_SHARE, seed, labels.copies) for seed in seeds}
+        rows = [drawn_captions(reading.said.image, len(reading), seed, reading.copies) for seed in seeds]
+        classes, split = reading.classes(), balanced_split if self.balanced else stratified_split
+        halves = {seed: split(classes, TEST_SHARE, seed, reading.copies) for seed in seeds}
         plans = {}
-        for name, question in self.questions(labels).items():
+        for name, question in self.questions(reading).items():
             predicted, truth = question.predicted, question.truth
-            if predicted is None:
-                continue
             if not predicted.any():
                 raise InputError(name, ": nothing is predicted for any image; give the captions' words as lexicons")
             columns: dict[str, list[Trial]] = {"m": [], "h": []}
@@ -88,41 +85,52 @@ def attack_labels(
     details: bool = False,
     progress: Progress = None,
     **inputs: Any,
-) -> Scores:
+) -> Prepared:
     """The scores of labels, given or in captions, and with `controls` of one more person who describes the images.
     Attackers learn from each image once, and weights are of their answers. `inputs`: of `read_labels`. `signed`: what
     else is in the signature."""
-    attacker = find_attacker(encoder, precision, cache=cache)
+    attacker, reading = find_attacker(encoder, precision, cache=cache), read_labels(captions, **inputs)
 
-    def planned(labels: ImageLabels) -> tuple[ImageLabels, dict[str, AttackPlan]]:
-        occurring = labels.occurring()
+    def planned(side: Reading) -> tuple[Reading, dict[str, AttackPlan]]:
+        occurring = side.occurring()
         return occurring, attack.plans(occurring, range(seed, seed + trials), equalize)
 
-    def samples(labels: ImageLabels, plans: Mapping[str, AttackPlan]) -> dict[str, Sample]:
-        groups, quality = labels.groups(seed), {"": attack.quality}
-        scored = [
-            (name, side, AttackScores.of(columns, answers, quality, groups, labels.shown.weight))
-            for name, plan in plans.items()
-            for side, columns in plan.trials.items()
-        ]
-
-        def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-            means: dict[str, dict[str, Floats]] = {name: {} for name in plans}
-            for name, side, of_side in scored:
-                means[name][side] = of_side.means("", multiplicity)
-            return attack.scores(means)
-
-        return bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed)
-
-    sides = read_labels(captions, **inputs).and_a_person(planned, controls, seed)
+    sides = reading.and_a_person(planned, controls, seed)
     every = [plan for _, plans in sides for plan in plans.values()]
-    answers = answers_to(every, attacker, cache=cache, distributed=distributed, progress=progress)
-    scores = beyond_a_person(attack.metric, *(samples(*side) for side in sides))
-    labels, _ = sides[0]
     split = {"trials": trials, "split": f"{'balanced,' * attack.balanced}{TEST_SHARE:g}"}
-    settings = {**attacker.signature(answers), **signed, "equalized": equalize, **labels.sources, **split}
-    settings |= {"seed": seed, "bootstrap": bootstrap}
-    return Scores(scores, {}, settings, labels.notes, labels.image_counts())
+    settings = {**attacker.signature(trials_of(every)), **signed, "equalized": equalize, **reading.signed, **split}
+
+    def measured() -> Scores:
+        answers = answers_to(every, attacker, cache=cache, distributed=distributed, progress=progress)
+        scores = beyond_a_person(attack.metric, *(_samples(attack, *side, answers, seed, bootstrap) for side in sides))
+        return Scores(scores, {}, reading.notes, sides[0][0].image_counts())
+
+    return Prepared(settings | {"seed": seed, "bootstrap": bootstrap}, measured)
+
+
+def _samples(
+    attack: LabelAttack,
+    reading: Reading,
+    plans: Mapping[str, AttackPlan],
+    answers: Mapping[Trial, TrialScores],
+    seed: int,
+    bootstrap: int,
+) -> dict[str, Sample]:
+    groups, quality = reading.groups(seed), {"": attack.quality}
+    scored = [
+        (name, side, AttackScores.of(columns, answers, quality, groups, reading.shown.weight))
+        for name, plan in plans.items()
+        for side, columns in plan.trials.items()
+    ]
+
+    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
+        means: dict[str, dict[str, Floats]] = {name: {} for name in plans}
+        for name, side, of_side in scored:
+            means[name][side] = of_side.means("", multiplicity)
+        return attack.scores(means)
+
+    trials = len(next(iter(plans.values())).trials["m"][0])
+    return bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed)
 
 
 def as_tokens(flags: Flags) -> Tokens:

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, cast
 
 import numpy as np
 
@@ -35,15 +35,21 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What a metric's function returns: a `Measurement` but for its name, with all of its details."""
+    """What a metric computes: a `Measurement` but for its name and settings, with all of its details."""
 
     samples: dict[str, Sample]
     facts: dict[str, float]
-    settings: dict[str, Any]
     notes: list[str] = field(default_factory=list)
     details: dict[str, Any] | None = None
     artefacts: Any = None
     noise: Mapping[str, float] = field(default_factory=dict)
+
+
+class Prepared(NamedTuple):
+    """A metric's settings, known before anything is computed, and what computes its scores."""
+
+    settings: dict[str, Any]
+    measure: Callable[[], Scores]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +72,7 @@ class Measurement(Scores):
     """
 
     metric: str = field(kw_only=True)
+    settings: dict[str, Any] = field(kw_only=True)
     margins: Mapping[str, float] = field(default_factory=dict, kw_only=True)
 
     @property
@@ -196,7 +203,7 @@ class Metric(Generic[P]):
         arguments: what each argument is.
     """
 
-    def __init__(self, scores: Callable[P, Scores], entry: MetricEntry, about: Mapping[str, str]) -> None:
+    def __init__(self, scores: Callable[P, Prepared], entry: MetricEntry, about: Mapping[str, str]) -> None:
         functools.update_wrapper(self, scores)
         self._scores = scores
         _, *own = inspect.signature(scores).parameters.values()
@@ -209,17 +216,26 @@ class Metric(Generic[P]):
         self.arguments = described(self._parameters, about, self.name, of_labels="attributes" in taken)
         self.__doc__ = f"{self.summary}\n\n{self.inputs(*self.arguments)}"
 
-    def measure(self, *args: P.args, **kwargs: P.kwargs) -> Measurement:
+    def signature(self, *args: P.args, **kwargs: P.kwargs) -> str:
+        """The signature of the result, before anything is computed."""
+        prepared, *_ = self._prepared(*args, **kwargs)
+        return signature(metric=self.name, **_signed(prepared.settings))
+
+    def _prepared(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Prepared, Captions | None, dict[str, Any]]:
+        """What is prepared of the captions, these, and the options."""
         options: dict[str, Any] = {name: self._checked(name, value) for name, value in kwargs.items()}
         captions, options = cast("Callable[..., Any]", self._read)(*args, **options)
+        return cast("Callable[..., Prepared]", self._scores)(captions, **options), captions, options
+
+    def measure(self, *args: P.args, **kwargs: P.kwargs) -> Measurement:
+        prepared, captions, options = self._prepared(*args, **kwargs)
         usual = self._parameters["progress"].default if "progress" in self._parameters else None
         with steps_shown(options.get("progress", usual)):
-            scores = cast("Callable[..., Scores]", self._scores)(captions, **options)
+            scores = prepared.measure()
         if options.get("bootstrap", 1) and not any(len(sample.replicates) for sample in scores.samples.values()):
             text = f"no interval: it takes {LEAST_IMAGES} images or scenes (and imagecaptioner2 two trials)"
             note(scores.notes, text)
-        tok = scores.settings.get("tok")
-        settings = scores.settings | ({"tok": signed(tok)} if tok else {})
+        settings = _signed(prepared.settings)
         details = scores.details if options.get("details") else None
         notes = [*(captions.notes if captions else ()), *scores.notes]
         samples = {
@@ -300,17 +316,23 @@ class Metric(Generic[P]):
         return self.name  # pickled by its name, as functions are
 
 
+def _signed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with the tokenizer as signatures call it."""
+    tok = settings.get("tok")
+    return {**settings, **({"tok": signed(tok)} if tok else {})}
+
+
 DEFINED: dict[str, Metric[Any]] = {}  # the metrics, by their names
 
 
 def metric(
     title: str, question: str, scores: Iterable[Score], *, about: Mapping[str, str] | None = None, **entry: Any
-) -> Callable[[Callable[P, Scores]], Metric[P]]:
+) -> Callable[[Callable[P, Prepared]], Metric[P]]:
     """Make a function a metric, which commands, reports and modules find by its name, with what the catalogue says of
     it. `about`: descriptions of arguments that mean something else here than in other metrics, or are its alone;
     `entry`: the rest of its `MetricEntry`."""
 
-    def defined(function: Callable[P, Scores]) -> Metric[P]:
+    def defined(function: Callable[P, Prepared]) -> Metric[P]:
         made = Metric(function, MetricEntry(function.__name__, title, question, tuple(scores), **entry), about or {})
         DEFINED[made.name] = made
         catalogue.register(made.entry)

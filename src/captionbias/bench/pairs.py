@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
-from captionbias.bench.inputs import no_tasks
-from captionbias.bench.labels import ImageLabels, Named
+from captionbias.bench.checks import no_tasks
+from captionbias.bench.counted import Columns, Sums, totals
+from captionbias.bench.reading import ATTRIBUTES, TASKS, Reading, Side
 from captionbias.scores.cooccurrence import association, change
 from captionbias.warnings import note
 
-Expand = Callable[[Flags], Flags]
+Expand = Callable[[Flags], Flags]  # flags `(rows, tasks)` of those of the rows' own tasks
+KNOWN, PREDICTED = "known", "predicted"
 CONDITIONS = {"a_to_t": np.s_[:-1, -1:], "t_to_a": np.s_[-1:, :-1]}  # where what is conditioned on has its totals
 
 ROWS_AT_ONCE = 10_000
@@ -26,34 +28,34 @@ def in_parts(rows: int, at_once: int = ROWS_AT_ONCE) -> Iterator[slice]:
     return (slice(start, min(start + at_once, rows)) for start in range(0, rows, at_once))
 
 
-class PairCounts:
-    """Rows with each pair of a value and a task, each as often as it weighs, by the group of its image. `expand` makes
-    flags `(rows, tasks)` of those of the rows' own tasks; `totals`: a last column of rows with any, and of all."""
-
-    def __init__(
-        self, rows: Named, groups: Integers, tasks: int, expand: Expand = np.asarray, totals: bool = False
-    ) -> None:
-        self._shape, group = (rows.attributes.shape[1] + totals, tasks + totals), groups[rows.image]
-        parts = [self._parts(rows, group, part, expand, totals) for part in in_parts(len(group))]
-        weight, cell, of_group = map(np.concatenate, zip(*parts, strict=True))
-        self._counts = sparse(weight, (cell, of_group), (int(np.prod(self._shape)), int(groups.max()) + 1))
-
-    def _parts(
-        self, rows: Named, group: Integers, part: slice, expand: Expand, totals: bool
-    ) -> tuple[Floats, Integers, Integers]:
-        """The weight, the pair and the group of each pair in some of the rows."""
-        values, named = rows.attributes[part], expand(rows.tasks[part])
-        if totals:
+def pair_columns(side: Side, tasks: int, expand: Expand = np.asarray, with_totals: bool = False) -> Columns:
+    """A column for each pair of a value and one of so many tasks; `with_totals`: also for a last value of rows with
+    anything, and a last task of all rows."""
+    shape, parts = (side.values.shape[1] + with_totals, tasks + with_totals), []
+    for part in in_parts(len(side.image)):
+        values, named = side.values[part], expand(side.tasks[part])
+        if with_totals:
             anything = values.any(axis=1) | named.any(axis=1)
             values, named = np.column_stack((values, anything)), np.column_stack((named, np.ones(len(named), bool)))
         row, task = np.nonzero(named)
         value, pair = np.nonzero(values[row].T)
-        return rows.weight[part][row[pair]], value * self._shape[1] + task[pair], group[part][row[pair]]
+        parts.append((part.start + row[pair], value * shape[1] + task[pair]))
+    rows, cells = map(np.concatenate, zip(*parts, strict=True))
+    return Columns(side, sparse(np.ones(len(rows)), (rows, cells), (len(side.image), int(np.prod(shape)))))
 
-    def of(self, multiplicity: Floats | None = None) -> Floats:
-        """The counts with group `g` drawn `multiplicity[g, r]` times (None: once): `(values, tasks, replicates)`."""
-        flat = self._counts.sum(axis=1)[:, None] if multiplicity is None else self._counts @ multiplicity
-        return np.asarray(flat, np.float64).reshape(*self._shape, -1)
+
+def known_and_predicted(reading: Reading, tasks: int, expand: Expand = np.asarray) -> dict[str, Columns]:
+    """Pairs in the training data, else the data, and in predictions."""
+    known = pair_columns(reading.training or reading.human or reading.shown, tasks, expand)
+    return {
+        KNOWN: known._replace(resampled=reading.training is None),
+        PREDICTED: pair_columns(reading.said, tasks, expand),
+    }
+
+
+def as_pairs(sums: Floats, values: int) -> Floats:
+    """The sums of columns of pairs as `(values, tasks, replicates)`."""
+    return sums.reshape(values, -1, sums.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,87 +66,94 @@ class Pairs:
 
     attributes: tuple[str, ...]
     tasks: tuple[str, ...]
-    counts: dict[str, tuple[PairCounts, PairCounts]]
-    training: Floats | None  # those that say what goes together, if not the data's
+    columns: dict[tuple[str, str], Columns]  # by direction, known and predicted
+    training: Floats | None  # the pairs that say what goes together, if not the data's
     kept: tuple[Integers, Integers]  # the rows and columns of values and tasks that count
+    values: int  # of the columns, totals included
 
     @classmethod
-    def of(cls, labels: ImageLabels, groups: Integers, tasks: tuple[str, ...], expand: Expand = np.asarray) -> Pairs:
-        """Count them. `expand` makes flags of shape `(rows, tasks)` of those of the labels' own tasks."""
-        shown, width = labels.shown, len(tasks)
+    def of(cls, reading: Reading, tasks: tuple[str, ...], expand: Expand = np.asarray) -> Pairs:
+        """Count them; `tasks`: the names of those that `expand` makes of the reading's own."""
+        shown, said, width = reading.shown, reading.said, len(tasks)
         # From captions, the data are what people name, each human caption a row; from labels, what images show.
-        data = labels.human or shown
-        values, named = labels.predicted_attributes, labels.predicted_tasks
+        data = reading.human or shown
         compared = {}
-        if named is not None:
-            known = replace(data, attributes=shown.attributes[data.image])
-            compared["a_to_t"] = known, labels.predicted(None, named)
-        if values is not None:
-            compared["t_to_a"] = replace(data, tasks=shown.tasks[data.image]), labels.predicted(values, None)
-        count = partial(PairCounts, groups=groups, tasks=width, expand=expand, totals=True)
-        counts = {name: (count(known), count(predicted)) for name, (known, predicted) in compared.items()}
+        if TASKS in reading.predicted:
+            compared["a_to_t"] = [replace(side, values=shown.values[side.image]) for side in (data, said)]
+        if ATTRIBUTES in reading.predicted:
+            compared["t_to_a"] = [replace(side, tasks=shown.tasks[side.image]) for side in (data, said)]
+        count = partial(pair_columns, tasks=width, expand=expand, with_totals=True)
+        columns = {
+            (direction, kind): count(side)
+            for direction, sides in compared.items()
+            for kind, side in zip((KNOWN, PREDICTED), sides, strict=True)
+        }
         shows_task = np.zeros(width, bool)
-        for part in in_parts(len(labels)):
+        for part in in_parts(len(reading)):
             shows_task |= expand(shown.tasks[part]).any(axis=0)
         # A lexicon has words for more than these images show.
         values_kept, tasks_kept = (
-            np.flatnonzero(flags | (not labels.from_captions)) for flags in (shown.attributes.any(axis=0), shows_task)
+            np.flatnonzero(flags | (not reading.from_captions)) for flags in (shown.values.any(axis=0), shows_task)
         )
         if not len(tasks_kept):
             raise no_tasks()
+        rows = shown.values.shape[1] + 1
+        training = {KNOWN: count(reading.training)} if reading.training else {}
         return cls(
-            tuple(labels.attributes[number] for number in values_kept),
+            tuple(reading.values[number] for number in values_kept),
             tuple(tasks[number] for number in tasks_kept),
-            counts,
-            count(labels.training, groups=np.zeros(len(labels.training.image), np.int64)).of()
-            if labels.training
-            else None,
+            columns,
+            as_pairs(totals(training)[KNOWN], rows) if training else None,
             (values_kept, tasks_kept),
+            rows,
         )
 
-    def amplification(self, multiplicity: Floats | None = None) -> dict[str, Floats]:
+    def amplification(self, sums: Sums) -> dict[str, Floats]:
         """Each direction's `y * Delta` of each pair: shape `(values, tasks, replicates)`, nan where undefined."""
         parts = {}
-        for name, delta in self.changes(multiplicity).items():
-            known = self._kept(self.counts[name][0].of(multiplicity)) if self.training is None else self.training
-            parts[name] = association(known[:-1, :-1], known[:-1, -1:], known[-1:, :-1], known[-1:, -1:]) * delta
+        for direction, delta in self.changes(sums).items():
+            known = self._table(sums, direction, KNOWN) if self.training is None else self.training
+            parts[direction] = association(known[:-1, :-1], known[:-1, -1:], known[-1:, :-1], known[-1:, -1:]) * delta
         return parts
 
-    def changes(self, multiplicity: Floats | None = None) -> dict[str, Floats]:
+    def changes(self, sums: Sums) -> dict[str, Floats]:
         """Each direction's `Delta` of each pair, likewise."""
         deltas = {}
-        for name, sides in self.counts.items():
-            data, predicted = (self._kept(side.of(multiplicity)) for side in sides)
-            given = CONDITIONS[name]
-            deltas[name] = change(predicted[:-1, :-1], predicted[given], data[:-1, :-1], data[given])
+        for direction in dict.fromkeys(direction for direction, _ in self.columns):
+            data, predicted = (self._table(sums, direction, kind) for kind in (KNOWN, PREDICTED))
+            given = CONDITIONS[direction]
+            deltas[direction] = change(predicted[:-1, :-1], predicted[given], data[:-1, :-1], data[given])
         return deltas
 
-    def table(self, parts: Mapping[str, Floats]) -> dict[str, list[dict[str, Any]]]:
+    def table(self, parts: Mapping[str, Floats], sums: Sums) -> dict[str, list[dict[str, Any]]]:
         """One row a pair in each direction, of `amplification()` or `changes()`, the largest shares first."""
         tables = {}
-        for name, amplified in parts.items():
+        for direction, amplified in parts.items():
             shares = amplified[:, :, 0] / np.count_nonzero(~np.isnan(amplified))
-            tables[name] = pair_rows(self.attributes, self.tasks, {"share": shares, **self._columns(name)})
+            columns = {"share": shares, **self._cells(sums, direction)}
+            tables[direction] = pair_rows(self.attributes, self.tasks, columns)
         return tables
 
-    def _columns(self, direction: str) -> dict[str, Any]:
+    def _cells(self, sums: Sums, direction: str) -> dict[str, Any]:
         """How often what is given occurs, how often both of a pair do, and the share of these in those."""
         columns: dict[str, Any] = {}
-        for name, counts in zip(("", "predicted_"), self.counts[direction], strict=True):
-            table = whole(self._kept(counts.of())[:, :, 0])
+        for name, kind in (("", KNOWN), ("predicted_", PREDICTED)):
+            table = whole(self._table(sums, direction, kind)[:, :, 0])
             both = table[:-1, :-1]
             given = np.broadcast_to(table[CONDITIONS[direction]], both.shape)
             with np.errstate(invalid="ignore", divide="ignore"):
                 columns |= {f"{name}given": given, f"{name}both": both, f"{name}probability": both / given}
         return columns
 
-    def note_silence(self, notes: list[str]) -> None:
+    def note_silence(self, sums: Sums, notes: list[str]) -> None:
         """Predictions that name nothing, in another language than the lexicons', say."""
-        for name, what in (("a_to_t", "task"), ("t_to_a", "attribute value")):
-            if name in self.counts and not self.counts[name][1].of()[:-1, :-1].any():
+        for direction, what in (("a_to_t", "task"), ("t_to_a", "attribute value")):
+            table = sums.get((direction, PREDICTED))
+            if table is not None and not as_pairs(table, self.values)[:-1, :-1].any():
                 note(notes, f"no {what} is predicted for any image, so every pair reads as lost", about="predictions")
 
-    def _kept(self, table: Floats) -> Floats:
+    def _table(self, sums: Sums, direction: str, kind: str) -> Floats:
+        table = as_pairs(sums[direction, kind], self.values)
         return np.asarray(table[np.ix_(*(np.append(numbers, -1) for numbers in self.kept))])
 
 
@@ -159,20 +168,9 @@ def pair_rows(attributes: Sequence[str], tasks: Sequence[str], columns: Mapping[
     ]
 
 
-def data_source(labels: ImageLabels) -> dict[str, str]:
+def data_source(reading: Reading) -> dict[str, str]:
     """What predictions are compared with, for a signature."""
-    return {"data": "images" if labels.human is None else "references"} if labels.from_captions else {}
-
-
-def data_and_predictions(
-    labels: ImageLabels, groups: Integers, tasks: int, expand: Expand = np.asarray
-) -> tuple[PairCounts, PairCounts]:
-    """Pairs in the training data, else the data, and in predictions, where what is not predicted is as shown."""
-    training = labels.training
-    data_groups = groups if training is None else np.zeros(len(training.image), np.int64)
-    data = PairCounts(training or labels.human or labels.shown, data_groups, tasks, expand)
-    predicted = labels.predicted(labels.predicted_attributes, labels.predicted_tasks)
-    return data, PairCounts(predicted, groups, tasks, expand)
+    return {"data": "images" if reading.human is None else "references"} if reading.from_captions else {}
 
 
 def whole(counts: Floats) -> Any:

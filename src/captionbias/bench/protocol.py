@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from captionbias._version import __version__
 from captionbias.alignment.vectors import CAPTIONS, identity
-from captionbias.captions import Captions
 from captionbias.errors import InputError, naming, unknown
 from captionbias.text import Lexicon, LexiconSource
 
@@ -117,7 +116,7 @@ def lexicon_name(lexicon: Lexicon, source: object) -> str:
     if isinstance(source, str) and source == lexicon.name:
         return source
     content = lexicon.mask, lexicon.groups, sorted(lexicon.masked_only), sorted(lexicon.roles.items())
-    return f"{lexicon.name}-{_digest(content)}"
+    return f"{lexicon.name}-{digest(content)}"
 
 
 def vectors_name(vectors: Any) -> str:
@@ -128,28 +127,6 @@ def vectors_name(vectors: Any) -> str:
     return f"{name}-{identity(vectors)}"
 
 
-def by_vectors(settings: Alignment, captions: Captions, given: Any = None) -> bool:
-    """Whether human captions are aligned by word vectors; InputError if not, and some are `given`."""
-    known = captions.predictions is not None or settings.vocabulary is not None
-    used = settings.alignment == "contextual" and captions.references is not None and known
-    if given is not None and not used:
-        why = "with constant alignment" if settings.alignment == "constant" else "unless human captions are aligned"
-        raise InputError("vectors", f": word vectors are not used {why}", "leave them out")
-    return used
-
-
-def alignment_name(settings: Alignment, captions: Captions) -> str:
-    """`constant`, or `contextual`, with its vectors and its threshold if captions are aligned by them; to a captioner's
-    own vocabulary also a digest."""
-    parts = [settings.alignment]
-    if settings.names_kept:
-        parts.append("names-kept")
-    if by_vectors(settings, captions):
-        parts += [vectors_name(settings.vectors), f"{settings.delta:g}"]
-    if settings.vocabulary:
-        parts.append(f"to-{_digest(sorted(settings.vocabulary))}")
-    return ",".join(parts)
-
-
-def _digest(content: object) -> str:
+def digest(content: object) -> str:
+    """The first eight digits of a SHA-256 of plain content."""
     return hashlib.sha256(repr(content).encode()).hexdigest()[:8]

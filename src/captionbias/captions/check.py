@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from captionbias.arrays import Integers
+from captionbias.arrays import Flags, Integers
 from captionbias.captions.belonging import strangers
 from captionbias.captions.entries import (
     as_lists,
@@ -37,7 +37,17 @@ from captionbias.captions.texts import in_one_order, no_captions, uneven
 from captionbias.captions.values import ROW, as_list
 from captionbias.captions.words import Words as Words
 from captionbias.errors import InputError, Message, few, missing, naming
-from captionbias.text import Tokens, find_mentions, load_lexicon, tokenize
+from captionbias.text import (
+    Lexicon,
+    Mentions,
+    Tokens,
+    crossed_labels,
+    find_mentions,
+    load_lexicon,
+    merged,
+    named_labels,
+    tokenize,
+)
 from captionbias.text.languages import COVERED, check_language, load_language
 from captionbias.text.tokens import is_unsplit
 from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
@@ -84,8 +94,10 @@ class Captions:
     trust_rows: bool = False
     people_notes: tuple[str, ...] = field(default=(), compare=False)
     model_notes: tuple[str, ...] = field(default=(), compare=False)
-    # What was split into words, by tokenizer; what was made of the human side for every captioner, see `of_people`.
+    # What was split into words, by tokenizer, and found in these; what was made of the human side for every captioner,
+    # see `of_people`.
     _words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
+    _mentions: dict[tuple[Lexicon, str], Mentions] = field(default_factory=dict, init=False, compare=False)
     _of_people: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False)
 
     @property
@@ -112,6 +124,7 @@ class Captions:
         lists = as_lists({"attributes": attributes, "captions": self.attributes})
         other = self.of_same_people(replace(self, attributes=checked_attributes(lists["attributes"], self.image_ids)))
         object.__setattr__(other, "_words", self._words)
+        object.__setattr__(other, "_mentions", self._mentions)
         return other
 
     def without_tasks(self) -> Captions:
@@ -236,6 +249,34 @@ class Captions:
             self._of_people[name] = key, make()
         made: T = self._of_people[name][1]
         return made
+
+    def mentions(self, lexicon: Lexicon, tokenizer: str | None = None) -> Mentions:
+        """The mentions of a lexicon's words in `words(tokenizer).tokens`; of a crossing see `find_mentions`. Each text
+        is searched once a lexicon, human captions once for all captioners made by `with_predictions`.
+        """
+        tokenizer = tokenizer or self.language or "words"
+        if (lexicon, tokenizer) not in self._mentions:
+            self._mentions[lexicon, tokenizer] = self._search(lexicon, tokenizer)
+        return self._mentions[lexicon, tokenizer]
+
+    def _search(self, lexicon: Lexicon, tokenizer: str) -> Mentions:
+        if lexicon.parts:
+            return merged([self.mentions(part, tokenizer) for part in lexicon.parts])
+        words = self.words(tokenizer)
+        of_people: dict[tuple[Lexicon, str], Mentions] = self.of_people("mentions", None, dict)
+        if (lexicon, tokenizer) not in of_people:
+            of_people[lexicon, tokenizer] = find_mentions(words.human, lexicon, tokenizer)
+        model, human = find_mentions(words.model, lexicon, tokenizer), of_people[lexicon, tokenizer]
+        human = human._replace(starts=human.starts + len(words.model.ids))
+        return Mentions(*map(np.concatenate, zip(model, human, strict=True)))
+
+    def named(self, lexicon: Lexicon, tokenizer: str | None = None) -> Flags:
+        """Flags of the lexicon's labels that each caption of `words(tokenizer)` names, `(captions, labels)`; of a
+        crossing see `captionbias.text.named_values`."""
+        if lexicon.parts:
+            return crossed_labels([self.named(part, tokenizer) for part in lexicon.parts])
+        tokens, mentions = self.words(tokenizer).tokens, self.mentions(lexicon, tokenizer)
+        return named_labels(tokens, mentions, len(lexicon.labels))
 
     def rows(self) -> dict[str, str]:
         """Entries of a signature: `rows`, a digest of the images in their order; `weights` and `scene`, digests of
@@ -471,8 +512,7 @@ def _check_language(captions: Captions) -> None:
         return
     words, named = captions.words(), np.zeros(len(captions.words().tokens), bool)
     for lexicon in load_language(language).lexicons:
-        mentions = find_mentions(words.tokens, load_lexicon(f"{lexicon}-{language}"), language)
-        named[words.tokens.rows[mentions.starts]] = True
+        named[words.tokens.rows[captions.mentions(load_lexicon(f"{lexicon}-{language}")).starts]] = True
     for side, of_side in (("predictions", named[: words.model_rows]), ("references", named[words.model_rows :])):
         if len(of_side) and of_side.mean() < COVERED:
             raise InputError(

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Flags, Integers
-from captionbias.bench.pairing import share_naming
 from captionbias.bench.protocol import preset_settings
+from captionbias.bench.reading import share_naming
 from captionbias.captions import Captions, Words
 from captionbias.explain.scenes import telling_scenes
 from captionbias.metrics import Measurement, dbac
 from captionbias.metrics.sway import SwayImages
-from captionbias.text import Lexicon, LexiconSource, find_mentions, load_lexicon, named_values
+from captionbias.text import Lexicon, LexiconSource, load_lexicon
 from captionbias.text.content import word_forms
 from captionbias.text.lexicon import said_in
 from captionbias.text.marks import find_marks
@@ -90,7 +90,7 @@ def captions_behind(
         scenes: dict[str, Any] = {}
         if swayed and name in swayed:
             values = lexicons["attribute"]
-            named = named_values(said.tokens, find_mentions(said.tokens, values, tokenizer), values, tokenizer)
+            named = captions.named(values, tokenizer)
             behind["cells"] = _cells(swayed[name].artefacts, said, named, values)
             first = np.unique(measured_on.words(tokenizer).model_image, return_index=True)[1]
             forms = word_forms(said.tokens, values, lexicons["task"], tokenizer)

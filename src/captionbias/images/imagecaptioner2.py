@@ -13,7 +13,7 @@ import captionbias.metrics  # noqa: F401  they come before it in tables
 from captionbias.bench.attacked import Bench
 from captionbias.bench.attacks import answers_to, compared_sides, percent, with_sides
 from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
-from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.measurement import Prepared, Scores, metric
 from captionbias.bench.protocol import Settings, preset_settings
 from captionbias.captions import Captions
 from captionbias.errors import InputError, missing
@@ -123,7 +123,7 @@ def imagecaptioner2(
     distributed: bool = False,
     details: bool = False,
     progress: Progress = None,
-) -> Scores:
+) -> Prepared:
     """ImageCaptioner2 of a captioner (`imagecaptioner2_m`), of human captions (`imagecaptioner2_d`), and the
     amplification between them (`imagecaptioner2`), all x 100.
 
@@ -145,24 +145,27 @@ def imagecaptioner2(
     [masked] = bench.hidden(("attribute",))
     drawn = {side: [column.drawn(bench.rounds, bench.copies)] for side, column in masked.sides.items()}
     plan = bench.plan("imagecaptioner2", drawn, balanced=True)
-    answered = answers_to([plan], attacker, cache=cache, distributed=distributed, progress=progress)
-    scored = bench.weighed(plan, answered, SCORES)
     if settings.trials < 2:
         text = "another judge would answer otherwise; a single one has no interval and no verdict"
         note(bench.notes, text, about="trials")
-    of_sides = {f"imagecaptioner2{form}": (form, scored) for form in SCORES}
-    samples = compared_sides(of_sides, bootstrap if settings.trials > 1 else 0, seed, bench.copies)
-    by_trial = {key: sample.values for key, sample in samples.items()}
-    return Scores(
-        samples,
-        {"test_images": float(np.mean([len(trial.test) for trial in plan]))},
-        {"preset": preset, "judge": attacker.name, "masks": masking, "prompt": question.prompt}
-        | {"answers": ",".join(question.answers)}
-        | bench.signed(balanced=True)
-        | {"pairing": "held-out", "bootstrap": bootstrap},
-        bench.notes,
-        bench.counts() | {"trials": trial_rows(bench.seeds, by_trial)},
-    )
+    signed: dict[str, Any] = {"preset": preset, "judge": attacker.name, "masks": masking, "prompt": question.prompt}
+    signed |= {"answers": ",".join(question.answers), **bench.signed(balanced=True)}
+    signed |= {"pairing": "held-out", "bootstrap": bootstrap}
+
+    def measured() -> Scores:
+        answered = answers_to([plan], attacker, cache=cache, distributed=distributed, progress=progress)
+        scored = bench.weighed(plan, answered, SCORES)
+        of_sides = {f"imagecaptioner2{form}": (form, scored) for form in SCORES}
+        samples = compared_sides(of_sides, bootstrap if settings.trials > 1 else 0, seed, bench.copies)
+        by_trial = {key: sample.values for key, sample in samples.items()}
+        return Scores(
+            samples,
+            {"test_images": float(np.mean([len(trial.test) for trial in plan]))},
+            bench.notes,
+            bench.counts() | {"trials": trial_rows(bench.seeds, by_trial)},
+        )
+
+    return Prepared(signed, measured)
 
 
 def _judged_images(images: Any, masks: Any, form: str, fill: str, captions: Captions) -> tuple[Images, str]:

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Floats, Integers
+from captionbias.arrays import Floats
 from captionbias.bench.catalogue import SIGNED, Score
-from captionbias.bench.counted import Counted, count
-from captionbias.bench.inputs import named_in
-from captionbias.bench.labels import ImageLabels, check_whole, read_labels, takes
-from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.pairs import data_and_predictions, pair_rows, whole
+from captionbias.bench.counted import Counted, Sums, count
+from captionbias.bench.measurement import Prepared, metric
+from captionbias.bench.pairs import KNOWN, PREDICTED, as_pairs, known_and_predicted, pair_rows, whole
 from captionbias.bench.protocol import whole_number
+from captionbias.bench.reading import Reading, check_whole, read_labels, takes
 from captionbias.captions import Captions
 from captionbias.errors import InputError, missing, naming
 from captionbias.scores.cooccurrence import mals, shares
@@ -69,7 +68,7 @@ def ba_mals(
     bootstrap: int = 1000,
     details: bool = False,
     **inputs: Any,
-) -> Scores:
+) -> Prepared:
     """Bias amplification as the growth of each task's share of its likelier attribute value.
 
     `b(a, t)` is the share of attribute value `a` among what names task `t` and any value: captions, or images. The
@@ -100,31 +99,32 @@ def ba_mals(
         inputs["task_lexicon"] = frequent_words(
             captions, attribute_lexicon, inputs["tokenizer"], most_frequent, at_least
         )
-    labels = read_labels(captions, **inputs)
+    reading = read_labels(captions, **inputs)
     signed = {"task": f"frequent,{most_frequent},{at_least}"} if words else {}
-    return count("ba_mals", labels, _count, signed, controls=controls, seed=seed, bootstrap=bootstrap)
+    return count("ba_mals", reading, _counted, signed, controls=controls, seed=seed, bootstrap=bootstrap)
 
 
-def _count(labels: ImageLabels, groups: Integers) -> Counted:
-    data, predicted = data_and_predictions(labels, groups, len(labels.tasks))
+def _counted(reading: Reading) -> Counted:
+    def tables(sums: Sums) -> list[Floats]:
+        return [as_pairs(sums[kind], len(reading.values)) for kind in (KNOWN, PREDICTED)]
 
-    def known(multiplicity: Floats | None = None) -> Floats:
-        return data.of() if labels.training else data.of(multiplicity)
+    def formula(sums: Sums) -> dict[str, Floats]:
+        return {"ba_mals": _mean_over_tasks(mals(*tables(sums)))}
 
-    def formula(multiplicity: Floats | None) -> dict[str, Floats]:
-        return {"ba_mals": _mean_over_tasks(mals(known(multiplicity), predicted.of(multiplicity)))}
+    def told(sums: Sums) -> tuple[dict[str, float], dict[str, Any]]:
+        known, predicted = tables(sums)
+        parts = mals(known, predicted)
+        tasks = int((~np.isnan(parts).any(axis=0)).sum())
+        if not tasks:
+            raise InputError(
+                "tasks",
+                ": none occurs with an attribute value in the data and in the predictions, nothing to compare; give "
+                "more images, or the captions' words as lexicons",
+            )
+        facts: dict[str, float] = {"tasks_ba_mals": tasks, "undefined_pairs_ba_mals": int(np.isnan(parts).sum())}
+        return facts, reading.image_counts() | {"pairs": _table(reading, known, predicted, parts / tasks)}
 
-    parts = mals(known(), predicted.of())
-    tasks = int((~np.isnan(parts).any(axis=0)).sum())
-    if not tasks:
-        raise InputError(
-            "tasks",
-            ": none occurs with an attribute value in the data and in the predictions, nothing to compare; give more "
-            "images, or the captions' words as lexicons",
-        )
-    facts = {"tasks_ba_mals": tasks, "undefined_pairs_ba_mals": int(np.isnan(parts).sum())}
-    rows = _table(labels, known(), predicted.of(), parts / tasks)
-    return Counted(formula, facts, labels.image_counts() | {"pairs": rows})
+    return Counted(known_and_predicted(reading, len(reading.tasks)), formula, told)
 
 
 def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: int, at_least: int) -> Lexicon:
@@ -138,10 +138,10 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
             naming("give {task_lexicon} instead"),
         )
     split = captions.words(tokenizer)
-    tokens = split.human
+    tokens, people = split.human, slice(split.model_rows, None)
     weight = np.ones(len(tokens)) if captions.weights is None else np.array(captions.weights)[split.human_image]
     frequency = np.bincount(tokens.ids, weight[tokens.rows], len(tokens.words))
-    named = named_in(tokens, check_whole(lexicon), tokenizer)
+    named = captions.named(check_whole(lexicon), tokenizer)[people]
     row, word = np.divmod(np.unique(tokens.rows * len(tokens.words) + tokens.ids), len(tokens.words))
     together = np.stack([np.bincount(word, weight[row] * of[row], len(tokens.words)) for of in named.T])
     excluded = {
@@ -171,7 +171,7 @@ def _mean_over_tasks(parts: Floats) -> Floats:
         return np.asarray(np.where(defined, parts, 0.0).sum(axis=(0, 1)) / defined.sum(axis=0))
 
 
-def _table(labels: ImageLabels, known: Floats, predicted: Floats, parts: Floats) -> list[dict[str, Any]]:
+def _table(reading: Reading, known: Floats, predicted: Floats, parts: Floats) -> list[dict[str, Any]]:
     """One row a pair that occurs in the data, the largest parts of the score first; what is undefined is None."""
     occurring = np.flatnonzero(known.sum(axis=(0, 2)))
     known, predicted, parts = (table[:, occurring, 0] for table in (known, predicted, parts))
@@ -182,4 +182,4 @@ def _table(labels: ImageLabels, known: Floats, predicted: Floats, parts: Floats)
         "predicted_probability": shares(predicted),
         "share": parts,
     }
-    return pair_rows(labels.attributes, [labels.tasks[task] for task in occurring], columns)
+    return pair_rows(reading.values, [reading.tasks[task] for task in occurring], columns)

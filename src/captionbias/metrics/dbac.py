@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.attackers.registry import find_attacker
-from captionbias.bench import inputs
+from captionbias.bench.aligned import alignment_name, check_vectors, read_vocabulary
 from captionbias.bench.attacked import Bench, spread_of_people
-from captionbias.bench.attacks import GAIN, KEYS, Attacks, answers_to, compared_sides, gain_scores
+from captionbias.bench.attacks import GAIN, KEYS, Attacks, answers_to, compared_sides, gain_scores, trials_of
 from captionbias.bench.catalogue import DIRECTIONS, NET, NORMALIZED, RATIO, SIDES, Scale, Score
-from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.pairing import PAIRINGS
-from captionbias.bench.protocol import alignment_name, by_vectors, preset_settings
+from captionbias.bench.measurement import Prepared, Scores, metric
+from captionbias.bench.protocol import preset_settings
 from captionbias.captions import Captions
 from captionbias.errors import Argument, InputError, Message, message_of, naming, unknown
-from captionbias.metrics.dbac_direction import DbacSettings, ask
+from captionbias.metrics.dbac_direction import PAIRINGS, DbacSettings, ask
 from captionbias.progress import Progress
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import BLIND, MATCHED, PUBLISHED
@@ -114,11 +113,8 @@ SHAPES_ATTRIBUTE = "the tasks shape the named attribute more", "the tasks", "the
     about={
         "tasks": "`n` lists of tasks that the images show; when None, those named in the image's other human captions "
         "than the one that a trial scores",
-        "join_references": "where the captioner writes longer captions than people, join as many human captions of an "
-        "image into one as make them as long; images with too few are left out, and captions to spare still say what "
-        "the image shows",
         "details": "add the nested entry `details`. `drawn` holds the number of each image's human caption in each "
-        "trial (of the joined ones, if they are). For each direction its `seen` says what percent of each side's test "
+        "trial. For each direction its `seen` says what percent of each side's test "
         "captions are also in the training split (`m_net`, `h_net`: in its own or the blind attacker's)",
     },
     returns="Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched`, `dbac_d_blind`, "
@@ -152,14 +148,13 @@ def dbac(
     attribute_lexicon: LexiconSource | None = None,
     task_lexicon: LexiconSource | None = None,
     allow_unmasked: bool = False,
-    join_references: bool = False,
     bootstrap: int = 1000,
     cache: bool | str | Path = True,
     distributed: bool = False,
     details: bool = False,
     keep_attackers: int = 0,
     progress: Progress = None,
-) -> Scores:
+) -> Prepared:
     """DBAC in both directions: published, matched, blind and net, with every part they are made of.
 
     A to T: does the attribute shape the tasks? Attribute words are masked and an attacker predicts the attribute. T to
@@ -188,57 +183,57 @@ def dbac(
     chosen: dict[str, Any] = {"quality": quality, "pairing": pairing, "controls": controls, "seeds": seeds}
     chosen |= {"encoder": encoder, "trials": trials, "alignment": alignment, "vectors": vectors, "delta": delta}
     chosen |= {"tokenizer": tokenizer, "attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
-    preset, settings = preset_settings(PRESETS, preset, vocabulary=inputs.read_vocabulary(vocabulary), **chosen)
-    by_vectors(settings, captions, given=vectors)
+    preset, settings = preset_settings(PRESETS, preset, vocabulary=read_vocabulary(vocabulary), **chosen)
+    check_vectors(settings, captions, vectors)
     _check_choices(directions, settings)
     attacker = find_attacker(settings.encoder, precision, model, cache)
     needed = {"words_needed": "t_to_a" in directions, "neural": attacker.precision is not None}
-    checked = {"allow_unmasked": allow_unmasked, "join_references": join_references} | needed
-    bench = Bench.of(captions, settings, seed, **checked)
-    join = bench.joined.get("join", 1)  # captions that are too few to be joined as well say what images show
-    others = [texts[len(texts) // join * join :] for texts in captions.references or () if join <= len(texts)]
-    asked = ask(bench, settings, directions, others)
+    bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked, **needed)
+    asked = ask(bench, settings, directions)
     keep = [trial for one in asked for trial in one.plans[PUBLISHED].first("m", keep_attackers)]
     plans = [one.plans[form] for form in (PUBLISHED, BLIND) for one in asked if form in one.plans]
+    signed = {"preset": preset, **attacker.signature(trials_of(plans)), "quality": settings.quality, "bayes": bayes}
+    signed |= {"pairing": settings.pairing, "align": alignment_name(settings, bench.captions), **bench.signed()}
+    signed |= {"tasks": "given" if bench.tasks else "named", "bootstrap": bootstrap}
     options = {"cache": cache, "distributed": distributed}
-    answers = answers_to(plans, attacker, keep=keep, progress=progress, **options)
 
-    share, trials = settings.test_share, settings.trials
-    overlap = share / (1 - share) if settings.pairing == "held-out" else 0.0
-    samples: dict[str, Sample] = {}
-    facts: dict[str, float] = {}
-    tables: dict[str, Any] = {}
-    for question in asked:
-        direction, name = question.answered(answers, settings.quality, bayes), question.name
-        images = len(bench.classes)
-        samples |= bootstrap_samples(direction.quantities, images, trials, bootstrap, seed, overlap, bench.copies)
-        gained = {f"dbac_{name}_{GAIN}": (GAIN, bench.gains(question.plans[PUBLISHED], answers))}
-        samples |= compared_sides(gained, bootstrap, seed, bench.copies)
-        facts |= direction.facts()
-        _note_weak_samples(name, facts, bench.notes)
-        if details:
-            by_trial = trial_rows(bench.seeds, direction.estimates())
-            tables[name] = {"trials": by_trial, "alignment": direction.alignment, "seen": direction.seen()}
-    noise: dict[str, float] = {}
-    if bootstrap and settings.controls and bench.captions.predictions and bench.captions.references:
-        spread = _spread(bench, settings, directions, options)
-        noise = {f"dbac_{name}_net": width * math.sqrt(1 / trials + overlap) for name, width in spread.items()}
-    return Scores(
-        samples,
-        facts,
-        {"preset": preset, **attacker.signature(answers), "quality": settings.quality, "bayes": bayes}
-        | {"pairing": settings.pairing, "align": alignment_name(settings, bench.captions)}
-        | bench.signed()
-        | {"tasks": "given" if bench.captions.tasks else "named", **bench.joined, "bootstrap": bootstrap},
-        bench.notes,
-        bench.counts() | {"task_counts": asked[-1].task_counts, "drawn": asked[0].drawn, **tables},
-        Attacks(
-            {one.name: one.plans[PUBLISHED].keep(answers) for one in asked},
-            attacker,
-            {one.name: replace(one, plans={}) for one in asked},
-        ),
-        noise,
-    )
+    def measured() -> Scores:
+        answers = answers_to(plans, attacker, keep=keep, progress=progress, **options)
+        share = settings.test_share
+        overlap = share / (1 - share) if settings.pairing == "held-out" else 0.0
+        samples: dict[str, Sample] = {}
+        facts: dict[str, float] = {}
+        tables: dict[str, Any] = {}
+        for question in asked:
+            direction, name = question.answered(answers, settings.quality, bayes), question.name
+            resampling = len(bench.classes), settings.trials, bootstrap, seed, overlap, bench.copies
+            samples |= bootstrap_samples(direction.quantities, *resampling)
+            gained = {f"dbac_{name}_{GAIN}": (GAIN, bench.gains(question.plans[PUBLISHED], answers))}
+            samples |= compared_sides(gained, bootstrap, seed, bench.copies)
+            facts |= direction.facts()
+            _note_weak_samples(name, facts, bench.notes)
+            if details:
+                by_trial = trial_rows(bench.seeds, direction.estimates())
+                tables[name] = {"trials": by_trial, "alignment": direction.alignment, "seen": direction.seen()}
+        noise: dict[str, float] = {}
+        if bootstrap and settings.controls and bench.words.model_rows and len(bench.words.human_image):
+            spread = _spread(bench, settings, directions, options)
+            width = math.sqrt(1 / settings.trials + overlap)
+            noise = {f"dbac_{name}_net": of_trial * width for name, of_trial in spread.items()}
+        return Scores(
+            samples,
+            facts,
+            bench.notes,
+            bench.counts() | {"task_counts": asked[-1].task_counts, "drawn": asked[0].drawn, **tables},
+            Attacks(
+                {one.name: one.plans[PUBLISHED].keep(answers) for one in asked},
+                attacker,
+                {one.name: replace(one, plans={}) for one in asked},
+            ),
+            noise,
+        )
+
+    return Prepared(signed, measured)
 
 
 def _spread(
@@ -256,8 +251,10 @@ def _spread(
         answered = (one.answered(answers, quick.quality) for one in asked)
         return {one.name: float(one.estimates()["dbac_net"][0]) for one in answered}
 
+    captions = bench.captions
+    made_of = captions.attributes, captions.tasks, captions.weights, bench.seeds[0], quick, tuple(directions)
     try:
-        return spread_of_people(bench, quick, net, *directions)
+        return captions.of_people("spread of DBAC", made_of, lambda: spread_of_people(bench, quick, net))
     except ValueError as error:
         text = "how much people differ could not be measured, so verdicts take it as 0.01: "
         note(bench.notes, Message(text, message_of(error)))

@@ -11,12 +11,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Integers, sparse
-from captionbias.attackers.base import Trial, TrialScores
-from captionbias.bench import inputs
+from captionbias.attackers.base import SMALLEST_CLASS, Trial, TrialScores
 from captionbias.bench.attacked import Bench, Masked
 from captionbias.bench.attacks import AttackPlan, seen_in_training
-from captionbias.bench.pairing import pairings
+from captionbias.bench.checks import given_tasks, no_tasks, unheard
 from captionbias.bench.protocol import Alignment
+from captionbias.bench.reading import drawn_captions, named_by_any
+from captionbias.captions import Words
+from captionbias.errors import missing, naming
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import (
     BLIND,
@@ -33,12 +35,14 @@ from captionbias.scores.omega import (
     omega_parts,
     ratio,
 )
-from captionbias.text import LexiconSource, named_values
+from captionbias.text import LexiconSource
 from captionbias.warnings import note
 
 Key: TypeAlias = tuple[str, str]  # a quantity, such as `omega_m`, and its form, such as `MATCHED`
 ByForm: TypeAlias = dict[str, dict[str, Floats]]  # of each side, and of each form of omega
 INVERSE = "inverse_cross_entropy"
+PAIRINGS = ("held-out", "every-caption")
+COPIED_SHARE = 0.99  # of the images; annotators agree with captions on far fewer
 BOTH = ("attribute", "task")
 SHOWN_NAMED = {"a_to_t": BOTH, "t_to_a": BOTH[::-1]}  # what images show and attackers are asked, what captions name
 
@@ -228,17 +232,38 @@ def differences(omegas: ByForm) -> dict[Key, Floats]:
     return {("dbac", form): added[form] for form in FORMS if form in added} | of_sides
 
 
-def ask(
-    bench: Bench, settings: DbacSettings, directions: Sequence[str], others: Sequence[Sequence[str]] = ()
-) -> list[Direction]:
-    """The directions, as yet unanswered. `others`: human captions of each image that only say what it shows."""
-    words, lexicons, tokenizer = bench.words, bench.lexicons, settings.tokenizer
+@dataclass(frozen=True, eq=False)
+class Pairing:
+    """The captions of some trials: the trials' seeds, the rows of each present side's captions among all of that side,
+    and whether one was drawn for each image, so that the other human ones can say what the image shows."""
+
+    seeds: Sequence[int]
+    rows: dict[str, Integers]  # by side: `m` the captioner, `h` people
+    held_out: bool
+
+
+def pairings(
+    words: Words, images: int, kind: str, rounds: Sequence[Sequence[int]], pictures: Integers | None = None
+) -> list[Pairing]:
+    """The pairing of each round of trials, given by their seeds, or one for all. `held-out`: a round draws one human
+    caption of each image, and one of the captioner's, so that people describe it as often, and the caption scored does
+    not say what it shows. `every-caption`: as published, each caption is a row of its own in every trial. `pictures`:
+    see `drawn_captions`."""
+    image = {side: of for side, of in (("m", words.model_image), ("h", words.human_image)) if len(of)}
+    if kind == "every-caption":
+        seeds = [seed for of_round in rounds for seed in of_round]
+        return [Pairing(seeds, {side: np.arange(len(of)) for side, of in image.items()}, held_out=False)]
+    drawn = ({side: drawn_captions(of, images, seeds[0], pictures) for side, of in image.items()} for seeds in rounds)
+    return [Pairing(seeds, rows, held_out=True) for seeds, rows in zip(rounds, drawn, strict=True)]
+
+
+def ask(bench: Bench, settings: DbacSettings, directions: Sequence[str]) -> list[Direction]:
+    """The directions, as yet unanswered."""
+    words, lexicons, named = bench.words, bench.lexicons, bench.named
     if shared := sorted(lexicons["attribute"].words & lexicons["task"].words):
         named_twice = f"{', '.join(map(repr, shared))}: words for a task and for a value of the attribute"
         note(bench.notes, f"{named_twice}; remove them from one lexicon")
-    named = {kind: named_values(words.tokens, bench.mentions[kind], of, tokenizer) for kind, of in lexicons.items()}
     images = len(bench.classes)
-    weights = np.ones(images) if bench.weights is None else bench.weights
     paired = pairings(words, images, settings.pairing, bench.rounds, bench.copies)
     # What outputs are called; of each pairing the truth by image, what images show, whether that is known.
     asked: dict[str, tuple[tuple[str, ...], list[tuple[Array, Flags, Flags]]]] = {}
@@ -247,15 +272,14 @@ def ask(
         first = np.searchsorted(words.human_image, np.arange(images))
         drawn = [(pair.rows["h"] - first).tolist() for pair in paired for _ in pair.seeds]
     if "a_to_t" in directions:
-        inputs.check_tasks_named(named["task"], lexicons["task"])
+        if not named["task"].any():
+            raise unheard("task_lexicon", lexicons["task"])
         shows, known = np.eye(len(bench.values), dtype=bool)[bench.classes], np.ones(images, bool)
         asked["a_to_t"] = bench.values, [(bench.classes, shows, known)] * len(paired)
     if "t_to_a" in directions:
-        said, tasks = inputs.with_others(words, named["task"], others, lexicons["task"], tokenizer)
-        shows, labels = inputs.shown_tasks(bench.captions, said, tasks, lexicons["task"], bench.notes)
-        by_pairing = inputs.shown_by_pairing(bench.captions, said, tasks, shows, paired, bench.notes)
-        some, counts = np.flatnonzero(shows.any(axis=0)), inputs.task_counts(shows, labels)
-        truths = [(shows[:, some], shows, known) for shows, known in by_pairing]
+        shows, labels = _shown_tasks(bench)
+        some, counts = np.flatnonzero(shows.any(axis=0)), _task_counts(shows, labels)
+        truths = [(shows[:, some], shows, known) for shows, known in _shown_by_pairing(bench, shows, paired)]
         asked["t_to_a"] = tuple(labels[task] for task in some), truths
     blind = [BOTH] if settings.controls and words.model_rows and len(words.human_image) else []
     masked = bench.hidden(*((SHOWN_NAMED[name][0],) for name in asked), *blind, aligned=settings)
@@ -271,7 +295,7 @@ def ask(
             parts.append((rows, truth, pair.seeds))
             image = {side: own.sides[side].image[of] for side, of in rows.items()}
             names = {side: numbers[side][of] for side, of in rows.items()}
-            compared += [Compared(image, names, shows, known, weights, pair.held_out)] * len(pair.seeds)
+            compared += [Compared(image, names, shows, known, bench.weights, pair.held_out)] * len(pair.seeds)
 
         def plan(hidden: Masked) -> AttackPlan:
             sides = {
@@ -284,3 +308,72 @@ def ask(
         return Direction(name, len(sets), compared, plans, own.alignment, counts, drawn)
 
     return [direction(name, own) for name, own in zip(asked, masked, strict=False)]
+
+
+def _shown_tasks(bench: Bench) -> tuple[Flags, tuple[str, ...]]:
+    """Which tasks each image shows, `(images, tasks)`, and their names: those given, else all that people name."""
+    words, tasks, lexicon, images = bench.words, bench.tasks, bench.lexicons["task"], len(bench.classes)
+    flags = named_by_any(words.human_image, images, bench.named["task"][words.model_rows :])
+    if tasks is not None:
+        names = tuple(sorted({name for row in tasks for name in row}))
+        given = given_tasks(tasks, lexicon, bench.notes, names)
+        by_label, never = dict(zip(lexicon.labels, flags.T, strict=True)), np.zeros(images, bool)
+        same = given == np.array([by_label.get(name, never) for name in names]).T
+        if len(words.human_image) and same.all(axis=1).mean() > COPIED_SHARE:
+            note(
+                bench.notes,
+                "the tasks given are those that the human captions name: it leans below 0",
+                naming("leave {tasks} out"),
+                about="t_to_a",
+            )
+        return given, names
+    if not len(words.human_image):
+        template = "is missing: T to A needs the tasks that the images show, and without {references} none can be found"
+        raise missing("tasks", naming(template), naming("give {tasks}"), naming("{directions}", directions=["a_to_t"]))
+    if not flags.any():
+        raise no_tasks()
+    return flags, lexicon.labels
+
+
+def _shown_by_pairing(bench: Bench, shown: Flags, pairings: Sequence[Pairing]) -> list[tuple[Flags, Flags]]:
+    """Which tasks each image shows in each pairing, and whether that is known, `(images,)`: those given; by held-out
+    pairing else those that the image's captions but the one compared name."""
+    words, images = bench.words, len(bench.classes)
+    if bench.tasks is not None or not pairings[0].held_out:
+        if bench.tasks is None and words.model_rows:
+            text = "the tasks are those that the scored human captions name themselves: it leans below 0"
+            note(bench.notes, text, about="t_to_a")
+        return [(shown, np.ones(images, bool))] * len(pairings)
+    human = bench.named["task"][words.model_rows :]
+    by_pairing = [_named_by_others(words.human_image, images, human, pairing.rows["h"]) for pairing in pairings]
+    known = int(by_pairing[0][1].sum())
+    if known < SMALLEST_CLASS:
+        raise missing(
+            "tasks",
+            f"is missing: T to A needs to know what each image shows, and only {known} of {images:,} images have a "
+            "human caption besides the one that is scored",
+            naming("give {tasks}"),
+            naming("more {references}"),
+            naming("{directions}", directions=["a_to_t"]),
+        )
+    if known < images:
+        note(
+            bench.notes,
+            f"{images - known:,} of {images:,} images have a single human caption and no tasks: left out",
+            naming("give {tasks}"),
+            about="t_to_a",
+        )
+    return by_pairing
+
+
+def _named_by_others(image: Integers, images: int, named: Flags, drawn: Integers) -> tuple[Flags, Flags]:
+    """What the captions of an image that were not drawn name, `(images, labels)`, and whether there are any."""
+    others = np.ones(len(image), bool)
+    others[drawn] = False
+    return named_by_any(image[others], images, named[others]), np.bincount(image[others], minlength=images) > 0
+
+
+def _task_counts(flags: Flags, names: tuple[str, ...]) -> dict[str, int]:
+    """Images of each task that occurs, the most frequent first."""
+    counts = flags.sum(axis=0)
+    return {names[task]: int(counts[task]) for task in np.argsort(-counts, kind="stable") if counts[task]}

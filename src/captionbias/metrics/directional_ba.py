@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Floats, Integers
+from captionbias.arrays import Floats
 from captionbias.bench.catalogue import DIRECTIONS, SIGNED, Score
-from captionbias.bench.counted import Counted, count
-from captionbias.bench.labels import ImageLabels, read_labels, takes
-from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.counted import Counted, Sums, count
+from captionbias.bench.measurement import Prepared, metric
 from captionbias.bench.pairs import Pairs, data_source
+from captionbias.bench.reading import Reading, read_labels, takes
 from captionbias.captions import Captions
 from captionbias.scores.cooccurrence import mean_of_defined
 
@@ -63,7 +63,7 @@ def directional_ba(
     bootstrap: int = 1000,
     details: bool = False,
     **inputs: Any,
-) -> Scores:
+) -> Prepared:
     """Directional bias amplification: do predictions make attribute values and tasks go together more than they do?
 
     A to T: how much more often than in the data a task is predicted for an attribute value that it goes with. T to A:
@@ -80,20 +80,24 @@ def directional_ba(
     >>> result["directional_ba_a_to_t"]
     0.25
     """
-    labels = read_labels(captions, **inputs)
-    signed = data_source(labels)
-    return count("directional_ba", labels, _count, signed, controls=controls, seed=seed, bootstrap=bootstrap)
+    reading = read_labels(captions, **inputs)
+    signed = data_source(reading)
+    return count("directional_ba", reading, _counted, signed, controls=controls, seed=seed, bootstrap=bootstrap)
 
 
-def _count(labels: ImageLabels, groups: Integers) -> Counted:
-    pairs = Pairs.of(labels, groups, labels.tasks)
-    pairs.note_silence(labels.notes)
+def _counted(reading: Reading) -> Counted:
+    pairs = Pairs.of(reading, reading.tasks)
 
-    def formula(multiplicity: Floats | None) -> dict[str, Floats]:
-        amplified = pairs.amplification(multiplicity)
+    def formula(sums: Sums) -> dict[str, Floats]:
+        amplified = pairs.amplification(sums)
         return {f"directional_ba_{name}": mean_of_defined(values) for name, values in amplified.items()}
 
-    amplified = pairs.amplification()
-    undefined = {f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in amplified.items()}
-    details = labels.image_counts(pairs.attributes) | {"pairs": pairs.table(amplified)}
-    return Counted(formula, undefined, details)
+    def told(sums: Sums) -> tuple[dict[str, float], dict[str, Any]]:
+        pairs.note_silence(sums, reading.notes)
+        amplified = pairs.amplification(sums)
+        undefined: dict[str, float] = {
+            f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in amplified.items()
+        }
+        return undefined, reading.image_counts(pairs.attributes) | {"pairs": pairs.table(amplified, sums)}
+
+    return Counted(pairs.columns, formula, told)

@@ -12,8 +12,8 @@ from captionbias.arrays import Flags, Floats
 from captionbias.attackers.base import Examples
 from captionbias.bench.catalogue import DIRECTIONS, NORMALIZED, RATIO, Score
 from captionbias.bench.label_attacks import LabelAttack, Question, Sides, as_tokens, attack_labels
-from captionbias.bench.labels import TRAINING, ImageLabels, takes
-from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.measurement import Prepared, metric
+from captionbias.bench.reading import ATTRIBUTES, TASKS, TRAINING, Reading, takes
 from captionbias.captions import Captions
 from captionbias.errors import unknown
 from captionbias.scores.captions import QUALITIES
@@ -74,7 +74,7 @@ def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
     "trials (95%). And `signature`.",
 )
 @takes(attack_labels, without=TRAINING)
-def dpa(captions: Captions | None = None, /, *, quality: str = "inverse_cross_entropy", **options: Any) -> Scores:
+def dpa(captions: Captions | None = None, /, *, quality: str = "inverse_cross_entropy", **options: Any) -> Prepared:
     """Directional predictability amplification: do predictions let tasks or attributes be guessed better?
 
     A to T: one attacker predicts the model's predicted tasks from the true attributes, another the true tasks. T to A:
@@ -93,12 +93,13 @@ def dpa(captions: Captions | None = None, /, *, quality: str = "inverse_cross_en
     if quality not in QUALITIES:
         raise unknown("quality", quality, QUALITIES)
 
-    def questions(labels: ImageLabels) -> dict[str, Question]:
-        values, shown = labels.shown.attributes, labels.shown.tasks
-        return {
-            "a_to_t": Question(_guessed(values, shown), shown, labels.predicted_tasks),
-            "t_to_a": Question(_guessed(shown, values), values, labels.predicted_attributes),
+    def questions(reading: Reading) -> dict[str, Question]:
+        values, tasks, said = reading.shown.values, reading.shown.tasks, reading.said
+        asked = {
+            "a_to_t": (TASKS, Question(_guessed(values, tasks), tasks, said.tasks)),
+            "t_to_a": (ATTRIBUTES, Question(_guessed(tasks, values), values, said.values)),
         }
+        return {name: question for name, (predicted, question) in asked.items() if predicted in reading.predicted}
 
     def scores(means: Mapping[str, Sides]) -> dict[str, Floats]:
         of_captions: dict[str, Floats] = {}

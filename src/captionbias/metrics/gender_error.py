@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Floats
 from captionbias.bench.catalogue import PERCENT, RATIO, Score
-from captionbias.bench.counted import Counted, count, sums_by_value
-from captionbias.bench.labels import ImageLabels, labels_of_captions
-from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.checks import Rules
+from captionbias.bench.counted import Columns, Counted, Sums, count
+from captionbias.bench.measurement import Prepared, metric
 from captionbias.bench.pairs import whole
+from captionbias.bench.reading import Reading, read
 from captionbias.captions import Captions
 from captionbias.errors import InputError
 from captionbias.text import LexiconSource, load_lexicon
 from captionbias.warnings import note
 
 MOST = 0.5  # of the captions
+CAPTIONS = "captions"
 
 
 @metric(
@@ -81,7 +84,7 @@ def gender_error(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-) -> Scores:
+) -> Prepared:
     """How often captions are of either gender, and how often of the wrong one; of any attribute with two values.
 
     A caption is male if it has male words and no female ones, female the other way round.
@@ -100,40 +103,47 @@ def gender_error(
             f"{lexicon.name!r} has {len(lexicon.labels)} labels ({', '.join(lexicon.labels)}): the ratio is one of "
             "two; give a lexicon of two labels",
         )
-    labels = labels_of_captions(captions, attribute_lexicon, None, tokenizer, one_language=False)  # counted as unnamed
-    labels = replace(labels, sources={"ratio": "/".join(reversed(lexicon.labels)), **labels.sources})
-    return count("gender_error", labels, _count, {}, controls=controls, seed=seed, bootstrap=bootstrap)
+    # Captions in another language count as unnamed.
+    reading = read(captions, attribute_lexicon, None, tokenizer, Rules(one_language=False))
+    reading = replace(reading, signed={"ratio": "/".join(reversed(lexicon.labels)), **reading.signed})
+    return count("gender_error", reading, _counted, {}, controls=controls, seed=seed, bootstrap=bootstrap)
 
 
-def _count(labels: ImageLabels, groups: Integers) -> Counted:
-    first, second = cast(Flags, labels.predicted_attributes).T
-    said = np.stack((first & ~second, second & ~first, ~first & ~second, first & second), axis=1)
-    sums = sums_by_value(labels, groups, said)
-    table = sums(None)[:, :, 0]
+def _counted(reading: Reading) -> Counted:
+    """Captions by the image's label and what they say: either label alone, neither, both."""
+    first, second = reading.said.values.T
+    says = np.stack((first & ~second, second & ~first, ~first & ~second, first & second), axis=1)
+    columns = reading.shown.values[reading.said.image, :, None] & says[:, None]
+    table = Columns(reading.said, columns.reshape(len(says), -1))
+    return Counted({CAPTIONS: table}, _formula, partial(_told, reading))
+
+
+def _formula(sums: Sums) -> dict[str, Floats]:
+    """Hendricks et al. 2018."""
+    said = sums[CAPTIONS].reshape(2, 4, -1)
+    (first, second, neither, both), captions = said.sum(axis=0), said.sum(axis=(0, 1)) / 100
+    return {
+        "ratio": np.where(first > 0, second / first, np.nan),
+        "error": (said[0, 1] + said[1, 0]) / captions,
+        "unnamed": (neither + both) / captions,
+    }
+
+
+def _told(reading: Reading, sums: Sums) -> tuple[dict[str, float], dict[str, Any]]:
+    table = sums[CAPTIONS].reshape(2, 4)
     if (silent := table[:, 2:].sum() / table.sum()) > MOST:
         text = f"{silent:.0%} name neither label or both, which is never wrong: read error with unnamed"
-        note(labels.notes, text, about="predictions")
+        note(reading.notes, text, about="predictions")
     if not table[:, 0].any():
-        note(labels.notes, f"no caption is {labels.attributes[0]}, so there is no ratio", about="predictions")
-    rows = dict(zip(labels.attributes, table, strict=True))
-    details = {
+        note(reading.notes, f"no caption is {reading.values[0]}, so there is no ratio", about="predictions")
+    rows = dict(zip(reading.values, table, strict=True))
+    return {}, reading.image_counts() | {
         "captions": {
-            value: dict(zip((*labels.attributes, "neither", "both"), whole(row).tolist(), strict=True))
+            value: dict(zip((*reading.values, "neither", "both"), whole(row).tolist(), strict=True))
             for value, row in rows.items()
         },
         "error_by_attribute": {
             value: float(100 * row[1 - number] / row.sum()) if row.sum() else None
             for number, (value, row) in enumerate(rows.items())
         },
-    }
-    return Counted(lambda multiplicity: _formula(sums(multiplicity)), {}, labels.image_counts() | details)
-
-
-def _formula(said: Floats) -> dict[str, Floats]:
-    """Of captions by true label (2) and by what they say (either label, neither, both): Hendricks et al. 2018."""
-    (first, second, neither, both), captions = said.sum(axis=0), said.sum(axis=(0, 1)) / 100
-    return {
-        "ratio": np.where(first > 0, second / first, np.nan),
-        "error": (said[0, 1] + said[1, 0]) / captions,
-        "unnamed": (neither + both) / captions,
     }

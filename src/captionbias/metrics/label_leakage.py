@@ -10,8 +10,8 @@ from captionbias.attackers.base import Examples
 from captionbias.bench.attacks import with_sides
 from captionbias.bench.catalogue import SIGNED_PERCENT, Score
 from captionbias.bench.label_attacks import LabelAttack, Question, Sides, as_tokens, attack_labels
-from captionbias.bench.labels import TRAINING, ImageLabels, takes
-from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.measurement import Prepared, metric
+from captionbias.bench.reading import TRAINING, Reading, takes
 from captionbias.captions import Captions
 from captionbias.errors import InputError
 from captionbias.scores.captions import leakage
@@ -43,7 +43,7 @@ from captionbias.scores.captions import leakage
     "their difference, with `..._human` and `..._excess`. Each with intervals as of `dpa`. And `signature`.",
 )
 @takes(attack_labels, without=("predicted_attributes", *TRAINING))
-def label_leakage(captions: Captions | None = None, /, **options: Any) -> Scores:
+def label_leakage(captions: Captions | None = None, /, **options: Any) -> Prepared:
     """How much better predicted tasks give away the attribute than the tasks that images show, times 100.
 
     An attacker predicts the attribute from the model's predicted tasks, another from the true ones, which are first
@@ -60,8 +60,8 @@ def label_leakage(captions: Captions | None = None, /, **options: Any) -> Scores
     True
     """
 
-    def questions(labels: ImageLabels) -> dict[str, Question]:
-        classes = labels.classes()
+    def questions(reading: Reading) -> dict[str, Question]:
+        classes = reading.classes()
         outputs = int(classes.max()) + 1
         if outputs == 1:
             raise InputError(
@@ -71,7 +71,7 @@ def label_leakage(captions: Captions | None = None, /, **options: Any) -> Scores
         def examples(tasks: Flags) -> Examples:
             return Examples(as_tokens(tasks), classes, outputs)
 
-        return {"predicted_tasks": Question(examples, labels.shown.tasks, labels.predicted_tasks)}
+        return {"predicted_tasks": Question(examples, reading.shown.tasks, reading.said.tasks)}
 
     def scores(means: Mapping[str, Sides]) -> dict[str, Floats]:
         [sides] = means.values()

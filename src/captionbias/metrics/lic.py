@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from captionbias.attackers.registry import find_attacker
+from captionbias.bench.aligned import alignment_name, check_vectors, read_vocabulary
 from captionbias.bench.attacked import PICTURE_READERS, Bench
 from captionbias.bench.attacks import (
     GAIN,
@@ -25,9 +26,8 @@ from captionbias.bench.attacks import (
     with_sides,
 )
 from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
-from captionbias.bench.inputs import read_vocabulary
-from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.protocol import Alignment, alignment_name, by_vectors, preset_settings
+from captionbias.bench.measurement import Prepared, Scores, metric
+from captionbias.bench.protocol import Alignment, preset_settings
 from captionbias.captions import Captions
 from captionbias.errors import Argument, InputError, naming
 from captionbias.progress import Progress
@@ -128,14 +128,13 @@ def lic(
     vocabulary: Any = None,
     allow_unmasked: bool = False,
     unseen_only: bool = False,
-    join_references: bool = False,
     bootstrap: int = 1000,
     cache: bool | str | Path = True,
     distributed: bool = False,
     details: bool = False,
     keep_attackers: int = 0,
     progress: Progress = None,
-) -> Scores:
+) -> Prepared:
     """LIC of a captioner (`lic_m`), of human captions (`lic_d`), and the amplification between them (`lic`), all x 100.
 
     Attribute words are masked, human captions are aligned to the model's words, and an attacker is trained to predict
@@ -154,10 +153,9 @@ def lic(
     chosen = {"encoder": encoder, "trials": trials, "alignment": alignment, "vectors": vectors, "delta": delta}
     chosen |= {"tokenizer": tokenizer, "attribute_lexicon": attribute_lexicon, "seeds": seeds}
     preset, settings = preset_settings(PRESETS, preset, vocabulary=read_vocabulary(vocabulary), **chosen)
-    by_vectors(settings, captions, given=vectors)
+    check_vectors(settings, captions, vectors)
     attacker, pictures, beside = find_attacker(settings.encoder, precision, model, cache), None, {}
-    checks = {"allow_unmasked": allow_unmasked, "join_references": join_references}
-    bench = Bench.of(captions, settings, seed, neural=attacker.precision is not None, **checks)
+    bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked, neural=attacker.precision is not None)
     if images is not None:
         if not PICTURE_READERS:
             raise InputError("images", ": nothing here reads pictures; pip install 'captionbias[images]' first")
@@ -178,41 +176,44 @@ def lic(
     for trial, flags in unseen.items() if unseen_only else ():
         if not flags.any():
             raise InputError("unseen_only", f": every test caption of seed {trial.seed} is also in its training split")
-    options = {"cache": cache, "distributed": distributed, "progress": progress}
-    answers = answers_to([plan], attacker, keep=plan.first("m", keep_attackers), **options)
+    signed: dict[str, Any] = {"preset": preset, **attacker.signature(list(plan)), **beside}
+    signed |= {"align": alignment_name(settings, bench.captions), **bench.signed(balanced=True)}
+    signed |= {"unseen": unseen_only, "bootstrap": bootstrap}
 
-    scored_all, scored_unseen = (bench.weighed(plan, answers, SCORES, kept) for kept in (None, unseen))
-    scored = scored_unseen if unseen_only else scored_all
-    compared = {score: (score, scored) for score in SCORES} | {UNSEEN: ("lic", scored_unseen)}
-    compared |= {LEARNED: (GAIN, bench.gains(plan, answers))}
-    samples = compared_sides(compared, bootstrap, seed, bench.copies)
-    _note_unlike(samples, bench.notes)
-    facts: dict[str, float] = {}
-    for side, of_side in scored.items():
-        captions_of_side, new = scored_all[side].counts.sum(), scored_unseen[side].counts.sum()
-        share = float((captions_of_side - new) / captions_of_side)
-        facts |= {f"test_captions_{KEYS[side]}": float(of_side.scored().mean()), f"seen_{KEYS[side]}": 100 * share}
-        if share > 0.5 and not unseen_only:
-            template = "{:.0%} of the {} {are also in the training split}, which raises their score"
-            seen = naming(template, share, Argument(f"{NAMES[side]} test captions"))
-            note(bench.notes, seen, naming("{unseen_only} scores the others", unseen_only=True))
-    by_trial = {side: {"captions": of_side.scored()} | of_side.estimates() for side, of_side in scored.items()}
-    return Scores(
-        samples,
-        facts,
-        {"preset": preset, **attacker.signature(answers), **beside, "align": alignment_name(settings, bench.captions)}
-        | bench.signed(balanced=True)
-        | {"unseen": unseen_only, **bench.joined, "bootstrap": bootstrap},
-        bench.notes,
-        bench.counts()
-        | {
-            "alignment": masked.alignment,
-            "trials": {KEYS[side]: trial_rows(bench.seeds, of_trial) for side, of_trial in by_trial.items()},
-            "by_attribute": {KEYS[side]: _by_value(of_side, bench) for side, of_side in scored.items()},
-        },
-        Attacks({"lic": plan.keep(answers)}, attacker),
-        _noise(scored, bench.notes),
-    )
+    def measured() -> Scores:
+        options = {"cache": cache, "distributed": distributed, "progress": progress}
+        answers = answers_to([plan], attacker, keep=plan.first("m", keep_attackers), **options)
+        scored_all, scored_unseen = (bench.weighed(plan, answers, SCORES, kept) for kept in (None, unseen))
+        scored = scored_unseen if unseen_only else scored_all
+        compared = {score: (score, scored) for score in SCORES} | {UNSEEN: ("lic", scored_unseen)}
+        compared |= {LEARNED: (GAIN, bench.gains(plan, answers))}
+        samples = compared_sides(compared, bootstrap, seed, bench.copies)
+        _note_unlike(samples, bench.notes)
+        facts: dict[str, float] = {}
+        for side, of_side in scored.items():
+            captions_of_side, new = scored_all[side].counts.sum(), scored_unseen[side].counts.sum()
+            share = float((captions_of_side - new) / captions_of_side)
+            facts |= {f"test_captions_{KEYS[side]}": float(of_side.scored().mean()), f"seen_{KEYS[side]}": 100 * share}
+            if share > 0.5 and not unseen_only:
+                template = "{:.0%} of the {} {are also in the training split}, which raises their score"
+                seen = naming(template, share, Argument(f"{NAMES[side]} test captions"))
+                note(bench.notes, seen, naming("{unseen_only} scores the others", unseen_only=True))
+        by_trial = {side: {"captions": of_side.scored()} | of_side.estimates() for side, of_side in scored.items()}
+        return Scores(
+            samples,
+            facts,
+            bench.notes,
+            bench.counts()
+            | {
+                "alignment": masked.alignment,
+                "trials": {KEYS[side]: trial_rows(bench.seeds, of_trial) for side, of_trial in by_trial.items()},
+                "by_attribute": {KEYS[side]: _by_value(of_side, bench) for side, of_side in scored.items()},
+            },
+            Attacks({"lic": plan.keep(answers)}, attacker),
+            _noise(scored, bench.notes),
+        )
+
+    return Prepared(signed, measured)
 
 
 def _note_unlike(samples: Mapping[str, Sample], notes: list[str]) -> None:

@@ -9,14 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Flags, Floats
 from captionbias.bench.catalogue import DIRECTIONS, DOUBLE_SHARE, SHARE, Scale, Score
-from captionbias.bench.counted import Counted, count
-from captionbias.bench.inputs import no_tasks
-from captionbias.bench.labels import ImageLabels, read_labels, takes
-from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.pairs import Expand, Pairs, data_and_predictions, data_source, in_parts
+from captionbias.bench.checks import no_tasks
+from captionbias.bench.counted import Counted, Sums, count, totals
+from captionbias.bench.measurement import Prepared, metric
+from captionbias.bench.pairs import (
+    KNOWN,
+    PREDICTED,
+    Expand,
+    Pairs,
+    as_pairs,
+    data_source,
+    in_parts,
+    known_and_predicted,
+)
 from captionbias.bench.protocol import whole_number
+from captionbias.bench.reading import ATTRIBUTES, TASKS, Reading, read_labels, takes
 from captionbias.captions import Captions
 from captionbias.errors import InputError, naming
 from captionbias.scores.cooccurrence import mals, mean_of_defined
@@ -99,7 +108,7 @@ def multi_directional_ba(
     bootstrap: int = 1000,
     details: bool = False,
     **inputs: Any,
-) -> Scores:
+) -> Prepared:
     """How far predictions move attribute values and combinations of tasks, in either sense, and how unequally.
 
     As directional bias amplification, with combinations of tasks (knife and cake) in the place of tasks, and the size
@@ -117,59 +126,61 @@ def multi_directional_ba(
     (2, 0.125)
     """
     at_least = whole_number("at_least", at_least, least=1)
-    labels = read_labels(captions, **inputs)
-    signed = {**data_source(labels), "at_least": at_least}
-
-    def counted(side: ImageLabels, groups: Integers) -> Counted:
-        return _count(side, groups, at_least, seed if controls and bootstrap and not side.from_captions else None)
-
-    return count("multi_directional_ba", labels, counted, signed, controls=controls, seed=seed, bootstrap=bootstrap)
+    reading = read_labels(captions, **inputs)
+    signed = {**data_source(reading), "at_least": at_least}
+    exchanged = seed if controls and bootstrap and not reading.from_captions else None
+    counted = partial(_counted, at_least=at_least, exchanged=exchanged)
+    return count("multi_directional_ba", reading, counted, signed, controls=controls, seed=seed, bootstrap=bootstrap)
 
 
-def _count(labels: ImageLabels, groups: Integers, at_least: int, exchanged: int | None) -> Counted:
+def _counted(reading: Reading, at_least: int, exchanged: int | None) -> Counted:
     """`exchanged`: the seed of exchanges that show what no bias reads; None for none."""
-    combinations = _combinations(labels, at_least)
-    names = tuple(" + ".join(labels.tasks[task] for task in np.flatnonzero(flags)) for flags in combinations)
+    combinations = _combinations(reading, at_least)
+    names = tuple(" + ".join(reading.tasks[task] for task in np.flatnonzero(flags)) for flags in combinations)
     expand = partial(_contained, combinations)
-    pairs = Pairs.of(labels, groups, names, expand)
-    pairs.note_silence(labels.notes)
-    data, predicted = data_and_predictions(labels, groups, len(names), expand)
+    pairs, values = Pairs.of(reading, names, expand), len(reading.values)
 
-    def formula(multiplicity: Floats | None) -> dict[str, Floats]:
-        known = data.of() if labels.training else data.of(multiplicity)
-        undirected = _mean_and_variance("multi_mals", mals(known, predicted.of(multiplicity)))
+    def formula(sums: Sums) -> dict[str, Floats]:
+        known, predicted = (as_pairs(sums[kind], values) for kind in (KNOWN, PREDICTED))
+        undirected = _mean_and_variance("multi_mals", mals(known, predicted))
         # Of a combination all values together: at most one of two is its likelier one.
-        undirected["multi_mals"] = undirected["multi_mals"] * len(labels.attributes)
+        undirected["multi_mals"] = undirected["multi_mals"] * values
         directed = (
-            _mean_and_variance(f"multi_directional_ba_{name}", values)
-            for name, values in pairs.changes(multiplicity).items()
+            _mean_and_variance(f"multi_directional_ba_{name}", changes) for name, changes in pairs.changes(sums).items()
         )
         return {key: scores for of_direction in (*directed, undirected) for key, scores in of_direction.items()}
 
-    changes = pairs.changes()
-    facts: dict[str, float] = {"combinations": len(pairs.tasks)}
-    facts |= {f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in changes.items()}
-    facts |= {} if exchanged is None else _null(labels, groups, names, expand, exchanged)
-    return Counted(formula, facts, labels.image_counts(pairs.attributes) | {"pairs": pairs.table(changes)})
+    def told(sums: Sums) -> tuple[dict[str, float], dict[str, Any]]:
+        pairs.note_silence(sums, reading.notes)
+        changes = pairs.changes(sums)
+        facts: dict[str, float] = {"combinations": len(pairs.tasks)}
+        facts |= {f"undefined_pairs_{name}": int(np.isnan(values).sum()) for name, values in changes.items()}
+        facts |= {} if exchanged is None else _null(reading, names, expand, exchanged)
+        return facts, reading.image_counts(pairs.attributes) | {"pairs": pairs.table(changes, sums)}
+
+    return Counted({**pairs.columns, **known_and_predicted(reading, len(names), expand)}, formula, told)
 
 
-def _null(labels: ImageLabels, groups: Integers, names: tuple[str, ...], expand: Expand, seed: int) -> dict[str, float]:
+def _null(reading: Reading, names: tuple[str, ...], expand: Expand, seed: int) -> dict[str, float]:
     """What each direction reads when images' labels and predictions change places at random: mean, and 95% point."""
     generator = np.random.default_rng([seed, 9])
     read: dict[str, list[float]] = {}
+    shown, said = reading.shown, reading.said
     for _ in range(EXCHANGES):
-        changed = generator.random((len(labels), 1)) < 0.5
-        for name, side in (("a_to_t", "tasks"), ("t_to_a", "attributes")):
-            shown, predicted = getattr(labels.shown, side), getattr(labels, f"predicted_{side}")
-            if predicted is None:
+        changed = generator.random((len(reading), 1)) < 0.5
+        for direction, predicted, name in (("a_to_t", TASKS, "tasks"), ("t_to_a", ATTRIBUTES, "values")):
+            if predicted not in reading.predicted:
                 continue
+            both = [getattr(side, name) for side in (shown, said)]
             exchanged = replace(
-                labels,
-                shown=replace(labels.shown, **{side: np.where(changed, predicted, shown)}),
-                **{f"predicted_{side}": np.where(changed, shown, predicted)},
+                reading,
+                shown=replace(shown, **{name: np.where(changed, *both[::-1])}),
+                said=replace(said, **{name: np.where(changed, *both)}),
+                predicted=frozenset((predicted,)),
             )
-            sizes = np.abs(Pairs.of(exchanged, groups, names, expand).changes()[name])
-            read.setdefault(f"multi_directional_ba_{name}_null", []).append(float(np.nanmean(sizes)))
+            pairs = Pairs.of(exchanged, names, expand)
+            sizes = np.abs(pairs.changes(totals(pairs.columns))[direction])
+            read.setdefault(f"multi_directional_ba_{direction}_null", []).append(float(np.nanmean(sizes)))
     means = {key: float(np.mean(values)) for key, values in read.items()}
     return means | {f"{key}_high": float(np.quantile(values, 0.95)) for key, values in read.items()}
 
@@ -180,9 +191,9 @@ def _mean_and_variance(key: str, changes: Floats) -> dict[str, Floats]:
     return {key: mean_of_defined(np.abs(changes)), f"{key}_variance": mean_of_defined((changes - mean) ** 2)}
 
 
-def _combinations(labels: ImageLabels, at_least: int) -> Flags:
+def _combinations(reading: Reading, at_least: int) -> Flags:
     """The sets of tasks that images show, or human captions name: flags of shape `(combinations, tasks)`."""
-    rows = labels.training or labels.human or labels.shown
+    rows = reading.training or reading.human or reading.shown
     some = rows.tasks.any(axis=1)
     numbers, combinations = number_sets(rows.tasks[some])
     if not len(combinations):
@@ -192,8 +203,8 @@ def _combinations(labels: ImageLabels, at_least: int) -> Flags:
         raise InputError(
             "at_least", f": no set of tasks is shared by {at_least} images or captions; give a smaller number"
         )
-    if labels.training is not None:
-        chosen = chosen[_shown(chosen, labels.shown.tasks)]
+    if reading.training is not None:
+        chosen = chosen[_shown(chosen, reading.shown.tasks)]
         if not len(chosen):
             raise InputError(
                 "tasks", naming(": no image shows any of the combinations of {training_tasks}; give images that do")

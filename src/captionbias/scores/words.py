@@ -32,7 +32,7 @@ CONTEXT_USES, CONTEXTS = 30, 1000  # a word's uses in human captions to be conte
 LEAST_USES = 20  # of a word, by the captioner or by a person, to be tested
 FALSE_SHARE, LEAST_BEYOND = 0.05, 1.0  # of the words listed; of 100 captions
 Z, CHOSEN_Z = 1.959963984540054, 2.5  # of intervals; of words that one half of the images chooses
-LEAST_SCORED, LEAST_SCENES, LEAST_SIZED = 1_000, 500, 2_000  # pictures; of them scenes; for the size
+LEAST_SCORED, LEAST_SCENES = 1_000, 500  # pictures; scenes
 # Four quarters of the pictures can be halved in three ways. A quarter's share of a fold has so many groups, whose sums
 # give standard errors: 200 of all images.
 QUARTERS, GROUPS = 4, 10
@@ -358,30 +358,6 @@ def found_words(captioner: Table, references: References, words: Integers) -> Am
             sign = np.sign(own - other) * (sure & (np.abs(own) > np.abs(other)))
             amounts.append(_amount(fit, np.einsum("cgw,cw->g", said - people, sign) / (2 * len(sign))))
     return _mean(amounts)
-
-
-def size_of_words(captioner: Table, references: References, words: Integers) -> Amount | None:
-    """How much words follow the values beyond people's, squared, in captions of 100 of one word that is used so much
-    more: the sum over words of what one half finds times what the other finds. As nothing is chosen, it is the same
-    with any number of images; below 0 is chance. None with too few pictures."""
-    if references.pictures.max() + 1 < LEAST_SIZED:
-        return None
-    products = []
-    for both in _by_halves(captioner, references, words):
-        beyond = [said - people for _, said, people in both]
-        totals = [sums.sum(axis=1) for sums in beyond]
-        share = 0.5 * sum(np.abs(said.sum(axis=1)) > np.abs(people.sum(axis=1)) for _, said, people in both)
-        share = share / len(share)  # how many of the halves call each word more, over the contrasts
-        pull = sum(
-            _amount(fit, np.einsum("cgw,cw->g", sums, share * other)).pull
-            for (fit, *_), sums, other in zip(both, beyond, totals[::-1], strict=True)
-        )
-        # Without any tie, the variance of a product of independent sums is that of the products of their terms.
-        terms = [np.sqrt(share)[:, None] * (sums - sums.mean(axis=1, keepdims=True)) for sums in beyond]
-        by_chance = np.sqrt((np.einsum("cgw,chw->gh", *terms) ** 2).sum())
-        product = Amount(float((share * totals[0] * totals[1]).sum()), np.asarray(pull))
-        products.append(product._replace(pull=product.pull * max(1.0, by_chance / (product.error or by_chance or 1.0))))
-    return _mean(products)
 
 
 def _amount(fit: Fit, sums: Floats) -> Amount:

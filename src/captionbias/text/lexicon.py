@@ -43,6 +43,9 @@ class Lexicon:
     roles: dict[str, tuple[str, ...]] = field(default_factory=dict)
     base: str = field(default="", compare=False)
 
+    def __hash__(self) -> int:  # lexicons are the same where their words are, which dictionaries hold
+        return hash((self.name, self.mask, *self.groups, self.masked_only, self.parts))
+
     @property
     def labels(self) -> tuple[str, ...]:
         return tuple(self.groups)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from captionbias.arrays import Flags, Ids, Integers
+from captionbias.arrays import Array, Flags, Ids, Integers
 from captionbias.text.lexicon import Lexicon
 from captionbias.text.tokens import Tokens, tokenizer
 
@@ -22,8 +22,17 @@ class Mentions(NamedTuple):
     lengths: Integers
     labels: Integers
 
-    def select(self, chosen: Flags) -> Mentions:
+    def select(self, chosen: Array) -> Mentions:
         return Mentions(*(column[chosen] for column in self))
+
+    def of_rows(self, tokens: Tokens, rows: Integers) -> Mentions:
+        """Those in some of the captions that were searched, as though these alone had been, in that order."""
+        first, last = (np.searchsorted(self.starts, tokens.offsets[of]) for of in (rows, rows + 1))
+        counts, lengths = last - first, tokens.lengths[rows]
+        places = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+        moved = np.cumsum(lengths) - lengths - tokens.offsets[rows]
+        found = self.select(places)
+        return found._replace(starts=found.starts + np.repeat(moved, counts))
 
 
 def find_mentions(tokens: Tokens, lexicon: Lexicon, split: str = "words") -> Mentions:
@@ -33,7 +42,7 @@ def find_mentions(tokens: Tokens, lexicon: Lexicon, split: str = "words") -> Men
     parts finds, without labels: see `named_values`.
     """
     if lexicon.parts:
-        return _merged([find_mentions(tokens, part, split) for part in lexicon.parts])
+        return merged([find_mentions(tokens, part, split) for part in lexicon.parts])
     nodes = _Trie(tokens, lexicon, split)
     starts = np.flatnonzero((nodes.root > 0)[tokens.ids])
     state = nodes.root[tokens.ids[starts]]
@@ -104,7 +113,7 @@ def _without_overlaps(mentions: Mentions) -> Mentions:
         mentions = mentions.select(~first)
 
 
-def _merged(parts: Sequence[Mentions]) -> Mentions:
+def merged(parts: Sequence[Mentions]) -> Mentions:
     """All of these mentions, overlapping ones as one, without labels."""
     starts = np.concatenate([mentions.starts for mentions in parts])
     order = np.argsort(starts, kind="stable")
@@ -165,7 +174,13 @@ def named_values(tokens: Tokens, mentions: Mentions, lexicon: Lexicon, split: st
     """
     if not lexicon.parts:
         return named_labels(tokens, mentions, len(lexicon.labels))
-    flags = (named_labels(tokens, find_mentions(tokens, part, split), len(part.labels)) for part in lexicon.parts)
-    with_none = (np.column_stack([named, ~named.any(axis=1)]) for named in flags)
-    crossed = reduce(lambda left, right: (left[:, :, None] & right[:, None, :]).reshape(len(tokens), -1), with_none)
+    return crossed_labels(
+        [named_labels(tokens, find_mentions(tokens, part, split), len(part.labels)) for part in lexicon.parts]
+    )
+
+
+def crossed_labels(named: Sequence[Flags]) -> Flags:
+    """Flags of a crossing's labels, `(captions, labels)`, from those of each of its parts; see `named_values`."""
+    with_none = (np.column_stack([of_part, ~of_part.any(axis=1)]) for of_part in named)
+    crossed = reduce(lambda left, right: (left[:, :, None] & right[:, None, :]).reshape(len(left), -1), with_none)
     return np.asarray(crossed[:, :-1])  # the last is none of any attribute

@@ -5,24 +5,36 @@ images?"""
 from __future__ import annotations
 
 import itertools
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from captionbias import errors
 from captionbias.arrays import Integers
 from captionbias.bench.catalogue import YARDSTICK, Scale, Score
-from captionbias.bench.measurement import Scores, metric
-from captionbias.bench.protocol import lexicon_name
+from captionbias.bench.checks import Rules
+from captionbias.bench.measurement import Prepared, Scores, metric
+from captionbias.bench.reading import read
 from captionbias.captions import Captions
 from captionbias.errors import InputError, missing
 from captionbias.metrics.sway import a_to_t, t_to_a, words
 from captionbias.metrics.sway import naming as of_names
-from captionbias.metrics.sway.images import count_leans, lean_rows, no_leans, read_images
-from captionbias.metrics.sway.question import Answer, Asked, Draw, constant, draw_person, draw_truth, resampled
-from captionbias.text import LexiconSource, load_lexicon
+from captionbias.metrics.sway.images import Counts, NamedImages, compared_images, count_leans, lean_rows, no_leans
+from captionbias.metrics.sway.question import (
+    Answer,
+    Asked,
+    Draw,
+    Question,
+    constant,
+    draw_person,
+    draw_truth,
+    resampled,
+)
+from captionbias.text import Lexicon, LexiconSource, load_lexicon
 from captionbias.warnings import note
 
+RULES = Rules(silent=True, crossed=True, tasks_needed=False, tasks_named=True)
 QUESTIONS = of_names, t_to_a, words, a_to_t
 SCENES = Score(
     YARDSTICK,
@@ -70,9 +82,9 @@ class SwayImages(NamedTuple):
     },
     returns="In captions of 100: `sway_wrong_gap` and `sway_unnamed_gap`; `sway_t_to_a`, `sway_t_to_a_lost`, in which "
     "a caption that names no value counts as wrong, of each `..._least` and `..._most`, and `sway_t_to_a_one`; "
-    "`sway_words`, from 1,000 images on, which has no upper end, `sway_words_size`, from 2,000 on, and "
-    "`sway_words_most`. In mentions of 100 captions: `sway_a_to_t`, its range `..._low` and `..._high`, and "
-    "`..._least` and `..._most`. Most with `..._ci_low/high` (95%, over images), verdicts' scores with "
+    "`sway_words`, from 1,000 images on, which has no upper end, and `sway_words_most`. In mentions of 100 captions: "
+    "`sway_a_to_t`, its range `..._low` and `..._high`, and `..._least` and `..._most`. Most with `..._ci_low/high` "
+    "(95%, over images), verdicts' scores with "
     "`..._detectable` (what would be seen in four of five samples). Facts: `wrong_<value>` and `unnamed_<value>`, of "
     "100 captions of each value; `sway_least_named`, of those of the value that is named right least often, and "
     "`sway_tasks_named`, of all; `sway_captioned`, where empty captions are left out; `sway_words_level_<value>`, "
@@ -92,7 +104,7 @@ def sway(
     seed: int = 0,
     bootstrap: int = 1000,
     details: bool = False,
-) -> Scores:
+) -> Prepared:
     """Bias counted in captions, by four questions: what a captioner says of some people more than a person would.
 
     Is one value named wrong, or not at all, more often than the others, of people who are as hard to see? T to A: the
@@ -114,56 +126,89 @@ def sway(
     if captions.references and captions.scene:
         ways = errors.naming("leave {references} out"), errors.naming("leave {scene} out, to compare with people")
         raise InputError("scene", ": images of a scene are compared with each other, without human captions:", *ways)
-    import scipy.linalg  # noqa: F401  (a library is limited below once it is loaded)
-    from threadpoolctl import threadpool_limits
-
-    notes: list[str] = []
+    reading = read(captions, attribute_lexicon, task_lexicon, tokenizer, RULES)
+    captions, notes = cast(Captions, reading.captions), reading.notes
     lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
-    names = lexicon_name(lexicons[0], attribute_lexicon), lexicon_name(lexicons[1], task_lexicon)
-    images = read_images(captions, *lexicons, tokenizer, seed, notes)
-    alike = captions.references or (captions.tasks and captions.scene)  # what pictures show can be held alike
-    of_tasks = [t_to_a, a_to_t] if alike else [t_to_a] if captions.tasks else []
+    images = compared_images(reading, seed)
+    of_tasks = _questions_of_tasks(captions, lexicons[0], lean, notes)
     counts = count_leans(images, lean, lexicons, notes) if of_tasks else no_leans(images)
+    if of_tasks and not captions.references and (draw_truth(images, counts, seed).suggested < 0).all():
+        text = "T to A and A to T are not measured: no task goes with one value more than with another on these images"
+        note(notes, text, errors.naming("say which tasks go with whom, with {lean}"), about="tasks")
+        of_tasks, counts = [], no_leans(images)
+    scenes = None if images.scene is None else len({*images.scene.tolist()}) if captions.scene else 0
+    signed = {"lean": counts.source, "draws": draws if scenes is None else 0, **reading.signed}
+    signed |= {} if scenes is None else {"yardstick": "scenes" if scenes else "none"}
+
+    def measured() -> Scores:
+        asked = _asked(captions, lexicons, tokenizer, images, counts, draws, seed, bootstrap, notes)
+        return _scores(asked, of_tasks, scenes, details)
+
+    return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured)
+
+
+def _questions_of_tasks(
+    captions: Captions, attribute: Lexicon, lean: LexiconSource | None, notes: list[str]
+) -> list[Question]:
+    """The questions about tasks that these captions can answer."""
+    if attribute.parts:
+        if lean is not None:
+            raise InputError("lean", ": tasks go with the values of one attribute; leave it out, or measure one alone")
+        note(notes, "T to A and A to T are not asked of crossed attributes: measure each alone")
+        return []
+    alike = captions.references or (captions.tasks and captions.scene)  # what pictures show can be held alike
+    return [t_to_a, a_to_t] if alike else [t_to_a] if captions.tasks else []
+
+
+def _asked(
+    captions: Captions,
+    lexicons: tuple[Lexicon, Lexicon],
+    tokenizer: str,
+    images: NamedImages,
+    counts: Counts,
+    draws: int,
+    seed: int,
+    bootstrap: int,
+    notes: list[str],
+) -> Asked:
+    """The captioner beside so many persons, drawn one after the other; or beside the truth."""
 
     def people(join: int) -> list[Draw]:
         return [draw_person(images, counts, seed + draw, join) for draw in range(draws)]
 
-    if captions.references:
-        join, drawn = captions.references_to_join, people(1)
-    else:
-        join, drawn = 1, [draw_truth(images, counts, seed)]
+    join = captions.references_to_join if captions.references else 1
+    drawn = people(1) if captions.references else [draw_truth(images, counts, seed)]
     as_long = people(join) if join > 1 else drawn
-    asked = Asked(captions, *lexicons, tokenizer, images, drawn, join, as_long, seed, bootstrap, notes)
-    if of_tasks and not captions.references and (drawn[0].suggested < 0).all():
-        text = "T to A and A to T are not measured: no task goes with one value more than with another on these images"
-        note(notes, text, errors.naming("say which tasks go with whom, with {lean}"), about="tasks")
-        of_tasks, counts = [], no_leans(images)
+    return Asked(captions, *lexicons, tokenizer, images, drawn, join, as_long, seed, bootstrap, notes)
+
+
+def _scores(asked: Asked, of_tasks: Sequence[Question], scenes: int | None, details: bool) -> Scores:
+    import scipy.linalg  # noqa: F401  (a library is limited below once it is loaded)
+    from threadpoolctl import threadpool_limits
+
+    images, drawn = asked.named, asked.draws
     with threadpool_limits(1):  # more threads wait for each other longer than they work
         resampling = [of_names, *of_tasks]
         counted = [question.counted(asked) for question in resampling]
-        samples = resampled(counted, int(images.group.max()) + 1, bootstrap, seed)
+        samples = resampled(counted, int(images.group.max()) + 1, asked.replicates, asked.seed)
         answers = [question.answer(asked, of) for question, of in zip(resampling, samples, strict=True)]
         answers.insert(1 + bool(of_tasks), words.answer(asked))
-    kept = next((answer.kept for answer in answers if answer.kept), None)
-    number_suggested = [np.count_nonzero(draw.suggested >= 0) for draw in drawn]
-    how = {"lean": counts.source, "draws": draws, "tok": tokenizer, "attribute": names[0], "task": names[1]}
-    how |= {"tasks": "named" if captions.tasks is None else "given", **captions.rows()}
-    facts = {"sway_images": len(images.value), "sway_suggested": float(np.mean(number_suggested))}
-    if images.scene is not None:
-        scenes = len({*images.scene.tolist()}) if captions.scene else 0
+    if scenes is not None:
         answers.append(Answer({YARDSTICK: constant(scenes)}, dict))
-        how |= {"draws": 0, "yardstick": "scenes" if captions.scene else "none"}
+    suggested = float(np.mean([np.count_nonzero(draw.suggested >= 0) for draw in drawn]))
+    facts = {"sway_images": len(images.value), "sway_suggested": suggested}
+    facts |= {key: fact for answer in answers for key, fact in answer.facts.items() if np.isfinite(fact)}
     tables: dict[str, Any] = {}
     if details:
         of_values = dict(zip(images.values, np.bincount(images.value).tolist(), strict=True))
         tables = {"images": len(images.value), "attribute_counts": of_values}
         tables |= {name: table for answer in answers for name, table in answer.details().items()}
         tables["leans"] = lean_rows(images, drawn[0].leans)
+    kept = next((answer.kept for answer in answers if answer.kept), ((), None))
     return Scores(
         {key: sample for answer in answers for key, sample in answer.scores.items()},
-        facts | {key: fact for answer in answers for key, fact in answer.facts.items() if np.isfinite(fact)},
-        {**how, "seed": seed, "bootstrap": bootstrap},
-        notes,
+        facts,
+        asked.notes,
         tables,
-        SwayImages(images.values, images.row, images.value, drawn[0].suggested, *(kept or ((), None))),
+        SwayImages(images.values, images.row, images.value, drawn[0].suggested, *kept),
     )

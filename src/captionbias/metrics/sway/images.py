@@ -6,24 +6,14 @@ import itertools
 import json
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Integers, sparse
-from captionbias.bench.inputs import (
-    check_tasks_named,
-    copies_of,
-    given_tasks,
-    named_in,
-    note_labels_from_captions,
-    note_samples,
-    with_values,
-)
-from captionbias.bench.labels import value_numbers
-from captionbias.bench.pairing import share_naming
 from captionbias.bench.protocol import lexicon_name
-from captionbias.captions import Captions, Words
+from captionbias.bench.reading import Reading, Side, share_naming
+from captionbias.captions import Captions
 from captionbias.errors import InputError, few, naming, unknown
 from captionbias.scores.sway import Leans, leans_of
 from captionbias.statistics.samples import random_groups
@@ -87,58 +77,44 @@ class NamedImages(NamedTuple):
         return (sparse(self.weight, places, (int(self.group.max()) + 1, len(self.group))) @ counts).T
 
 
-def read_images(
-    captions: Captions, attribute: Lexicon, task: Lexicon, tokenizer: str, seed: int, notes: list[str]
-) -> NamedImages:
-    """What captions name, of the images that can be compared."""
-    captions = with_values(captions, attribute, tokenizer, notes, silent_too=captions.references is None)
-    words, images = captions.words(tokenizer), len(captions)
-    whole = np.all(attribute.named_parts(), axis=1) if attribute.parts else np.ones(len(attribute.labels), bool)
-    labels = tuple(itertools.compress(attribute.labels, whole))
-    label = value_numbers(captions, labels)
-    named = named_in(words.tokens, attribute, tokenizer)[:, whole]
-    note_labels_from_captions(words, named, label, notes)
-    note_samples(captions, notes)
-    named_tasks = named_in(words.tokens, task, tokenizer)
-    if captions.references:
-        check_tasks_named(named_tasks, task)
-    is_task = np.array([label != BEARER for label in task.labels])
-    given = None if captions.tasks is None else given_tasks(captions.tasks, task, notes)[:, is_task]
-    kept = _comparable(words, captions, notes) if captions.references else _in_scenes(captions, label, notes)
-    copies = copies_of(captions, notes)
-    occurring, value = np.unique(label, return_inverse=True)
-    sees = named[np.arange(len(named)), label[np.concatenate((words.model_image, words.human_image))]]
-    single = named.sum(axis=1) == 1
-    said = Said(np.column_stack((single, single & sees)), named_tasks[:, is_task])
+def compared_images(reading: Reading, seed: int) -> NamedImages:
+    """What was read, of the images that can be compared."""
+    captions, said, images = cast(Captions, reading.captions), reading.said, len(reading)
+    people = reading.human or said.select(np.zeros(0, np.int64), np.arange(images))
+    kept = _comparable(reading) if reading.human else _in_scenes(reading)
+    is_task = np.array([task != BEARER for task in reading.tasks])
+    occurring, value = np.unique(reading.value, return_inverse=True)
+    others = np.setdiff1d(np.arange(len(reading.values)), occurring)
 
-    def of_images(flags: Flags) -> Floats:
-        return share_naming(words.model_image, images, flags[: words.model_rows])[kept]
+    def says(side: Side) -> Said:
+        single = side.values.sum(axis=1) == 1
+        sees = side.values[np.arange(len(single)), reading.value[side.image]]
+        return Said(np.column_stack((single, single & sees)), side.tasks[:, is_task])
 
-    human = np.flatnonzero(kept[words.human_image])
-    of_human = words.model_rows + human
-    pictures = np.arange(images) if copies is None else copies
+    human = people.select(np.flatnonzero(kept[people.image]), np.cumsum(kept) - 1)
+    pictures = np.arange(images) if reading.copies is None else reading.copies
     picture = np.unique(pictures[kept], return_inverse=True)[1]
     return NamedImages(
-        tuple(labels[number] for number in occurring),
-        tuple(itertools.compress(task.labels, is_task)),
+        tuple(reading.values[number] for number in occurring),
+        tuple(itertools.compress(reading.tasks, is_task)),
         np.flatnonzero(kept),
         value[kept],
-        np.ones(int(kept.sum())) if captions.weights is None else np.array(captions.weights)[kept],
+        reading.shown.weight[kept],
         picture,
         random_groups(len(picture), seed, copies=picture),
-        None if given is None else given[kept],
-        Said(*(of_images(flags) for flags in said)),
-        Said(*(flags[of_human] for flags in said)),
-        named[of_human][:, [*occurring, *np.setdiff1d(np.arange(len(labels)), occurring)]],
-        (np.cumsum(kept) - 1)[words.human_image[human]],
-        None if captions.references else picture if captions.scene else np.zeros(len(picture), np.int64),
+        reading.shown.tasks[kept][:, is_task] if reading.given else None,
+        Said(*(share_naming(said.image, images, flags)[kept] for flags in says(said))),
+        Said(*(flags[kept[people.image]] for flags in says(people))),
+        human.values[:, [*occurring, *others]],
+        human.image,
+        None if reading.human else picture if captions.scene else np.zeros(len(picture), np.int64),
     )
 
 
-def _comparable(words: Words, captions: Captions, notes: list[str]) -> Flags:
+def _comparable(reading: Reading) -> Flags:
     """Images with another human caption than the one drawn, or with tasks that are given."""
-    counts = np.bincount(words.human_image, minlength=len(captions))
-    kept = (counts > 1) | (captions.tasks is not None)
+    counts = np.bincount(cast(Side, reading.human).image, minlength=len(reading))
+    kept = (counts > 1) | reading.given
     if not kept.any():
         raise InputError(
             "references",
@@ -149,28 +125,28 @@ def _comparable(words: Words, captions: Captions, notes: list[str]) -> Flags:
         )
     if not kept.all():
         note(
-            notes,
-            f"sway: {int((~kept).sum()):,} of {len(captions):,} images have a single human caption and no tasks: "
+            reading.notes,
+            f"sway: {int((~kept).sum()):,} of {len(reading):,} images have a single human caption and no tasks: "
             "left out",
             naming("give {tasks}"),
         )
     return kept
 
 
-def _in_scenes(captions: Captions, label: Integers, notes: list[str]) -> Flags:
+def _in_scenes(reading: Reading) -> Flags:
     """Images that another of their scene, of another value, can be compared with; all images without scenes."""
-    if captions.copies is None:
-        return np.ones(len(captions), bool)
-    values = np.zeros((int(captions.copies.max()) + 1, int(label.max()) + 1), bool)
-    values[captions.copies, label] = True
-    kept: Flags = (values.sum(axis=1) > 1)[captions.copies]
+    if reading.copies is None:
+        return np.ones(len(reading), bool)
+    values = np.zeros((int(reading.copies.max()) + 1, len(reading.values)), bool)
+    values[reading.copies, reading.value] = True
+    kept: Flags = (values.sum(axis=1) > 1)[reading.copies]
     if not kept.any():
         raise InputError(
             "scene", ": no scene has images of two values: give images of one scene the same name in this column"
         )
     if not kept.all():
         text = f"{int((~kept).sum()):,} of {len(kept):,} images are of a scene that shows one value alone: left out"
-        note(notes, text, about="scene")
+        note(reading.notes, text, about="scene")
     return kept
 
 

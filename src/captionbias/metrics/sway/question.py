@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.bench.catalogue import TIES, Scale, Score
-from captionbias.bench.pairing import drawn_captions
+from captionbias.bench.reading import drawn_captions
 from captionbias.captions import Captions
 from captionbias.metrics.sway.images import Counts, NamedImages, Said
 from captionbias.scores.naming import SIDES, composition, share_of, visibility
@@ -53,6 +53,13 @@ class Answer:
     details: Callable[[], dict[str, Any]]
     facts: dict[str, float] = field(default_factory=dict)
     kept: Any = None
+
+
+class Question(Protocol):
+    """A file of this folder whose arrays are resampled."""
+
+    def counted(self, asked: Asked) -> Counted: ...
+    def answer(self, asked: Asked, samples: dict[str, Sample]) -> Answer: ...
 
 
 class Namings(NamedTuple):

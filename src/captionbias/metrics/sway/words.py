@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -36,13 +36,6 @@ ENTRIES = (
         headline=True,
         confirmed_by=(MOST,),
         claim="the other words follow {attribute}",
-    ),
-    entry(
-        WHAT,
-        TIES,
-        "sway_words_size",
-        "size",
-        "The same as though it were one word, and none chosen: what compares sets of images of different sizes.",
     ),
     entry(
         WHAT,
@@ -81,18 +74,16 @@ def answer(asked: Asked) -> Answer:
     if found := scoring.found_words(said, references, tested):
         least = None if np.isnan(seen).any() else float(seen.max())
         scores["sway_words"] = Found(**vars(_sample(found, asked)), seen=least)
-    if squared := scoring.size_of_words(said, references, tested):
-        scores["sway_words_size"] = _sample(squared, asked, lambda squares: np.sign(squares) * np.sqrt(np.abs(squares)))
     levels = zip(values, scoring.level(said, references).tolist(), strict=True)
     facts = {f"sway_words_level_{value}": level for value, level in levels} | {"sway_words_length": tied.length}
     return Answer(scores, partial(_details, tied, tested, ties, listed, seen, asked), facts, (tied.words, tied.used))
 
 
-def _sample(amount: scoring.Amount, asked: Asked, form: Callable[[Floats], Floats] = np.asarray) -> Sample:
-    """The bootstrap of an amount, in this form."""
+def _sample(amount: scoring.Amount, asked: Asked) -> Sample:
+    """The bootstrap of an amount."""
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        return {"amount": form(amount.value + amount.pull @ (multiplicity - 1))[None]}
+        return {"amount": np.asarray(amount.value + amount.pull @ (multiplicity - 1))[None]}
 
     return replace(bootstrap_samples(quantities, scoring.UNITS, 1, asked.replicates, asked.seed)["amount"], images=0)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from captionbias.attackers.base import stratified_split
-from captionbias.bench.pairing import drawn_captions
+from captionbias.bench.reading import drawn_captions
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics import dbac
 from captionbias.synthetic import TASKS, plant

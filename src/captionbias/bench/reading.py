@@ -1,0 +1,445 @@
+"""The one reading: what images are and what is said of them, by captions or by labels as they are given. Everything is
+checked here, and nothing again inside a metric."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
+
+import numpy as np
+
+from captionbias.arrays import Flags, Floats, Integers
+from captionbias.attackers.base import SMALLEST_CLASS
+from captionbias.bench.checks import (
+    EVERY_METRIC,
+    Rules,
+    checked,
+    count_naming,
+    given_tasks,
+    no_tasks,
+    note_labels_from_captions,
+    unheard,
+)
+from captionbias.bench.measurement import Prepared
+from captionbias.bench.protocol import lexicon_name
+from captionbias.captions import Captions, Labels, check_labels, join_labels
+from captionbias.captions.check import digest_of_rows
+from captionbias.captions.entries import as_lists, check_lengths, checked_weights
+from captionbias.errors import InputError, Message, message_of, missing, naming
+from captionbias.scores.omega import number_sets
+from captionbias.statistics.samples import random_groups
+from captionbias.text import Lexicon, LexiconSource, load_lexicon
+from captionbias.warnings import note
+
+P = ParamSpec("P")
+T = TypeVar("T")
+ATTRIBUTES, TASKS = "attributes", "tasks"
+TRAINING = ("training_attributes", "training_tasks")
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Captions, or rows of labels: the image of each, in ascending order, what it names, flags `(rows, values)` and
+    `(rows, tasks)`, and as how many images it counts."""
+
+    image: Integers
+    values: Flags
+    tasks: Flags
+    weight: Floats
+
+    def select(self, rows: Integers, number: Integers) -> Side:
+        """Some of the rows, with other numbers of images, `(images,)`."""
+        return Side(number[self.image[rows]], self.values[rows], self.tasks[rows], self.weight[rows])
+
+
+class Drawn(NamedTuple):
+    """One human caption of each image with two or more, for one more person, beside the others of these images."""
+
+    images: Integers  # those images
+    number: Integers  # of every image its number among these
+    person: Integers  # the row of each human caption that is drawn
+    others: Integers  # the rows of the others
+    copies: Integers | None  # of those images, see `Captions.copies`
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What `n` images are and what is said of them.
+
+    Attributes:
+        values, tasks: the names of attribute values and tasks.
+        shown: what each image is and shows, a row an image.
+        said: what is predicted, a caption or an image a row; what is not predicted is as shown.
+        predicted: `ATTRIBUTES` and `TASKS`, or one of them.
+        human: what human captions name; None without.
+        training: rows that tell which pairs belong together, if not the images themselves.
+        given: whether tasks are given, not named by people.
+        signed: entries of a signature.
+        notes: what to know before a number is believed.
+        copies: see `Captions.copies`.
+        captions: those that were read; None of labels, and where a person takes the captioner's place.
+    """
+
+    values: tuple[str, ...]
+    tasks: tuple[str, ...]
+    shown: Side
+    said: Side
+    predicted: frozenset[str]
+    human: Side | None
+    training: Side | None
+    given: bool
+    signed: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+    copies: Integers | None = None
+    captions: Captions | None = None
+    from_captions: bool = False  # values and tasks are a lexicon's, so that some may occur nowhere
+
+    def __len__(self) -> int:
+        return len(self.shown.image)
+
+    @property
+    def value(self) -> Integers:
+        """The number of each image's value."""
+        return np.asarray(self.shown.values.argmax(axis=1))
+
+    def groups(self, seed: int) -> Integers:
+        """The group of each image, `(n,)`, see `random_groups`."""
+        return random_groups(len(self), seed, copies=self.copies)
+
+    def draw(self, seed: int) -> Drawn | None:
+        """Draw one more person with this seed; None where no image has two human captions."""
+        return draw_person(self.human.image, len(self), seed, self.copies) if self.human else None
+
+    def beside(self, drawn: Drawn) -> tuple[Reading, Reading]:
+        """The captioner, and the person who is drawn in its place, both beside the other people."""
+        people = cast(Side, self.human)
+        human, shown = people.select(drawn.others, drawn.number), self.shown.select(drawn.images, drawn.number)
+        if not self.given:
+            shown = replace(shown, tasks=named_by_any(human.image, len(drawn.images), human.tasks))
+        # Notes are of no interest beside those of all images.
+        part = replace(self, shown=shown, human=human, copies=drawn.copies, notes=[], captions=None)
+        compared = np.flatnonzero(np.isin(self.said.image, drawn.images))
+        return (
+            replace(part, said=self.said.select(compared, drawn.number)),
+            replace(part, said=people.select(drawn.person, drawn.number)),
+        )
+
+    def and_a_person(self, prepare: Callable[[Reading], T], controls: bool, seed: int) -> list[T]:
+        """What is prepared of the reading and, with `controls`, of the captioner and one more person on the images that
+        two people describe, with a note if it cannot be."""
+        prepared = [prepare(self)]
+        try:
+            drawn = self.draw(seed) if controls and len(self.predicted) == 2 else None
+            return prepared + [prepare(side) for side in (self.beside(drawn) if drawn else ())]
+        except ValueError as error:
+            note(self.notes, Message("not compared with one more person: ", message_of(error)))
+            return prepared
+
+    def occurring(self) -> Reading:
+        """Without the values and tasks of a lexicon that no image shows."""
+        values, tasks = (
+            np.asarray(flags.any(axis=0)) if self.from_captions else np.ones(flags.shape[1], bool)
+            for flags in (self.shown.values, self.shown.tasks)
+        )
+        if not tasks.any():
+            raise no_tasks()
+        shown, said = (
+            replace(side, values=side.values[:, values], tasks=side.tasks[:, tasks]) for side in (self.shown, self.said)
+        )
+        return replace(
+            self,
+            values=tuple(itertools.compress(self.values, values)),
+            tasks=tuple(itertools.compress(self.tasks, tasks)),
+            shown=shown,
+            said=said,
+            human=None,
+            training=None,
+        )
+
+    def classes(self) -> Integers:
+        """A number for each image's set of attribute values, as a split by them needs it."""
+        numbers, _ = number_sets(self.shown.values)
+        rarest = int(np.bincount(numbers).min())
+        if rarest < SMALLEST_CLASS:
+            image = int(np.flatnonzero(np.bincount(numbers)[numbers] == rarest)[0])
+            values = itertools.compress(self.values, self.shown.values[image])
+            have = f": {rarest} images have {' and '.join(values) or 'no value'}, and an attacker needs"
+            raise InputError("attributes", f"{have} at least {SMALLEST_CLASS}; add images, or leave these out")
+        return numbers
+
+    def image_counts(self, values: Collection[str] | None = None) -> dict[str, Any]:
+        """How many images there are, and with each attribute value, or each of these `values`: for details."""
+        counts = zip(self.values, self.shown.values.sum(axis=0).tolist(), strict=True)
+        return {
+            "images": len(self),
+            "attribute_counts": {value: count for value, count in counts if values is None or value in values},
+        }
+
+
+def draw_person(image: Integers, images: int, seed: int, copies: Integers | None) -> Drawn | None:
+    """Draw one more person with this seed; `image`: of each human caption, in order. None if no image has two."""
+    several = np.bincount(image, minlength=images) > 1
+    if not several.any():
+        return None
+    kept, rows = np.flatnonzero(several), np.flatnonzero(several[image])
+    person = np.intersect1d(drawn_captions(image, images, seed, copies), rows)
+    left = None if copies is None else np.unique(copies[kept], return_inverse=True)[1]
+    return Drawn(kept, np.cumsum(several) - 1, person, np.setdiff1d(rows, person), left)
+
+
+def captions_of_a_person(captions: Captions, seed: int) -> Captions | None:
+    """One human caption of each image in the captioner's place, and the others; None where no image has two."""
+    references = captions.references or ()
+    image = np.repeat(np.arange(len(captions)), list(map(len, references)) if references else 0)
+    drawn = draw_person(image, len(captions), seed, captions.copies)
+    if drawn is None:
+        return None
+    texts = list(itertools.chain.from_iterable(references))
+    others = itertools.groupby(drawn.others, key=image.__getitem__)
+    person = captions.select(drawn.images, references=tuple(tuple(texts[row] for row in rows) for _, rows in others))
+    if drawn.copies is not None:  # which the others alone may be too few to tell
+        person.of_people("copies", None, lambda: drawn.copies)
+    return person.saying(texts[row] for row in drawn.person)
+
+
+def drawn_captions(image: Integers, images: int, seed: int, pictures: Integers | None = None) -> Integers:
+    """The row of one caption of each image that has any, drawn with this seed; images of one of the `pictures`,
+    `(images,)`, get the one at the same place."""
+    counts = np.bincount(image, minlength=images)
+    chance = np.random.default_rng([seed, 8]).random(images)
+    places = ((chance if pictures is None else chance[pictures]) * counts).astype(np.int64)
+    return (np.cumsum(counts) - counts + places)[counts > 0]
+
+
+def named_by_any(image: Integers, images: int, named: Flags) -> Flags:
+    """What any caption of each image names, `(images, labels)`."""
+    return count_naming(image, images, named) > 0
+
+
+def share_naming(image: Integers, images: int, named: Flags) -> Floats:
+    """The share of each image's captions that name each label, `(images, labels)`, 0 of none."""
+    return count_naming(image, images, named) / np.maximum(np.bincount(image, minlength=images), 1)[:, None]
+
+
+# Captions
+
+
+def read(
+    captions: Captions,
+    attribute: LexiconSource,
+    task: LexiconSource | None = None,
+    tokenizer: str = "words",
+    rules: Rules = EVERY_METRIC,
+) -> Reading:
+    """What images show, the captioner names and people name; without a task lexicon no tasks."""
+    if rules.captioner and captions.predictions is None:
+        raise missing("predictions", "is missing: without a captioner's captions there is nothing to compare")
+    values, tasks = load_lexicon(attribute), None if task is None else load_lexicon(task)
+    if not rules.crossed:
+        values, tasks = check_whole(values), tasks and check_whole(tasks)
+    notes: list[str] = []
+    captions = checked(captions, values, tokenizer, rules, notes)
+    if tasks and rules.tasks_needed and captions.tasks is None and captions.references is None:
+        raise missing(
+            "tasks",
+            "is missing: what images show is given, or found in human captions beside predictions",
+            naming("give {tasks}"),
+            "both sides' captions",
+        )
+    whole = np.all(values.named_parts(), axis=1) if values.parts else np.ones(len(values.labels), bool)
+    labels, words = tuple(itertools.compress(values.labels, whole)), captions.words(tokenizer)
+    value = _value_numbers(captions, labels, every=rules.unmasked is None)
+    named = captions.named(values, tokenizer)[:, whole]
+    named_tasks = captions.named(tasks, tokenizer) if tasks else np.zeros((len(named), 0), bool)
+    if rules.names_compared:
+        note_labels_from_captions(words, named, value, notes)
+    note_samples(captions, notes)
+    if tasks and rules.tasks_named and captions.references and not named_tasks.any():
+        raise unheard("task_lexicon", tasks)
+    weight = np.ones(len(captions)) if captions.weights is None else np.array(captions.weights)
+    model, people = slice(0, words.model_rows), slice(words.model_rows, None)
+    share = weight / np.maximum(np.bincount(words.model_image, minlength=len(weight)), 1)
+    said = Side(words.model_image, named[model], named_tasks[model], share[words.model_image])
+    human = Side(words.human_image, named[people], named_tasks[people], weight[words.human_image])
+    if tasks and captions.tasks is not None:
+        shown = given_tasks(captions.tasks, tasks, notes)
+    else:
+        shown = named_by_any(human.image, len(captions), human.tasks)
+    signed: dict[str, Any] = {"tok": tokenizer, "attribute": lexicon_name(values, attribute)}
+    if tasks:
+        signed |= {"task": lexicon_name(tasks, task), "tasks": "given" if captions.tasks else "named"}
+    return Reading(
+        labels,
+        tasks.labels if tasks else (),
+        Side(np.arange(len(captions)), value[:, None] == np.arange(len(labels)), shown, weight),
+        said,
+        frozenset((ATTRIBUTES, TASKS)),
+        human if captions.references else None,
+        None,
+        given=captions.tasks is not None,
+        signed=signed | captions.rows(),
+        notes=notes,
+        copies=copies_of(captions, notes),
+        captions=captions,
+        from_captions=True,
+    )
+
+
+def _value_numbers(captions: Captions, labels: tuple[str, ...], every: bool) -> Integers:
+    """The number of each image's label among these `labels` of a lexicon, see `checked`; of others -1, or an error
+    where `every` one must be among them."""
+    numbers = {label.casefold(): number for number, label in enumerate(labels)}
+    for row, value in enumerate(captions.attributes):
+        if every and value.casefold() not in numbers:  # a part of a crossing
+            raise InputError(
+                "attributes",
+                f"is {value!r}, which is not one of {', '.join(labels)}: leave such images out, or give a lexicon of "
+                "these labels",
+                row=row,
+            )
+    return np.array([numbers.get(value.casefold(), -1) for value in captions.attributes], np.int64)
+
+
+def check_whole(lexicon: Lexicon) -> Lexicon:
+    """The lexicon; ValueError for a crossing: a caption of a dark woman that names a woman predicts no value of it."""
+    if lexicon.parts:
+        raise InputError(
+            "attribute_lexicon",
+            f"{lexicon.name!r} is a crossing, of which captions often name a part only, and this metric compares "
+            "whole labels; measure each attribute alone, measure dbac or lic, or give labels instead of captions",
+        )
+    return lexicon
+
+
+def copies_of(captions: Captions, notes: list[str]) -> Integers | None:
+    """`captions.copies`, which are split, drawn and resampled together, with a note."""
+    if captions.copies is not None and not captions.scene:
+        pictures = int(captions.copies.max()) + 1
+        text = f"{len(captions):,} images have the human captions of {pictures:,} pictures: copies are as one"
+        note(notes, text, about="references")
+    return captions.copies
+
+
+def note_samples(captions: Captions, notes: list[str]) -> None:
+    """Several captions of the captioner's of an image, which count as one together."""
+    if captions.samples:
+        counts = sorted(set(map(len, captions.samples)))
+        many = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+        note(notes, f"each image has {many} captions, which together count as one", about="predictions")
+
+
+# Labels, in captions or as they are given
+
+
+def takes(
+    *bench: Callable[..., Any], without: Collection[str] = ()
+) -> Callable[[Callable[P, Prepared]], Callable[P, Prepared]]:
+    """Make the `**options` of a metric, those of `read_labels` and of functions of a bench but these, arguments like
+    its others."""
+    every = (one for function in (read_labels, *bench) for one in inspect.signature(function).parameters.values())
+    options = [one for one in every if one.kind is one.KEYWORD_ONLY and one.name not in without]
+    defaults = {one.name: one.default for one in options}
+
+    def with_options(measure: Callable[P, Prepared]) -> Callable[P, Prepared]:
+        @functools.wraps(measure)
+        def measured(*captions: Any, **given: Any) -> Prepared:
+            return cast("Callable[..., Prepared]", measure)(*captions, **defaults | given)
+
+        captions, *own, _ = inspect.signature(measure).parameters.values()
+        measured.__signature__ = inspect.Signature([captions, *options, *own])  # type: ignore[attr-defined]
+        return measured
+
+    return with_options
+
+
+def read_labels(
+    captions: Captions | None,
+    *,
+    attributes: Any = None,
+    tasks: Any = None,
+    predicted_attributes: Any = None,
+    predicted_tasks: Any = None,
+    training_attributes: Any = None,
+    training_tasks: Any = None,
+    weights: Any = None,
+    attribute_lexicon: LexiconSource = "gender",
+    task_lexicon: LexiconSource = "coco_objects",
+    tokenizer: str = "words",
+) -> Reading:
+    """The labels of captions if there are any, else those given.
+
+    Args:
+        captions: from `check_captions` or `read_captions`; None for labels.
+        attributes, ...: those of metrics that take labels, such as `captionbias.metrics.directional_ba`.
+    """
+    shown = {ATTRIBUTES: attributes, TASKS: tasks}
+    predicted = {ATTRIBUTES: predicted_attributes, TASKS: predicted_tasks}
+    training = {ATTRIBUTES: training_attributes, TASKS: training_tasks}
+    if captions is None:
+        return _given(shown, predicted, training, weights)
+    for kind, labels in (("predicted", predicted), ("training", training)):
+        for side, value in labels.items():
+            if value is not None:
+                raise ValueError(f"{kind}_{side}: labels are found in captions; give either captions or labels")
+    return read(captions, attribute_lexicon, task_lexicon, tokenizer)
+
+
+def _given(
+    shown_labels: Mapping[str, Any],
+    predicted_labels: Mapping[str, Any],
+    training_labels: Mapping[str, Any],
+    weights: Any,
+) -> Reading:
+    if lacking := [side for side, value in shown_labels.items() if value is None]:
+        raise missing(
+            lacking[0],
+            "is missing:",
+            naming("give {predictions} and {references} (captions)"),
+            naming("{attributes} and {tasks} (labels)"),
+        )
+    if all(value is None for value in predicted_labels.values()):
+        raise missing(
+            "predicted_tasks", naming("and {predicted_attributes} are both missing: give one of them, or {predictions}")
+        )
+    shown = {side: check_labels(side, value) for side, value in shown_labels.items()}
+    training, given = None, {side: value for side, value in training_labels.items() if value is not None}
+    if len(given) == 1:
+        raise InputError("training_attributes", naming("and {training_tasks} belong together: give both or neither"))
+    if given:
+        known = {}
+        for side, value in given.items():
+            argument = f"training_{side}"
+            shown[side], known[side] = join_labels(side, shown[side], argument, check_labels(argument, value))
+        check_lengths({f"training_{side}": labels for side, labels in known.items()})
+        training = _side(known, np.ones(len(known[TASKS])))
+    predicted = {
+        side: check_labels(f"predicted_{side}", value, known=shown[side], known_as=side)
+        for side, value in predicted_labels.items()
+        if value is not None
+    }
+    check_lengths(shown | {f"predicted_{side}": labels for side, labels in predicted.items()})
+    images = len(shown[TASKS])
+    lists = {} if weights is None else as_lists({"weights": weights, ATTRIBUTES: range(images)})
+    counted = np.array(checked_weights(lists["weights"], None)) if lists else np.ones(images)
+    # Whatever the labels are called, and in whatever order these are.
+    digest = digest_of_rows(*(sorted(column.tobytes() for column in of.flags.T) for of in shown.values()))
+    signed = {"labels": "given"} | ({"training": "given"} if training else {}) | {"rows": digest}
+    return Reading(
+        shown[ATTRIBUTES].names,
+        shown[TASKS].names,
+        _side(shown, counted),
+        _side(shown | predicted, counted),
+        frozenset(predicted),
+        None,
+        training,
+        given=True,
+        signed=signed | ({} if weights is None else {"weights": digest_of_rows(counted.tolist())}),
+    )
+
+
+def _side(labels: Mapping[str, Labels], weight: Floats) -> Side:
+    return Side(np.arange(len(labels[TASKS])), labels[ATTRIBUTES].flags, labels[TASKS].flags, weight)
