@@ -17,7 +17,6 @@ from captionbias.bench.arguments import INPUT as INPUT
 from captionbias.captions.names import MEASURED
 from captionbias.cli.terminal import check_outputs, plain_errors
 from captionbias.errors import UNSAID, Argument
-from captionbias.io.files import check_ending
 from captionbias.text.languages import languages
 
 COLUMNS, RESULT = "Columns", "Result"  # panels, beside those of metrics' arguments
@@ -192,8 +191,6 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
         with plain_errors(partial(in_options, flags)):
             outputs = {flags[name][0]: values[name] for name in written if isinstance(values[name], Path)}
             check_outputs(outputs, [value for name, value in values.items() if name not in written])
-            if values.get("plot"):
-                check_ending(values["plot"], ".svg")
             run(**values)
 
     called.__doc__ = about or run.__doc__
