@@ -12,10 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-
-from captionbias.captions import Captions
-from captionbias.metrics.sway.images import BEARER
-from captionbias.studies.injections import (
+from injections import (
     BIASES,
     COUNTERPARTS,
     NONE,
@@ -28,7 +25,10 @@ from captionbias.studies.injections import (
     replace_words,
     value_follows_tasks,
 )
-from captionbias.text.content import function_words
+
+from captionbias.captions import Captions
+from captionbias.metrics.sway.images import BEARER
+from captionbias.text.languages import function_words
 from captionbias.text.marks import Mark
 
 WORD = re.compile(r"[^\W\d_]+")

@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.table import Table
 
 from captionbias.bench.measurement import Measurement
-from captionbias.bench.verdicts import verdict
 from captionbias.metrics import dbac, lic, sway
 from captionbias.synthetic import plant
 from captionbias.text.languages import ENGLISH, languages
@@ -28,7 +27,7 @@ def cell(measured: Measurement, key: str, digits: int) -> str:
     """The score, its interval and its verdict."""
     found = measured.estimates[key]
     value, low, high = (f"{number + 0.0:.{digits}f}" for number in (found.value, found.low or 0, found.high or 0))
-    return f"{value} [{low}, {high}] {verdict(measured.estimates, key)}"
+    return f"{value} [{low}, {high}] {measured.estimates[key].verdict}"
 
 
 def main(

@@ -3,9 +3,10 @@ result, and memory over runs.
 
 usage: python benchmarks/page.py [--images 10780] [--runs 50] [--data ../shared/data/gender]
 
-The page is served as people start it, with an empty cache. What is drawn needs Chromium, and is left out without it.
-Two captioners of 7,038 real images are dropped if the folder with the data is there, else planted ones. Seconds of the
-processors are those of the server and what it starts; they depend less on what else the machine does.
+The page is served as people start it, with an empty cache. What is drawn needs Chromium, and is left out without it;
+the same runs are measured without a browser too. Two captioners of 7,038 real images are dropped if the folder with the
+data is there, else planted ones. Seconds of the processors are those of the server and what it starts; they depend less
+on what else the machine does.
 """
 
 from __future__ import annotations
@@ -17,12 +18,11 @@ import socket
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
 import httpx
 import numpy as np
@@ -30,12 +30,11 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import typer
-from gradio_client import Client, handle_file
 from rich.console import Console
 from rich.table import Table
 
-from captionbias.analysis.audit import audit
-from captionbias.captions import on_the_same_images, read_captioners
+from captionbias.app import measuring
+from captionbias.app.runs import Run, Runs, read_files
 from captionbias.synthetic import plant
 
 REAL = ("predictions/nic.parquet", "predictions/sat.parquet", "people.parquet")
@@ -50,22 +49,19 @@ def main(
 ) -> None:
     """Print a table of seconds and of MB."""
     table = Table("what", "result")
+    measuring.listen()
     with TemporaryDirectory() as name:
         folder = Path(name)
-        with served(folder) as (url, server):
-            files = dropped(folder, data, images)
-            if chromium := shutil.which("chromium"):
+        files = dropped(folder, data, images)
+        if chromium := shutil.which("chromium"):
+            with served(folder) as (url, server):
                 for what, seconds in drawn(url, server, chromium, files).items():
                     table.add_row(what, seconds)
-            table.add_row(
-                f"{images:,} images, 5 human captions, files to results", f"{whole(url, folder, images):.1f} s"
-            )
-        for what, seconds in without_the_page(files).items():
-            table.add_row(what, seconds)
-        with served(folder) as (url, server):
-            memory = memory_over(url, server, folder, runs)
+        for what, seconds in without_a_browser(files).items():
+            table.add_row(f"without a browser, {what}", seconds)
+        memory = memory_over(folder, runs)
     for number in sorted({1, 2, runs // 4, runs // 2, runs}):
-        table.add_row(f"memory of the server after run {number}", f"{memory[number - 1]:.0f} MB")
+        table.add_row(f"memory after run {number}", f"{memory[number - 1]:.0f} MB")
     half = memory[runs // 2 :]
     growth = np.polyfit(np.arange(len(half)), half, 1)[0] if len(half) > 1 else 0.0
     table.add_row("growth a run, over the second half", f"{growth:+.2f} MB")
@@ -141,20 +137,36 @@ def drawn(url: str, server: psutil.Process, chromium: str, files: list[Path]) ->
     return seconds
 
 
-def without_the_page(files: list[Path]) -> dict[str, str]:
-    """Seconds of the steps before the first picture in this process, the median of five runs after one."""
-    *predictions, people = files
-    clocks, laps = (time.perf_counter, time.process_time), []
-    warnings.simplefilter("ignore")
-    for _ in range(6):
-        times = [[clock() for clock in clocks]]
-        captioners = read_captioners({path.stem: path for path in predictions}, references=people)
-        captioners = on_the_same_images(captioners)
-        times.append([clock() for clock in clocks])
-        audit(captioners, metrics=["sway"], scores_only=True)
-        laps.append(np.diff([*times, [clock() for clock in clocks]], axis=0))
-    steps = zip(("files read and joined", "their first audit, sway's"), np.median(laps[1:], axis=0), strict=True)
-    return {what: f"{wall:.2f} s, of the processors {used:.2f} s" for what, (wall, used) in steps}
+def without_a_browser(files: list[Path]) -> dict[str, str]:
+    """Seconds from these files to the results, in a run as the page has it, but for what draws them; imports are not
+    counted, which the page makes before it answers."""
+    seconds: dict[str, str] = {}
+    runs, this = Runs(), psutil.Process()
+    for _ in range(2):  # after the first, everything is imported
+        with TemporaryDirectory() as os.environ["CAPTIONBIAS_CACHE"]:
+            start = time.perf_counter(), processors(this)
+            for what in laps(runs, list(map(str, files))):
+                wall, used = time.perf_counter() - start[0], processors(this) - start[1]
+                seconds[what] = f"{wall:.1f} s, of the processors {used:.1f} s"
+    runs.close()
+    return seconds
+
+
+def laps(runs: Runs, paths: list[str], **settings: Any) -> Iterator[str]:
+    """Read and measure these files; tells what is done, as soon as it is."""
+    run = runs.read(Run(settings=measuring.Settings(**settings)), "", lambda: read_files(paths))
+    assert run.reading
+    run.reading.result()
+    assert run.ready, run.told or run.look().not_ready
+    yield "files to check"
+    runs.ask(run, "")
+    for what, is_there in (("first", lambda: run.result), ("whole", lambda: not run.working)):
+        while not is_there():
+            runs.look(run)  # a run that no page shows is cancelled
+            time.sleep(0.01)
+        assert run.result, run.told
+        assert run.result.report
+        yield f"files to the {what} report"
 
 
 def processors(server: psutil.Process) -> float:
@@ -177,20 +189,8 @@ def planted_files(folder: Path, images: int, captioners: dict[str, float]) -> li
     return paths
 
 
-def whole(url: str, folder: Path, images: int) -> float:
-    """Upload, reading, both metrics with ten trials, and all files to take away."""
-    files = planted_files(folder, images, {"nic": 0.5})
-    client = Client(url, verbose=False)
-    start = time.perf_counter()
-    client.predict([handle_file(path) for path in files], api_name="/read")
-    client.predict("gender", "", "coco_objects", "", ["dbac", "lic"], "fast", 10, 0, api_name="/measure")
-    client.predict(api_name="/results")
-    client.predict(api_name="/files")
-    return time.perf_counter() - start
-
-
-def memory_over(url: str, server: psutil.Process, folder: Path, runs: int) -> list[float]:
-    """MB that the server holds after each run, as its resident set counts them."""
+def memory_over(folder: Path, runs: int) -> list[float]:
+    """MB that this process holds after each run, as its resident set counts them."""
     planted = plant(SMALL, captions=1)
     rows = [
         {"id": number, "caption": caption, "gender": label}
@@ -198,13 +198,13 @@ def memory_over(url: str, server: psutil.Process, folder: Path, runs: int) -> li
     ]
     path = folder / "small.json"
     path.write_text(json.dumps(rows))
-    client = Client(url, verbose=False)
-    client.predict([handle_file(path)], api_name="/read")
-    held = []
+    os.environ["CAPTIONBIAS_CACHE"] = str(folder / "cache")
+    held, of_page, this = [], Runs(), psutil.Process()
     for seed in range(runs):
-        client.predict("gender", "", "coco_objects", "", ["lic"], "fast", 2, seed, api_name="/measure")
-        client.predict(api_name="/results")
-        held.append(server.memory_info().rss / 1e6)
+        for _ in laps(of_page, [str(path)], metrics=("lic",), trials=2, seed=seed):
+            pass
+        held.append(this.memory_info().rss / 1e6)
+    of_page.close()
     return held
 
 

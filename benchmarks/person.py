@@ -27,7 +27,7 @@ from rich.progress import track
 from rich.table import Table
 
 from captionbias.bench import catalogue
-from captionbias.bench.verdicts import LESS, MORE, NOTHING, verdict
+from captionbias.bench.verdicts import LESS, MORE, NOTHING
 from captionbias.captions import Captions, check_captions
 from captionbias.metrics import find_metric
 from captionbias.statistics.samples import Estimate
@@ -65,11 +65,7 @@ def measure(captions: Captions, seed: int, metrics: Mapping[str, Mapping[str, An
         estimates = (
             find_metric(metric).measure(captions, **options, **directions, **caching, seed=1000 * seed).estimates
         )
-        found |= {
-            key: (estimates[key], verdict(estimates, key) if catalogue.SCORES[key].judged else NOTHING)
-            for key in SCORES
-            if key in estimates
-        }
+        found |= {key: (estimates[key], estimates[key].verdict or NOTHING) for key in SCORES if key in estimates}
     return found
 
 

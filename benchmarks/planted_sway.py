@@ -19,8 +19,19 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from captionbias.arrays import Flags
 from captionbias.metrics import sway
-from captionbias.synthetic import AGES, NAMES_PERSON, NAMES_TASK, plant, swayed
+from captionbias.synthetic import (
+    AGES,
+    NAMES_PERSON,
+    NAMES_TASK,
+    NO_VALUE,
+    TASKS,
+    Planted,
+    PlantedScenes,
+    kind_of,
+    plant,
+)
 
 AGAINST = {2: 0.3, 4: 0.45}  # outside scenes, of the images whose task leans to a value: the share that are of another
 ENDS = {"t_to_a": ("t_to_a", "t_to_a"), "t_to_a_lost": ("t_to_a_lost",) * 2, "a_to_t": ("a_to_t_low", "a_to_t_high")}
@@ -72,6 +83,48 @@ def main(
         )
     Console(width=120).print(table)
     Console().print(f"{captioners} captioners of {images:,} images, {time.perf_counter() - started:.0f} s")
+
+
+def swayed(planted: Planted | PlantedScenes, language: str | None = None) -> dict[str, float]:
+    """How far the captioner was swayed, counted in its captions, in the units of `captionbias.metrics.sway`.
+
+    Returns:
+        `t_to_a`: of 100 captions that name an attribute beside a task that leans to one, how many name a wrong one
+        beyond those that would if the captioner erred as often as beside tasks that lean to the person's.
+        `t_to_a_lost`: the same of all captions beside such a task, in which it is wrong to name nobody. `a_to_t`: how
+        many more of 100 captions name a task that leans to an attribute if it is the person's, the task shown being
+        the same.
+
+    """
+    kind = kind_of(4 if planted.attributes[0] in AGES else 2, language)
+    leaning = kind.leaning()
+    value = np.array([kind.values.index(label) for label in planted.attributes])
+    shown = np.array([TASKS.index(task) for (task,) in planted.tasks])
+    said = planted.predictions
+    person = np.array([[text.startswith(phrases) for phrases in kind.people] for text in said]).argmax(axis=1)
+    task = np.array([[*(phrase in text for phrase in kind.said["tasks"]), True] for text in said]).argmax(axis=1)
+    beside, wrong = leaning[shown], person != value
+
+    def beyond(counted: Flags) -> float:
+        along, against = counted & (beside == value), counted & (beside != value)
+        more = 0.0
+        for of_value in (value == number for number in range(len(kind.values))):
+            usual = wrong[along & of_value].sum() / max((along & of_value).sum(), 1)
+            more += (wrong[against & of_value] - usual).sum()
+        return float(100 * more / counted.sum())
+
+    mentions = 0.0
+    for number in range(len(kind.values)):
+        own = value == number
+        share = np.bincount(shown, own) / np.maximum(np.bincount(shown), 1)
+        left = own - share[shown]
+        mentions += left @ (leaning[task] == number) / (left @ left)
+    leans = beside != NO_VALUE
+    return {
+        "t_to_a": beyond(leans & (person < len(kind.values))),
+        "t_to_a_lost": beyond(leans),
+        "a_to_t": float(100 * mentions / len(kind.values)),
+    }
 
 
 if __name__ == "__main__":

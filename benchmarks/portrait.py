@@ -22,7 +22,6 @@ from rich.console import Console
 from rich.table import Table
 
 from captionbias import audit
-from captionbias.bench.verdicts import verdict
 from captionbias.metrics import sway
 from captionbias.report.drawn import WIDE, naming
 from captionbias.report.portrait import audit_portrait
@@ -75,18 +74,22 @@ def given(shared: Shared, name: str, attribute: str) -> dict[str, Any]:
 def cells(images: dict[str, Any], known: Known, seeds: int, values: tuple[str, str]) -> Iterable[str]:
     """A row: levels, gaps, T to A by its verdict, words with their verdict, the words."""
     runs = [sway.measure(**images, seed=seed, details=True) for seed in range(seeds)]
-    flat = {key: np.mean([run.flat().get(key, np.nan) for run in runs]) for key in runs[0].flat() if is_number(key)}
+    levels = {key: np.mean([run.facts.get(key, np.nan) for run in runs]) for key in runs[0].facts}
     first = runs[0].estimates
 
+    def mean(key: str, field: str) -> float:
+        numbers = [getattr(run.estimates[key], field) for run in runs if key in run.estimates]
+        return float(np.mean([np.nan if number is None else number for number in numbers]))
+
     def told(key: str, before: float | None = None) -> str:
-        if key not in flat:
+        if key not in first:
             return "-"
-        ends = (f"{flat[end]:.1f}" if (end := f"{key}_ci_{side}") in flat else "" for side in ("low", "high"))
-        said = f" {verdict(first, key)}" if key in first and first[key].margin is not None else ""
-        return f"{flat[key]:.1f} [{', '.join(ends)}]{said}" + ("" if before is None else f" ({before})")
+        ends = ("" if np.isnan(end := mean(key, field)) else f"{end:.1f}" for field in ("low", "high"))
+        said = f" {first[key].verdict}" if first[key].verdict else ""
+        return f"{mean(key, 'value'):.1f} [{', '.join(ends)}]{said}" + ("" if before is None else f" ({before})")
 
     for value, before in zip(values, known, strict=False):
-        yield f"{flat[f'wrong_{value}']:.1f}" + ("" if before is None else f" ({before})")
+        yield f"{levels[f'wrong_{value}']:.1f}" + ("" if before is None else f" ({before})")
     yield told(GAPS[0], known.gap)
     yield told(GAPS[1])
     yield told("sway_t_to_a")
@@ -97,10 +100,6 @@ def cells(images: dict[str, Any], known: Known, seeds: int, values: tuple[str, s
     for value in values:
         more = [row for row in details.get("words", ()) if row["kind"] == "more" and row["attribute"] == value]
         yield ", ".join(f"{row['word']}{'*' * row['scaled']} {row['beyond']:.1f}" for row in more[:MOST_WORDS])
-
-
-def is_number(key: str) -> bool:
-    return key not in ("signature", "details")
 
 
 def main(

@@ -23,19 +23,19 @@ from typing import Annotated, NamedTuple
 
 import pandas as pd
 import typer
-from captionbias.bench.person import captioner_and_person
 from changes import HARMLESS, OF_BOTH, ONE_SIDED, put_in, usual_where_shown
+from injections import Described, Injection, describe, inject
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
-from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE, NOTHING, verdict
+from captionbias.bench.reading import captions_of_a_person
+from captionbias.bench.verdicts import CANNOT_TELL, LESS, MORE
 from captionbias.captions import Captions, check_captions
 from captionbias.metrics import catalogue, find_metric
 from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
-from captionbias.studies.injections import Described, Injection, describe, inject
 from captionbias.synthetic import plant
 
 SCORES = {
@@ -121,7 +121,7 @@ def measure(captions: Captions, metric: str) -> dict[str, Found]:
 
 def said(estimates: Mapping[str, Estimate], key: str) -> str:
     """The verdict, or the side of 0 that the interval is on."""
-    if catalogue.SCORES[key].judged and (words := verdict(estimates, key)) != NOTHING:
+    if words := estimates[key].verdict:
         return words
     low, high = estimates[key].low, estimates[key].high
     return MORE if low is not None and low > 0 else LESS if high is not None and high < 0 else CANNOT_TELL
@@ -143,9 +143,9 @@ def unchanged(shared: Path, images: int, planted: bool, person: int) -> tuple[Ca
     captions = check_captions(
         predictions=first, references=people.references, attributes=people.gender, trust_rows=True
     )
-    pair = captioner_and_person(captions, seed=person)
-    assert pair is not None
-    return pair[1], describe(pair[1])
+    drawn = captions_of_a_person(captions, seed=person)
+    assert drawn is not None
+    return drawn, describe(drawn)
 
 
 def joined(captions: Captions) -> Captions:

@@ -50,7 +50,7 @@ from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.attackers.stored_trials import trial_key
 from captionbias.captions import check_captions
 from captionbias.synthetic import plant
-from captionbias.text import find_mentions, load_lexicon, named_labels
+from captionbias.text import find_mentions, load_lexicon
 
 ATTACKERS = ("bow", "lstm-dbac")
 CAPTIONS_AN_IMAGE = 6  # one of the model, five human ones
@@ -148,7 +148,7 @@ def _prepare(size: int, folder: Path) -> tuple[dict[str, Cost], Path]:
     words = step("split into words", checked.words, "words")
     mentions = step("find attribute words", find_mentions, words.tokens, attribute, "words")
     tasks = step("find tasks", find_mentions, words.tokens, task, "words")
-    step("tasks of each caption", named_labels, words.tokens, tasks, len(task.labels))
+    step("tasks of each caption", tasks.named, words.tokens, len(task.labels))
     masked = step("mask attribute words", words.mask, mentions, attribute.mask)
     vectors = step("train word vectors", load_vectors, "captions", words.tokens)
     human, _ = step("align", align, masked.human, masked.model.present(), frozenset([attribute.mask]), vectors)

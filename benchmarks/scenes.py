@@ -23,6 +23,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pandas as pd
 import typer
+from injections import NONE, add_words, describe, rename_values
 from published import Shared
 from rich.console import Console
 from rich.progress import track
@@ -31,11 +32,10 @@ from scipy.sparse import csr_array
 
 from captionbias.arrays import Flags, Integers
 from captionbias.bench.measurement import Measurement
-from captionbias.bench.verdicts import DIFFERS, MORE, SAME, verdict
+from captionbias.bench.verdicts import DIFFERS, MORE, SAME
 from captionbias.captions import check_captions
 from captionbias.metrics import sway
 from captionbias.scores.words import Z, find_ties, fit_references
-from captionbias.studies.injections import NONE, add_words, describe, rename_values
 
 SCENES, SHARES = (200, 500, 1000, 2000), (0, 1, 2, 5)
 GENDERS, NOBODY, AS_IT_IS = ("female", "male"), 2, 3  # whom a caption is of
@@ -73,7 +73,7 @@ class Told(NamedTuple):
 
     def says(self, key: str, *words: str) -> bool:
         """Whether one of these is the verdict."""
-        return verdict(self.measured.estimates, key) in words
+        return self.measured.estimates[key].verdict in words
 
     def lists(self, word: str = "") -> bool:
         """Whether this word is listed as one of women, or any."""

@@ -150,7 +150,7 @@ def peak_memory() -> Iterator[Counter[str]]:
 
 def masked(captions: Sequence[str], lexicon: str) -> Tokens:
     tokens, words = tokenize(captions), load_lexicon(lexicon)
-    return mask_mentions(tokens, find_mentions(tokens, words), words.mask)
+    return mask_mentions(tokens, (find_mentions(tokens, words), words.mask))
 
 
 def classes_of(attributes: Sequence[str]) -> Any:

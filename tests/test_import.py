@@ -119,7 +119,7 @@ def test_the_core_works_without_its_wings(copied):
         shutil.rmtree(package / wing)
     assert (measured := run("-c", CORE)).returncode == 0, measured.stderr
     assert {"measure", "report"} <= commands(run)
-    assert not {"app", "audit", "card", "data", "power"} & commands(run)
+    assert not {"app", "audit", "card", "data", "reproduce"} & commands(run)
 
 
 def test_without_one_wing_all_of_the_others_commands_are_there(copied):
@@ -157,13 +157,13 @@ def test_without_the_packages_of_extras_all_commands_are_listed(copied):
 
 ADDED = """
 from captionbias.bench.catalogue import SHARE, Score
-from captionbias.bench.measurement import Scores, metric
+from captionbias.bench.measurement import Prepared, Scores, metric
 
 
 @metric("Added", "is it found?", [Score("added", "added", 1, SHARE)])
 def added(captions, *, seed=0):
     \"\"\"Nothing.\"\"\"
-    return Scores({}, {"share": 0.5}, {}, [])
+    return Prepared({}, lambda: Scores({}, {"share": 0.5}))
 """
 FOUND = """
 import captionbias

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.planted_sway import swayed
 from captionbias.metrics import sway
 from captionbias.synthetic import (
     ATTRIBUTES,
@@ -17,7 +18,6 @@ from captionbias.synthetic import (
     Planted,
     plant,
     plant_verbs,
-    swayed,
 )
 
 DIALS = [{"a_to_t": 0.5}, {"a_to_t": -0.5}, {"t_to_a": 0.5}, {"t_to_a": -0.5}, {"naming": 0.4}]

@@ -14,7 +14,6 @@ from captionbias.images.imagecaptioner2 import imagecaptioner2 as imagecaptioner
 from captionbias.metrics import *  # noqa: F403
 from captionbias.report.html import write_report as write_report
 from captionbias.report.picture import picture as picture
-from captionbias.studies.power import power as power
 from captionbias.synthetic import plant as plant
 from captionbias.text import Lexicon as Lexicon
 from captionbias.text import lexicon_of as lexicon_of

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Floats, Integers
 from captionbias.text.languages import check_language, load_language
 
 ATTRIBUTES = ("female", "male")
@@ -50,10 +50,9 @@ VERBS = {
 PRONOUNS = (("she", "a woman", "a lady"), ("he", "a man", "a guy"))
 
 
-class _Attribute(NamedTuple):
-    """`people`: phrases for a person of each value, and last for one of unknown value. `share`: of the images that
-    show each task, those with each value, `(values, tasks)`. `said`: the rest of a caption.
-    """
+class Kind(NamedTuple):
+    """An attribute. `people`: phrases for a person of each value, and last for one of unknown value. `share`: of the
+    images that show each task, those with each value, `(values, tasks)`. `said`: the rest of a caption."""
 
     values: tuple[str, ...]
     people: tuple[tuple[str, ...], ...]
@@ -66,14 +65,29 @@ class _Attribute(NamedTuple):
         return np.append(np.where(leans, self.share.argmax(axis=0), NO_VALUE), NO_VALUE)
 
 
-_ATTRIBUTES = {
-    2: _Attribute(ATTRIBUTES, PEOPLE, np.stack((LEAN, 1 - LEAN))),
-    4: _Attribute(
+KINDS = {
+    2: Kind(ATTRIBUTES, PEOPLE, np.stack((LEAN, 1 - LEAN))),
+    4: Kind(
         tuple(AGES),
         (*(tuple(f"a {word}" for word in words) for words in AGES.values()), PEOPLE[-1]),
         np.where(np.arange(len(TASKS)) // 2 == np.arange(4)[:, None], 0.55, 0.15),
     ),
 }
+
+
+def kind_of(values: int, language: str | None = None) -> Kind:
+    """The attribute of so many values, as people say it in a language; ValueError if there is none."""
+    if values not in KINDS:
+        raise ValueError(f"values must be 2 or 4, not {values}")
+    name = check_language(language)
+    if name is None:
+        return KINDS[values]
+    if values != 2:
+        raise ValueError(f"values must be 2 in language {language!r}, not {values}")
+    said = load_language(name).planted
+    if said is None:
+        raise ValueError(f"language {name!r} has no 'planted' in its file; add it, as the languages of the package do")
+    return KINDS[values]._replace(people=tuple(map(tuple, said["people"])), said=said)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,13 +156,9 @@ def plant(  # type: ignore[misc]  # which has these dials by name
     for name, dial, low in dials:
         if not low <= dial <= 1:
             raise ValueError(f"{name} must be between {low} and 1, not {dial}")
-    if values not in _ATTRIBUTES:
-        raise ValueError(f"values must be 2 or 4, not {values}")
-    if values != 2 and check_language(language):
-        raise ValueError(f"values must be 2 in language {language!r}, not {values}")
     # No metric uses these streams, so that a split drawn with the same seed does not depend on the captions.
     world, human, model = (np.random.default_rng([seed, 10 + part]) for part in range(3))
-    kind = _in_language(_ATTRIBUTES[values], language)
+    kind = kind_of(values, language)
     attribute = np.arange(images) % values
     by_attribute = kind.share / kind.share.sum(axis=1, keepdims=True)
     shown = _draw(by_attribute[attribute], world)
@@ -163,61 +173,6 @@ def plant(  # type: ignore[misc]  # which has these dials by name
         return PlantedScenes(predictions, labels, tasks, (np.arange(images) // values).tolist())
     by_image = [references[start : start + captions] for start in range(0, len(references), captions)]
     return Planted(predictions, by_image, labels, tasks)
-
-
-def _in_language(kind: _Attribute, language: str | None) -> _Attribute:
-    name = check_language(language)
-    if name is None:
-        return kind
-    said = load_language(name).planted
-    if said is None:
-        raise ValueError(f"language {name!r} has no 'planted' in its file; add it, as the languages of the package do")
-    return kind._replace(people=tuple(map(tuple, said["people"])), said=said)
-
-
-def swayed(planted: Planted | PlantedScenes, language: str | None = None) -> dict[str, float]:
-    """How far the captioner was swayed, counted in its captions, in the units of `captionbias.metrics.sway`.
-
-    Returns:
-        `t_to_a`: of 100 captions that name an attribute beside a task that leans to one, how many name a wrong one
-        beyond those that would if the captioner erred as often as beside tasks that lean to the person's.
-        `t_to_a_lost`: the same of all captions beside such a task, in which it is wrong to name nobody. `a_to_t`: how
-        many more of 100 captions name a task that leans to an attribute if it is the person's, the task shown being
-        the same.
-
-    >>> {name: round(number) for name, number in swayed(plant(t_to_a=0.5, a_to_t=0.2)).items()}
-    {'t_to_a': 15, 't_to_a_lost': 12, 'a_to_t': 15}
-    """
-    kind = next(kind for kind in _ATTRIBUTES.values() if planted.attributes[0] in kind.values)
-    kind = _in_language(kind, language)
-    leaning = kind.leaning()
-    value = np.array([kind.values.index(label) for label in planted.attributes])
-    shown = np.array([TASKS.index(task) for (task,) in planted.tasks])
-    said = planted.predictions
-    person = np.array([[text.startswith(phrases) for phrases in kind.people] for text in said]).argmax(axis=1)
-    task = np.array([[*(phrase in text for phrase in kind.said["tasks"]), True] for text in said]).argmax(axis=1)
-    beside, wrong = leaning[shown], person != value
-
-    def beyond(counted: Flags) -> float:
-        along, against = counted & (beside == value), counted & (beside != value)
-        more = 0.0
-        for of_value in (value == number for number in range(len(kind.values))):
-            usual = wrong[along & of_value].sum() / max((along & of_value).sum(), 1)
-            more += (wrong[against & of_value] - usual).sum()
-        return float(100 * more / counted.sum())
-
-    mentions = 0.0
-    for number in range(len(kind.values)):
-        own = value == number
-        share = np.bincount(shown, own) / np.maximum(np.bincount(shown), 1)
-        left = own - share[shown]
-        mentions += left @ (leaning[task] == number) / (left @ left)
-    leans = beside != NO_VALUE
-    return {
-        "t_to_a": beyond(leans & (person < len(kind.values))),
-        "t_to_a_lost": beyond(leans),
-        "a_to_t": float(100 * mentions / len(kind.values)),
-    }
 
 
 def plant_verbs(
@@ -273,7 +228,7 @@ def _draw(probabilities: Floats, generator: np.random.Generator) -> Integers:
 
 
 def _captions(
-    kind: _Attribute,
+    kind: Kind,
     attribute: Integers,
     shown: Integers,
     generator: np.random.Generator,
@@ -297,7 +252,7 @@ def _captions(
     return _words(kind, person, task, generator)
 
 
-def _words(kind: _Attribute, person: Integers, task: Integers, generator: np.random.Generator) -> list[str]:
+def _words(kind: Kind, person: Integers, task: Integers, generator: np.random.Generator) -> list[str]:
     def pick(choices: Sequence[str]) -> npt.NDArray[np.object_]:
         return np.array(choices, dtype=object)[generator.integers(len(choices), size=len(person))]
 

@@ -8,13 +8,13 @@ import pytest
 
 from captionbias.analysis.audit import audit
 from captionbias.analysis.intersections import intersections
-from captionbias.bench.verdicts import verdict
 from captionbias.captions import CaptionBiasWarning, check_captions, count_cells, cross
 from captionbias.io.formats import json_text
 from captionbias.metrics import dbac, lic
 from captionbias.report import views
 from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
+from tests.refusals import refuses
 
 IMAGES = 1200
 LEXICONS = {"gender": "gender", "skin": "race"}
@@ -88,12 +88,11 @@ def test_a_bias_of_the_intersections_alone_is_seen_there_alone():
         assert low <= 0 <= high
 
 
-def test_what_is_said_to_go_with_intersections_is_of_the_crossing_alone():
+def test_what_is_said_to_go_with_intersections_is_refused():
+    """Question 2 is asked of each attribute alone."""
     lean = {"female, dark": ["dog"], "female, light": ["cake"]}
-    found = intersections(check_captions(**planted(names=1.0)), LEXICONS, lean=lean, bootstrap=0)
-    counted = [measured.settings["lean"] for measured in found.values()]
-    assert counted == ["gender_coco_objects,given", "own", counted[-1]]
-    assert counted[-1].startswith("custom-")
+    captions = check_captions(**planted(names=1.0))
+    refuses("lean names 'female, dark'", intersections, captions, LEXICONS, lean=lean, bootstrap=0)
 
 
 @pytest.mark.parametrize("score", ["dbac_a_to_t_net", "dbac_t_to_a_net"])
@@ -155,7 +154,7 @@ def test_an_audit_has_each_attribute_alone_beside_their_crossing():
     rows = [row for row in views.alone(found).rows if row[:2] == ["biased", "LIC x 100"]]
     assert [row[2] for row in rows] == ["gender", "race", "gender x race"] == list(expected)
     for row, measured in zip(rows, expected.values(), strict=True):
-        assert row[3:] == [(measured.estimates["lic"], 1), verdict(measured.estimates, "lic")]
+        assert row[3:] == [(measured.estimates["lic"], 1), measured.estimates["lic"].verdict]
     assert views.cells(found).rows == [[*cell, count] for cell, count in count_cells(given["attributes"], 2).items()]
     written = json.loads(json_text(found.as_dict()))
     assert list(written["alone"]) == BOTH

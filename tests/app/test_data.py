@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 
 from captionbias.app import data as module
 from captionbias.app import uploads
-from captionbias.app.data import CAPTIONER, LABELS, PEOPLE, TASKS, UNUSED, Columns, as_said, captions_of, corrected
+from captionbias.app.data import (
+    CAPTIONER,
+    LABELS,
+    PEOPLE,
+    TASKS,
+    UNUSED,
+    Columns,
+    as_said,
+    captions_of,
+    with_columns,
+    with_roles,
+)
 from captionbias.captions import read_captions
 from captionbias.captions.tables import Table, table_from_memory
 from tests.refusals import refuses
@@ -48,13 +59,13 @@ def test_labels_are_counted_of_the_images_that_are_measured():
     measured = read_captions(predictions=nic, references=people, attribute_column="gender", keep=["female", "male"])
     assert Counter(measured.attributes) == {"female": 17, "male": 18}
     assert (data.counts, {*data.columns.keep}) == ({"female": 17, "male": 17}, {"female", "male"}), "sat lacks one"
-    assert {name: Counter(captions.attributes) for name, captions in module.captioners_of(data).items()} == {
+    assert {name: Counter(captions.attributes) for name, captions in captions_of(data).items()} == {
         "nic": data.counts,
         "sat": data.counts,
     }
     alone = said(("nic", nic), ("people", people), nic=CAPTIONER, people=PEOPLE)
     assert captions_of(alone)["nic"] == measured
-    assert corrected(data, replace(data.columns, keep=("unsure", "male"))).columns.keep == ("male",)
+    assert with_columns(data, {**vars(data.columns), "keep": ["unsure", "male"]}).columns.keep == ("male",)
 
 
 def test_labels_left_out_are_noted_and_numbers_are_labels():
@@ -180,21 +191,51 @@ def test_data_beyond_the_limits_are_refused(write, tmp_path, monkeypatch):
 
 
 def test_only_columns_that_there_are_can_be_chosen_and_labels_that_went_are_not_kept(write):
-    data = corrected(uploaded(write, Columns(), "x.csv"), Columns("id", ("a",), "", "who", keep=("m",)))
+    chosen = {"id_column": "id", "prediction_column": ["a"], "attribute_column": "who"}
+    data = with_columns(uploaded(write, Columns(), "x.csv"), {**chosen, "keep": ["m"]})
     assert (data.columns.keep, data.counts) == (("m",), {"m": 2, "f": 1})
-    assert corrected(data, data.columns) is data
-    for columns, message in (
-        (
-            replace(data.columns, prediction_column=("a", "<b>")),
-            "prediction_column is '<b>', and the columns are 'id', 'a'",
-        ),
-        (replace(data.columns, id_column="nr"), "id_column is 'nr', and the columns are"),
+    assert with_columns(data, vars(data.columns)) is data
+    for name, column, message in (
+        ("prediction_column", ["a", "<b>"], "prediction_column is '<b>', and the columns are 'id', 'a'"),
+        ("id_column", "nr", "id_column is 'nr', and the columns are"),
     ):
-        refuses(message, corrected, data, columns)
-    every = corrected(data, replace(data.columns, keep=()))
-    assert corrected(every, replace(data.columns, keep=())) is every  # the page says some changes twice
-    stale = replace(data.columns, attribute_column="b", keep=("m", "he"))
-    assert corrected(data, stale).columns.keep == ("he",)
+        refuses(message, with_columns, data, {**chosen, name: column})
+    every = with_columns(data, chosen)
+    assert with_columns(every, chosen) is every  # the page says some changes twice
+    assert with_columns(data, {**chosen, "attribute_column": "b", "keep": ["m", "he"]}).columns.keep == ("he",)
+
+
+WHO = {"id": range(60), "caption": ["a man"] * 60, "who": ["m", "f"] * 30, "skin": ["x", "y", "z"] * 20}
+
+
+def test_another_column_of_labels_has_other_labels_and_words():
+    one = said(("x", WHO), x=CAPTIONER)
+    read = {"id_column": "id", "prediction_column": ["caption"], "attribute_column": "skin"}
+    data = with_columns(one, {**read, "keep": ["m", "f"]})
+    assert (data.columns.attribute_column, data.columns.keep) == ("skin", ("x", "y", "z"))
+    assert module.guess_words(data) == "race"
+    data = with_columns(data, {**read, "keep": ["x", "y"]})
+    assert data.columns.keep == ("x", "y")
+    assert with_columns(data, {**read, "keep": ["x", "y"]}) is data, "what changes nothing is not read again"
+    german = with_columns(data, {**read, "language": "de"})
+    assert with_columns(german, {**read, "attribute_column": "who"}).columns.language == "de", "what was guessed stays"
+
+
+def test_files_are_what_the_user_says_they_are():
+    one = said(("a", WHO), ("b", WHO), ("c", WHO), a=CAPTIONER, b=CAPTIONER, c=CAPTIONER)
+    assert with_roles(one, {CAPTIONER: ["a.csv", "b.csv", "c.csv"]}) is one
+    data = with_roles(one, {CAPTIONER: ["a.csv"], PEOPLE: "b.csv", TASKS: None})
+    assert data.roles == {"a.csv": CAPTIONER, "b.csv": PEOPLE, "c.csv": UNUSED}
+    with pytest.raises(ValueError, match=r"there is no file 'd.csv': the files are 'a.csv', 'b.csv', 'c.csv'"):
+        with_roles(one, {CAPTIONER: ["a.csv"], TASKS: "d.csv"})
+    chosen = {CAPTIONER: ["a.csv", "b.csv"], PEOPLE: "c.csv", LABELS: "a.csv"}
+    data = with_roles(one, chosen)
+    assert [(data.roles[table.name], table.name) for table in data.tables] == [
+        (CAPTIONER, "b.csv"),
+        (PEOPLE, "c.csv"),
+        (LABELS, "a.csv"),
+    ]
+    assert with_roles(data, chosen) is data, "the same event a second time"
 
 
 LISTS = [[f"someone and thing {n}", f"they have thing {n}"] for n in range(60)]

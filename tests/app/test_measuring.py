@@ -1,13 +1,11 @@
-"""What is told of data before they are measured: what is missing, what is left out, which words are masked."""
+"""What is told of data before they are measured: what is missing, and what is left out."""
 
 from dataclasses import replace
 
 import pytest
 
-from captionbias.app.changes import columns
-from captionbias.app.data import CAPTIONER, Columns, as_said
-from captionbias.app.measuring import CUSTOM, Settings, Words, look, measure
-from captionbias.app.runs import NOTHING
+from captionbias.app.data import CAPTIONER, Columns, Data, as_said, with_columns
+from captionbias.app.measuring import Look, Settings, look, measure, read
 from captionbias.captions.tables import table_from_memory
 from captionbias.synthetic import plant
 
@@ -20,30 +18,26 @@ def data_of(content, name="x.csv"):
 
 
 def test_what_is_missing_is_told():
-    assert look(NOTHING, Words())["not_ready"] == ""
+    assert look(Data(), "gender") == Look()
     data = data_of({"id": [1], "caption": ["a man"]})
     data = replace(data, columns=Columns("id", ("caption",)))
-    for words, missing in ((Words(), "none of these files has labels"), (Words(CUSTOM), "the list has no words")):
-        found = look(data, words)
-        assert found["not_ready"].startswith(missing)
-        assert found["masked"] == {}
+    assert look(data, "gender").not_ready.startswith("none of these files has labels")
     for metrics, seed, missing in (((), 0, "choose at least one metric"), (("lic",), None, "seed is empty")):
         with pytest.raises(ValueError, match=missing):
-            next(measure(data, Words(), Settings(metrics, seed=seed), lambda step, done: None))
+            next(measure(data, Settings(metrics=metrics, seed=seed), lambda step, done: None))
 
 
 def test_labels_too_few_are_left_out_or_told_of_if_they_are_kept():
     labels = ["female", "male", "male"] * 30
     labels[:6] = ["unsure"] * 6
     data = data_of({"id": range(90), "caption": ["a woman", "a man", "a guy"] * 30, "sex": labels})
-    data = columns(data, **READ)
-    found = look(data, Words())
-    assert found["labels"] == {"female": 28, "male": 56}
-    assert "left out by their label: 'unsure' (6 images, too few to split)" in found["notes"][0]
-    assert {label for _, label in found["masked"]["attribute_lexicon"]} == {None, "female", "male"}
-    found = look(columns(data, **READ, keep=["female", "male", "unsure"]), Words())
-    assert "labels with too few images to split: 'unsure' (6). An attacker needs 10" in found["not_ready"]
-    assert any("'unsure' is not a label of attribute" in note for note in found["notes"])
+    data = with_columns(data, READ)
+    found = look(data, "gender")
+    assert found.labels == {"female": 28, "male": 56}
+    assert "left out by their label: 'unsure' (6 images, too few to split)" in found.notes[0]
+    found = look(with_columns(data, READ | {"keep": ["female", "male", "unsure"]}), "gender")
+    assert "labels with too few images to split: 'unsure' (6). An attacker needs 10" in found.not_ready
+    assert any("'unsure' is not a label of attribute" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(
@@ -55,27 +49,39 @@ def test_labels_too_few_are_left_out_or_told_of_if_they_are_kept():
 )
 def test_words_that_do_not_fit_the_column_are_told(labels, attribute, message):
     content = {"id": range(90), "caption": [f"a man {n}" for n in range(90)], "sex": ["female", "male"] * 45}
-    found = look(columns(data_of(content), **READ | {"attribute_column": labels}), Words(attribute))
-    assert message in "; ".join([found["not_ready"], *found["notes"]])
+    found = look(with_columns(data_of(content), READ | {"attribute_column": labels}), attribute)
+    assert message in "; ".join([found.not_ready, *found.notes])
 
 
 def test_captions_of_another_language_are_read_by_its_words():
     planted = plant(60, captions=2, language="de")
     content = {"id": range(60), "caption": planted.predictions, "references": planted.references}
-    data = columns(
-        data_of({**content, "sex": planted.attributes}), **READ, reference_column="references", language="de"
+    said = READ | {"reference_column": "references", "language": "de"}
+    data = with_columns(data_of({**content, "sex": planted.attributes}), said)
+    assert (look(data, "gender").not_ready, look(data, "race").not_ready[:31]) == (
+        "",
+        "language 'de' has no words of '",
     )
-    marks = {text.casefold() for text, label in look(data, Words())["masked"]["attribute_lexicon"] if label == "female"}
-    assert "frau" in marks
-    *_, found = measure(data, Words(), Settings(("lic",), trials=2), lambda step, done: None)
+    *_, found = measure(data, Settings(metrics=("lic",), trials=2), lambda step, done: None)
     assert "tok:de" in found.audit.signatures["lic"]
 
 
 def test_scenes_are_compared_within_once_their_column_is_chosen():
     planted = plant(200, scenes=True)
     content = {"id": range(200), "caption": planted.predictions, "sex": planted.attributes, "set": planted.scene}
-    data = columns(data_of(content), **READ, scene_column="set")
-    *_, found = measure(data, Words(), Settings(trials=2), lambda step, done: None)
+    data = with_columns(data_of(content), READ | {"scene_column": "set"})
+    *_, found = measure(data, Settings(trials=2), lambda step, done: None)
     assert "yardstick:scenes" in found.audit.signatures["sway"]
     assert "--scene-column set" in found.command
     assert {"more than people", "like people"}.isdisjoint(found.audit.verdicts.values())
+
+
+def test_what_was_looked_at_is_not_read_again_as_long_as_the_data_are_there():
+    data = with_columns(data_of({"id": range(40), "caption": ["a man"] * 40, "sex": ["female", "male"] * 20}), READ)
+    assert look(data, "gender").images == 40
+    kept = read(data)
+    assert read(data) is kept
+    others = [replace(data) for _ in range(2)]
+    for other in others:
+        read(other)
+    assert read(data) is not kept, "only the latest are kept"

@@ -1,14 +1,15 @@
 """A run keeps what it was asked for, works in its turn whatever becomes of its page, and ends when nobody looks."""
 
 import time
+from dataclasses import replace
 from threading import Event
 from types import SimpleNamespace
 
 import pytest
 
 from captionbias.app import runs as module
-from captionbias.app.data import Columns, Data
-from captionbias.app.measuring import Settings, Words
+from captionbias.app.data import CAPTIONER, Columns, Data
+from captionbias.app.measuring import Look, Settings
 from captionbias.app.runs import EXPIRES, MAX_HELD, MAX_WAITING, Run, Runs, State
 from captionbias.captions.tables import Table
 from tests.patience import PATIENCE
@@ -50,7 +51,7 @@ def found(work):
 
 
 def data(name="nic"):
-    return Data({name: Table(name, ("caption",), lambda column: [])})
+    return Data((Table(name, ("caption",), lambda column: []),), {name: CAPTIONER})
 
 
 def wait_for(true):
@@ -61,17 +62,17 @@ def wait_for(true):
 
 
 def test_a_draft_is_changed_and_what_was_asked_for_stays_as_it_was(found, work):
-    draft = found.change(Run("me"), "me", data=data())
+    draft = found.change(Run("me"), "me", data(), Settings())
     assert found.find(draft.id) is draft
-    assert found.change(draft, "me", words=Words("race")) is draft
+    assert found.change(draft, "me", draft.data, Settings("race")) is draft
     asked = found.ask(draft, "me")
     assert asked is draft
-    other = found.change(draft, "me", settings=Settings(seed=5), words=draft.words)
+    other = found.change(draft, "me", draft.data, Settings("race", seed=5))
     assert (other.id == draft.id, other.state, other.data) == (False, State.DRAFT, draft.data)
-    assert (draft.settings.seed, other.settings.seed, other.words) == (0, 5, Words("race"))
-    assert found.change(draft, "me", words=draft.words, data=draft.data) is draft, "what changes nothing is no change"
+    assert (draft.settings, other.settings) == (Settings("race"), Settings("race", seed=5))
+    assert found.change(draft, "me", draft.data, draft.settings) is draft, "what changes nothing is no change"
     assert found.ask(draft, "me") is not draft, "measured again it is another run"
-    assert found.change(other, "a visitor", words=Words()) is not other
+    assert found.change(other, "a visitor", other.data, Settings()) is not other
 
 
 def test_files_that_are_read_make_another_run_and_what_is_wrong_with_them_is_told(found, work):
@@ -80,9 +81,9 @@ def test_files_that_are_read_make_another_run_and_what_is_wrong_with_them_is_tol
 
     def read():
         assert may.wait(PATIENCE)
-        return {"data": data("sat"), "files": {"sat": "digest"}}
+        return data("sat"), {"sat": "digest"}
 
-    second = found.read(first, "me", read, data=module.NOTHING)
+    second = found.read(first, "me", read)
     assert (second.state, bool(second.data), second.ready) == (State.READING, False, False)
     with pytest.raises(ValueError, match="the files are still being read"):
         found.ask(second, "me")
@@ -94,7 +95,7 @@ def test_files_that_are_read_make_another_run_and_what_is_wrong_with_them_is_tol
     def refuse():
         raise ValueError("nic.csv is empty")
 
-    third = found.read(second, "me", refuse, data=module.NOTHING)
+    third = found.read(second, "me", refuse)
     third.reading.result(PATIENCE)
     assert (third.state, third.told, bool(third.data)) == (State.DRAFT, "nic.csv is empty", False)
 
@@ -211,7 +212,7 @@ def test_not_everybody_can_wait(found, work):
 
 
 def test_as_the_page_ends_nothing_goes_on(found, work):
-    run = found.ask(Run(data=data(), words=Words(), files={}), "")
+    run = found.ask(Run(data=data()), "")
     work.begun.wait(PATIENCE)
     found.close()
     assert (run.state, found.find(run.id)) == (State.CANCELLED, None)
@@ -219,11 +220,11 @@ def test_as_the_page_ends_nothing_goes_on(found, work):
 
 def test_what_will_be_measured_is_looked_at_once(monkeypatch):
     looked = []
-    monkeypatch.setattr(module.measuring, "look", lambda *asked: looked.append(asked) or {"not_ready": ""})
+    monkeypatch.setattr(module.measuring, "look", lambda *asked: looked.append(asked) or Look())
     run = Run(data=data())
     assert run.look() is run.look()
-    run.words = Words("race")
+    run.settings = Settings("race")
     run.look()
-    run.data = Data(run.data.predictions, columns=Columns("id"))
+    run.data = replace(run.data, columns=Columns("id"))
     run.look()
     assert len(looked) == 3

@@ -16,7 +16,7 @@ from gradio_client import Client
 
 from captionbias.app import server
 from captionbias.app.runs import Runs
-from captionbias.app.server import LOCK, NEW, PREFIX, launch_options, own_folder, private_folder, sweep
+from captionbias.app.server import LOCK, NEW, PREFIX, launch_options, private_folder, sweep
 from tests.app.conftest import Served, ended, start
 from tests.launch import python
 from tests.patience import PATIENCE
@@ -232,38 +232,35 @@ def test_who_ignores_a_signal_goes_on_ignoring_it(monkeypatch, tmp_path):
     signal.signal(signal.SIGTERM, before[1])
 
 
-FOLDER = "captionbias-test-"
-LEAVE = f"""
+LEAVE = """
 import os
-from captionbias.app.server import own_folder
-folder, lock = own_folder({FOLDER!r})
-print(folder, flush=True)
-os._exit(0)
+from captionbias.app.server import private_folder
+with private_folder() as folder:
+    print(folder, flush=True)
+    os._exit(0)
 """
 
 
 def test_what_a_dead_process_left_goes_with_the_next_folder_and_one_in_use_stays(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    used, lock = own_folder(FOLDER)
-    assert used.stat().st_mode & 0o777 == 0o700
-    died = python("-c", LEAVE, folder=tmp_path, TMPDIR=tmp_path)
-    assert sorted(map(str, tmp_path.iterdir())) == sorted([str(used), died.strip()])
-    mine, _ = own_folder(FOLDER)
-    assert sorted(tmp_path.iterdir()) == sorted([used, mine])
-    lock.release()
-    sweep(tmp_path, FOLDER)
-    assert list(tmp_path.iterdir()) == [mine]
+    with private_folder() as used:
+        assert used.stat().st_mode & 0o777 == 0o700
+        died = Path(python("-c", LEAVE, folder=tmp_path, TMPDIR=tmp_path).strip())
+        assert sorted(tmp_path.iterdir()) == sorted([used, died])
+        sweep(tmp_path)
+        assert list(tmp_path.iterdir()) == [used]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_is_just_made_and_links_and_other_folders_stay(tmp_path):
     other = tmp_path / "other"
-    kept = [tmp_path / f"{FOLDER}new", other, tmp_path / "mine"]
+    kept = [tmp_path / f"{PREFIX}new", other, tmp_path / "mine"]
     for path in kept:
         path.mkdir()
     (other / LOCK).touch()
-    (tmp_path / f"{FOLDER}link").symlink_to(other)
-    old = tmp_path / f"{FOLDER}old"
+    (tmp_path / f"{PREFIX}link").symlink_to(other)
+    old = tmp_path / f"{PREFIX}old"
     old.mkdir()
     os.utime(old, (time.time() - NEW - 1,) * 2)
-    sweep(tmp_path, FOLDER)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([f"{FOLDER}link", *(path.name for path in kept)])
+    sweep(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([f"{PREFIX}link", *(path.name for path in kept)])

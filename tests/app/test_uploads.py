@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from captionbias.app import uploads
-from captionbias.app.uploads import open_table, shown_name
+from captionbias.app.uploads import open_tables, shown_name
 from tests.patience import PATIENCE
 
 RECORDS = [
@@ -29,7 +29,7 @@ def refused(tmp_path):
         if content is not None:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
         with pytest.raises(ValueError, match=r"^mine") as raised:
-            open_table(path)
+            open_tables([path])
         assert str(tmp_path) not in str(raised.value)
         return str(raised.value)
 
@@ -39,7 +39,7 @@ def refused(tmp_path):
 def opened(tmp_path, content, ending=".csv"):
     path = tmp_path / f"mine{ending}"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    table = open_table(path)
+    [table] = open_tables([path])
     path.unlink()  # the table needs it no more
     return {column: table.column(column) for column in table.columns}
 
@@ -68,7 +68,7 @@ def test_pictures_boxes_and_columns_without_a_name_are_left_out(tmp_path):
     ]
     assert opened(tmp_path, json.dumps(records), ".json") == {"id": [1], "caption": ["a"]}
     pq.write_table(pa.Table.from_pylist([{**records[0], "raw": b"\0\xff"}]), tmp_path / "a.parquet")
-    assert open_table(tmp_path / "a.parquet").columns == ("id", "caption")
+    assert open_tables([tmp_path / "a.parquet"])[0].columns == ("id", "caption")
 
 
 HEAD = "id,caption\n"
@@ -79,7 +79,7 @@ HEAD = "id,caption\n"
     [
         ("", ".csv", "is empty: write it again"),
         (HEAD, ".csv", "has no rows"),
-        (b"PK\x03\x04", ".xlsx", "has the ending '.xlsx': give a file that ends with one of .csv, .tsv"),
+        (b"PK\x03\x04", ".docx", "has the ending '.docx': give a file that ends with one of .csv, .tsv"),
         (b"PAR1" + bytes(99) + b"PAR1", ".parquet", "cannot be read ("),
         ('[{"caption": ["a\\ud800"]}]', ".json", "has a NUL character (code 0) or half a character"),
         ("<!DOCTYPE html><title>Sign in</title>", ".csv", "has no rows of text or numbers: give a table of image ids"),
@@ -94,6 +94,21 @@ def test_a_file_that_is_not_a_table_of_captions_is_refused_by_name(refused, cont
     message = refused(content, ending)
     assert message.startswith(f"mine{ending}")
     assert reason in message
+
+
+def test_of_several_files_the_one_that_cannot_be_read_is_named(tmp_path, monkeypatch):
+    paths = [tmp_path / f"{name}.csv" for name in "abc"]
+    for path, content in zip(paths, (HEAD + "1,a\n", HEAD + '"1', HEAD + "2,b\n"), strict=True):
+        path.write_text(content)
+    with pytest.raises(ValueError, match=r"^b.csv cannot be read \(unexpected end of data\)"):
+        open_tables(paths)
+    assert [table.column("caption") for table in open_tables([paths[2], paths[0]])] == [["b"], ["a"]]
+    dies = tmp_path / "python"  # after it has read the first
+    dies.write_text("#!/bin/sh\nprintf '[\"id\"]\\n[1]\\n\\n'\nkill -9 $$\n")
+    dies.chmod(0o700)
+    monkeypatch.setattr(uploads.sys, "executable", str(dies))
+    with pytest.raises(ValueError, match=r"^b.csv cannot be read: it is damaged, or needs too much memory"):
+        open_tables(paths)
 
 
 def test_a_missing_file_a_folder_and_a_link_are_not_files(refused, tmp_path):
@@ -154,7 +169,7 @@ from pathlib import Path
 from captionbias.app import uploads
 uploads.SECONDS = float(sys.argv[2])
 try:
-    uploads.open_table(Path(sys.argv[1]))
+    uploads.open_tables([Path(sys.argv[1])])
 except ValueError as error:
     print(error)
 own = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))

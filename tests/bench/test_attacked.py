@@ -11,10 +11,10 @@ from captionbias.bench.attacked import PICTURE_READERS, Bench
 from captionbias.bench.attacks import AttackScores
 from captionbias.bench.reading import captions_of_a_person
 from captionbias.captions import check_captions
-from captionbias.metrics import dbac, lic
 from captionbias.metrics.lic import LIC_2022
 from captionbias.scores.captions import confidence
 from captionbias.synthetic import plant
+from tests.whole import dbac, lic
 
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 40, "cache": False}
 

@@ -14,8 +14,8 @@ from captionbias import metrics
 from captionbias.analysis.audit import audit
 from captionbias.analysis.compare import compare
 from captionbias.bench.catalogue import METRICS
-from captionbias.metrics import dbac, lic
 from captionbias.synthetic import plant
+from tests.whole import dbac, lic
 
 FAST = {"preset": "fast", "trials": 1, "bootstrap": 20, "alignment": "constant"}
 IMAGES = 60

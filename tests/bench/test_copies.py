@@ -3,7 +3,7 @@
 import pytest
 
 from captionbias.bench.catalogue import SCORES, of_captions
-from captionbias.bench.verdicts import CANNOT_TELL, NOTHING, verdict
+from captionbias.bench.verdicts import CANNOT_TELL
 from captionbias.captions import check_captions
 from captionbias.metrics import find_metric
 from captionbias.synthetic import plant
@@ -25,7 +25,7 @@ def test_copies_give_the_intervals_of_the_pictures_and_no_verdict(metric, copied
     measured = measure(copied, **quick)
     assert any("800 images have the human captions of 200 pictures" in said for said in measured.notes)
     judged = [key for key in measured.estimates if SCORES[key].judged]
-    assert {verdict(measured.estimates, key) for key in judged} <= {CANNOT_TELL, NOTHING}
+    assert {measured.estimates[key].verdict for key in judged} <= {CANNOT_TELL, None}
     once = measure(**vars(plant(200, captions=5)), **quick)
     for key in judged:
         width, own = (one.estimates[key].high - one.estimates[key].low for one in (once, measured))

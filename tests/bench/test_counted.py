@@ -9,7 +9,7 @@ from captionbias.bench.catalogue import MENTIONS, Score
 from captionbias.bench.counted import Columns, Counted, count
 from captionbias.bench.measurement import metric
 from captionbias.bench.reading import read
-from captionbias.bench.verdicts import LIKE, MORE, verdict
+from captionbias.bench.verdicts import LIKE, MORE
 from captionbias.metrics import ba_mals, directional_ba, gender_error, multi_directional_ba
 from captionbias.synthetic import plant
 from tests.metrics.by_definition import label_tables, scores
@@ -58,11 +58,11 @@ def repeated(rows_by_name, times):
 
 def test_a_metric_of_a_formula_has_intervals_a_person_a_verdict_weights_and_samples(objects_gap):
     given = columns(images=400)
-    assert verdict(objects_gap.measure(**given, bootstrap=100).estimates, "objects_gap_excess") == LIKE
+    assert objects_gap.measure(**given, bootstrap=100).estimates["objects_gap_excess"].verdict == LIKE
     male = np.array([value == "male" for value in given["attributes"]])
     further = [f"{text} zebra giraffe" if of else text for text, of in zip(given["predictions"], male, strict=True)]
     estimates = objects_gap.measure(**given | {"predictions": further}, bootstrap=100).estimates
-    assert verdict(estimates, "objects_gap_excess") == MORE
+    assert estimates["objects_gap_excess"].verdict == MORE
     weights = np.random.default_rng(0).random(400) + 0.1
     for weighed, counted in ((None, np.ones(400)), (weights, weights)):
         plain, more = (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from captionbias.attackers import engine
 from captionbias.bench.label_attacks import as_wrong_as
-from captionbias.metrics import dpa, label_leakage
+from tests.whole import dpa, label_leakage
 
 DIRECTIONS = ("a_to_t", "t_to_a")
 LEAN = np.array([0.7, 0.65, 0.35, 0.3])  # share of women among the images of each task

@@ -7,13 +7,11 @@ import pytest
 from captionbias.bench.catalogue import METRICS
 from captionbias.bench.reading import captions_of_a_person
 from captionbias.captions import CaptionBiasWarning, check_captions
-from captionbias.metrics import directional_ba, find_metric, gender_error, label_leakage
 from captionbias.synthetic import plant
+from tests.whole import Whole, directional_ba, gender_error, label_leakage
 
 SCORES = {name: [one.key for one in entry.scores if one.against_a_person] for name, entry in METRICS.items()}
-each = pytest.mark.parametrize(
-    "metric", [find_metric(name) for name in SCORES if SCORES[name]], ids=lambda one: one.name
-)
+each = pytest.mark.parametrize("metric", [Whole(name) for name in SCORES if SCORES[name]], ids=lambda one: one.name)
 
 
 def options(metric):

@@ -11,14 +11,12 @@ from captionbias.analysis.compare import corrected
 from captionbias.bench.measurement import Measurement
 from captionbias.bench.verdicts import (
     CANNOT_TELL,
+    LEARNED_NOTHING,
     LESS,
     LIKE,
     MORE,
-    NOTHING,
-    a_little,
-    learned_nothing,
+    judged,
     p_of_verdict,
-    verdict,
 )
 from captionbias.metrics import dbac, lic, sway
 from captionbias.report.wording import said_of
@@ -26,6 +24,10 @@ from captionbias.statistics.samples import ARRAYS, Estimate, Extreme, Sample
 from captionbias.synthetic import plant
 
 FAST = {"preset": "fast", "trials": 3, "cache": False, "bootstrap": 200}
+
+
+def verdict(estimates, key):
+    return judged(estimates)[key].verdict
 
 
 @pytest.mark.parametrize(
@@ -36,7 +38,7 @@ FAST = {"preset": "fast", "trials": 3, "cache": False, "bootstrap": 200}
         ((-2.0, -2.9, -0.1), LESS),
         ((0.2, -0.6, 1.0), LIKE),
         ((0.2, -0.6, 1.1), CANNOT_TELL),
-        ((0.2, None, None), NOTHING),
+        ((0.2, None, None), None),
     ],
 )
 def test_a_score_without_noise_is_told_from_0_and_is_like_people_within_its_margin(interval, word):
@@ -80,16 +82,16 @@ def test_of_labels_that_have_nothing_to_do_with_captions_nothing_is_learned():
     nothing["tasks"] = [planted.tasks[row] for row in random.permutation(600)]
     for metric, scores in ((lic, ["lic"]), (dbac, ["dbac_a_to_t_net", "dbac_t_to_a_net"])):
         estimates = metric.measure(**nothing, **FAST, trust_rows=True).estimates
-        assert [said_of(estimates, key) for key in scores] == ["cannot tell: the attacker learned nothing"] * len(
+        assert [said_of(key, estimates[key]) for key in scores] == ["cannot tell: the attacker learned nothing"] * len(
             scores
         )
         estimates = metric.measure(**vars(plant(600, a_to_t=0.5, captions=2)), **FAST).estimates
-        assert not learned_nothing(estimates, scores[0])
+        assert estimates[scores[0]].doubt != LEARNED_NOTHING
 
 
 def test_more_than_people_is_a_little_while_the_interval_is_not_beyond_the_margin():
-    assert a_little({"sway_t_to_a": Estimate(1.2, 0.7, 1.7)}, "sway_t_to_a")
-    assert not a_little({"sway_t_to_a": Estimate(3.0, 2.2, 3.6)}, "sway_t_to_a")
+    assert Estimate(1.2, 0.7, 1.7, margin=1.0).may_be_little
+    assert not Estimate(3.0, 2.2, 3.6, margin=1.0).may_be_little
 
 
 def test_few_images_without_any_error_are_not_like_people():
@@ -97,7 +99,7 @@ def test_few_images_without_any_error_are_not_like_people():
     for images, word in ((60, CANNOT_TELL), (1200, LIKE)):
         estimates = sway.measure(**vars(plant(images)), bootstrap=40).estimates
         assert estimates["sway_t_to_a"].value == 0
-        assert verdict(estimates, "sway_t_to_a") == word
+        assert estimates["sway_t_to_a"].verdict == word
 
 
 def test_the_noise_of_lic_is_how_far_people_differ_from_each_other():
@@ -128,7 +130,7 @@ def test_the_noise_of_dbac_is_what_people_drawn_from_the_references_read():
 
 def test_margins_can_be_chosen():
     measured = sway.measure(**vars(plant(1200)), bootstrap=40)
-    assert verdict(measured.with_margins({"sway_t_to_a": 0.1}).estimates, "sway_t_to_a") == CANNOT_TELL
+    assert measured.with_margins({"sway_t_to_a": 0.1}).estimates["sway_t_to_a"].verdict == CANNOT_TELL
     for margins, message in (({"lic": 1.0}, "names 'lic', which has no verdict"), ({"sway_t_to_a": -1}, "0 or more")):
         with pytest.raises(ValueError, match=message):
             measured.with_margins(margins)
@@ -149,16 +151,16 @@ def test_a_verdict_is_more_or_less_where_its_p_value_is_below_5_of_100(cells, ch
     mean = Sample(*(np.mean([getattr(cell, name) for cell in alike], axis=0) for name in ARRAYS))
     samples = {"sway_t_to_a": mean, "sway_t_to_a_least": Extreme.of(min, alike)}
     samples["sway_t_to_a_most"] = Extreme.of(max, alike)
-    estimates = Measurement(samples, {}, {}, metric="sway", margins={"sway_t_to_a": 0.0}).estimates
+    estimates = Measurement(samples, {}, metric="sway", settings={"margins": {"sway_t_to_a": 0.0}}).estimates
     for word, side in ((MORE, 1), (LESS, -1)):
-        assert (verdict(estimates, "sway_t_to_a") == word) == (p_of_verdict(samples, "sway_t_to_a", side) < 0.05)
+        assert (estimates["sway_t_to_a"].verdict == word) == (p_of_verdict(samples, "sway_t_to_a", side) < 0.05)
 
 
 def drawn(value: float, spread: float) -> Measurement:
     """A score with replicates of that spread."""
     replicates = value + spread * np.linspace(-1, 1, 999)
     samples = {"label_leakage": Sample(np.array([value]), replicates)}
-    return Measurement(samples, {}, {}, metric="label_leakage")
+    return Measurement(samples, {}, metric="label_leakage", settings={})
 
 
 def test_many_verdicts_are_corrected_for_their_number():

@@ -4,8 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-
-from benchmarks.changes import (
+from changes import (
     HARMLESS,
     OF_BOTH,
     ONE_SIDED,
@@ -17,26 +16,34 @@ from benchmarks.changes import (
     usual_where_shown,
     wrong_value,
 )
+from injections import describe, inject
+
 from captionbias.captions import check_captions
-from captionbias.studies.injections import describe, inject
-from tests.studies.test_injections import changes_a_share, changes_one_value, injected, people_described
+from tests.benchmarks.conftest import injected
 
 ALL = OF_BOTH | HARMLESS | ONE_SIDED
 
 
-@pytest.fixture(scope="module")
-def people():
-    return people_described()
-
-
 @pytest.mark.parametrize("name", ALL)
 def test_a_share_is_changed_the_same_for_a_seed_and_more_for_a_larger_share(name, people):
-    changes_a_share(ALL[name], people)
+    most = people.changed(inject(people, ALL[name]))
+    small, large = (inject(people, ALL[name], share) for share in (0.05, 0.1))
+    assert people.changed(small) == pytest.approx(min(0.05, most))
+    assert people.changed(large) == pytest.approx(min(0.1, most))
+    for text, one, other in zip(people.texts, small, large, strict=True):
+        assert one in (text, other)
+    assert small == inject(people, ALL[name], 0.05)
+    assert inject(people, ALL[name], 0.0) == list(people.texts)
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_share_of_one_value_changes_captions_of_that_value_only(name, people):
-    changes_one_value(ALL[name], people)
+    rarest = people.value == people.rarest
+    possible = np.array(inject(people, ALL[name], value=people.rarest)) != np.array(people.texts)
+    changed = np.array(inject(people, ALL[name], 0.1, value=people.rarest)) != np.array(people.texts)
+    assert changed.sum() == min(round(0.1 * rarest.sum()), possible.sum())
+    assert not possible[~rarest].any()
+    assert not (changed & ~possible).any()
 
 
 def test_wrong_and_missing_values_do_not_depend_on_the_tasks(people):

@@ -170,10 +170,8 @@ class TestCaptioners:
     def test_each_file_is_read_once_and_the_human_side_checked_once(self, tmp_path, write, monkeypatch):
         opened, checked = [], []
         monkeypatch.setattr(reader, "as_table", lambda path, name: opened.append(path) or table_from_file(path))
-        checked_columns = reader.checked_columns
-        monkeypatch.setattr(
-            reader, "checked_columns", lambda **columns: checked.append(1) or checked_columns(**columns)
-        )
+        check_people = reader.check_people
+        monkeypatch.setattr(reader, "check_people", lambda **columns: checked.append(1) or check_people(**columns))
         path, people = write(tmp_path / "p.parquet", TABLE), write(tmp_path / "people.parquet", PEOPLE)
         read = read_captioners({"x": path}, references=people, prediction_column=["a", "b"])
         together = on_the_same_images(read)

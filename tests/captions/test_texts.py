@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from captionbias.captions import CaptionBiasWarning, check_captions, read_captions
 from captionbias.captions.texts import in_one_order, plain
 from captionbias.errors import InputError
-from captionbias.metrics import dbac, lic, sway
+from captionbias.metrics import dbac, lic
 from captionbias.synthetic import plant
+from tests.whole import sway
 
 QUICK = {"preset": "fast", "trials": 2, "bootstrap": 0, "cache": False}
 PLANTED = vars(plant(400, captions=4, t_to_a=0.2))
@@ -171,7 +172,6 @@ def test_objects_have_the_names_of_coco(tmp_path):
     for objects in (
         ["Teddy_bear, dog", "dog", "traffic light; Dog"],
         ['["teddy bear", "dog"]', '["DOG"]', '["Traffic_Light", "dog"]'],
-        [[88, 18], [18], [10, 18]],
     ):
         tasks = {"image_id": [1, 2, 3], "objects": objects}
         captions = read_captions(references=people, tasks=tasks, attribute="sex")
@@ -180,8 +180,6 @@ def test_objects_have_the_names_of_coco(tmp_path):
         predictions=["a"] * 2, attributes=["f", "m"], tasks=[["tench, Tinca tinca"], ["knife, fork"]]
     )
     assert other.tasks == (("tench, Tinca tinca",), ("knife", "fork"))
-    numbers = check_captions(predictions=["a"] * 2, attributes=["f", "m"], tasks=[["1"], ["2"]])
-    assert numbers.tasks == (("1",), ("2",)), "names of one's own"
 
 
 def test_no_note_of_tasks_is_long():

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from captionbias.cli import gate
-from captionbias.metrics import sway
 from captionbias.statistics.samples import Estimate
 from captionbias.synthetic import PEOPLE, plant
 from tests.cli.conftest import ran, refused, write_sides
+from tests.whole import sway
 
 IMAGES = 300
 
@@ -212,3 +212,28 @@ def test_objects_are_asked_about_where_complete_tasks_are_given(planted, tmp_pat
     tasks = {"tasks": planted.tasks}
     said = asked(planted, tmp_path, "--tasks", tmp_path / "people.parquet", status=3, **tasks)
     assert "mentions in 100 captions beyond people" in said["do the objects named follow the attribute"]
+
+
+def test_before_there_is_a_captioner_the_images_that_each_question_takes_are_told(planted, sides, scores):
+    """What can be seen shrinks with the root of the number of images."""
+    _, _, *people = sides
+    said = portrait(*people, status=0)
+    told = said["do wrong names follow the surroundings"]
+    needed, seen = re.fullmatch(
+        rf"([\d,]+) images, to see 1 captions of 100; these {IMAGES} would show ([\d.]+)", told
+    ).groups()
+    assert int(needed.replace(",", "")) == pytest.approx(IMAGES * float(seen) ** 2, rel=0.1)
+    assert said["do the objects named follow the attribute"].startswith("Not asked: without --tasks")
+    fewer = ran("gate", *people, "--at-most", "sway_t_to_a=2", status=0)[0]
+    (line,) = (line for line in fewer.splitlines() if line.startswith("do wrong names follow"))
+    assert int(re.search(r"([\d,]+) images", line)[1].replace(",", "")) == pytest.approx(
+        int(needed.replace(",", "")) / 4, abs=1
+    )
+
+
+def test_a_key_of_an_earlier_version_is_refused_with_its_new_name(sides):
+    bound = "--at-most sway_t_to_a_detectable=1"
+    told = (
+        '--at-most sway_t_to_a_detectable is told with details=True, in details["scores"]: name the score, sway_t_to_a'
+    )
+    assert refused("gate", *sides, *bound.split()).startswith(told)

@@ -60,7 +60,7 @@ def test_any_outlines_are_those_of_pycocotools(shapes, cuts, tmp_path_factory):
         *([], None, "M0 0", [0, 0, 5, 5, 5, 0]),
         *([[0, 0, 1, 1]], [[0, 0, 5, 5, 5, 0, 1]], [[0, 0, 5, 5, 5, 0], [1, 2]]),
         *([[0, 0, 5, 5, 5, None]], [[0, 0, 5, 5, 5, 1e9]]),
-        *({"counts": counts, "size": SIZE} for counts in ([599], [-1, 601], "PPYo0", "~" * 400)),
+        *({"counts": counts, "size": SIZE} for counts in ([599], [-1, 601], "PPYo0", None)),
         *({"counts": [600]}, {"counts": [600], "size": [WIDTH, HEIGHT]}),
     ],
 )

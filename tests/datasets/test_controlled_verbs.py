@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from captionbias.datasets.controlled_verbs import COUNTS, FORMS, SUBSETS, ControlledVerbs
-from captionbias.metrics import dbac
 from tests.datasets.conftest import records_of, verbs, write
+from tests.whole import dbac
 
 
 @pytest.fixture(scope="module")

@@ -29,17 +29,13 @@ def hub(monkeypatch):
         hub.calls.append("gate")
         hub.gated = gated
 
-    def create_commit(api, repo, operations, *, create_pr, **_):
+    def create_commit(api, repo, operations, **_):
         hub.calls.append("commit")
-        changed = dict(hub.files)
         for operation in operations:
             if isinstance(operation, CommitOperationAdd):
-                changed[operation.path_in_repo] = Path(operation.path_or_fileobj).read_bytes()
+                hub.files[operation.path_in_repo] = Path(operation.path_or_fileobj).read_bytes()
             else:
-                del changed[operation.path_in_repo]
-        if not create_pr:
-            hub.files = changed
-        return SimpleNamespace(pr_url="https://hub/pr/1" if create_pr else None)
+                del hub.files[operation.path_in_repo]
 
     monkeypatch.setattr(HfApi, "create_repo", create_repo)
     monkeypatch.setattr(HfApi, "update_repo_settings", update_repo_settings)

@@ -12,11 +12,14 @@ from typer.testing import CliRunner
 
 from captionbias import metrics
 from captionbias.bench.catalogue import SCORES, of_captions
+from captionbias.bench.verdicts import judged
 from captionbias.hub.cards import BEGIN, END, model_section, put_section, update_dataset_card, update_model_card
 from captionbias.hub.commands import card as command
+from captionbias.hub.results import checked
 from captionbias.io.formats import write_json
 from captionbias.metrics import catalogue
 from captionbias.report.wording import interval, said_of
+from captionbias.statistics.samples import Estimate
 from captionbias.synthetic import plant
 from captionbias.text.markdown import escaped
 from tests.refusals import refuses
@@ -77,8 +80,9 @@ def test_a_model_card_has_every_score_with_its_verdict_in_text_and_entries(both,
     changed = update_model_card(path.parent, both, dataset=DATASET)
     assert [file.name for file in changed] == ["README.md", "captionbias.svg", "captionbias.yaml"]
     tasks = {task: score for task, score in catalogue.TASKS.items() if score.metric in of_captions()}
-    tasks = {task: score for task, score in tasks.items() if score.key in both[score.metric]}  # words take more images
-    values = {task: both[score.metric][score.key] for task, score in tasks.items()}
+    measured = {key: one.value for result in both.values() for key, one in result.estimates.items()}
+    tasks = {task: score for task, score in tasks.items() if score.key in measured}  # words take more images
+    values = {task: measured[score.key] for task, score in tasks.items()}
     assert ModelCard.load(path).data.pipeline_tag == "image-to-text"
     assert path.parent.name in changed[1].read_text()
     entries = {entry.task_id: entry for entry in entries_in(path.parent)}
@@ -86,7 +90,7 @@ def test_a_model_card_has_every_score_with_its_verdict_in_text_and_entries(both,
     rows = rows_of(path)
     for task, score in tasks.items():
         estimates = both[score.metric].estimates
-        said = said_of(estimates, score.key, both[score.metric]["details"]) if score.judged else "-"
+        said = said_of(score.key, estimates[score.key], both[score.metric]["details"]) if score.judged else "-"
         assert rows[score.label] == (interval(estimates[score.key], score.digits), said)
         assert said == "-" or f"; {said}; " in entries[task].notes
     for name, result in both.items():
@@ -98,10 +102,10 @@ def test_a_model_card_has_every_score_with_its_verdict_in_text_and_entries(both,
 
 def test_a_card_says_whom_a_gap_is_against_and_what_would_have_been_found(both, path):
     gaps = [{"attribute": value, "wrong_gap": gap} for value, gap in (("female", 9.0), ("male", -9.0))]
-    gap = {"sway_wrong_gap": 9.0, "sway_wrong_gap_ci_low": 7.0, "sway_wrong_gap_ci_high": 11.0}
-    words = {"sway_words": 0.4, "sway_words_ci_low": 0.2, "sway_words_detectable": 2.0}
-    details = {**both["sway"]["details"], "gaps": gaps}
-    update_model_card(path, {"sway": {**both["sway"], **gap, **words, "details": details}}, dataset=DATASET)
+    found = {"sway_wrong_gap": Estimate(9.0, 7.0, 11.0), "sway_words": Estimate(0.4, 0.2, detectable=2.0)}
+    scores = {key: one.as_dict() for key, one in judged({**both["sway"].estimates, **found}).items()}
+    details = {**both["sway"]["details"], "gaps": gaps, "scores": scores}
+    update_model_card(path, {"sway": {**both["sway"], "details": details}}, dataset=DATASET)
     rows = rows_of(path)
     nothing = "nothing found (would have seen a word in 2 of 100 captions)"
     assert rows[SCORES["sway_wrong_gap"].label] == ("9.0 [7.0, 11.0]", "more than people, worse for women")
@@ -111,9 +115,9 @@ def test_a_card_says_whom_a_gap_is_against_and_what_would_have_been_found(both, 
 
 
 def test_a_published_dbac_never_comes_without_the_matched_one(both, path):
-    update_model_card(path, {"dbac": {**both["dbac"], "dbac_a_to_t_matched": 0.5}}, dataset=DATASET)
-    alone = {key: value for key, value in both["dbac"].items() if not key.startswith("dbac_a_to_t_matched")}
-    update_model_card(path, {"dbac": alone}, dataset=DATASET)
+    details = both["dbac"]["details"]
+    scores = {key: one for key, one in details["scores"].items() if key != "dbac_a_to_t_matched"}
+    update_model_card(path, {"dbac": {**both["dbac"], "details": {**details, "scores": scores}}}, dataset=DATASET)
     assert rows_of(path)[SCORES["dbac_a_to_t_matched"].label] == ("undefined", "-")
 
 
@@ -172,8 +176,9 @@ HOSTILE = st.text(st.sampled_from("|\n\r`<>!-_*[]()\\& ab") | st.characters(), m
 @settings(deadline=None)
 @given(label=HOSTILE, words=HOSTILE, version=HOSTILE)
 def test_no_label_or_signature_gets_out_of_its_place(label, words, version):
-    plain = put_section("", model_section({"lic": result()}, "a/b"))
-    card = put_section("", model_section({"lic": result(label, f"metric:{words}|v:{version}")}, "a/b"))
+    plain = put_section("", model_section(checked({"lic": result()}), "a/b"))
+    hostile = checked({"lic": result(label, f"metric:{words}|v:{version}")})
+    card = put_section("", model_section(hostile, "a/b"))
     assert len(re.split(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", card)) == plain.count("\n") + 1
     assert (card.count(BEGIN), card.count(END)) == (1, 1)
     assert not re.search(r"(?<!\\)<(?!!-- captionbias: (begin|end) -->)", card)

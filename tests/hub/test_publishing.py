@@ -62,11 +62,10 @@ def test_a_folder_arrives_whole_without_what_is_hidden_and_what_others_put_there
     assert hub.calls.count("commit") == 1
 
 
-def test_a_dry_run_and_a_pull_request_leave_the_repository_as_it_is(hub, space, dataset):
+def test_a_dry_run_leaves_the_repository_as_it_is(hub, space):
     hub.files = {"coco/test-9.parquet": b"1"}
     assert publish(space, "alice/bias", "space", dry_run=True).files == tuple(sorted(contents(space)))
     assert not hub.calls
-    assert publish(dataset, "alice/captions", "dataset", create_pr=True).url == "https://hub/pr/1"
     assert hub.files == {"coco/test-9.parquet": b"1"}
 
 
@@ -116,7 +115,7 @@ def test_tables_and_a_card_that_do_not_match_are_refused(hub, dataset, card, nam
     assert not hub.calls
 
 
-@pytest.mark.parametrize("options", [{}, {"private": False}, {"dry_run": True}, {"create_pr": True}])
+@pytest.mark.parametrize("options", [{}, {"private": False}, {"dry_run": True}])
 def test_rows_that_may_not_be_redistributed_are_never_sent_to_a_public_repository(hub, dataset, options):
     write(dataset, {"README.md": TERMS})
     refuses("private", publish, dataset, "alice/captions", "dataset", **options)

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from huggingface_hub import EvalResultEntry, parse_eval_result_entries
 
-from captionbias.hub.results import check_results, entries_of, read_results
+from captionbias.hub.results import checked, entries_of, read_results
 from captionbias.io.formats import write_json
 from tests.refusals import refuses
 
@@ -36,7 +36,7 @@ def test_files_of_one_metric_and_of_all_are_read_alike(tmp_path):
 
 @pytest.mark.parametrize(("entry", "value"), BAD)
 def test_a_result_that_no_card_can_show_is_refused_by_name(entry, value):
-    refuses(rf"results\['lic'\]: .*{entry}", check_results, {"lic": {**RESULT, entry: value}})
+    refuses(rf"results\['lic'\]: .*{entry}", checked, {"lic": {**RESULT, entry: value}})
 
 
 @pytest.mark.parametrize("content", FILES)
@@ -47,7 +47,7 @@ def test_a_file_without_results_is_refused_by_name(content, tmp_path):
 
 def test_an_entry_has_everything_that_the_hub_knows():
     results = {"lic": {**RESULT, "lic": 1, "lic_ci_high": 3.0, "lic_d": 45.0}}
-    assert parse_eval_result_entries(yaml.safe_load(entries_of(results, "a/b"))) == [
+    assert parse_eval_result_entries(yaml.safe_load(entries_of(checked(results), "a/b"))) == [
         EvalResultEntry(
             dataset_id="a/b", task_id="lic", value=1.0, notes="95% interval [-1.0, 3.0]; cannot tell; metric:lic|v:0"
         )
@@ -57,6 +57,6 @@ def test_an_entry_has_everything_that_the_hub_knows():
 @pytest.mark.parametrize("words", ["x\n- value: 9", "a: b # c", "\x85\u2028\ud800", "é 😀" * 200])
 def test_a_signature_is_only_a_note(words):
     results = {"lic": {"lic": 1.0, "signature": words, "details": DETAILS}}
-    (entry,) = parse_eval_result_entries(yaml.safe_load(entries_of(results, "a/b")))
+    (entry,) = parse_eval_result_entries(yaml.safe_load(entries_of(checked(results), "a/b")))
     assert (entry.value, entry.task_id) == (1.0, "lic")
     assert entry.notes.split() == words.replace("\ud800", "\ufffd").split()

@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from captionbias.bench.verdicts import verdict
 from captionbias.captions import check_captions
 from captionbias.images import judges
 from captionbias.images.drawings import draw
-from captionbias.metrics import imagecaptioner2, lic
+from captionbias.metrics import imagecaptioner2
 from captionbias.synthetic import plant
 from tests.cli.conftest import ran, refused, write_sides
+from tests.whole import lic
 
 ANSWERS = {"female": "woman", "male": "man"}
 IMAGES = 300
@@ -195,5 +195,5 @@ def test_a_single_trial_gives_no_interval_and_no_verdict(planted, brief):
     captions, images, persons = planted
     single = imagecaptioner2.measure(**captions, images=images, masks=persons, **brief | {"trials": 1})
     assert single.estimates["imagecaptioner2"].low is None
-    assert verdict(single.estimates, "imagecaptioner2") == "-"
+    assert single.estimates["imagecaptioner2"].verdict is None
     assert any("no interval and no verdict" in said for said in single.notes)

@@ -6,7 +6,7 @@ from PIL import Image
 from captionbias.attackers.base import Examples, Trial
 from captionbias.attackers.engine import run_trials
 from captionbias.images import judges
-from captionbias.images.judges import Question, answers_for, make_judge, prompt_for
+from captionbias.images.judges import answers_for, make_judge, prompt_for
 from captionbias.images.reading import read_images
 from captionbias.text import tokenize
 from tests.refusals import refuses
@@ -18,7 +18,7 @@ ANSWERS = ("woman", "man")
 def question(images=12, answers=ANSWERS, prompt=PROMPT, seed=0):
     """Pictures of plain colours, of which none says anything of the captions."""
     colours = np.random.default_rng(seed).integers(0, 256, (images, 1, 1, 3), np.uint8)
-    return Question(read_images(list(np.tile(colours, (1, 16, 16, 1)))), prompt, answers)
+    return read_images(list(np.tile(colours, (1, 16, 16, 1)))), prompt, answers
 
 
 def trial(images=12, train=0):
@@ -30,12 +30,12 @@ def trial(images=12, train=0):
 
 def test_finished_trials_are_kept_under_all_that_determines_them(tmp_path):
     one, asked = trial(train=8), question()
-    [first] = run_trials([one], make_judge(asked, 1), cache=tmp_path)
-    [again] = run_trials([one], make_judge(asked, 1), cache=tmp_path)
+    [first] = run_trials([one], make_judge(*asked, 1), cache=tmp_path)
+    [again] = run_trials([one], make_judge(*asked, 1), cache=tmp_path)
     assert len(list(tmp_path.glob("trial-*"))) == 1
     assert (again.log_probability == first.log_probability).all()
     others = [question(seed=1), question(prompt="in red"), question(answers=("woman", "dog"))]
-    for judge in (make_judge(asked, 2), *(make_judge(other, 1) for other in others)):
+    for judge in (make_judge(*asked, 2), *(make_judge(*other, 1) for other in others)):
         run_trials([one], judge, cache=tmp_path)
     assert len(list(tmp_path.glob("trial-*"))) == 5
 

@@ -88,5 +88,5 @@ def test_without_the_person_tasks_shape_the_attribute_and_without_the_objects_th
 
 
 def test_a_version_that_does_not_exist_is_refused(annotations):
-    with pytest.raises(ValueError, match="versions: 'faces' is unknown; choose from original, half the person"):
+    with pytest.raises(ValueError, match="versions 'faces' is unknown; choose one of original, half the person"):
         masking_experiment("planted", [np.zeros((2, 2))], annotations, {}, versions=["faces"])

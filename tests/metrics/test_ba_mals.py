@@ -12,7 +12,7 @@ from captionbias.metrics import ba_mals
 from captionbias.metrics.ba_mals import frequent_words
 from captionbias.synthetic import plant
 from captionbias.text import load_lexicon
-from captionbias.text.function_words import FUNCTION_WORDS
+from captionbias.text.languages import closed_words
 from captionbias.text.tokens import split_words
 from tests.metrics.by_definition import (
     THINGS,
@@ -128,7 +128,7 @@ def by_definition(references, most, at_least):
     frequency = Counter(word for text in split for word in text)
     most_frequent = sorted(filter(str.isalpha, frequency), key=lambda word: (-frequency[word], word))[:most]
     kept = []
-    for word in set(most_frequent) - masked - FUNCTION_WORDS:
+    for word in set(most_frequent) - masked - closed_words():
         with_word = [set(text) for text in split if word in text]
         if all(
             sum(bool(text & set(GENDER.groups[label])) for text in with_word) >= at_least for label in GENDER.labels

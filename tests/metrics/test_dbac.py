@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from captionbias.captions import CaptionBiasWarning
-from captionbias.metrics import dbac
 from captionbias.metrics.dbac_direction import PAIRINGS
 from captionbias.synthetic import plant
+from tests.whole import dbac
 
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "alignment": "constant", "cache": False}
 DIRECTIONS = ("a_to_t", "t_to_a")

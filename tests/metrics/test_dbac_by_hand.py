@@ -13,9 +13,9 @@ import pytest
 
 from captionbias.attackers.base import stratified_split
 from captionbias.captions.texts import in_one_order
-from captionbias.metrics import dbac
 from captionbias.metrics.dbac_direction import PAIRINGS
 from captionbias.statistics.intervals import resamples
+from tests.whole import dbac, whole
 
 PEOPLE = {"female": "woman", "male": "man", None: "someone"}
 CLUES = {"female": "indoors", "male": "outdoors"}
@@ -175,7 +175,7 @@ each_way = pytest.mark.parametrize("direction", DIRECTIONS)
 @each_way
 def test_every_score_follows_from_the_captions(direction, known, measured):
     """The clues are neither attribute nor task words, so that blind attackers say the same."""
-    result, hand = measured.flat(), known.by_hand(direction, measured.details["drawn"])
+    result, hand = whole(measured), known.by_hand(direction, measured.details["drawn"])
     expected = {f"dbac_{direction}{form}": hand[f"dbac{form}"] for form in ("", "_matched", "_prior")}
     expected |= {f"dbac_{direction}_blind": hand["dbac_matched"], f"dbac_{direction}_net": 0.0}
     for side in "mh":

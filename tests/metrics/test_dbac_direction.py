@@ -10,11 +10,11 @@ from captionbias.bench.protocol import preset_settings
 from captionbias.bench.reading import drawn_captions
 from captionbias.captions import CaptionBiasWarning, check_captions
 from captionbias.captions.texts import in_one_order
-from captionbias.metrics import dbac
 from captionbias.metrics.dbac import PRESETS
 from captionbias.metrics.dbac_direction import PAIRINGS, ask
 from captionbias.scores.omega import BLIND
 from captionbias.synthetic import plant
+from tests.whole import dbac
 
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "alignment": "constant", "cache": False}
 DIRECTIONS = ("a_to_t", "t_to_a")

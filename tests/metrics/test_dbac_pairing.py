@@ -9,8 +9,8 @@ import pytest
 from captionbias.attackers.base import stratified_split
 from captionbias.bench.reading import drawn_captions
 from captionbias.captions import CaptionBiasWarning
-from captionbias.metrics import dbac
 from captionbias.synthetic import TASKS, plant
+from tests.whole import dbac, whole
 
 few_images = pytest.mark.filterwarnings("ignore::captionbias.captions.CaptionBiasWarning")
 
@@ -64,7 +64,7 @@ def test_images_with_a_single_caption_and_no_tasks_take_no_part_in_t_to_a(plante
         found = dbac.measure(**captions, **FAST, details=True)
     assert len(found.artefacts.plans["a_to_t"].trials["m"][0][0].examples.tokens) == IMAGES
     assert len(found.artefacts.plans["t_to_a"].trials["m"][0][0].examples.tokens) == 80
-    result = found.flat()
+    result = whole(found)
     assert (result["test_captions_m_a_to_t"], result["test_captions_m_t_to_a"]) == (24, 16)
     with pytest.warns(CaptionBiasWarning, match="only 40 images"):
         alone = dbac(**{name: values and values[:80] for name, values in captions.items()}, **FAST)

@@ -7,8 +7,8 @@ from captionbias.attackers.base import balanced_split
 from captionbias.captions import CaptionBiasWarning
 from captionbias.captions.texts import in_one_order
 from captionbias.io.store import open_store
-from captionbias.metrics import lic
 from captionbias.synthetic import plant
+from tests.whole import lic
 
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 20, "cache": False}
 SCORES = ("lic", "leakage", "confidence")
@@ -105,7 +105,7 @@ def test_captions_beyond_the_columns_that_all_images_have_are_left_out(planted, 
 @pytest.mark.parametrize(("side", "absent"), [("m", "references"), ("d", "predictions")])
 def test_one_side_alone(side, absent, planted, result):
     alone = lic(**{**planted, absent: None}, **FAST)
-    endings = ("", "_std", "_trial_ci_low", "_trial_ci_high", "_ci_low", "_ci_high")
+    endings = ("", "_std", "_trial_ci_low", "_trial_ci_high", "_ci_low", "_ci_high", "_detectable")
     rest = {f"seen_{side}", f"test_captions_{side}"}
     assert set(without(alone)) == {
         *(f"{score}_{side}{end}" for score in (*SCORES, "lic_gain") for end in endings),

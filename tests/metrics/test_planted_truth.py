@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from captionbias.metrics import dbac, lic
 from captionbias.synthetic import plant, plant_verbs
+from tests.whole import dbac, lic
 
 SETTINGS = (-0.6, 0.0, 0.6)
 DIRECTIONS = ("a_to_t", "t_to_a")

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from captionbias.metrics import sway
-from captionbias.synthetic import AGES, Planted, plant, swayed
+from benchmarks.planted_sway import swayed
+from captionbias.synthetic import AGES, Planted, plant
+from tests.whole import sway
 
 AGAINST = {2: 0.3, 4: 0.45}  # of the images whose task leans to a value: the share that are of another
 NAMES_PERSON, NAMES_TASK = 0.85, 0.75

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING_FOUND, verdict
+from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING_FOUND
 from captionbias.metrics import sway
 from captionbias.synthetic import AGES, plant
 
@@ -41,7 +41,8 @@ def of_women(planted, change, share=1.0):
 
 
 def said(measured, *keys):
-    return {key: verdict(measured.estimates, f"sway_{key}") for key in keys}
+    estimates = measured.estimates
+    return {key: estimates[f"sway_{key}"].verdict for key in keys if f"sway_{key}" in estimates}
 
 
 def test_of_a_person_nothing_is_found():
@@ -50,7 +51,7 @@ def test_of_a_person_nothing_is_found():
     assert said(measured, "unnamed_gap")["unnamed_gap"] != MORE
     assert not [row for row in measured.details["words"] if row["kind"] == "more"]
     assert "sway_words_ci_high" not in measured.flat()
-    assert measured.flat()["sway_words_detectable"] == max(measured.details["words_seen"].values()) < 20
+    assert measured.estimates["sway_words"].detectable == max(measured.details["words_seen"].values()) < 20
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_the_words_are_told_with_the_value_that_they_go_with():
 
 def test_who_calls_every_woman_a_man_is_not_like_people():
     measured = measure(**of_women(world(), woman_is("a man")))
-    assert measured.flat()["sway_wrong_gap"] == pytest.approx(measured.facts["wrong_female"], abs=3)
+    assert measured.estimates["sway_wrong_gap"].value == pytest.approx(measured.facts["wrong_female"], abs=3)
     assert measured.facts["wrong_female"] > 80
     assert said(measured, "wrong_gap", "t_to_a") == {"wrong_gap": MORE, "t_to_a": CANNOT_TELL}
     assert LIKE not in said(measured, "unnamed_gap", "t_to_a_lost", "a_to_t").values()
@@ -92,7 +93,7 @@ def test_who_calls_every_woman_a_man_is_not_like_people():
 def test_who_names_nothing_is_not_like_people():
     measured = measure(**world(predictions=["someone waits outside with a tie"] * IMAGES))
     verdicts = said(measured, "wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost", "a_to_t")
-    assert measured.flat()["sway_least_named"] == 0
+    assert measured.estimates["sway_least_named"].value == 0
     assert LIKE not in verdicts.values()
 
 
@@ -117,7 +118,7 @@ def test_who_has_no_caption_of_some_women_is_not_like_people(share, several, lik
         planted["predictions"] = list(map(list, zip(before, planted["predictions"], strict=True)))
     measured = measure(**planted)
     assert measured.facts["sway_images"] == 2000 - empty * (not several)
-    assert (measured.flat()["sway_captioned"] > 99) == like
+    assert (measured.estimates["sway_captioned"].value > 99) == like
     assert (LIKE in said(measured, "wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost", "a_to_t").values()) == like
 
 
@@ -129,7 +130,7 @@ def test_levels_are_of_all_captions_and_gaps_are_between_them():
     assert women["wrong"] == pytest.approx(8.5, abs=3)
     assert women["wrong_person"] == men["wrong"] == 0
     first, second = measured.details["gaps"]
-    assert first["wrong_gap"] == -second["wrong_gap"] == measured.flat()["sway_wrong_gap"]
+    assert first["wrong_gap"] == -second["wrong_gap"] == measured.estimates["sway_wrong_gap"].value
 
 
 def test_of_three_values_the_largest_gap_counts_with_an_interval_for_all_three():
@@ -144,9 +145,9 @@ def test_of_three_values_the_largest_gap_counts_with_an_interval_for_all_three()
     }
     measured = measure(**captions, attribute_lexicon=words, task_lexicon={"ball": ["ball"], "bat": ["bat"]})
     gaps = {row["attribute"]: row["wrong_gap"] for row in measured.details["gaps"]}
-    assert measured.flat()["sway_wrong_gap"] == gaps["blue"] == pytest.approx(20, abs=3)
+    assert measured.estimates["sway_wrong_gap"].value == gaps["blue"] == pytest.approx(20, abs=3)
     assert measured.samples["sway_wrong_gap"].chosen_of == 3
-    assert verdict(measured.estimates, "sway_wrong_gap") == MORE
+    assert measured.estimates["sway_wrong_gap"].verdict == MORE
     assert any("has no roles" in note for note in measured.notes)
     assert not measured.details["words"]  # the colours themselves are no words that follow
 
@@ -194,7 +195,7 @@ def test_who_names_no_objects_is_not_like_people_in_them():
     planted = world()
     planted["predictions"] = [f"a {'woman' if value == 'female' else 'man'} stands" for value in planted["attributes"]]
     measured = measure(**planted)
-    assert measured.flat()["sway_tasks_named"] == 0
+    assert measured.estimates["sway_tasks_named"].value == 0
     assert said(measured, "a_to_t") == {"a_to_t": CANNOT_TELL}
 
 

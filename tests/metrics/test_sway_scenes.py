@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.planted_sway import swayed
 from captionbias.analysis.audit import audit
 from captionbias.analysis.compare import compare
 from captionbias.bench.verdicts import (
@@ -17,7 +18,6 @@ from captionbias.bench.verdicts import (
     NOTHING_FOUND,
     SAME,
     SAME_NO_YARDSTICK,
-    verdict,
 )
 from captionbias.captions import check_captions
 from captionbias.hub.modules import install_metrics
@@ -27,7 +27,7 @@ from captionbias.report.markdown import markdown_report
 from captionbias.report.picture import picture
 from captionbias.report.portrait import headline
 from captionbias.scores.sway import within_scenes
-from captionbias.synthetic import AGES, LEAN, TASKS, plant, swayed
+from captionbias.synthetic import AGES, LEAN, TASKS, plant
 from tests.metrics.test_sway_questions import of_women, woman_is
 from tests.refusals import refuses
 
@@ -46,7 +46,7 @@ def scenes(images=2000, *, alike=False, **dials):
 
 
 def said(measured, *keys):
-    return {verdict(measured.estimates, f"sway_{key}") for key in keys}
+    return {measured.estimates[f"sway_{key}"].verdict for key in keys}
 
 
 def test_captions_that_say_the_same_of_both_are_the_same_in_every_question():

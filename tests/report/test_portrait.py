@@ -7,17 +7,19 @@ from dataclasses import replace
 import pytest
 
 from captionbias.analysis.audit import audit
-from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING_FOUND, verdict
+from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING_FOUND
 from captionbias.metrics import catalogue, sway
+from captionbias.metrics.sway.questions import QUESTIONS
 from captionbias.report.drawn import naming
 from captionbias.report.html import html_report
-from captionbias.report.portrait import about, audit_portrait, doubts, headline, largest, objects, portrait_of
+from captionbias.report.portrait import about, audit_portrait, doubts, headline, in_a_line, largest, portrait_of
 from captionbias.report.quotes import behind, first_quote
 from captionbias.report.wording import words_of
 from captionbias.synthetic import plant
 from tests.metrics.test_sway_questions import of_women, woman_is, world
 from tests.report.conftest import QUICK, changed
 
+OBJECTS = QUESTIONS[-1]
 WORDS = words_of(["gender"], "coco_objects", 2)
 
 
@@ -25,7 +27,7 @@ def row_of(**captions):
     """The portrait's row of a captioner called nic."""
     measured = sway.measure(**captions, bootstrap=200, details=True)
     said = {
-        ("nic", score.key): verdict(measured.estimates, score.key)
+        ("nic", score.key): measured.estimates[score.key].verdict
         for score in catalogue.scores_of("sway")
         if score.judged and score.key in measured.estimates
     }
@@ -56,7 +58,7 @@ def test_the_dots_are_the_cells_and_the_person_is_on_top(swayed):
         assert (wrong.own.value, wrong.other.value) == (own["captioner_wrong"], against["captioner_wrong"])
         assert (person.own.value, person.other.value) == (own["person_wrong"], against["person_wrong"])
         assert wrong.step == round(wrong.other.value) - round(wrong.own.value)
-    step = portrait.rows[0].step[0]
+    step = portrait.rows[0].answers["sway_t_to_a"][0]
     numbers = [wrong.step for wrong in portrait.rows[0].wrong.values()]
     assert (step.verdict, step.lines[0]) == (MORE, f"women {numbers[0]:+d}, men {numbers[1]:+d}")
     assert portrait.rows[0].overall.verdict == MORE
@@ -100,7 +102,7 @@ def test_of_several_the_headline_counts_them_and_names_the_most_only_if_it_diffe
     unclear = replace(defaults, comparisons={"sway": replace(comparison, differences=alike)})
     assert headline(unclear).startswith(f"{told}. ")
     one = audit_portrait(defaults).rows
-    gap = next(row for row in one if row.name == "most").gap[0]
+    gap = next(row for row in one if row.name == "most").answers["sway_wrong_gap"][0]
     assert re.fullmatch(r"women \d+, men 0", gap.lines[0])
     assert gap.lines[1] == "people 0, 0"
 
@@ -108,8 +110,8 @@ def test_of_several_the_headline_counts_them_and_names_the_most_only_if_it_diffe
 def test_of_a_person_nothing_is_more(defaults):
     row = row_of(**world())
     assert row.overall.verdict in (LIKE, CANNOT_TELL)
-    assert row.all_words.verdict == NOTHING_FOUND
-    assert re.fullmatch("a word in [0-9]+ of 100 captions would have been seen", row.all_words.lines[0])
+    assert row.answers["sway_words"][0].verdict == NOTHING_FOUND
+    assert re.fullmatch("a word in [0-9]+ of 100 captions would have been seen", row.answers["sway_words"][0].lines[0])
     alone = replace(defaults, comparisons=defaults.comparisons)
     alone.__dict__["verdicts"] = dict.fromkeys(defaults.verdicts, CANNOT_TELL)
     assert headline(alone).startswith("Nothing was found that is more than people's")
@@ -126,16 +128,20 @@ def test_words_have_their_side_and_the_form_for_it():
 
 
 def test_silence_where_the_objects_suggest_another_value_is_told():
-    step = row_of(**vars(plant(2000, silence=0.5))).step
+    step = row_of(**vars(plant(2000, silence=0.5))).answers["sway_t_to_a"]
     assert [told.verdict for told in step][-1] == MORE
     assert step[-1].lines == ["wrong or left out"]
 
 
 def test_who_names_one_value_alone_is_never_like_people():
     row = row_of(**of_women(world(), woman_is("a man")))
-    assert row.gap[0].verdict == MORE
-    assert all(told.verdict != LIKE for told in (*row.gap, *row.step, row.overall))
-    assert "it hardly names more than one gender" in [line for told in row.step for line in told.lines]
+    assert row.answers["sway_wrong_gap"][0].verdict == MORE
+    assert all(
+        told.verdict != LIKE for told in (*row.answers["sway_wrong_gap"], *row.answers["sway_t_to_a"], row.overall)
+    )
+    assert "it hardly names more than one gender" in [
+        line for told in row.answers["sway_t_to_a"] for line in told.lines
+    ]
 
 
 def test_captions_behind_a_dot_name_the_wrong_value_and_people_agree_on_the_right_one_first(swayed):
@@ -177,22 +183,22 @@ def test_many_values_are_below_each_other_and_the_one_with_the_gap_is_named():
         details=True,
     )
     called = words_of(["age"], None, len(ages))
-    said = {("nic", "sway_wrong_gap"): verdict(measured.estimates, "sway_wrong_gap")}
+    said = {("nic", "sway_wrong_gap"): measured.estimates["sway_wrong_gap"].verdict}
     portrait = portrait_of({"nic": measured.flat()}, said, called)
     assert portrait.values == ages
     heights = [re.search(rf'y="([\d.]+)"[^>]*>{age}<', "".join(naming(portrait).parts)) for age in ages]
     assert sorted({float(place[1]) for place in heights if place}) == [float(place[1]) for place in heights if place]
-    assert len(portrait.rows[0].gap[0].lines) == 1
+    assert len(portrait.rows[0].answers["sway_wrong_gap"][0].lines) == 1
     assert {portrait.wrongly(value) for value in portrait.values} == {"named wrong"}
-    assert portrait.rows[0].gap[0].lines[0].endswith((" worse", " better"))
+    assert portrait.rows[0].answers["sway_wrong_gap"][0].lines[0].endswith((" worse", " better"))
 
 
 def test_objects_are_told_of_once_all_of_them_are_given(swayed, defaults):
-    assert not objects(swayed).startswith("Cannot tell: people leave")
+    assert not in_a_line(swayed, OBJECTS).startswith("Cannot tell: people leave")
     first = defaults.captioners[0]
     settings = defaults.measurement("sway", first).settings | {"tasks": "named"}
     named = changed(defaults, "sway", first, settings=settings)
-    assert objects(named).startswith("Cannot tell: people leave objects out")
+    assert in_a_line(named, OBJECTS).startswith("Cannot tell: people leave objects out")
     assert any("are given at once" in line for line in doubts(defaults))
 
 

@@ -24,7 +24,7 @@ def test_every_metric_has_a_row_for_each_score_and_a_verdict_in_bold_where_it_is
         if score.in_tables and score.key in measured.estimates:
             number, said = (
                 interval(measured.estimates[score.key], score.digits),
-                said_of(measured.estimates, score.key, measured.details),
+                said_of(score.key, measured.estimates[score.key], measured.details),
             )
             labels = {score.row, score.label}
             (row,) = (row for row in rows if row[:1] and row[0] in labels and row[1] == number)
@@ -63,7 +63,10 @@ def test_sway_is_told_question_by_question(swayed):
         "Words that follow a value less than in people's captions [95% interval]",
         "Tasks that are named more for one value [95% interval]",
     ]
-    assert said_of(swayed.estimates, "sway_wrong_gap", swayed.details) == "more than people, worse for women"
+    assert (
+        said_of("sway_wrong_gap", swayed.estimates["sway_wrong_gap"], swayed.details)
+        == "more than people, worse for women"
+    )
 
 
 def test_levels_and_words_of_sway_are_those_of_its_details(swayed):
@@ -98,8 +101,11 @@ def test_of_several_values_a_word_may_go_with_all_but_one():
 
 def test_nothing_found_says_what_would_have_been_found():
     words = Found(np.array([0.1]), np.array([-0.2, 0.4]), seen=2.0)
-    measured = Measurement({"sway_words": words}, {}, {}, metric="sway")
-    assert said_of(measured.estimates, "sway_words") == "nothing found (would have seen a word in 2 of 100 captions)"
+    measured = Measurement({"sway_words": words}, {}, metric="sway", settings={})
+    assert (
+        said_of("sway_words", measured.estimates["sway_words"])
+        == "nothing found (would have seen a word in 2 of 100 captions)"
+    )
     assert interval(measured.estimates["sway_words"], 1) == "0.1, at least -0.2"
     assert measured.to_frame().loc["sway_words", ["low", "high"]].isna().tolist() == [False, True]
     assert "0.100" in measured._repr_html_()

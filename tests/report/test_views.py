@@ -1,6 +1,5 @@
 """The tables of an audit: its numbers in their columns, and nothing where there is none."""
 
-from captionbias.bench.verdicts import detectable
 from captionbias.metrics import catalogue
 from captionbias.report import views
 
@@ -15,7 +14,7 @@ def test_scores_of_every_metric_have_their_intervals_p_values_and_verdicts(every
             if score.in_tables and score.key in measured.estimates:
                 p = every_metric.comparisons[score.metric].p_values[captioner].get(score.key)
                 judged = [p, every_metric.verdicts.get((captioner, score.key), "-")] if score.judged else [None, None]
-                seen = detectable(measured.estimates, score.key) if score.judged else None
+                seen = measured.estimates[score.key].detectable if score.judged else None
                 value = (measured.estimates[score.key], score.digits)
                 expected.append([captioner, score.label, value, seen, *judged])
     assert sorted(views.scores(every_metric).rows, key=str) == sorted(expected, key=str)

@@ -5,7 +5,7 @@ from captionbias.text import find_mentions, mask_mentions, named_values, tokeniz
 
 def masked(captions, lexicon, split="words"):
     tokens = tokenize(captions, split)
-    return mask_mentions(tokens, find_mentions(tokens, lexicon, split), lexicon.mask).texts()
+    return mask_mentions(tokens, (find_mentions(tokens, lexicon, split), lexicon.mask)).texts()
 
 
 def named(captions, lexicon, split="words"):

@@ -5,8 +5,8 @@ import itertools
 import pytest
 
 from captionbias.text import load_lexicon, tokenize
-from captionbias.text.content import content_words, function_words, singular
-from captionbias.text.languages import languages
+from captionbias.text.content import content_words, singular
+from captionbias.text.languages import function_words, languages
 
 ENGLISH = load_lexicon("gender"), load_lexicon("coco_objects")
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.scores.omega import number_sets
-from captionbias.text import Lexicon, find_mentions, load_lexicon, named_labels, named_values, tokenize
+from captionbias.text import Lexicon, find_mentions, load_lexicon, named_values, tokenize
 from tests.text.conftest import masked, named
 
 BOTH = load_lexicon(["gender", "race"])
@@ -40,7 +40,7 @@ CAPTIONS = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), 
 @given(captions=CAPTIONS, lexicon=st.sampled_from(CROSSINGS))
 def test_captions_name_the_same_if_they_do_of_every_attribute(captions, lexicon):
     tokens = tokenize(captions)
-    of_parts = [named_labels(tokens, find_mentions(tokens, part), len(part.labels)) for part in lexicon.parts]
+    of_parts = [find_mentions(tokens, part).named(tokens, len(part.labels)) for part in lexicon.parts]
     crossed = named_values(tokens, find_mentions(tokens, lexicon), lexicon)
     (expected, _), (found, _) = number_sets(np.column_stack(of_parts)), number_sets(crossed)
     assert len(set(zip(expected.tolist(), found.tolist(), strict=True))) == len(set(expected)) == len(set(found))

@@ -3,22 +3,25 @@
 import json
 import pickle
 import re
+import shutil
 import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from benchmarks.planted_sway import swayed
 from captionbias.bench.catalogue import METRICS
-from captionbias.bench.verdicts import CANNOT_TELL, LIKE, verdict
+from captionbias.bench.verdicts import CANNOT_TELL, LIKE
 from captionbias.captions import check_captioners, check_captions, on_the_same_images
 from captionbias.explain.evidence import captions_behind
 from captionbias.metrics import dbac, find_metric, lic, sway
-from captionbias.synthetic import plant, swayed
-from captionbias.text import load_lexicon, split_words
-from captionbias.text.languages import languages, load_language
+from captionbias.synthetic import plant
+from captionbias.text import guess_language, load_lexicon, split_words
+from captionbias.text.languages import language_name, languages, load_language
 from captionbias.text.marks import find_marks
 from tests.cli.conftest import invoke, refused
+from tests.launch import ROOT
 from tests.refusals import refuses
 from tests.text.conftest import masked, named
 
@@ -111,7 +114,7 @@ def test_a_faithful_captioner_reads_0_and_a_biased_one_as_in_english(language: s
         judged = {key: estimate for key, estimate in measured.estimates.items() if estimate.margin is not None}
         assert judged
         for key, estimate in judged.items():
-            assert verdict(measured.estimates, key) in (CANNOT_TELL, LIKE), key
+            assert measured.estimates[key].verdict in (CANNOT_TELL, LIKE), key
             assert estimate.low <= 0 <= estimate.high, key
     (own, net, planted), (theirs, english_net, planted_there) = biased_in(language), biased_in("en")
     apart = {key for key in own if key.startswith("sway_words")} | {"signature"}  # a language has other content words
@@ -195,6 +198,17 @@ def test_a_library_that_is_missing_is_named_with_its_extra(monkeypatch: pytest.M
         ValueError, match=r"^language 'de': .*simplemma.*: pip install 'captionbias\[languages\]' first"
     ):
         check_captions(**vars(planted), language="de")
+
+
+def test_the_file_of_the_guide_is_a_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guide = (ROOT / "docs/extend.md").read_text(encoding="utf-8").partition("## A language")[2]
+    (tmp_path / "it.json").write_text(guide.partition("```json")[2].partition("```")[0], encoding="utf-8")
+    shutil.copy(ROOT / "src/captionbias/text/languages/en.json", tmp_path)
+    monkeypatch.setattr(f"{load_language.__module__}._FOLDER", tmp_path)
+    assert (languages(), language_name("it")) == (["en", "it"], "Italian")
+    assert load_language("it").words("La sua donna") == load_language("it").words("Il suo donna")
+    assert load_lexicon("gender-it").groups["female"][0] == "donna"
+    assert guess_language(["Una donna con un cane"]) == "it"
 
 
 def letters(caption: str) -> list[str]:

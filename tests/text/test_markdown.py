@@ -33,7 +33,6 @@ def shown(text):
 @example("12.")
 @example("+ a")
 @example("=== a")
-@example("www.example.com")
 def test_escaped_words_are_shown_and_do_nothing_else_wherever_they_are(words):
     said = one_line(words)
     assert re.sub(r"\\(.)", r"\1", escaped(words)) == said
@@ -46,11 +45,6 @@ def test_escaped_words_are_shown_and_do_nothing_else_wherever_they_are(words):
     assert found == f"ac{said}b"
     assert {part for part in parts if not re.match(r"(table|thead|tbody|tr|th|td)_", part)} == set()
     assert sum(token.type == "td_open" for token in PARSER.parse(table)) == 2
-
-
-def test_an_address_is_no_link_to_readers_that_make_links_of_addresses():
-    assert escaped("www.example.com") == r"www\.example.com"
-    assert escaped("http://example.com") == r"http\://example.com"
 
 
 @SEARCH

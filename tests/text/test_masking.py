@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.text import Lexicon, find_mentions, load_lexicon, mask_mentions, named_labels, tokenize
-from captionbias.text.masking import NO_LABEL, mask_both
+from captionbias.text import Lexicon, find_mentions, load_lexicon, mask_mentions, tokenize
+from captionbias.text.masking import NO_LABEL
 from captionbias.text.tokens import TOKENIZERS
 from tests.text.conftest import masked, named
 
@@ -105,14 +105,14 @@ def test_mentions_are_those_of_a_slow_search(split, captions, phrases):
         hidden[row][place : place + length] = ["<x>"]
         if label >= 0:
             flags[row, label] = True
-    assert mask_mentions(tokens, mentions, "<x>").texts() == [" ".join(words) for words in hidden]
-    assert np.array_equal(named_labels(tokens, mentions, 3), flags)
+    assert mask_mentions(tokens, (mentions, "<x>")).texts() == [" ".join(words) for words in hidden]
+    assert np.array_equal(mentions.named(tokens, 3), flags)
 
 
 def both_masked(captions, words, phrases):
     """With the words as `<a>` and the phrases as `<t>`."""
     tokens = tokenize(captions)
-    return mask_both(tokens, find_mentions(tokens, words), "<a>", find_mentions(tokens, phrases), "<t>").texts()
+    return mask_mentions(tokens, (find_mentions(tokens, words), "<a>"), (find_mentions(tokens, phrases), "<t>")).texts()
 
 
 @settings(deadline=None, max_examples=100)
@@ -131,5 +131,5 @@ def test_of_two_kinds_nothing_is_left_and_nothing_else_goes(captions, words, phr
         left = [tokens.words[tokens.ids[place]] for place in sorted(places)]
         assert [word for word in text.split() if word not in ("<a>", "<t>")] == left
     if not hidden[0] & hidden[1]:
-        once = mask_mentions(tokens, find_mentions(tokens, words), "<a>")
-        assert found == mask_mentions(once, find_mentions(once, phrases), "<t>").texts()
+        once = mask_mentions(tokens, (find_mentions(tokens, words), "<a>"))
+        assert found == mask_mentions(once, (find_mentions(once, phrases), "<t>")).texts()

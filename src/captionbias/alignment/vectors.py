@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import os
 import re
-import struct
 import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats
 from captionbias.errors import InputError, Message, missing, naming
 from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
+from captionbias.io.store import Arrays, open_store
 from captionbias.text.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -35,16 +34,15 @@ _WAYS_OUT = (
     naming("{vectors}, which trains on the captions themselves", vectors=CAPTIONS),
 )
 _FORMATS = (
-    "GloVe or word2vec text (also .gz), word2vec binary (also .gz), FastText .bin, or gensim's .kv; unpack a .zip "
-    'first, and of what else gensim saved: KeyedVectors.load("x.kv").save_word2vec_format("x.bin", binary=True)'
+    "text of GloVe, word2vec or FastText (.vec), word2vec binary, both also packed in a file that ends in .gz, or "
+    "gensim's .kv; unpack a .zip first, and of what else gensim reads, such as FastText's .bin, pass what it loads"
 )
 _SAVED = "gensim.models.keyedvectors.KeyedVectors"
-_FASTTEXT = struct.pack("<i", 793712314)
-_FASTTEXT_HEADER = struct.Struct("<14id3i")
 _HEADER = re.compile(rb"\d+ \d+[ \t\r]*\n")
 _NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
-_ENDS_IN_NUMBER = re.compile(r" [-+]?\d*\.?\d+(e[-+]?\d+)?$", re.IGNORECASE)
-LONGEST_LINE = 1 << 20  # bytes; 1,000 dimensions have 12,000
+# Part of every key: raise it when kept vectors are written, or files read, in another way.
+FORMAT = 1
+BLOCK = 1 << 20
 
 
 @contextlib.contextmanager
@@ -65,12 +63,13 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
 
     `source` is one of
     - a gensim `KeyedVectors`;
-    - a file: GloVe or word2vec text, or word2vec binary, also packed as .gz; FastText's `.bin`; gensim's `.kv`, of
-      which the words and their vectors are read and nothing is run. The contents decide which it is, not the name;
+    - a file: text of GloVe, word2vec or FastText, or word2vec binary, also packed as .gz; gensim's `.kv`, of which the
+      words and their vectors are read and nothing is run. The contents decide which it is, not the name;
     - a name of gensim's downloads, such as "glove-wiki-gigaword-50", which the DBAC paper used;
     - "captions": trained on the captions `tokens`, see `train_vectors`.
 
-    With `tokens`, only their words are kept of a text file: GloVe has 400,000, captions a few thousand.
+    gensim reads a text file once, GloVe's 400,000 words in half a minute; its vectors are then kept in the usual cache.
+    With `tokens` these are of their words alone, a few thousand.
 
     >>> from captionbias.text import tokenize
     >>> len(load_vectors("captions", tokenize(["a dog runs", "a cat sleeps"])))
@@ -86,7 +85,7 @@ def load_vectors(source: str | Path | KeyedVectors, tokens: Tokens | None = None
             raise missing("tokens", ": vectors='captions' is trained on them; pass the captions' own")
         vectors = train_vectors(tokens)
     else:
-        vectors = _read(find_vectors(source), None if tokens is None else frozenset(tokens.words))
+        vectors = _read(find_vectors(source), None if tokens is None else tokens.words)
     where = f": {source}" if isinstance(source, (str, Path)) else ""
     # One sum a row finds every NaN and infinity without a second matrix as large as the first.
     broken = ~np.isfinite(vectors.vectors.sum(axis=1, dtype=np.float64))
@@ -170,7 +169,7 @@ def _borrowed(words: tuple[str, ...], counts: sparse.csr_array) -> sparse.csr_ar
 
 def embed(vectors: KeyedVectors, words: Sequence[str]) -> tuple[Floats, Flags]:
     """Unit vectors of `words`, `(len(words), dimensions)`, and flags of which words have one; a row of zeros where not.
-    FastText vectors that came with their n-grams have a vector for words outside their vocabulary, too."""
+    FastText's own of gensim have a vector for words outside their vocabulary, too."""
     places = np.array([vectors.key_to_index.get(word, -1) for word in words], np.int64)
     matrix = np.zeros((len(words), vectors.vector_size), np.float64)
     matrix[places >= 0] = vectors.vectors[places[places >= 0]]
@@ -209,9 +208,7 @@ def find_vectors(source: str | Path) -> Path:
 def identity(vectors: str | Path | KeyedVectors) -> str:
     """A digest of word vectors, as 8 hexadecimal digits: of a file's contents, or of the words and all numbers."""
     if isinstance(vectors, (str, Path)):
-        path = find_vectors(vectors)
-        files = [file for file in (path, _rows_of_saved(path)) if file.is_file()]
-        return _files_digest(*((file, file.stat().st_size, file.stat().st_mtime_ns) for file in files))
+        return _file_digest(find_vectors(vectors))[:8]
     content = sha256(repr(vectors.index_to_key).encode())
     for numbers in (vectors.vectors, getattr(vectors, "vectors_ngrams", None)):
         if numbers is not None:
@@ -219,35 +216,37 @@ def identity(vectors: str | Path | KeyedVectors) -> str:
     return content.hexdigest()[:8]
 
 
+def _file_digest(path: Path) -> str:
+    files = [file for file in (path, _rows_of_saved(path)) if file.is_file()]
+    return _contents_digest(*((file, file.stat().st_size, file.stat().st_mtime_ns) for file in files))
+
+
 @lru_cache(maxsize=32)
-def _files_digest(*states: tuple[Path, int, int]) -> str:
+def _contents_digest(*states: tuple[Path, int, int]) -> str:
     """A digest of the files' contents, read again when their sizes or times have changed."""
     content = sha256()
     for path, _, _ in states:
         with path.open("rb") as file:
-            for block in iter(partial(file.read, LONGEST_LINE), b""):
+            for block in iter(partial(file.read, BLOCK), b""):
                 content.update(block)
-    return content.hexdigest()[:8]
+    return content.hexdigest()
 
 
-def _read(path: Path, wanted: frozenset[str] | None) -> KeyedVectors:
+def _read(path: Path, wanted: Sequence[str] | None) -> KeyedVectors:
     from gensim.models import KeyedVectors
-    from gensim.models.fasttext import load_facebook_vectors
+    from gensim.utils import open as open_unpacked
 
     try:
-        with _open(path) as file:
+        with open_unpacked(path, "rb") as file:
             head = file.read(1 << 16)
         header = _HEADER.match(head)
-        if head.startswith(_FASTTEXT):
-            _check_fasttext(path)
-            return load_facebook_vectors(str(path))
         if head.startswith(b"\x80"):
             return _read_saved(path)
         if header and _NOT_TEXT.search(head, header.end()):
-            return KeyedVectors.load_word2vec_format(str(path), binary=True, unicode_errors="replace")
+            return KeyedVectors.load_word2vec_format(path, binary=True, unicode_errors="replace")
         if not head or _NOT_TEXT.search(head):
             raise ValueError("its format is not known" if head else "it is empty")
-        return _read_text(path, wanted, header is not None)
+        return _read_text(path, header is not None, wanted)
     except Exception as error:  # gensim's readers fail in many ways
         reason = str(error) or type(error).__name__
         raise InputError(
@@ -255,68 +254,68 @@ def _read(path: Path, wanted: frozenset[str] | None) -> KeyedVectors:
         ) from error
 
 
-def _open(path: Path) -> BinaryIO:
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return cast(BinaryIO, gzip.open(path)) if packed else path.open("rb")
-
-
-def _read_text(path: Path, wanted: frozenset[str] | None, header: bool) -> KeyedVectors:
+def _read_text(path: Path, header: bool, wanted: Sequence[str] | None) -> KeyedVectors:
+    """The vectors of a text file, of the wanted words alone, from the store or, the first time, by gensim."""
     from gensim.models import KeyedVectors
 
-    rows: dict[str, Array] = {}
-    with _open(path) as lines:
-        count, width = map(int, lines.readline().split()) if header else (None, 0)
-        filled = 0
-        for number, line in enumerate(iter(partial(lines.readline, LONGEST_LINE), b""), start=1 + header):
-            if len(line) == LONGEST_LINE:
-                raise ValueError(f"line {number} has {LONGEST_LINE:,} bytes or more")
-            text = line.decode("utf-8", "replace").rstrip()
-            filled += text != ""
-            width = width or text.count(" ")
-            if not text or (wanted is not None and text.partition(" ")[0] not in wanted):
-                continue
-            word, *values = text.rsplit(" ", width)  # from the right: some words of GloVe 840B have blanks in them
-            try:
-                row = np.array(values, np.float32)
-            except ValueError:
-                row = np.empty(0, np.float32)
-            if not width or len(row) != width or _ENDS_IN_NUMBER.search(word):
-                raise ValueError(f"line {number} should be a word and {width or 'its'} numbers, not {text[:60]!r}")
-            if wanted is None or word in wanted:
-                rows.setdefault(word, row)
-    if header and filled != count:
-        raise ValueError(f"its first line promises {count} words, but {filled} follow")
-    vectors = KeyedVectors(width)
-    if rows:
-        vectors.add_vectors(list(rows), np.stack(list(rows.values())))
+    store = open_store(True)
+    key = sha256(f"{FORMAT} {_file_digest(path)}".encode()).hexdigest()
+    kept = store and store.load("vectors", key, partial(_kept, wanted=wanted))
+    if kept is not None:
+        return kept
+    _check_lines(path, header)
+    read = KeyedVectors.load_word2vec_format(path, no_header=not header, unicode_errors="replace")
+    different = len(read.key_to_index)  # words that are in the file twice leave empty rows behind these
+    # Text and numbers, not gensim's own file, which is a pickle. No word has a line break in it.
+    words = np.frombuffer("\n".join(read.index_to_key[:different]).encode(), np.uint8)
+    arrays = {"words": words, "vectors": read.vectors[:different]}
+    if store:
+        store.save("vectors", key, arrays)
+    return _kept(arrays, wanted)
+
+
+def _check_lines(path: Path, header: bool) -> None:
+    """Raise for lines of another length than the first one's: gensim takes a single number for a whole vector."""
+    from gensim.utils import open as open_unpacked
+
+    with open_unpacked(path, "rb") as lines:
+        promised = [int(number) for number in lines.readline().split()] if header else []
+        blanks = [line.rstrip().count(b" ") for line in lines]
+    words, width = promised or (len(blanks), blanks[0])
+    for number, count in enumerate(blanks, start=1 + header):
+        if not count or count != width:
+            raise ValueError(
+                f"line {number} should be a word and {width or 'its'} numbers, with one blank between them"
+            )
+    if words != len(blanks):
+        raise ValueError(f"its first line promises {words} words, but {len(blanks)} follow")
+
+
+def _kept(arrays: Arrays, wanted: Sequence[str] | None) -> KeyedVectors:
+    words = bytes(arrays["words"]).decode().split("\n")
+    if wanted is None:
+        return _keyed(words, arrays["vectors"])
+    asked = frozenset(wanted)
+    rows = [row for row, word in enumerate(words) if word in asked]
+    return _keyed([words[row] for row in rows], arrays["vectors"][rows])
+
+
+def _keyed(words: Sequence[str], rows: Array) -> KeyedVectors:
+    from gensim.models import KeyedVectors
+
+    vectors = KeyedVectors(rows.shape[1], dtype=rows.dtype)
+    vectors.add_vectors(words, rows)
     return vectors
 
 
 def _read_saved(path: Path) -> KeyedVectors:
     """What gensim saved, by a reader of pickles that runs nothing; large arrays have files of their own."""
-    from gensim.models import KeyedVectors
-
     with path.open("rb") as file:
         saved = read_plain_pickle(file, ARRAYS | {_SAVED: type("Saved", (), {})})
     own = vars(saved)
     rows = own["vectors"] if "vectors" in own else np.load(_rows_of_saved(path), allow_pickle=False)
-    vectors = KeyedVectors(rows.shape[1], dtype=rows.dtype)
-    vectors.add_vectors(own["index_to_key"], rows)
-    return vectors
+    return _keyed(own["index_to_key"], rows)
 
 
 def _rows_of_saved(path: Path) -> Path:
     return Path(f"{path}.vectors.npy")
-
-
-def _check_fasttext(path: Path) -> None:
-    """Raise for a packed file, and for one that is cut off among its words: gensim would never stop reading it."""
-    with path.open("rb") as file:
-        header = file.read(_FASTTEXT_HEADER.size)
-    if not header.startswith(_FASTTEXT):
-        raise ValueError("a packed FastText file must be unpacked first")
-    numbers = _FASTTEXT_HEADER.unpack(header)
-    dimensions, ngrams, words = numbers[2], numbers[10], numbers[16]  # after the format's number and version
-    if path.stat().st_size < 4 * dimensions * (ngrams + words):
-        raise ValueError("it is cut off")

@@ -16,11 +16,9 @@ import numpy as np
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.analysis.caption_quality import caption_quality
 from captionbias.analysis.compare import Comparison, corrected, margins_by_metric, measure_together, replicates_for
-from captionbias.analysis.intersections import leans_alone
 from captionbias.attackers.base import SMALLEST_CLASS
-from captionbias.bench.checks import labelled
 from captionbias.bench.protocol import replicate_count, vectors_name, whole_number
-from captionbias.bench.reading import captions_of_a_person
+from captionbias.bench.reading import as_values, captions_of_a_person
 from captionbias.captions import Captions, check_captioners, uncross
 from captionbias.errors import InputError, Message, message_of, unknown
 from captionbias.explain import Attributions, explain
@@ -95,15 +93,12 @@ class Audit:
         return list(dict.fromkeys(notes))
 
     def as_dict(self) -> dict[str, Any]:
-        def written(by_metric: Mapping[str, Comparison]) -> dict[str, Any]:
-            return {metric: comparison.as_dict() for metric, comparison in by_metric.items()}
-
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        alone = {name: written(by_metric) for name, by_metric in self.alone.items()}
-        comparisons = written(self.comparisons)
-        for content in comparisons.values():  # corrected for the number of those of all metrics
-            for name, verdicts in content["verdicts"].items():
-                verdicts |= {key: self.verdicts[name, key] for key in verdicts}
+        comparisons = {metric: comparison.as_dict(self.verdicts) for metric, comparison in self.comparisons.items()}
+        alone = {
+            name: {metric: comparison.as_dict() for metric, comparison in by_metric.items()}
+            for name, by_metric in self.alone.items()
+        }
         person = {metric: measured.flat() for metric, measured in self.person.items()}
         return {**fields, "comparisons": comparisons, "alone": alone, "person": person}
 
@@ -223,10 +218,13 @@ def audit(
 
     comparisons = _comparisons(checked, chosen, steps, compared)
     person = {} if scores_only else _person(first, comparisons, seed, compared)
-    alone = _alone(checked, chosen, crossed, leans_alone(lean), steps, compared)
+    alone = _alone(checked, chosen, crossed, lean, steps, compared)
     words = steps.each(explained, "words", words_of)
     quality = steps.each(scored, "quality", quality_of)
-    with_values = {name: labelled(captions, lexicon, []) for name, captions in checked.items()}
+    with_values = {
+        name: captions.with_attributes(as_values(captions.attributes, lexicon, []))
+        for name, captions in checked.items()
+    }
     evidence = captions_behind(
         with_values,
         {name: telling["by_word"] for name, telling in words.items()},

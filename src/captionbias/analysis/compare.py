@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from captionbias.bench.catalogue import EXCESS
-from captionbias.bench.verdicts import BEYOND, CANNOT_TELL, LESS, NOTHING, noise, p_of_verdict, verdict
+from captionbias.bench.verdicts import BEYOND, CANNOT_TELL, LESS, least_beyond, p_of_verdict
 from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
 from captionbias.errors import InputError, within
 from captionbias.metrics import Measurement, catalogue, find_metric
@@ -39,8 +39,8 @@ class Difference:
 
     @property
     def estimate(self) -> Estimate:
-        ends = (None if math.isnan(end) else end for end in (self.ci_low, self.ci_high))
-        return Estimate(self.difference, *ends)
+        low, high = (None if math.isnan(end) else end for end in (self.ci_low, self.ci_high))
+        return Estimate(self.difference, low, high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,16 +76,19 @@ class Comparison:
         first = next(iter(self.measurements.values())).signature
         return (f"paired:holm,{len(self.differences)}|" if self.differences else "") + first
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self, verdicts: Mapping[tuple[str, str], str] | None = None) -> dict[str, Any]:
+        """As plain data; `verdicts`: those corrected for the number of more than these."""
+        words: dict[str, dict[str, str]] = {name: {} for name in self.measurements}
+        for name, key in self.verdicts:
+            words[name][key] = (verdicts or self.verdicts)[name, key]
         return {
             "metric": self.metric,
             "scores": self.scores,
-            "results": {name: measured.flat() for name, measured in self.measurements.items()},
-            "p_values": self.p_values,
-            "verdicts": {
-                name: {key: word for (captioner, key), word in self.verdicts.items() if captioner == name}
-                for name in self.measurements
+            "results": {
+                name: measured.flat().with_verdicts(words[name]) for name, measured in self.measurements.items()
             },
+            "p_values": self.p_values,
+            "verdicts": words,
             "differences": list(map(asdict, self.differences)),
             "signature": self.signature,
         }
@@ -101,11 +104,11 @@ def corrected(measurements: Iterable[tuple[str, Measurement]]) -> dict[tuple[str
     p_values: dict[tuple[str, str], float] = {}
     for captioner, measured in measurements:
         for score in catalogue.scores_of(measured.metric):
-            word = verdict(measured.estimates, score.key) if score.judged and score.claim else NOTHING
-            if word != NOTHING:
-                words[captioner, score.key] = word
-                side = 1 if measured.estimates[score.key].value > 0 else -1  # on which it is no further by chance
-                chance = noise(measured.estimates, score.key)
+            estimate = measured.estimates.get(score.key) if score.claim else None
+            if estimate and estimate.verdict:
+                words[captioner, score.key] = estimate.verdict
+                side = 1 if estimate.value > 0 else -1  # on which it is no further by chance
+                chance = least_beyond(score.key, estimate)
                 p_values[captioner, score.key] = p_of_verdict(measured.samples, score.key, side, chance)
     adjusted = benjamini_hochberg(list(p_values.values()))
     return {
@@ -297,7 +300,7 @@ def _p_of_more(more: Measurement, less: Measurement, key: str) -> float:
     for name in (*score.deciding(1), *score.or_above, *confirmed_by):
         if name in more.samples and name in less.samples:
             samples[name] = _less(more.samples[name], less.samples[name])
-    return p_of_verdict(samples, key, 1, noise(more.estimates, key) if score.beyond_margin else 0.0)
+    return p_of_verdict(samples, key, 1, least_beyond(key, more.estimates[key]) if score.beyond_margin else 0.0)
 
 
 def _less(sample: Sample, other: Sample) -> Sample:

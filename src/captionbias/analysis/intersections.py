@@ -28,8 +28,8 @@ def intersections(
         captions: with crossed labels, from `read_captions(..., attribute=["gender", "race"])` or with those of `cross`.
         lexicons: the words of each attribute, by its name, in the order in which they were crossed.
         metric: `sway`, `dbac` or `lic`.
-        options: of the metric, such as `preset`, `trials`, `seed` or `cache`. A `lean` that is given is of the
-            crossing's values; each attribute alone goes by the usual one.
+        options: of the metric, such as `preset`, `trials`, `seed` or `cache`. Whether wrong names
+            follow the tasks sway asks of each attribute alone, by the values of which tasks lean.
 
     Returns:
         Each attribute's measurement by its name, and last the crossing's, called "gender x skin", say.
@@ -50,15 +50,8 @@ def intersections(
 
     measure = partial(find_metric(metric).measure, **options)
     crossed = measure(captions, attribute_lexicon=list(lexicons.values()))
-    if "lean" in options:
-        measure = partial(measure, lean=leans_alone(options["lean"]))
     alone = {
         name: measure(captions.with_attributes(values), attribute_lexicon=words)
         for (name, words), values in zip(lexicons.items(), labels, strict=True)
     }
     return {**alone, CROSSING.join(lexicons): crossed}
-
-
-def leans_alone(lean: LexiconSource | None) -> LexiconSource | None:
-    """The `lean` of an attribute alone: what users say of tasks is of the crossing's values."""
-    return lean if lean in ("shipped", "own") else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from importlib.util import find_spec
 from typing import Any
@@ -10,16 +10,15 @@ from typing import Any
 import gradio as gr
 
 from captionbias.app.data import ATTRIBUTES, choices_of
-from captionbias.app.measuring import CUSTOM, Settings, Words
+from captionbias.app.measuring import Settings
 from captionbias.app.pieces import NONE, alert, choice, chosen, in_words
 from captionbias.app.runs import Run, State
 from captionbias.metrics import catalogue
-from captionbias.text.languages import ENGLISH, languages
+from captionbias.text.languages import ENGLISH, language_name, languages
 from captionbias.text.lexicon import task_lexicons
 
 FAST = ("fast: seconds to minutes", "fast")
 PAPERS = ("the papers' protocols: hours without a GPU", "papers")  # with neural attackers, so with torch
-TONGUES = {"de": "German", "en": "English", "es": "Spanish", "fr": "French", "ja": "Japanese", "zh": "Chinese"}
 TERMS = """
 An *attribute* is what the people in the images differ in, such as gender; a *task* is what else an image shows, such
 as a knife. *A to T*: do the tasks that the captioner names follow the attribute? *T to A*: does the attribute that it
@@ -29,8 +28,7 @@ names follow the tasks? Each is compared with people's captions of the same imag
 
 
 class Check:
-    """Its components: `columns`, `words` and `settings` by what their values are called in `Columns`, `Words` and
-    `Settings`."""
+    """Its components: `columns` and `settings` by what their values are called in `Columns` and `Settings`."""
 
     def __init__(self, metrics: Sequence[str]) -> None:
         self.summary = gr.HTML(elem_id="summary")
@@ -58,63 +56,48 @@ class Check:
                 }
 
     def _words_section(self) -> None:
+        tongues = [(language_name(name), name) for name in languages()]
         tasks = [(title, name) for name, title in task_lexicons().items()]
+        guessed = "Guessed: correct it if it is another."
         with gr.Row():
-            tongues = [(TONGUES.get(name, name), name) for name in languages()]
-            guessed = "Guessed: correct it if it is another."
             self.columns["language"] = known("Language of the captions", guessed, tongues, ENGLISH)
-            attribute = known("Attribute", "Whose words are masked.", [*ATTRIBUTES, CUSTOM], Words().attribute)
-            task_words = known("Task words", "What is looked for in captions.", [*tasks, CUSTOM], Words().task_words)
-        self.custom = [
-            gr.Textbox(info=f"A line for each {name}.", label=label, lines=3, visible=False, placeholder=placeholder)
-            for name, label, placeholder in (
-                ("value", "Attribute words", "female: woman, lady, girl\nmale: man, guy, boy"),
-                ("task", "Your task words", "knife: knife, knives\nsurfboard: surfboard, surf board"),
-            )
-        ]
-        fields = (attribute, self.custom[0], task_words, self.custom[1])
-        self.words = dict(zip(vars(Words()), fields, strict=True))
-        with gr.Accordion("What will be masked, in some of the images", open=False, visible=False) as self.masked_group:
-            self.masked = gr.HTML(elem_id="masked")
+            self.settings = {
+                "attribute": known("Attribute", "Whose words are masked.", [*ATTRIBUTES], Settings().attribute),
+                "task_words": known("Task words", "What is looked for in captions.", tasks, Settings().task_words),
+            }
 
     def _settings_section(self, metrics: Sequence[str]) -> None:
         entries = [catalogue.METRICS[metric] for metric in metrics]
         offered = [(f"{entry.title}: {entry.question}", entry.name) for entry in entries]
-        of_page = Settings()
+        usual = Settings()
         with gr.Row():
             measured = gr.CheckboxGroup(offered, value=list(metrics), label="Metrics", visible=len(metrics) > 1)
-            preset = gr.Radio([FAST, PAPERS] if find_spec("torch") else [FAST], value=of_page.preset, label="Preset")
+            preset = gr.Radio([FAST, PAPERS] if find_spec("torch") else [FAST], value=usual.preset, label="Preset")
         with gr.Row():
             info = "More of them give narrower intervals."
             trials = gr.Slider(
-                2, 20, of_page.trials, step=1, label="Trials: attackers for each set of captions", info=info
+                2, 20, usual.trials, step=1, label="Trials: attackers for each set of captions", info=info
             )
-            seed = gr.Number(of_page.seed, precision=0, minimum=0, label="Seed")
+            seed = gr.Number(usual.seed, precision=0, minimum=0, label="Seed")
         gr.Markdown(TERMS)
-        self.settings = {"metrics": measured, "preset": preset, "trials": trials, "seed": seed}
+        self.settings |= {"metrics": measured, "preset": preset, "trials": trials, "seed": seed}
 
     @property
     def fields(self) -> list[Any]:
-        return [field for group in (self.columns, self.words, self.settings) for field in group.values()]
+        return [*self.columns.values(), *self.settings.values()]
 
     def show(self, run: Run, fault: str) -> dict[Any, Any]:
         """What the components hold for a run."""
-        data, check, words = run.data, run.look(), run.words
+        data, check = run.data, run.look()
         updates: dict[Any, Any] = {
             self.summary: alert(fault) + about(run),
-            self.columns_group: gr.update(open=True) if data and check["not_ready"] else gr.update(),
-            **chosen(self.words, words),
+            self.columns_group: gr.update(open=True) if data and check.not_ready else gr.update(),
             **chosen(self.settings, run.settings),
             **chosen(self.columns, data.columns),
-            self.masked_group: gr.update(visible=bool(check["masked"])),
-            self.masked: masked(check["masked"]),
             self.measure: gr.update(interactive=run.ready, value="Measure again" if run.asked else "Measure"),
         }
-        for field, kind in zip(self.custom, (words.attribute, words.task_words), strict=True):
-            updates[field]["visible"] = kind == CUSTOM
         for name, offered in choices_of(data).items():
-            counts = check["labels"]
-            counted = [(f"{label} ({counts[label]:,})", label) if label in counts else label for label in offered]
+            counted = [(f"{each} ({check.labels[each]:,})", each) if each in check.labels else each for each in offered]
             several = isinstance(getattr(data.columns, name), tuple)
             updates[self.columns[name]]["choices"] = counted if several else [NONE, *offered]
         return updates
@@ -132,28 +115,14 @@ def about(run: Run) -> str:
     if not run.data:
         return "<p>There are no files yet: give some in step 1.</p>"
     check = run.look()
-    blocks = [alert(check["not_ready"], "Not ready yet:")]
-    if check["images"]:
-        labels = ", ".join(f"{count:,} {label}" for label, count in check["labels"].items())
-        captioners = ", ".join(check["captioners"])
+    blocks = [alert(check.not_ready, "Not ready yet:")]
+    if check.images:
+        labels = ", ".join(f"{count:,} {label}" for label, count in check.labels.items())
         blocks.append(
-            f"<p><strong>{check['images']:,} images</strong> ({escape(labels)})</p>"
-            f"<p>{'Captioners' if len(check['captioners']) > 1 else 'Captioner'}: {escape(captioners)}</p>"
+            f"<p><strong>{check.images:,} images</strong> ({escape(labels)})</p>"
+            f"<p>{'Captioners' if len(run.data.captioners) > 1 else 'Captioner'}: "
+            f"{escape(', '.join(run.data.captioners))}</p>"
         )
-    if check["notes"]:
-        blocks.append("<ul>" + "".join(f"<li>{in_words(note)}</li>" for note in check["notes"]) + "</ul>")
+    if check.notes:
+        blocks.append("<ul>" + "".join(f"<li>{in_words(note)}</li>" for note in check.notes) + "</ul>")
     return "".join(blocks)
-
-
-def masked(spans_of: Mapping[str, Any]) -> str:
-    """Captions with the words marked that will be masked."""
-    titles = {
-        "attribute_lexicon": "In A to T and LIC: the words for the attribute",
-        "task_lexicon": "In T to A: the words for tasks",
-    }
-    shown = ""
-    for kind, spans in spans_of.items():
-        texts = [(escape(text).replace("\n", "<br>"), label) for text, label in spans]
-        marked = (f"<mark>{text} <small>{escape(label)}</small></mark>" if label else text for text, label in texts)
-        shown += f"<section><h3>{titles[kind]}</h3><p>{''.join(marked)}</p></section>"
-    return shown

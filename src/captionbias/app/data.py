@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from captionbias.app.uploads import MAX_IMAGES, check_total, open_table, shown_name
+from captionbias.app.uploads import MAX_IMAGES, check_total, open_tables, shown_name
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import Captions, guess_columns, on_the_same_images, read_captioners
 from captionbias.captions.captioners import captioner_columns
@@ -28,7 +27,6 @@ from captionbias.text.lexicon import attribute_lexicons
 
 MAX_CAPTIONERS = 10
 MAX_FILES = MAX_CAPTIONERS + 10
-READERS = 2  # files that are read at once
 ATTRIBUTES = (*attribute_lexicons(),)
 CAPTIONER, PEOPLE, LABELS, TASKS, UNUSED = "predictions", "references", "attributes", "tasks", ""
 TITLES = {
@@ -63,25 +61,37 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Captioners' tables by their names, `others` by what they are (people's captions, labels, tasks), those that are
-    none of these, and which columns are read. `offered`: the columns to choose from for each field of `Columns`;
-    `counts`: how many of the images that are measured have each label, the most frequent first."""
+    """Tables and what each is, by its name; which columns of them are read. `offered`: the columns to choose from for
+    each field of `Columns`; `counts`: how many of the images that are measured have each label, the most frequent
+    first."""
 
-    predictions: dict[str, Table]
-    others: dict[str, Table] = field(default_factory=dict)
-    unused: tuple[Table, ...] = ()
+    tables: tuple[Table, ...] = ()
+    roles: Mapping[str, str] = field(default_factory=dict)
     columns: Columns = Columns()
     offered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return any(self.tables())
+        return bool(self.tables)
 
-    def tables(self) -> Iterator[tuple[str, Table]]:
-        """Each table, after what it is; see `roles_of`."""
-        yield from ((CAPTIONER, table) for table in self.predictions.values())
-        yield from self.others.items()
-        yield from ((UNUSED, table) for table in self.unused)
+    def of(self, role: str) -> list[Table]:
+        """The tables that are this."""
+        return [table for table in self.tables if self.roles[table.name] == role]
+
+    @property
+    def predictions(self) -> dict[str, Table]:
+        """Captioners' tables by their names."""
+        return {Path(table.name).stem: table for table in self.of(CAPTIONER)}
+
+    @property
+    def others(self) -> dict[str, Table]:
+        """The table of people's captions, of labels and of tasks, as far as there is one."""
+        return {role: self.of(role)[0] for role in (PEOPLE, LABELS, TASKS) if self.of(role)}
+
+    @property
+    def captioners(self) -> dict[str, tuple[str, Any]]:
+        """The table and the column of each captioner, by its name."""
+        return captioner_columns(list(self.predictions), self.columns.prediction_column)
 
 
 def read_uploads(paths: Sequence[str]) -> Data:
@@ -91,26 +101,41 @@ def read_uploads(paths: Sequence[str]) -> Data:
     files = sorted(map(Path, paths), key=lambda path: path.name)
     check_total(sum(path.stat().st_size for path in files))
     _check_names("files", [shown_name(path.name) for path in files])
-    with ThreadPoolExecutor(READERS) as readers:
-        tables = list(readers.map(open_table, files))
+    tables = open_tables(files)
     return as_said(tables, roles_of(tables))
 
 
-def as_said(tables: Sequence[Table], roles: Mapping[str, str]) -> Data:
+def as_said(tables: Iterable[Table], roles: Mapping[str, str]) -> Data:
     """The tables by what each is, see `roles_of`, and a guess of their columns."""
-    by_role = {role: [table for table in tables if roles[table.name] == role] for role in TITLES}
-    names = [Path(table.name).stem for table in by_role[CAPTIONER]]
+    order = list(TITLES)
+    data = Data(tuple(sorted(tables, key=lambda table: order.index(roles[table.name]))), roles)
+    names = [Path(table.name).stem for table in data.of(CAPTIONER)]
     _check_names("captioners", names)
     _check_count(len(names))
-    others = {role: by_role[role][0] for role in (PEOPLE, LABELS, TASKS) if by_role[role]}
-    predictions = dict(zip(names, by_role[CAPTIONER], strict=True))
-    first = {CAPTIONER: next(iter(predictions.values()), None), **others}
+    first = {CAPTIONER: next(iter(data.predictions.values()), None), **data.others}
     guesses = guess_columns(**first, whatever_their_names=True)
     guess: dict[str, Any] = {role: column or "" for role, (column, _) in guesses.items()}
     guess["prediction_column"] = tuple(filter(None, [guess["prediction_column"]]))
     offered = {role: choices for role, (_, choices) in guesses.items()}
-    data = Data(predictions, others, tuple(by_role[UNUSED]), Columns(**guess), offered)
+    data = replace(data, columns=Columns(**guess), offered=offered)
     return counted(replace(data, columns=replace(data.columns, language=guess_spoken(data))))
+
+
+def with_roles(data: Data, said: Mapping[str, Any]) -> Data:
+    """The data whose tables are what the user says: the names of those of each role; others are not used. One that is
+    named as two things is the later one: events may come twice, and the second one must change nothing."""
+    roles = dict.fromkeys(data.roles, UNUSED)
+    for role, names in said.items():
+        for name in listed(names):
+            if name not in roles:
+                raise ValueError(f"there is no file {name!r}: the files are {', '.join(map(repr, roles)) or 'none'}")
+            roles[name] = role
+    return data if roles == data.roles else as_said(data.tables, roles)
+
+
+def listed(chosen: Any) -> list[str]:
+    """A choice, of one name or of several, as a list of names."""
+    return [str(name) for name in ([chosen] if isinstance(chosen, str) else chosen or []) if name]
 
 
 def roles_of(tables: Sequence[Table]) -> dict[str, str]:
@@ -150,12 +175,18 @@ def choices_of(data: Data) -> dict[str, tuple[str, ...]]:
     return {name: data.offered.get(name, ()) for name in IN_FILES} | {"keep": labels}
 
 
-def corrected(data: Data, columns: Columns) -> Data:
-    """The data with other columns; of other columns of labels those labels are kept that attackers can learn."""
-    there = dict.fromkeys(column for _, table in data.tables() for column in table.columns)
+def with_columns(data: Data, chosen: Mapping[str, Any]) -> Data:
+    """The data with the columns and the language as the user corrects them, by their names in `Columns`, and only
+    images with the labels to keep; of other columns of labels those are kept that attackers can learn."""
+    usual = vars(replace(Columns(), language=data.columns.language))
+    read: dict[str, Any] = {
+        name: tuple(listed(chosen.get(name))) if isinstance(value, tuple) else str(chosen.get(name) or value)
+        for name, value in usual.items()
+    }
+    columns = Columns(**read)
+    there = dict.fromkeys(column for table in data.tables for column in table.columns)
     for name in IN_FILES:
-        chosen = getattr(columns, name)
-        for column in filter(None, chosen if isinstance(chosen, tuple) else [chosen]):
+        for column in listed(read[name]):
             if column not in there:
                 raise InputError(name, f"is {column!r}, and the columns are {', '.join(map(repr, there)) or 'none'}")
     same = replace(columns, keep=()) == replace(data.columns, keep=())
@@ -225,37 +256,29 @@ def guess_words(data: Data) -> str:
 
 def guess_spoken(data: Data) -> str:
     """The language that the first captioner's captions seem to be in; English where no words tell it."""
-    columns_of = captioner_columns(list(data.predictions), data.columns.prediction_column)
-    cells = (cell for table, column in [*columns_of.values()][:1] for cell in data.predictions[table].column(column))
+    cells = (
+        cell for table, column in [*data.captioners.values()][:1] for cell in data.predictions[table].column(column)
+    )
     texts = chain.from_iterable(entries(cell) for cell in cells if not is_missing(cell))
     return guess_language(text for text in texts if isinstance(text, str)) or ENGLISH
 
 
-def captions_of(data: Data, first_only: bool = False) -> dict[str, Captions]:
-    """Each captioner's captions, joined with what is known of their images."""
+def captions_of(data: Data) -> dict[str, Captions]:
+    """Each captioner's captions of the images that all of them have, joined with what is known of these."""
     if not data:
         raise ValueError("there are no captions yet: upload files, or take the example data")
     if told := missing_files(data) or missing_columns(data):
         raise ValueError(told)
-    columns_of = captioner_columns(list(data.predictions), data.columns.prediction_column)
-    _check_count(len(columns_of))
-    options = {**data.others, **vars(data.columns), "keep": data.columns.keep or None, "predictions": data.predictions}
-    if first_only:
-        name, (table, column) = next(iter(columns_of.items()))
-        options |= {"predictions": {name: data.predictions[table]}, "prediction_column": column}
-    captioners = read_captioners(**options)
+    _check_count(len(data.captioners))
+    options = {**data.others, **vars(data.columns), "keep": data.columns.keep or None}
+    captioners = read_captioners(data.predictions, **options)
     most = max(map(len, captioners.values()))
     if most > MAX_IMAGES:
         raise ValueError(
             f"there are {most:,} images, and this page takes {MAX_IMAGES:,} at most: give fewer, or measure them on a "
             "machine of your own with the command line"
         )
-    return captioners
-
-
-def captioners_of(data: Data) -> dict[str, Captions]:
-    """All captioners on the images that all of them have."""
-    return on_the_same_images(captions_of(data))
+    return on_the_same_images(captioners)
 
 
 def _check_count(captioners: int) -> None:

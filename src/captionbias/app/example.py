@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Any
 
 from captionbias.analysis.audit import audit
-from captionbias.app.data import Data, as_said, captioners_of, roles_of
+from captionbias.app.data import Data, as_said, captions_of, roles_of
 from captionbias.captions.tables import table_from_memory
 from captionbias.report.html import html_report
 from captionbias.synthetic import plant
@@ -38,5 +38,5 @@ def result() -> str:
 
 @cache
 def _result() -> str:
-    measured = audit(captioners_of(example()), task_lexicon="coco_objects", trials=TRIALS, cache=False)
+    measured = audit(captions_of(example()), task_lexicon="coco_objects", trials=TRIALS, cache=False)
     return html_report(measured, title="An example with a planted bias")

@@ -10,10 +10,22 @@ from typing import Any
 import gradio as gr
 
 from captionbias.app import uploads
-from captionbias.app.changes import listed
-from captionbias.app.data import LABELS, MAX_CAPTIONERS, MAX_FILES, PEOPLE, TASKS, TITLES, UNUSED, Data, missing_files
+from captionbias.app.data import (
+    CAPTIONER,
+    LABELS,
+    MAX_CAPTIONERS,
+    MAX_FILES,
+    PEOPLE,
+    TASKS,
+    TITLES,
+    UNUSED,
+    Data,
+    listed,
+    missing_files,
+)
 from captionbias.app.pieces import NONE, alert, choice, table
 from captionbias.app.runs import Run, State
+from captionbias.captions.tables import READERS
 
 ABOUT = """
 Drop everything at once: captions of one or more captioners, people's captions of the same images, labels (such as each
@@ -27,21 +39,19 @@ Files are read on the machine that serves this page, sent nowhere else, and dele
 
 
 class Files:
-    """Its components; `roles` by what `captionbias.app.changes.roles` calls them."""
+    """Its components; `roles` by what the files are, see `captionbias.app.data`."""
 
     def __init__(self) -> None:
         gr.Markdown(ABOUT)
         gr.Markdown(KEPT, elem_classes="small")
-        self.uploads = gr.File(
-            file_types=[*uploads.TABLES], label="Your files", file_count="multiple", elem_id="upload"
-        )
+        self.uploads = gr.File(file_types=[*READERS], label="Your files", file_count="multiple", elem_id="upload")
         self.read = gr.HTML(elem_id="read")
         with gr.Group(visible=False) as self.roles_group, gr.Row():
             self.roles = {
-                "captioners": choice("Captions of captioners, one file each", multiselect=True),
-                "people": choice("People's captions"),
-                "labels": choice("Labels of the images"),
-                "tasks": choice("Tasks of the images"),
+                CAPTIONER: choice("Captions of captioners, one file each", multiselect=True),
+                PEOPLE: choice("People's captions"),
+                LABELS: choice("Labels of the images"),
+                TASKS: choice("Tasks of the images"),
             }
         with gr.Row():
             self.example = gr.Button("Try it with the example's data", elem_id="take-example")
@@ -50,8 +60,7 @@ class Files:
     def show(self, run: Run, fault: str) -> dict[Any, Any]:
         """What the components hold for a run."""
         data, missing = run.data, missing_files(run.data)
-        names = [table.name for _, table in data.tables()]
-        captioners, *others = self.roles.values()
+        names = [table.name for table in data.tables]
         reading = "<p>The files are being read ...</p>" if run.state == State.READING else ""
         there = [path for path in run.uploads if Path(path).exists()]
         updates = {
@@ -59,11 +68,13 @@ class Files:
             self.read: alert(fault) + reading + files_table(data) + alert(missing, "Not ready yet:"),
             self.roles_group: gr.update(visible=bool(data)),
             self.next: gr.update(interactive=bool(data) and not missing),
-            captioners: gr.update(choices=names, value=[table.name for table in data.predictions.values()]),
         }
-        for dropdown, role in zip(others, (PEOPLE, LABELS, TASKS), strict=True):
-            value = data.others[role].name if role in data.others else ""
-            updates[dropdown] = gr.update(choices=[NONE, *names], value=value)
+        for role, dropdown in self.roles.items():
+            named = [table.name for table in data.of(role)]
+            if role == CAPTIONER:
+                updates[dropdown] = gr.update(choices=names, value=named)
+            else:
+                updates[dropdown] = gr.update(choices=[NONE, *names], value=named[0] if named else "")
         return updates
 
 
@@ -77,7 +88,8 @@ def files_table(data: Data) -> str:
     """Each file, what it is, and the columns of it that are read."""
     read = {column for names in vars(data.columns).values() for column in listed(names)}
     rows = []
-    for role, found in data.tables():
+    for found in data.tables:
+        role = data.roles[found.name]
         used = [column for column in found.columns if column in read and role != UNUSED]
         rows.append([escape(cell) for cell in (found.name, TITLES[role], ", ".join(used or found.columns[:6]))])
     return table(("file", "what it is", "columns"), rows) if rows else ""

@@ -8,93 +8,96 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from captionbias.analysis.audit import Audit, audit
 from captionbias.analysis.compare import replicates_for
 from captionbias.app import results
-from captionbias.app.data import ATTRIBUTES, Data, captioners_of, captions_of, left_out
+from captionbias.app.data import ATTRIBUTES, Data, captions_of, left_out
 from captionbias.app.example import TRIALS
 from captionbias.app.results import Result
-from captionbias.app.words import custom_lexicon, preview
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.catalogue import REPORTED
 from captionbias.bench.checks import other_labels
+from captionbias.bench.reading import namings
 from captionbias.captions import CaptionBiasWarning, Captions
-from captionbias.captions.captioners import captioner_columns
 from captionbias.captions.columns import MAX_LABELS
 from captionbias.errors import message_of
 from captionbias.progress import Watch
-from captionbias.text import Lexicon, load_lexicon
+from captionbias.text import load_lexicon
 from captionbias.text.lexicon import said_in
 
-CUSTOM = "custom words"
 SHOWN_LABELS = 5
 FIRST = "sway"  # which trains nothing, so that its picture can be shown at once
 FIRST_SHARE = 0.1  # of the work
+KEPT = 2  # data whose captions are kept as they were read
 _heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
-
-
-@dataclass(frozen=True)
-class Words:
-    """The words of the attribute and of the tasks: names of lexicons, or `CUSTOM` and what the user typed."""
-
-    attribute: str = ATTRIBUTES[0]
-    custom_attribute: str = ""
-    task_words: str = "coco_objects"
-    custom_tasks: str = ""
-
-    def lexicons(self) -> dict[str, Any]:
-        """The chosen words by their setting; custom ones are called like their file."""
-        attribute: Any = self.attribute
-        tasks: Any = self.task_words
-        if attribute == CUSTOM:
-            attribute = custom_lexicon(self.custom_attribute or "", "attribute-words")
-        if tasks == CUSTOM:
-            tasks = custom_lexicon(self.custom_tasks or "", "task-words")
-        return {"attribute_lexicon": attribute} | ({"task_lexicon": tasks} if tasks else {})
+_read: WeakKeyDictionary[Data, tuple[dict[str, Captions], list[str]]] = WeakKeyDictionary()
+_keeping = Lock()
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is measured of the captions, and how."""
+    """What is measured of the captions, and how; the words of the attribute and of the tasks by their lexicons."""
 
+    attribute: str = ATTRIBUTES[0]
+    task_words: str = "coco_objects"
     metrics: tuple[str, ...] = REPORTED
     preset: str = "fast"
     trials: int = TRIALS
     seed: int | None = 0
 
+    @property
+    def lexicons(self) -> dict[str, str]:
+        return {"attribute_lexicon": self.attribute, "task_lexicon": self.task_words}
 
-def look(data: Data, words: Words) -> dict[str, Any]:
-    """What will be measured, as far as it can be: `not_ready` says what is missing, `masked` has for the words of the
-    attribute and of the tasks the spans of the first captions, see `captionbias.app.words`."""
-    nothing = {"not_ready": "", "images": 0, "captioners": [], "labels": {}, "notes": [], "masked": {}}
+
+class Look(NamedTuple):
+    """What will be measured, as far as it can be; `not_ready` says what is missing."""
+
+    not_ready: str = ""
+    images: int = 0
+    labels: Mapping[str, int] = {}
+    notes: Sequence[str] = ()
+
+
+def look(data: Data, attribute: str) -> Look:
+    """Look at data before they are measured by the words of an attribute."""
     if not data:
-        return nothing
+        return Look()
     try:
-        lexicons = words.lexicons()
-        with heard() as notes:
-            (captions,) = captions_of(data, first_only=True).values()
+        captioners, read_notes = read(data)
+        captions = next(iter(captioners.values()))
+        words = attribute
         if captions.language:
-            lexicons = {name: said_in(captions.language, lexicons)[name] for name in lexicons}
-        loaded = {kind: load_lexicon(lexicon) for kind, lexicon in lexicons.items()}
+            words = said_in(captions.language, {"attribute_lexicon": attribute})["attribute_lexicon"]
+        lexicon = load_lexicon(words)
+        others = other_labels(captions.attributes, lexicon, namings(captions, lexicon, captions.language or "words"))
     except ValueError as error:
-        return {**nothing, "not_ready": message_of(error)}
-    others = other_labels(captions, loaded["attribute_lexicon"], captions.language or "words")
-    notes += [left_out(data), others.message if others else ""]
-    counts = dict(sorted(Counter(captions.attributes).items()))
+        return Look(message_of(error))
+    notes = [*read_notes, left_out(data), others.message if others else ""]
     if captions.references is None and not captions.scene:
         notes.append(
             "without people's captions only the bias of the captioner is measured, not whether it is more than people's"
         )
-    return {
-        "not_ready": "; ".join(_too_few(counts)),
-        "images": len(captions),
-        "captioners": list(captioner_columns(list(data.predictions), data.columns.prediction_column)),
-        "labels": counts,
-        "notes": list(filter(None, notes)),
-        "masked": {kind: preview(captions, lexicon) for kind, lexicon in loaded.items()},
-    }
+    counts = dict(sorted(Counter(captions.attributes).items()))
+    return Look("; ".join(_too_few(counts)), len(captions), counts, list(filter(None, notes)))
+
+
+def read(data: Data) -> tuple[dict[str, Captions], list[str]]:
+    """Each captioner's captions, and warnings of their files. Those of the latest data are kept as long as the data:
+    what was looked at is measured soon."""
+    if (known := _read.get(data)) is not None:
+        return known
+    with heard() as notes:
+        captioners = captions_of(data)
+    with _keeping:
+        _read[data] = captioners, notes
+        for earlier in list(_read)[:-KEPT]:
+            del _read[earlier]
+    return captioners, notes
 
 
 def _too_few(counts: Mapping[str, int]) -> Iterator[str]:
@@ -108,53 +111,34 @@ def _too_few(counts: Mapping[str, int]) -> Iterator[str]:
         )
 
 
-def measure(data: Data, words: Words, settings: Settings, watch: Watch) -> Iterator[Result]:
+def measure(data: Data, settings: Settings, watch: Watch) -> Iterator[Result]:
     """Measure the data: sway's scores alone first, then everything."""
     if not settings.metrics:
         raise ValueError("choose at least one metric")
-    lexicons = words.lexicons()
-    custom = tuple(lexicon for lexicon in lexicons.values() if isinstance(lexicon, Lexicon))
-    chance = {"trials": int(settings.trials), "seed": _whole(settings.seed)}
+    if settings.seed is None:
+        raise ValueError("seed is empty: give a whole number, such as 0")
     watch("reading", 0.0)
-    with heard() as notes:
-        captioners = captioners_of(data)
+    captioners, _ = read(data)
+    chosen = {"preset": settings.preset, "trials": int(settings.trials), "seed": int(settings.seed)}
     bootstrap = replicates_for(settings.metrics, len(captioners))
-    options = {**lexicons, **chance, "preset": settings.preset, "bootstrap": bootstrap}
-    for measured, warned, whole in _audits(watch, captioners, settings.metrics, options):
-        told = _not_in(measured, [*notes, *warned, left_out(data)])
-        yield Result(measured, told, results.again(data, measured.settings, lexicons), custom, whole=whole)
-
-
-def _audits(
-    watch: Watch, captioners: Mapping[str, Captions], metrics: Sequence[str], options: Mapping[str, Any]
-) -> Iterator[tuple[Audit, list[str], bool]]:
-    """The audits, each with its warnings and whether it is whole."""
+    options: dict[str, Any] = {**settings.lexicons, **chosen, "bootstrap": bootstrap}
 
     def share(start: float, end: float) -> Watch:
         return lambda step, done: watch(step, start + (end - start) * done)
 
+    def result(audited: Audit, whole: bool) -> Result:
+        return Result(audited, results.again(data, audited.settings, settings.lexicons), whole)
+
     first = None
-    if FIRST in metrics:
-        with heard() as warned, suppress(ValueError):  # what it cannot measure is told with the rest
+    if FIRST in settings.metrics:
+        with heard(), suppress(ValueError):  # what it cannot measure is told with the rest
             first = audit(captioners, metrics=[FIRST], scores_only=True, watch=share(0.0, FIRST_SHARE), **options)
     if first:
-        yield first, warned, False
-    with heard() as warned:
-        rest = share(FIRST_SHARE if first else 0.0, 1.0)
-        everything = audit(captioners, metrics=metrics, earlier=first, watch=rest, **options)
-    yield everything, warned, True
-
-
-def _whole(seed: int | None) -> int:
-    if seed is None:
-        raise ValueError("seed is empty: give a whole number, such as 0")
-    return int(seed)
-
-
-def _not_in(measured: Audit, notes: Sequence[str]) -> tuple[str, ...]:
-    """The notes that no metric has."""
-    others = {note for name in measured.captioners for note in measured.notes(name)}
-    return tuple(note for note in dict.fromkeys(notes) if note and not any(other.endswith(note) for other in others))
+        yield result(first, whole=False)
+    rest = share(FIRST_SHARE if first else 0.0, 1.0)
+    with heard():  # the report has what is told of measurements
+        everything = audit(captioners, metrics=settings.metrics, earlier=first, watch=rest, **options)
+    yield result(everything, whole=True)
 
 
 # Warnings

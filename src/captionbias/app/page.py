@@ -10,15 +10,15 @@ from typing import Any
 
 import gradio as gr
 
-from captionbias.app import changes, measuring
+from captionbias.app import measuring
 from captionbias.app.check_step import Check
-from captionbias.app.data import guess_words
+from captionbias.app.data import guess_words, with_columns, with_roles
 from captionbias.app.example import example
 from captionbias.app.files_step import Files, given_after
-from captionbias.app.measuring import Settings, Words
+from captionbias.app.measuring import Settings
 from captionbias.app.pieces import frame
 from captionbias.app.result_step import History, Outcome
-from captionbias.app.runs import FAULTS, GONE, NOTHING, Run, Runs, State, read_files
+from captionbias.app.runs import FAULTS, GONE, Run, Runs, State, read_files
 from captionbias.errors import message_of
 from captionbias.metrics import catalogue
 
@@ -73,7 +73,7 @@ class Page:
     def __init__(self, app: Any, runs: Runs, metrics: Sequence[str]) -> None:
         self.runs, self.new = runs, Settings(metrics=tuple(metrics))
         self._layout(metrics)
-        self.outputs = [*self.show(Run(settings=self.new), ""), self.owner, self.steps]
+        self.outputs = [*self.show(self._nothing(""), ""), self.owner, self.steps]
         self._events(app)
 
     def _layout(self, metrics: Sequence[str]) -> None:
@@ -101,20 +101,16 @@ class Page:
         self.edition = gr.Number(visible="hidden")
         self.timer = gr.Timer(TICK, active=False)
 
-    def show(
-        self, run: Run, owner: str, given: Mapping[Any, Any] | None = None, fault: str = "", below: bool = False
-    ) -> dict[Any, Any]:
+    def show(self, run: Run, owner: str, given: Mapping[Any, Any] | None = None, fault: str = "") -> dict[Any, Any]:
         """What all components hold for a run, without what those that were `given` hold already: more may have been
-        chosen since. `below`: tell what went wrong below the steps."""
+        chosen since."""
         told = fault or ("" if run.asked else run.told)
-        runs = self.runs.of(owner)
         updates = {
             self.run: run.id if self.runs.find(run.id) else "",
             self.check_tab: gr.update(interactive=bool(run.data) or run.state == State.READING),
-            **self.files.show(run, "" if below else told),
-            **self.check.show(run, "" if below else told),
+            **self.files.show(run, told),
+            **self.check.show(run, told),
             **self._show_outcome(run, owner),
-            **self.history.show(run, runs, fault if below else ""),
         }
         return {part: _without(update, (given or {}).get(part, ...)) for part, update in updates.items()}
 
@@ -133,7 +129,7 @@ class Page:
         return {
             self.timer: gr.update(active=on_its_way),
             **self.outcome.follow(run, self.runs.before(run)),
-            **self.history.follow(run, runs),
+            **self.history.show(run, runs),
         }
 
     # Events
@@ -154,11 +150,8 @@ class Page:
         for button in (check.measure, outcome.again):
             on(button.click, self._measure, check.fields, select="result")
         on(outcome.cancel.click, self._cancel, queue=False)
-        on(self.history.compare.click, self._compare, [self.history.earlier], select="check", below=True)
 
-    def _on(
-        self, event: Any, act: Act, fields: Sequence[Any] = (), select: str = "", below: bool = False, **options: Any
-    ) -> Any:
+    def _on(self, event: Any, act: Act, fields: Sequence[Any] = (), select: str = "", **options: Any) -> Any:
         """Let an event show the run that `act` makes of the one that is shown, the owner and what fields hold, and go
         to a step; what goes wrong is told where people look."""
 
@@ -166,25 +159,27 @@ class Page:
             owner = given[self.owner]
             run = self.runs.find(given[self.run], owner)
             if given[self.run] and run is None:
-                return self.show(Run(owner, settings=self.new), owner, fault=GONE)
-            run = run or Run(owner, settings=self.new)
+                return self.show(self._nothing(owner), owner, fault=GONE)
+            run = run or self._nothing(owner)
             try:
                 made = act(run, owner, given)
             except FAULTS as error:
-                return self.show(run, owner, given, message_of(error), below)
+                return self.show(run, owner, given, message_of(error))
             selected = {self.steps: gr.Tabs(selected=select)} if select else {}
             return {**self.show(made, owner, given), **selected}
 
         return event(handle, {self.run, self.owner, *fields}, self.outputs, **{**UNNAMED, **options})
 
+    def _nothing(self, owner: str) -> Run:
+        return Run(owner, settings=self.new)
+
     def _loaded(self, name: str, owner: str) -> dict[Any, Any]:
         """What a page shows that is opened at an address, or has its connection back."""
-        nothing = Run(owner, settings=self.new)
         run = self.runs.find(name, owner)
         if not name:  # something may have begun meanwhile
-            return {self.owner: owner, **self.history.show(nothing, self.runs.of(owner))}
+            return {self.owner: owner, **self.history.show(self._nothing(owner), self.runs.of(owner))}
         if run is None:
-            shown, step = self.show(nothing, owner, fault=GONE), "files"
+            shown, step = self.show(self._nothing(owner), owner, fault=GONE), "files"
         else:
             self.runs.look(run, owner)
             shown, step = self.show(run, owner), "result" if run.asked else "check" if run.data else "files"
@@ -192,15 +187,13 @@ class Page:
 
     def _tick(self, name: str, owner: str, edition: int) -> dict[Any, Any]:
         """What is new of a run that is on its way; what is chosen in the other steps stays."""
-        run = self.runs.find(name) if name else Run(owner)
+        run = self.runs.find(name) if name else self._nothing(owner)
         if run is None:
-            return self.show(Run(owner, settings=self.new), owner, fault=GONE)
+            return self.show(self._nothing(owner), owner, fault=GONE)
         self.runs.look(run, owner)
         if run.edition == edition or not name:
             return self._follow(run, owner)
-        if run.asked:
-            return {**self._show_outcome(run, owner), **self.history.show(run, self.runs.of(owner))}
-        return self.show(run, owner)
+        return self._show_outcome(run, owner) if run.asked else self.show(run, owner)
 
     def _read(self, name: str, owner: str) -> Any:
         run = self.runs.find(name)
@@ -213,31 +206,26 @@ class Page:
 
     def _give(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
         paths = given_after(run.uploads, list(map(str, given[self.files.uploads] or ())))
-        return self.runs.read(run, owner, partial(read_files, paths), data=NOTHING, files={}, uploads=paths)
+        return self.runs.read(run, owner, partial(read_files, paths), paths)
 
     def _take_example(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
-        return self.runs.read(run, owner, lambda: {"data": example()}, data=NOTHING, files={}, uploads=())
+        return self.runs.read(run, owner, lambda: (example(), {}))
 
     def _say(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
         if run.state == State.READING:
             return run
-        data = changes.roles(run.data, **_named(given, self.files.roles))
-        words = run.words if data is run.data else replace(run.words, attribute=guess_words(data))
-        return self.runs.change(run, owner, data=data, words=words)
+        data = with_roles(run.data, _named(given, self.files.roles))
+        words = run.settings.attribute if data is run.data else guess_words(data)
+        return self.runs.change(run, owner, data, replace(run.settings, attribute=words))
 
     def _choose(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
         if run.state == State.READING:
             return run
-        data = changes.columns(run.data, **_named(given, self.check.columns))
-        words, settings = Words(**_named(given, self.check.words)), _named(given, self.check.settings)
+        data, chosen = with_columns(run.data, _named(given, self.check.columns)), _named(given, self.check.settings)
         if data.columns.attribute_column != run.data.columns.attribute_column:
-            words = replace(words, attribute=guess_words(data))
-        parts = {
-            "data": data,
-            "words": words,
-            "settings": Settings(**{**settings, "metrics": tuple(settings["metrics"])}),
-        }
-        return self.runs.change(run, owner, **parts)
+            chosen["attribute"] = guess_words(data)
+        settings = Settings(**{**chosen, "metrics": tuple(chosen["metrics"])})
+        return self.runs.change(run, owner, data, settings)
 
     def _measure(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
         return self.runs.ask(self._choose(run, owner, given), owner)
@@ -245,13 +233,6 @@ class Page:
     def _cancel(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
         self.runs.cancel(run)
         return run
-
-    def _compare(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
-        earlier = self.runs.find(given[self.history.earlier] or "")
-        if earlier is None:
-            raise ValueError("choose the earlier run to compare with")
-        data = changes.together(run.data, earlier.data)
-        return self.runs.keep(run.another(owner, data=data, files={**earlier.files, **run.files}, uploads=()))
 
 
 def _named(given: Mapping[Any, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -266,12 +247,12 @@ def _without(update: Any, held: Any) -> Any:
 
 
 def _choosing(fields: Sequence[Any]) -> list[Any]:
-    """The events of a user changing any of these fields; gradio tells of a backspace when the field is left."""
+    """The events of a user changing any of these fields; gradio tells of a backspace when a choice is left."""
     events = []
     for field in fields:
         if isinstance(field, gr.Slider):
             events.append(field.release)
-        elif isinstance(field, (gr.Textbox, gr.Number)):
+        elif isinstance(field, gr.Number):
             events.append(field.blur)
         else:
             events += [field.input, *([field.blur] if getattr(field, "multiselect", False) else [])]

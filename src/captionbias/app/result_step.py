@@ -89,7 +89,7 @@ def downloads(run: Run) -> str:
 
 def of_files(run: Run) -> str:
     """The names of a run's files as HTML, with the beginning of what tells those of one name apart."""
-    names = [table.name for _, table in run.data.tables()]
+    names = [table.name for table in run.data.tables]
     digests = [f" <small>({run.files[name][:6]})</small>" if name in run.files else "" for name in names]
     return ", ".join(f"{escape(name)}{digest}" for name, digest in zip(names, digests, strict=True))
 
@@ -101,29 +101,13 @@ class History:
         with gr.Column(visible=False, elem_id="history") as self.group:
             gr.Markdown("## Runs of this session")
             self.listed = gr.HTML(elem_id="runs")
-            self.told = gr.HTML(elem_id="compared")
-            with gr.Row(visible=False) as self.comparing:
-                self.earlier = gr.Dropdown([], label="An earlier run", elem_id="earlier")
-                self.compare = gr.Button("Compare this run with it", elem_id="compare")
 
-    def show(self, run: Run, runs: Sequence[Run], fault: str = "") -> dict[Any, Any]:
+    def show(self, run: Run, runs: Sequence[Run]) -> dict[Any, Any]:
         """What the components hold beside a run."""
-        numbered = list(enumerate(reversed(runs), start=1))[::-1]
-        offered = [(f"{number}: {captioners(one)}", one.id) for number, one in numbered if one is not run]
-        return {
-            **self.follow(run, runs),
-            self.told: alert(fault),
-            self.group: gr.update(visible=bool(runs)),
-            self.comparing: gr.update(visible=bool(offered and run.data)),
-            self.earlier: gr.update(choices=offered, value=None),
-        }
-
-    def follow(self, run: Run, runs: Sequence[Run]) -> dict[Any, Any]:
-        """What changes while runs are on their way."""
         rows = [
             (
                 str(len(runs) - place),
-                escape(captioners(one)),
+                escape(", ".join(one.data.captioners)),
                 of_files(one),
                 time.strftime("%H:%M UTC", time.gmtime(time.time() - time.monotonic() + one.asked)),
                 one.state.value,
@@ -131,8 +115,5 @@ class History:
             )
             for place, one in enumerate(runs)
         ]
-        return {self.listed: table(("run", "captioners", "files", "asked for", "state", ""), rows)}
-
-
-def captioners(run: Run) -> str:
-    return ", ".join(run.look()["captioners"]) or "no captioner"
+        heads = ("run", "captioners", "files", "asked for", "state", "")
+        return {self.group: gr.update(visible=bool(runs)), self.listed: table(heads, rows)}

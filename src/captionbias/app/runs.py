@@ -15,11 +15,10 @@ from hashlib import sha256
 from pathlib import Path
 from queue import SimpleQueue
 from threading import RLock, Thread
-from typing import Any
 
 from captionbias.app import measuring
 from captionbias.app.data import Data, guess_words, read_uploads
-from captionbias.app.measuring import Settings, Words
+from captionbias.app.measuring import Look, Settings
 from captionbias.app.results import Result
 from captionbias.app.uploads import shown_name
 from captionbias.attackers.ranks import RankError
@@ -27,7 +26,6 @@ from captionbias.attackers.workers import WorkerKilledError
 from captionbias.errors import message_of
 from captionbias.progress import Watch, duration
 
-NOTHING = Data({})
 # A free Space has 16 GB: the tables of a run are 0.3 at most, measuring may need 4, each of two readings 2.
 MAX_HELD, MAX_WAITING, READERS = 20, 32, 2
 EXPIRES = 3600.0  # seconds after its last use
@@ -65,8 +63,7 @@ class Run:
     """
 
     owner: str = ""
-    data: Data = NOTHING
-    words: Words = field(default_factory=Words)
+    data: Data = field(default_factory=Data)
     settings: Settings = field(default_factory=Settings)
     files: dict[str, str] = field(default_factory=dict)
     uploads: tuple[str, ...] = ()
@@ -82,12 +79,11 @@ class Run:
     edition: int = 0
     seen: float = field(default_factory=time.monotonic)
     used: float = field(default_factory=time.monotonic)
-    _looked: tuple[Any, dict[str, Any]] | None = None
+    _looked: tuple[tuple[Data, str], Look] | None = None
 
-    def another(self, owner: str, **parts: Any) -> Run:
-        """A draft of the same data and choices but for these parts."""
-        kept = ("data", "words", "settings", "files", "uploads")
-        return Run(owner, **{**{name: getattr(self, name) for name in kept}, **parts})
+    def another(self, owner: str) -> Run:
+        """A draft of the same data and choices."""
+        return Run(owner, self.data, self.settings, self.files, self.uploads, _looked=self._looked)
 
     @property
     def working(self) -> bool:
@@ -96,11 +92,11 @@ class Run:
     @property
     def ready(self) -> bool:
         """Whether it can be measured."""
-        return bool(self.data) and self.state != State.READING and not self.look()["not_ready"]
+        return bool(self.data) and self.state != State.READING and not self.look().not_ready
 
-    def look(self) -> dict[str, Any]:
-        """What will be measured, see `captionbias.app.measuring.look`; kept, because several events ask for it."""
-        asked = (self.data, self.words)
+    def look(self) -> Look:
+        """What will be measured; kept, because several events ask for it."""
+        asked = self.data, self.settings.attribute
         if self._looked is None or self._looked[0] != asked:
             self._looked = asked, measuring.look(*asked)
         return self._looked[1]
@@ -113,14 +109,13 @@ class Run:
 
 
 def measured(run: Run, watch: Watch) -> Iterator[Result]:
-    return measuring.measure(run.data, run.words, run.settings, watch)
+    return measuring.measure(run.data, run.settings, watch)
 
 
-def read_files(paths: Sequence[str]) -> dict[str, Any]:
-    """The parts of a run that uploaded files make."""
+def read_files(paths: Sequence[str]) -> tuple[Data, dict[str, str]]:
+    """The data of uploaded files, and the files' names and digests."""
     data = read_uploads(paths)
-    read = map(Path, paths)
-    return {"data": data, "files": {shown_name(path.name): sha256(path.read_bytes()).hexdigest() for path in read}}
+    return data, {shown_name(path.name): sha256(path.read_bytes()).hexdigest() for path in map(Path, paths)}
 
 
 def _told(error: Exception) -> str:
@@ -159,21 +154,24 @@ class Runs:
         own = (run for run in list(self._runs.values()) if owner and run.owner == owner and run.asked)
         return sorted(own, key=lambda run: -run.asked)
 
-    def change(self, run: Run, owner: str, **parts: Any) -> Run:
-        """A draft of the owner's with these parts: the run itself if it is one, or has them already, else another."""
+    def change(self, run: Run, owner: str, data: Data, settings: Settings) -> Run:
+        """A draft of the owner's with these data and settings: the run itself if it is one, or has them already, else
+        another."""
         with self._lock:
-            if all(getattr(run, name) == value for name, value in parts.items()):
+            if (run.data, run.settings) == (data, settings):
                 return run
             if run.state != State.DRAFT or run.owner != owner:
-                return self.keep(run.another(owner, **parts))
-            for name, value in {"told": "", **parts}.items():
-                setattr(run, name, value)
+                run = run.another(owner)
+            run.data, run.settings, run.told = data, settings, ""
             return self.keep(run)
 
-    def read(self, run: Run, owner: str, read: Callable[[], dict[str, Any]], **parts: Any) -> Run:
-        """Another run, with these parts, and soon those that are read; `told` says what is wrong with them."""
+    def read(
+        self, run: Run, owner: str, read: Callable[[], tuple[Data, dict[str, str]]], uploads: tuple[str, ...] = ()
+    ) -> Run:
+        """Another run with the choices of this one, and soon the data and files that are read; `told` says what is
+        wrong with them."""
         with self._lock:
-            draft = self.keep(run.another(owner, state=State.READING, **parts))
+            draft = self.keep(Run(owner, settings=run.settings, uploads=uploads, state=State.READING))
             draft.reading = self._readers.submit(self._read, draft, read)
             return draft
 
@@ -240,14 +238,11 @@ class Runs:
     def _turn(self, run: Run, state: State, told: str = "") -> None:
         run.state, run.told, run.edition = state, told, run.edition + 1
 
-    def _read(self, run: Run, read: Callable[[], dict[str, Any]]) -> None:
+    def _read(self, run: Run, read: Callable[[], tuple[Data, dict[str, str]]]) -> None:
         told = ""
         try:
-            parts = read()
-            if "data" in parts:
-                run.words = replace(run.words, attribute=guess_words(parts["data"]))
-            for name, value in parts.items():
-                setattr(run, name, value)
+            run.data, run.files = read()
+            run.settings = replace(run.settings, attribute=guess_words(run.data))
             run.look()
         except Exception as error:
             told = _told(error)

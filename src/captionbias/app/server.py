@@ -26,7 +26,7 @@ from captionbias.app.uploads import MAX_BYTES, stop_reading
 PREFIX = "captionbias-page-"
 LOCK, NEW = "lock", 60  # of a folder in use; seconds in which a folder has no lock yet
 UPLOAD = 310_000_000  # bytes of a request: the largest set of files
-BODY = 5_000_000  # bytes of any other request: settings, and words that somebody wrote
+BODY = 5_000_000  # bytes of any other request, which has settings
 HOUR, MAX_CLIENTS = 3600, 2000
 NEEDED = (  # by runs
     *("gensim.models", "sklearn.linear_model", "captionbias.report.html"),
@@ -111,47 +111,20 @@ def launch_options(runs: Runs, folder: Path, host: str | None = None) -> dict[st
     }
 
 
-def own_folder(prefix: str) -> tuple[Path, Any]:
-    """A new temporary folder of this process, which only its user can open, and the lock that keeps it: hold on to it.
-
-    What dead processes left in folders of this prefix is removed.
-    """
-    from filelock import FileLock
-
-    sweep(Path(tempfile.gettempdir()), prefix)
-    folder = Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-"))
-    lock = FileLock(folder / LOCK)
-    with suppress(OSError, NotImplementedError):  # file systems without locks, where nothing is swept
-        lock.acquire()
-    return folder, lock
-
-
-def sweep(temporary: Path, prefix: str) -> None:
-    """Remove the folders with this prefix that dead processes of this user left."""
-    from filelock import FileLock, Timeout
-
-    for left in temporary.glob(f"{prefix}*"):
-        try:
-            status = left.lstat()
-            if not left.is_dir() or left.is_symlink() or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
-                continue
-            if not (left / LOCK).exists() and time.time() - status.st_mtime < NEW:
-                continue
-            with FileLock(left / LOCK, blocking=False):
-                pass
-        except (OSError, NotImplementedError, Timeout):
-            continue
-        shutil.rmtree(left, ignore_errors=True)
-
-
 @contextmanager
 def private_folder() -> Iterator[Path]:
-    """A folder of this process, which every temporary file of it and its children is in. It is removed at the end, also
-    by a signal, and so is what killed processes of this user left. For the main thread."""
+    """A folder of this process that only its user can open, which every temporary file of it and its children is in. It
+    is removed at the end, also by a signal, and so is what killed processes of this user left. For the main thread."""
+    from filelock import FileLock
+
     for name in ("SIGTERM", "SIGHUP"):  # as Ctrl-C; who ignores one, as under nohup, goes on ignoring it
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
             signal.signal(getattr(signal, name), lambda *_: sys.exit(0))
-    folder, lock = own_folder(PREFIX)
+    sweep(Path(tempfile.gettempdir()))
+    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+    lock = FileLock(folder / LOCK)
+    with suppress(OSError, NotImplementedError):  # file systems without locks, where nothing is swept
+        lock.acquire()
     before, variables = tempfile.tempdir, {name: os.environ.get(name) for name in ("TMPDIR", "GRADIO_TEMP_DIR")}
     try:
         tempfile.tempdir = str(folder)
@@ -163,6 +136,24 @@ def private_folder() -> Iterator[Path]:
             os.environ.pop(name, None) if value is None else os.environ.update({name: value})
         lock.release()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep(temporary: Path) -> None:
+    """Remove the private folders that dead processes of this user left."""
+    from filelock import FileLock, Timeout
+
+    for left in temporary.glob(f"{PREFIX}*"):
+        try:
+            status = left.lstat()
+            if not left.is_dir() or left.is_symlink() or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
+                continue
+            if not (left / LOCK).exists() and time.time() - status.st_mtime < NEW:
+                continue
+            with FileLock(left / LOCK, blocking=False):
+                pass
+        except (OSError, NotImplementedError, Timeout):
+            continue
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _answers(runs: Runs) -> dict[str, Callable[[Any], Any]]:

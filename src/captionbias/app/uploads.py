@@ -1,4 +1,4 @@
-"""Files of captions from strangers, read in a separate process.
+"""Files of captions from strangers, read in a separate process: one for all files of a drop.
 
 A file may unpack to more than the machine holds, or crash the library that reads it. A child process under a limit of
 memory and of time bounds both for every format, so the process that serves the app never parses an upload itself.
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.captions import MAX_CHARACTERS
-from captionbias.captions.tables import Table, table_from_file
+from captionbias.captions.tables import READERS, Table, table_from_file
 
 MAX_BYTES = 100_000_000  # of a file, and of its text once unpacked
 MAX_TOTAL = 3 * MAX_BYTES  # of all files together
@@ -29,45 +29,55 @@ MAX_COLUMNS = 100
 MAX_VALUES = 4_000_000  # cells, and entries of the lists in them
 MAX_NAME = 80
 MEMORY = 2 << 30
-SECONDS = 60
+SECONDS = 60  # for each file
 
-TABLES = (".csv", ".tsv", ".txt", ".token", ".json", ".jsonl", ".parquet")
 _SCALARS = {str, int, float, bool, type(None)}
 _children: set[subprocess.Popen[bytes]] = set()
 _REFUSED = 3  # the child's exit status with a message; Python itself exits with 1 or 2
+_END = b"\n\n"  # of what is printed of a table, whose lines are JSON
 # Threads and memory pools reserve address space, which is what the limit counts.
 _FRUGAL = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
-def open_table(path: Path) -> Table:
-    """Read an uploaded table, which is called like its file and needs it no more. Columns lose blanks around their
-    names; those without a name of at most 80 visible characters, and with anything but text, numbers and
-    lists of these, are left out."""
-    check_file(path)
-    name = shown_name(path.name)
-    first, *lines = _in_child(name, path).splitlines()
-    texts = dict(zip(json.loads(first), lines, strict=True))
-    return Table(name, tuple(texts), lambda column: list(json.loads(texts[column])))
+def open_tables(paths: Sequence[Path]) -> list[Table]:
+    """Read uploaded tables, which are called like their files and need them no more. Columns lose blanks around their
+    names; those without a name of at most 80 visible characters, and with anything but text, numbers and lists of
+    these, are left out. ValueError, which names the file: one cannot be read."""
+    for path in paths:
+        check_file(path)
+    if not paths:
+        return []
+    return [_table(path, printed.splitlines()) for path, printed in zip(paths, _in_child(paths), strict=True)]
 
 
-def _in_child(name: str, path: Path) -> bytes:
-    """What a child process, under limits of memory and time, prints of the table at a path, which messages call `name`;
-    ValueError if it refuses."""
+def _table(path: Path, lines: list[bytes]) -> Table:
+    """The table of which the child printed the columns and then the values of each."""
+    texts = dict(zip(json.loads(lines[0]), lines[1:], strict=True))
+    return Table(shown_name(path.name), tuple(texts), lambda column: list(json.loads(texts[column])))
+
+
+def _in_child(paths: Sequence[Path]) -> list[bytes]:
+    """What a child process, under limits of memory and time, prints of each table."""
     command, pipe = [sys.executable, "-m", "captionbias.app.uploads"], subprocess.PIPE
-    with subprocess.Popen(command, env={**os.environ, **_FRUGAL}, stdin=pipe, stdout=pipe, stderr=pipe) as child:
+    given, seconds = json.dumps([str(path.absolute()) for path in paths]).encode(), SECONDS * len(paths)
+    fault = "cannot be read: it is damaged, or needs too much memory; write it again or split it"
+    with subprocess.Popen(
+        command, env={**os.environ, **_FRUGAL}, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+    ) as child:
         _children.add(child)
         try:
-            printed, _ = child.communicate(str(path.absolute()).encode(), timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            raise ValueError(f"{name} takes more than {SECONDS} seconds to read: give a smaller file") from None
+            printed, _ = child.communicate(given, timeout=seconds)
+        except subprocess.TimeoutExpired as late:
+            printed, fault = late.output or b"", f"takes more than {seconds} seconds to read: give a smaller file"
         finally:
             _children.discard(child)
             child.kill()
-    if child.returncode == 0:
-        return printed
+    *tables, rest = printed.split(_END)
+    if len(tables) == len(paths):
+        return tables
     if child.returncode == _REFUSED:
-        raise ValueError(printed.decode())
-    raise ValueError(f"{name} cannot be read: it is damaged, or needs too much memory; write it again or split it")
+        raise ValueError(rest.decode())
+    raise ValueError(f"{shown_name(paths[len(tables)].name)} {fault}")
 
 
 def stop_reading() -> None:
@@ -88,9 +98,9 @@ def check_file(path: Path) -> None:
     name, ending = shown_name(path.name), path.suffix.lower()
     if path.is_symlink() or not path.is_file():
         raise ValueError(f"{name} is not a file: upload it again")
-    if ending not in TABLES:
+    if ending not in READERS:
         raise ValueError(
-            f"{name} has the ending '{ending[:20]}': give a file that ends with one of {', '.join(TABLES)}"
+            f"{name} has the ending '{ending[:20]}': give a file that ends with one of {', '.join(READERS)}"
         )
     size, most = path.stat().st_size, f"{MAX_BYTES / 1e6:,.0f} MB"
     if size > MAX_BYTES:
@@ -112,24 +122,24 @@ def check_total(size: int) -> None:
 
 
 def _main() -> int:
-    """Read the table whose path is standard input and print what is in it. Prints the error if any."""
-    path = sys.stdin.buffer.read().decode()
-    name = shown_name(Path(path).name)
+    """Read the tables whose paths are standard input and print what is in each. Prints the error, if any, and ends."""
     with suppress(ImportError, OSError, ValueError):  # not on Windows, and macOS refuses
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    try:
-        lines = _table(Path(path))
-    except ValueError as error:
-        fault = str(error).replace(path, name)
-        sys.stdout.buffer.write((fault if fault.startswith(name) else f"{name} {fault}").encode(errors="replace"))
-        return _REFUSED
-    sys.stdout.buffer.write(b"\n".join(lines))
+    for path in json.load(sys.stdin.buffer):
+        try:
+            sys.stdout.buffer.write(b"\n".join(_checked(Path(path))) + _END)
+        except ValueError as error:
+            name = shown_name(Path(path).name)
+            fault = str(error).replace(path, name)
+            sys.stdout.buffer.write((fault if fault.startswith(name) else f"{name} {fault}").encode(errors="replace"))
+            return _REFUSED
+        sys.stdout.buffer.flush()  # a later one may end this process
     return 0
 
 
-def _table(path: Path) -> list[bytes]:
+def _checked(path: Path) -> list[bytes]:
     """The names of the columns that an argument could take, then the values of each, as JSON."""
     table = table_from_file(path)
     columns: dict[str, list[Any]] = {}

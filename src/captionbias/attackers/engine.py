@@ -40,12 +40,12 @@ def finish(job: Job, attacker: Attacker, store: Store | None) -> TrialScores:
     return replace(fitted.test_scores, fitted=fitted) if job.keep else fitted.test_scores
 
 
-def plain(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
+def one_by_one(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
     for job in jobs:
         yield job, finish(job, attacker, store)
 
 
-def threads(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
+def in_threads(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
     with ThreadPoolExecutor(cores()) as pool:
         running = {pool.submit(finish, job, attacker, store): job for job in jobs}
         try:
@@ -55,7 +55,7 @@ def threads(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Fin
             pool.shutdown(cancel_futures=True)
 
 
-def processes(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
+def in_processes(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> Finished:
     # The longest trainings first: a long one at the end would have a core to itself.
     jobs = sorted(jobs, key=lambda job: -len(job.trial.train))
     with closing(in_workers(partial(finish, attacker=attacker, store=store), jobs, cores())) as results:
@@ -65,7 +65,7 @@ def processes(jobs: Sequence[Job], attacker: Attacker, store: Store | None) -> F
 
 # Where trials are trained: one after the other; one a core in this process, for attackers whose work leaves the
 # interpreter free; or one a core in worker processes. The scores are the same.
-PLACEMENTS: dict[str, Place] = {"plain": plain, "threads": threads, "processes": processes}
+PLACEMENTS: dict[str, Place] = {"plain": one_by_one, "threads": in_threads, "processes": in_processes}
 
 
 def run_trials(
@@ -93,8 +93,7 @@ def run_trials(
             rank 0 alone shows or calls it, for its own share.
     """
     jobs = [
-        Job(number, trial, trial_key(trial, attacker.identity, attacker.reads_words), trial in keep)
-        for number, trial in enumerate(trials)
+        Job(number, trial, trial_key(trial, attacker.identity), trial in keep) for number, trial in enumerate(trials)
     ]
     wanted = [job for job in jobs if job.keep]
     store = open_store(cache)

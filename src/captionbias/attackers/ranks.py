@@ -1,41 +1,30 @@
 """Processes that `accelerate launch` or the like has started together share out one list of trials.
 
-They meet in the key-value store that every launcher of torch programs starts. Collective operations would not do: they
-give up after minutes, and ranks finish hours apart. The launcher ends all ranks when one fails or dies.
+Accelerate starts torch's process group where the script has not. Within it ranks have a group of their own, on
+processors: the script's may give up after minutes, and ranks finish hours apart. The launcher ends all ranks when one
+fails or dies.
 """
 
 from __future__ import annotations
 
 import atexit
-import functools
 import hashlib
-import io
-import itertools
 import os
-import pickle
 import sys
-import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeVar
-
-from captionbias.attackers.base import TrialScores
-from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import torch
-    from torch.distributed.distributed_c10d import Store
+    from torch.distributed import ProcessGroup
 
 Result = TypeVar("Result")
 
 LAUNCHED = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
 MEETING_SECONDS, TRAINING_SECONDS = 600.0, 7 * 24 * 3600.0  # that a rank waits for the others
-POLL_SECONDS = 0.05
-PROTOCOL = 4  # of pickles: with later ones numpy's arrays name other functions
-PART_BYTES = 4 << 20  # the store takes 8 MiB at once
 ONE_PROCESS = "if only one process is to measure, leave distributed out"
-_calls = itertools.count()
 
 
 class RankError(RuntimeError):
@@ -56,21 +45,22 @@ def rank_and_size() -> tuple[int, int]:
 
 
 def device() -> torch.device:
-    """The device that Accelerate gives to this process. Under a launcher with GPUs, Accelerate starts the process group
-    if the script has not: call it on every rank."""
+    """The device that Accelerate gives to this process, which may be the only one to ask for it."""
     import torch
     from accelerate import PartialState
     from accelerate.utils import parse_flag_from_env
 
     # Accelerator obeys this flag, PartialState does not. Accelerator is not used, because it fixes the precision of
-    # one that the script makes later. No process group is needed on a CPU, and gloo's fails on many networks.
+    # one that the script makes later.
     if parse_flag_from_env("ACCELERATE_USE_CPU"):
         return torch.device("cpu")
-    state = PartialState()
-    atexit.unregister(state.destroy_process_group)
-    atexit.register(state.destroy_process_group)  # NCCL warns about a group that is left to the end of the process
-    chosen: torch.device = state.device
-    return chosen
+    if "LOCAL_RANK" not in os.environ or torch.distributed.is_initialized():
+        chosen: torch.device = PartialState().device
+        return chosen
+    # Here PartialState would start the process group, and wait in it for ranks that need not come.
+    if not (accelerator := torch.accelerator.current_accelerator()) or not torch.accelerator.is_available():
+        return torch.device("cpu")
+    return torch.device(accelerator.type, int(os.environ["LOCAL_RANK"]) % torch.accelerator.device_count())
 
 
 def share(
@@ -85,8 +75,14 @@ def share(
     this rank, and yields each with its result. Unless `distributed`, this process computes all of them alone.
     """
     rank, size = rank_and_size() if distributed else (0, 1)
-    with closing(train(range(rank, len(keys), size))) as finished:
-        results = dict(finished) if size == 1 else _completed(rank, size, keys, finished)
+    if size == 1:
+        results = _results(train(range(len(keys))))
+    else:
+        with _group() as group:
+            _check_same(group, rank, keys)
+            own = _results(train(range(rank, len(keys), size)))
+            parts = _gathered(group, own, TRAINING_SECONDS)
+        results = {position: result for part in (*parts, own) for position, result in part.items()}
     return [results[position] for position in range(len(keys))]
 
 
@@ -95,78 +91,62 @@ def on_rank_0(task: Callable[[], Result]) -> Result:
     return share(["rank 0"], lambda positions: ((position, task()) for position in positions), distributed=True)[0]
 
 
-def _completed(
-    rank: int, size: int, keys: Sequence[str], finished: Generator[tuple[int, Result], None, None]
-) -> dict[int, Result]:
-    """The results of all ranks by position; those of this one are trained here."""
-    from torch.distributed import DistError
+def _results(finished: Generator[tuple[int, Result], None, None]) -> dict[int, Result]:
+    with closing(finished):
+        return dict(finished)
 
-    try:
-        store = _store()
-        digest = hashlib.sha256("".join(keys).encode()).digest()
-        digests = _exchanged(store, rank, size, "keys", digest, MEETING_SECONDS)
-        if differ := [other for other in range(size) if digests[other] != digest]:
+
+@contextmanager
+def _group() -> Iterator[ProcessGroup]:
+    """A process group of this call's ranks."""
+    from accelerate import PartialState
+    from torch import distributed
+
+    with _of_other_ranks(MEETING_SECONDS):
+        if not distributed.is_initialized():
+            state = PartialState(cpu=device().type == "cpu")
+            atexit.register(state.destroy_process_group)  # NCCL warns about one that is left to the end of the process
+        if not distributed.is_initialized():
             raise ValueError(
-                f"rank {differ[0]} made this call with other captions or arguments than rank {rank}: use the same ones "
-                f"on every rank; {ONE_PROCESS}"
+                "distributed: this script has ended its process group, in which ranks meet: measure before "
+                f"end_training(); {ONE_PROCESS}"
             )
-        device()  # a rank without trials must take part in starting the process group
-        own = dict(finished)
-        packed = _exchanged(store, rank, size, "results", pickle.dumps(own, PROTOCOL), TRAINING_SECONDS)
-        _end(store, rank, size)
-    except DistError as error:
+        group = distributed.new_group(backend="gloo", timeout=timedelta(seconds=MEETING_SECONDS))
+    try:
+        yield group
+    finally:
+        distributed.destroy_process_group(group)
+
+
+def _check_same(group: ProcessGroup, rank: int, keys: Sequence[str]) -> None:
+    digest = hashlib.sha256("".join(keys).encode()).digest()
+    digests = _gathered(group, digest, MEETING_SECONDS)
+    if differ := [other for other, its in enumerate(digests) if its != digest]:
+        raise ValueError(
+            f"rank {differ[0]} made this call with other captions or arguments than rank {rank}: use the same ones on "
+            f"every rank; {ONE_PROCESS}"
+        )
+
+
+def _gathered(group: ProcessGroup, own: Result, seconds: float) -> list[Result]:
+    """What each rank has, once the last one has come."""
+    from torch import distributed
+
+    gathered: list[Any] = [None] * distributed.get_world_size(group)
+    with _of_other_ranks(seconds):
+        distributed.monitored_barrier(group, timeout=timedelta(seconds=seconds), wait_all_ranks=True)
+        distributed.all_gather_object(gathered, own, group)
+    return gathered
+
+
+@contextmanager
+def _of_other_ranks(seconds: float) -> Iterator[None]:
+    """Errors of torch, which are plain ones, as those of a rank that it waits for."""
+    try:
+        yield
+    except RuntimeError as error:
         reason = str(error).partition("\n")[0]  # torch adds its own stack
         raise RankError(
-            f"rank 0, its launcher or its machine is gone ({reason}): look at its output; finished trials are kept, "
-            "run again to go on"
+            f"another rank is gone, or did not make the same call within {seconds:g} s ({reason}): look at its output; "
+            f"finished trials are kept, run again to go on; {ONE_PROCESS}"
         ) from error
-    # Scores of trials and plain data; no other pickle is read, as it could run code.
-    admitted = ARRAYS | {"captionbias.attackers.base.TrialScores": TrialScores}
-    unpacked = (read_plain_pickle(io.BytesIO(pickled), admitted) for pickled in packed)
-    return {position: result for part in unpacked for position, result in part.items()} | own
-
-
-def _store() -> Store:
-    """The store that the ranks of this call share. After a restart, the launcher's store has what was there before."""
-    from torch.distributed import distributed_c10d as c10d
-
-    store = _launchers_store() if os.environ.keys() >= LAUNCHED else c10d._get_default_store()
-    return c10d.PrefixStore(f"captionbias {os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)} {next(_calls)}", store)
-
-
-@functools.cache  # kept open: ranks that are ahead may be in the next call already
-def _launchers_store() -> Store:
-    """A connection of our own; rank 0 hosts the store if the launcher does not."""
-    from torch.distributed.rendezvous import rendezvous
-
-    store: Store = next(rendezvous("env://", timeout=timedelta(seconds=MEETING_SECONDS)))[0]
-    return store
-
-
-def _exchanged(store: Store, rank: int, size: int, what: str, own: bytes, seconds: float) -> list[bytes]:
-    """The contents that all ranks have put there, as soon as the last one has."""
-    starts = range(0, len(own), PART_BYTES)
-    for number, start in enumerate(starts):
-        store.set(f"{what} {rank} {number}", own[start : start + PART_BYTES])  # type: ignore[arg-type]
-    store.set(f"{what} {rank}", str(len(starts)))
-    return [b"".join(map(store.get, _put_by(store, other, what, seconds))) for other in range(size)]
-
-
-def _put_by(store: Store, rank: int, what: str, seconds: float) -> list[str]:
-    """The keys of the parts that a rank has put there, as soon as it has."""
-    end = time.monotonic() + seconds
-    while not store.check([f"{what} {rank}"]):  # a wait in the store would not hear Ctrl-C
-        if time.monotonic() > end:
-            raise RankError(f"rank {rank} did not make the same call within {seconds:g} s; {ONE_PROCESS}")
-        time.sleep(POLL_SECONDS)
-    return [f"{what} {rank} {number}" for number in range(int(store.get(f"{what} {rank}")))]
-
-
-def _end(store: Store, rank: int, size: int) -> None:
-    """Rank 0, whose process may hold the store, waits until every rank has all results, and removes them."""
-    store.set(f"end {rank}", "0")
-    if rank == 0:
-        for other in range(size):
-            _put_by(store, other, "end", MEETING_SECONDS)
-        for part in itertools.chain.from_iterable(_put_by(store, other, "results", 0) for other in range(size)):
-            store.delete_key(part)

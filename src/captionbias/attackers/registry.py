@@ -36,8 +36,7 @@ class Attacker:
 
     `precision`: None where there is no choice. `identity`: everything that determines a trial's scores beside the
     trial itself. `explained`: by which method fitted attackers are explained, None where they cannot be.
-    `reads_words`: whether the words' spelling plays a part, and not only which are the same. `schedule`: of a training
-    by steps.
+    `schedule`: of a training by steps.
     """
 
     name: str
@@ -46,12 +45,12 @@ class Attacker:
     fit: Callable[[Trial], Fitted]
     placement: str
     explained: str | None
-    reads_words: bool = False
     reads_pictures: bool = False
     schedule: Schedule | None = None
 
     def signature(self, trials: Iterable[Trial]) -> dict[str, str]:
-        """What a signature says of it, with the least steps where one of these trials is so small that they act."""
+        """What a signature says of it, before anything is trained, with the least steps where one of these trials is so
+        small that they act."""
         signed = {"attacker": self.name} | ({"precision": self.precision} if self.precision else {})
         own = self.schedule
         if own and any(own.epochs_of(len(trial.train)) > own.epochs for trial in trials):
@@ -146,7 +145,6 @@ def _pretrained(
         fit,
         placement="processes" if tuned and place.type == "cpu" else "plain",
         explained=GRADIENTS if tuned else None,
-        reads_words=True,
         reads_pictures=not tuned,
         schedule=recipe.schedule,
     )

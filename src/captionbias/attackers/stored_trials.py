@@ -16,20 +16,15 @@ from captionbias.io.store import Store
 
 # Part of every key: raise it when scores are written, or keys are made, in another way. Older entries then stay unread
 # until they make room.
-FORMAT = 2
+FORMAT = 3
 _digests: WeakKeyDictionary[Examples, str] = WeakKeyDictionary()
 
 
-def trial_key(trial: Trial, attacker: str, reads_words: bool = False) -> str:
+def trial_key(trial: Trial, attacker: str) -> str:
     """Everything that determines a trial's scores, as 64 hexadecimal digits. `attacker` names all but the trial. Words
-    that occur in no caption change nothing, nor does the spelling of the others, unless the attacker `reads_words`."""
+    that occur in no caption change nothing."""
     digest = _digests.get(trial.examples) or _digests.setdefault(trial.examples, _examples_digest(trial.examples))
-    parts = (str(FORMAT), attacker, digest, trial.train, trial.test, str(int(trial.seed)))
-    if not reads_words:
-        return _digest(*parts)
-    tokens = trial.examples.tokens
-    spelling = [word for word, present in zip(tokens.words, tokens.present(), strict=True) if present]
-    return _digest(*parts, repr((" ".join(trial.examples.masks), spelling)))
+    return _digest(str(FORMAT), attacker, digest, trial.train, trial.test, str(int(trial.seed)))
 
 
 def load_scores(store: Store, key: str, captions: int) -> TrialScores | None:
@@ -52,13 +47,16 @@ def save_scores(store: Store, key: str, scores: TrialScores) -> None:
 
 
 def _examples_digest(examples: Examples) -> str:
-    tokens = examples.tokens
-    dense = np.cumsum(tokens.present()) - 1
+    tokens, present = examples.tokens, examples.tokens.present()
+    words = [word for word, occurs in zip(tokens.words, present, strict=True) if occurs]
     targets = examples.targets.astype(bool) if examples.multilabel else examples.targets
-    parts = (dense[tokens.ids], tokens.offsets, str(targets.shape), targets, str(examples.outputs))
-    if examples.pictures is None:
-        return _digest(*parts)
-    return _digest(*parts, sha256(np.ascontiguousarray(examples.pictures).data).hexdigest())
+    pictures = b"" if examples.pictures is None else np.ascontiguousarray(examples.pictures).data
+    return _digest(
+        repr((words, examples.masks, targets.shape, int(examples.outputs), sha256(pictures).hexdigest())),
+        (np.cumsum(present) - 1)[tokens.ids],
+        tokens.offsets,
+        targets,
+    )
 
 
 def _digest(*parts: str | npt.NDArray[Any]) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from captionbias.alignment.align import AlignmentReport, align
 from captionbias.alignment.vectors import CAPTIONS, load_vectors
-from captionbias.arrays import Flags
 from captionbias.bench.protocol import Alignment, digest, vectors_name
-from captionbias.captions import Captions, Words
+from captionbias.captions import Words
 from captionbias.errors import InputError
 from captionbias.io.formats import read_json
 from captionbias.text import Lexicon, Tokens, named_by_words
@@ -34,61 +33,57 @@ def read_vocabulary(vocabulary: Any) -> frozenset[str] | None:
     return frozenset(words)
 
 
-def by_vectors(settings: Alignment, model: bool, human: bool) -> bool:
-    """Whether human captions are aligned by word vectors, where there are captions of the `model` and `human` ones."""
-    return settings.alignment == "contextual" and human and (model or settings.vocabulary is not None)
+class Sides(NamedTuple):
+    """Whether there are captions of the captioner, and human ones."""
+
+    model: bool
+    human: bool
 
 
-def check_vectors(settings: Alignment, captions: Captions, vectors: Any) -> None:
+def by_vectors(settings: Alignment, sides: Sides) -> bool:
+    """Whether human captions are aligned by word vectors."""
+    return settings.alignment == "contextual" and sides.human and (sides.model or settings.vocabulary is not None)
+
+
+def check_vectors(settings: Alignment, sides: Sides, vectors: Any) -> None:
     """Refuse word vectors that are given and not used."""
-    if vectors is not None and not _aligned(settings, captions):
+    if vectors is not None and not by_vectors(settings, sides):
         why = "with constant alignment" if settings.alignment == "constant" else "unless human captions are aligned"
         raise InputError("vectors", f": word vectors are not used {why}", "leave them out")
 
 
-def alignment_name(settings: Alignment, captions: Captions) -> str:
+def alignment_name(settings: Alignment, sides: Sides) -> str:
     """`constant`, or `contextual`, with its vectors and its threshold if captions are aligned by them; to a captioner's
     own vocabulary also a digest."""
     parts = [settings.alignment]
     if settings.names_kept:
         parts.append("names-kept")
-    if _aligned(settings, captions):
+    if by_vectors(settings, sides):
         parts += [vectors_name(settings.vectors), f"{settings.delta:g}"]
     if settings.vocabulary:
         parts.append(f"to-{digest(sorted(settings.vocabulary))}")
     return ",".join(parts)
 
 
-def _aligned(settings: Alignment, captions: Captions) -> bool:
-    return by_vectors(settings, captions.predictions is not None, captions.references is not None)
-
-
-def alignment_vectors(words: Words, masked: Iterable[Words], settings: Alignment) -> Any:
+def alignment_vectors(human: Tokens, masked: Sequence[Words], settings: Alignment) -> Any:
     """The word vectors that align captions, read even if no word needs them; "captions" are of human ones, the same
     beside any captioner, and made if some does."""
-    vocabulary, vectors = settings.vocabulary, settings.vectors
-    aligned = (_words_of_captioner(table, vocabulary) for table in masked)
-    needed = any((table.human.present() & ~flags).any() for table, flags in aligned)
-    return load_vectors(vectors, words.human) if needed or vectors != CAPTIONS else None
+    own = settings.vocabulary
+    lacking = own is not None or any(table.lacking() for table in masked)
+    return load_vectors(settings.vectors, human) if lacking or settings.vectors != CAPTIONS else None
 
 
 def align_human(
     masked: Words, masks: Sequence[str], vectors: Any, settings: Alignment, lexicons: Iterable[Lexicon]
 ) -> tuple[Tokens, AlignmentReport | None]:
-    """The masked human captions in the captioner's words, if these are known, but for words of the lexicons where names
-    are kept."""
-    vocabulary = settings.vocabulary
-    if not len(masked.human) or not (masked.model_rows or vocabulary):
-        return masked.human, None
-    known, flags = _words_of_captioner(masked, vocabulary)
-    names = named_by_words(known.tokens.words, *lexicons) if settings.names_kept else None
-    return align(known.human, flags, frozenset(masks), vectors, settings.delta, names)
-
-
-def _words_of_captioner(masked: Words, vocabulary: frozenset[str] | None) -> tuple[Words, Flags]:
-    """The captions over all words that human ones are aligned to, and which these are: the vocabulary's, or its own."""
-    if vocabulary is None:
-        return masked, masked.model.present()
-    words = (*masked.tokens.words, *sorted(vocabulary.difference(masked.tokens.words)))
-    flags = np.fromiter((word in vocabulary for word in words), bool, len(words))
-    return replace(masked, tokens=replace(masked.tokens, words=words)), flags
+    """The masked human captions in the captioner's words, or in those of its vocabulary, if these are known, but for
+    words of the lexicons where names are kept."""
+    human, own = masked.human, settings.vocabulary
+    if not len(human) or not (masked.model_rows or own):
+        return human, None
+    known = masked.model.present()
+    if own is not None:
+        human = replace(human, words=(*human.words, *sorted(own.difference(human.words))))
+        known = np.fromiter((word in own for word in human.words), bool, len(human.words))
+    names = named_by_words(human.words, *lexicons) if settings.names_kept else None
+    return align(human, known, frozenset(masks), vectors, settings.delta, names)

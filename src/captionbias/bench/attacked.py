@@ -18,7 +18,7 @@ from captionbias.attackers.base import (
     stratified_split,
 )
 from captionbias.attackers.registry import Attacker
-from captionbias.bench.aligned import align_human, alignment_vectors, by_vectors
+from captionbias.bench.aligned import Sides, align_human, alignment_vectors, by_vectors
 from captionbias.bench.attacks import GAIN, AttackPlan, AttackScores, gain
 from captionbias.bench.checks import FEW_IMAGES, Rules
 from captionbias.bench.protocol import Alignment, Settings, lexicon_name
@@ -27,7 +27,7 @@ from captionbias.captions import Captions, Words
 from captionbias.errors import InputError, naming
 from captionbias.scores.captions import Quality
 from captionbias.statistics.intervals import rounded
-from captionbias.text import Lexicon, Mentions, Tokens, load_lexicon, mask_both
+from captionbias.text import Lexicon, Mentions, Tokens, load_lexicon
 from captionbias.warnings import note
 
 # What lets an attacker see pictures, put here by the wing that reads them. It gives the attacker, the features of each
@@ -115,7 +115,7 @@ class Bench:
         rules = ATTACKED._replace(unmasked=allow_unmasked, words_needed=words_needed)
         reading = read(captions, settings.attribute_lexicon, None, tokenizer, rules)
         checked, notes = cast(Captions, reading.captions), reading.notes
-        _note_lengths(checked, notes)
+        _note_lengths(*(checked.mean_words or (1.0, 1.0)), notes)
         if neural and settings.trials == 1:
             template = "{trials}: intervals do not contain how much neural attackers differ from training to training"
             note(notes, naming(template, trials=1), "take three or more")
@@ -166,6 +166,11 @@ class Bench:
         return cast(Captions, self.reading.captions)
 
     @property
+    def sides(self) -> Sides:
+        """Whose captions there are."""
+        return Sides(self.words.model_rows > 0, len(self.words.human_image) > 0)
+
+    @property
     def copies(self) -> Integers | None:
         """See `Captions.copies`."""
         return self.reading.copies
@@ -203,9 +208,11 @@ class Bench:
     def hidden(self, *forms: tuple[str, ...], aligned: Alignment | None = None) -> list[Masked]:
         """The captions without the words of the lexicons of each form, asked for the attribute in every trial; human
         ones in the captioner's words, if they are `aligned`."""
-        tables = [self._mask(kinds) for kinds in forms]
-        used = aligned and by_vectors(aligned, bool(self.words.model_rows), len(self.words.human_image) > 0)
-        vectors = alignment_vectors(self.words, tables, aligned) if aligned and used else None
+        tables = [
+            self.words.mask(*((self.mentions[kind], self.lexicons[kind].mask) for kind in kinds)) for kinds in forms
+        ]
+        used = aligned and by_vectors(aligned, self.sides)
+        vectors = alignment_vectors(self.words.human, tables, aligned) if aligned and used else None
         masked = []
         for kinds, table in zip(forms, tables, strict=True):
             masks, human, report = tuple(self.lexicons[kind].mask for kind in kinds), table.human, None
@@ -219,12 +226,6 @@ class Bench:
             }
             masked.append(Masked(columns, report.as_dict() if report else None))
         return masked
-
-    def _mask(self, kinds: tuple[str, ...]) -> Words:
-        hide: list[Any] = [part for kind in kinds for part in (self.mentions[kind], self.lexicons[kind].mask)]
-        if len(kinds) == 1:
-            return self.words.mask(*hide)
-        return replace(self.words, tokens=mask_both(self.words.tokens, *hide))
 
     def plan(
         self,
@@ -301,10 +302,9 @@ def _number_classes(labels: Sequence[str], notes: list[str]) -> tuple[tuple[str,
     return tuple(map(str, values)), classes.reshape(-1).astype(np.int64)
 
 
-def _note_lengths(captions: Captions, notes: list[str]) -> None:
+def _note_lengths(model: float, human: float, notes: list[str]) -> None:
     """Lengths of both sides that differ, for attackers read more from more words."""
-    model, human = captions.mean_words or (0, 0)
-    if human and max(model / human, human / model) >= LONGER:
+    if max(model / human, human / model) >= LONGER:
         template = (
             "{predictions} have {:.1f} words on average and {references} {:.1f}, and longer captions give more away "
             "whatever their bias"

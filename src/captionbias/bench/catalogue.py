@@ -64,6 +64,7 @@ class Score:
     control: bool = False  # it needs the metric's `controls`
     against_a_person: bool = False  # captions are also scored against one more person, see `person_scores`
     headline: bool = False  # compared, logged and plotted by default
+    published: bool = False  # another number that a paper prints: a result has it without details, as a headline
     alone: bool = False  # compared instead where there are no human captions
     # What a score above 0 says is more than with people; `{attribute}` ("gender", "the attribute"), `{value}`
     # ("gender", "attribute") and `{tasks}` are filled in.
@@ -91,8 +92,8 @@ class Score:
 @dataclass(frozen=True)
 class MetricEntry:
     """A metric: its title, the question it asks, its scores in the order of its tables, the settings of its presets by
-    name, that of its paper first, what a result of it holds, whether it looks at the images, and what is said below its
-    table."""
+    name, that of its paper first, what a result of it holds, whether it looks at the images, what is said below its
+    table, and whether its facts are told with details alone."""
 
     name: str
     title: str
@@ -102,6 +103,7 @@ class MetricEntry:
     returns: str = ""
     of_images: bool = False
     below: str = ""
+    facts_are_details: bool = False
 
 
 REPORTED = ("sway", "dbac", "lic")  # what is measured where no metric is named
@@ -132,6 +134,7 @@ def person_scores(score: Score) -> Iterable[Score]:
         row="  beyond a person",
         sense="amplification",
         judged=bool(score.claim),
+        published=False,
         control=True,
         task=score.task and f"{score.task}{EXCESS}",
     )
@@ -145,6 +148,7 @@ def person_scores(score: Score) -> Iterable[Score]:
         judged=False,
         control=True,
         headline=False,
+        published=False,
         claim="",
         task=None,
         human=True,
@@ -185,6 +189,14 @@ def main_scores_by_metric(keys: Iterable[str], metrics: Iterable[str]) -> list[S
     ]
 
 
+def results_among(keys: Container[str]) -> list[str]:
+    """The keys that a result has without details: the headlines and what papers print; where there are none, as of
+    captions of one side, those that stand alone, else all."""
+    measured = [score for key, score in SCORES.items() if key in keys]
+    main = [score for score in measured if score.headline or score.published]
+    return [score.key for score in main or [score for score in measured if score.alone] or measured]
+
+
 def headlines(metric: str) -> list[str]:
     """The keys that are compared, logged and plotted when none are named; published before matched."""
     return sorted(score.key for score in scores_of(metric) if score.headline)
@@ -193,12 +205,6 @@ def headlines(metric: str) -> list[str]:
 def headlines_alone(metric: str) -> list[str]:
     """The same where there are no human captions to measure amplification against."""
     return [score.key for score in scores_of(metric) if score.alone]
-
-
-def decides(key: str) -> bool:
-    """Whether a verdict hangs on the score's interval, its own or another's."""
-    judged = (score for score in SCORES.values() if score.judged)
-    return any(key in (score.key, *score.above, *score.or_above, *score.below) for score in judged)
 
 
 def label(key: str) -> str:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from captionbias.arrays import Flags, Integers
-from captionbias.captions import Captions, Words
 from captionbias.captions.belonging import LABELS_AGREE, Agreement
 from captionbias.captions.labels import value_names
+from captionbias.captions.names import SIDES
 from captionbias.errors import Argument, InputError, Message, few, naming
 from captionbias.text import Lexicon, load_lexicon
-from captionbias.text.guess import guess_language
-from captionbias.text.languages import ENGLISH
 from captionbias.text.lexicon import SEPARATOR, builtin_lexicons
 from captionbias.warnings import note
 
@@ -66,68 +63,50 @@ def count_naming(image: Integers, images: int, named: Flags) -> Integers:
 EVERY_METRIC = Rules()
 
 
-def checked(captions: Captions, lexicon: Lexicon, tokenizer: str, rules: Rules, notes: list[str]) -> Captions:
-    """The captions, with the lexicon's values for labels; ValueError for what the rules do not admit."""
-    faults = other_labels(captions, lexicon, tokenizer), _unsaid(captions, lexicon, tokenizer, rules.one_language)
-    silent = bool(rules.silent and captions.references is None and faults[1]) and (
-        guess_language(captions.predictions or ()) == (captions.language or ENGLISH)
-    )
-    allowed = rules.unmasked, True if silent else None if rules.words_needed else rules.unmasked
-    for fault, allow in zip(faults, allowed, strict=True):
-        if fault and not allow:
-            as_they_are = naming("measure them as they are, with {allow_unmasked}", allow_unmasked=True)
-            raise InputError(*fault.args, *[as_they_are] * (allow is False))
-        if fault:
-            note(notes, fault.message)
-    captions = labelled(captions, lexicon, notes)
-    if fault := _contradicted(captions, lexicon, tokenizer):
-        if not captions.trust_rows:
-            raise fault
-        note(notes, fault.message)
-    return captions
+class Naming(NamedTuple):
+    """How captions name the values of an attribute, or of one of crossed ones.
+
+    Attributes:
+        lexicon: its values and their words.
+        labels: of each image what its label says of the attribute.
+        named: the share of each side's captions that name a value, by `SIDES`; of those sides that there are.
+        votes: of each label how many of its images are said to be of each value, by most people or, without people, by
+            the captioner.
+        people: whether people say so.
+    """
+
+    lexicon: Lexicon
+    labels: list[str]
+    named: dict[str, float]
+    votes: dict[str, Integers]
+    people: bool
+
+    @classmethod
+    def of(cls, lexicon: Lexicon, labels: list[str], named: Flags, model: Integers, human: Integers) -> Naming:
+        """From what captions name, `(captions, values)`, and the images of the captioner's and of people's."""
+        by_side = {side: of for side, of in zip(SIDES, np.split(named, [len(model)]), strict=True) if len(of)}
+        people = len(human) > 0
+        counts = count_naming(human if people else model, len(labels), by_side[SIDES[people]])
+        most, sure = counts.argmax(axis=1), (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) == 1
+        of_label = np.array(labels)
+        votes = {
+            str(label): np.bincount(most[sure & (of_label == label)], minlength=len(lexicon.labels))
+            for label in np.unique(of_label)
+        }
+        return cls(lexicon, labels, {side: float(of.any(axis=1).mean()) for side, of in by_side.items()}, votes, people)
 
 
-def labelled(captions: Captions, lexicon: Lexicon, notes: list[str]) -> Captions:
-    """The captions with the lexicon's values for labels such as "women" and "F", noted; case stays as it is."""
-    names = value_names(set(captions.attributes), lexicon)
-    if len({*names.values()}) == len(names) and all(one.casefold() == name.casefold() for one, name in names.items()):
-        return captions
-    listed = [f"{label!r} is read as {name!r}" for label, name in sorted(names.items()) if label != name]
-    note(notes, few(listed), about="attributes")
-    return captions.with_attributes([names.get(label, label) for label in captions.attributes])
-
-
-def note_labels_from_captions(words: Words, named: Flags, value: Integers, notes: list[str]) -> None:
-    """Labels that were made from the human captions: then people never err, and whoever errs at random looks biased. Of
-    7,038 images of COCO whose labels annotators gave, captions name a value in 93% and most of them the label in 98.7%
-    of these. `named`: which values each caption names; `value`: the number of each image's label."""
-    votes = count_naming(words.human_image, len(value), named[words.model_rows :])
-    some = votes.any(axis=1)
-    agree = (votes[np.arange(len(value)), value] == votes.max(axis=1))[some]
-    if len(words.human_image) and len(value) >= FEW_IMAGES and some.mean() >= ALL_NAMED and agree.mean() >= ALL_AGREE:
-        note(
-            notes,
-            naming(
-                "the label is what most human captions say in {:.1%} of {:,} images, as though made from them: then "
-                "people are never wrong, and captioners that err at random look biased. Make labels from captions that "
-                "are not among the {references}",
-                *(agree.mean(), len(value)),
-            ),
-            about="attributes",
-        )
-
-
-def other_labels(captions: Captions, lexicon: Lexicon, tokenizer: str) -> InputError | None:
+def other_labels(labels: Sequence[str], lexicon: Lexicon, naming_of_parts: Sequence[Naming]) -> InputError | None:
     """What is wrong with labels that are no values of the lexicon; None if all are."""
     fault, words = partial(InputError, "attributes"), naming("{attribute_lexicon} {!r}", lexicon.name)
-    crossed = {label.count(SEPARATOR) + 1 for label in captions.attributes}
+    crossed = {label.count(SEPARATOR) + 1 for label in labels}
     if len(crossed) == 1 and 1 < max(crossed) > len(lexicon.parts):
         template = ": labels such as {!r} are of {} crossed attributes, and {} has the words of {}"
         return fault(
-            naming(template, captions.attributes[0], max(crossed), words, len(lexicon.parts) or 1),
+            naming(template, labels[0], max(crossed), words, len(lexicon.parts) or 1),
             naming("give a lexicon for each, as in {attribute_lexicon}", attribute_lexicon=["gender", "race"]),
         )
-    counts = Counter(captions.attributes)
+    counts = Counter(labels)
     names = value_names(counts, lexicon)
     others = sorted(counts.keys() - names)
     if not others:
@@ -137,7 +116,7 @@ def other_labels(captions: Captions, lexicon: Lexicon, tokenizer: str) -> InputE
     if names:
         images = sum(counts[label] for label in others)
         return fault(
-            Message(listed, f", and {images:,} of {len(captions):,} images have {it}:"),
+            Message(listed, f", and {images:,} of {len(labels):,} images have {it}:"),
             naming("leave these out, with {keep} where they are read", keep=sorted(names)),
             f"give words for {each}",
         )
@@ -145,8 +124,8 @@ def other_labels(captions: Captions, lexicon: Lexicon, tokenizer: str) -> InputE
         if value_names(counts, load_lexicon(name)).keys() == counts.keys():
             give = naming("give {attribute_lexicon}", attribute_lexicon=name)
             return fault(Message(listed, f" but of {name!r}:"), give, f"labels of {lexicon.name!r}")
-    told = {} if lexicon.parts else _told(captions, lexicon, 0, tokenizer)
-    named = {label: _clear(lexicon.labels, told.get(label)) for label in others[:2]}
+    votes = {} if lexicon.parts else naming_of_parts[0].votes
+    named = {label: _clear(lexicon.labels, votes.get(label)) for label in others[:2]}
     return fault(
         Message(listed, ":"),
         naming("say which is which, as in {labels} where they are read", labels=named),
@@ -154,83 +133,67 @@ def other_labels(captions: Captions, lexicon: Lexicon, tokenizer: str) -> InputE
     )
 
 
-def _told(captions: Captions, part: Lexicon, place: int, tokenizer: str) -> dict[str, Integers]:
-    """Of each label, or of what it says of one of the crossed attributes, how many of its images' human captions, or
-    the captioner's where there are none, name each value of the lexicon most."""
-    words, named = captions.words(tokenizer), captions.named(part, tokenizer)
-    split = words.model_rows
-    said, image = (named[split:], words.human_image) if captions.references else (named[:split], words.model_image)
-    votes = count_naming(image, len(captions), said)
-    most, sure = votes.argmax(axis=1), (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
-    labels = np.array([label.split(SEPARATOR)[place] for label in captions.attributes])
-    return {
-        str(label): np.bincount(most[sure & (labels == label)], minlength=len(part.labels))
-        for label in np.unique(labels)
-    }
-
-
-def _clear(values: Sequence[str], counts: Integers | None) -> str:
+def _clear(values: Sequence[str], votes: Integers | None) -> str:
     """The value that human captions clearly name of the images of a label; an open one where they do not."""
-    if counts is None or counts.max() < max(LEAST_CLEAR, CLEAR * counts.sum()):
+    if votes is None or votes.max() < max(LEAST_CLEAR, CLEAR * votes.sum()):
         return "..."
-    return values[int(counts.argmax())]
+    return values[int(votes.argmax())]
 
 
-def _contradicted(captions: Captions, lexicon: Lexicon, tokenizer: str) -> InputError | None:
-    """What is wrong with labels that are values of the lexicon, if human captions name others; without any, if the
-    captioner's do so of the images of every value."""
-    for place, part in enumerate(lexicon.parts or (lexicon,)):
-        told = _told(captions, part, place, tokenizer)
-        names = {label.casefold(): number for number, label in enumerate(part.labels)}
-        counts = np.array([of_label for label, of_label in told.items() if label.casefold() in names])
-        value = [names[label.casefold()] for label in told if label.casefold() in names]
+def contradicted(naming_of_parts: Sequence[Naming]) -> InputError | None:
+    """What is wrong with labels that are values, if human captions name others; without any, if the captioner's do so
+    of the images of every value."""
+    for part in naming_of_parts:
+        names = {label.casefold(): number for number, label in enumerate(part.lexicon.labels)}
+        votes = np.array([of_label for label, of_label in part.votes.items() if label.casefold() in names])
+        value = [names[label.casefold()] for label in part.votes if label.casefold() in names]
         if not value:
             continue
-        of_each = np.stack((counts.sum(axis=1), counts[np.arange(len(value)), value]), axis=1)
+        of_each = np.stack((votes.sum(axis=1), votes[np.arange(len(value)), value]), axis=1)
         cases, right = of_each.sum(axis=0)
-        chance = (of_each[:, 0] * counts.sum(axis=0)[value]).sum() / max(cases, 1)
+        chance = (of_each[:, 0] * votes.sum(axis=0)[value]).sum() / max(cases, 1)
         agreed = Agreement(float(cases), float(right), float(chance))
-        by_chance = cases > NAMED * len(captions) and chance < UNEVEN * cases and agreed.is_chance(LABELS_AGREE)
-        contradicted, who = agreed.is_contradicted, "human captions"
-        if not captions.references:  # a captioner may be as bad as chance, or name one value always
-            contradicted = all(Agreement(every, own, 0.0).is_contradicted for every, own in of_each)
+        by_chance = cases > NAMED * len(part.labels) and chance < UNEVEN * cases and agreed.is_chance(LABELS_AGREE)
+        another, who = agreed.is_contradicted, "human captions"
+        if not part.people:  # a captioner may be as bad as chance, or name one value always
+            another = all(Agreement(every, own, 0.0).is_contradicted for every, own in of_each)
             by_chance, who = False, "predictions"
-        if contradicted or by_chance:
-            another = f"another value in {100 - 100 * right / cases:.0f} of 100 images"
+        if another or by_chance:
+            share = f"another value in {100 - 100 * right / cases:.0f} of 100 images"
             return InputError(
                 "attributes",
-                f": {who} name {another if contradicted else f'this value {agreed}'}",
+                f": {who} name {share if another else f'this value {agreed}'}",
                 "check that labels are not swapped, nor those of other images",
                 naming("measure them all the same, with {trust_rows}", trust_rows=True),
             )
     return None
 
 
-def _unsaid(captions: Captions, lexicon: Lexicon, tokenizer: str, one_language: bool) -> InputError | None:
-    """What is wrong where captions name no value of a lexicon, or one side hardly does in another language."""
-    words = captions.words(tokenizer)
-    for part in lexicon.parts or (lexicon,):
-        named = np.asarray(captions.named(part, tokenizer).any(axis=1))
-        if not named.any():
-            language = guess_language(chain(captions.predictions or (), *(captions.references or ())))
-            given = naming("give {language}", language=language) if language else naming("give their {language}")
-            return unheard("attribute_lexicon", part, *[given] * (language != (captions.language or ENGLISH)))
-        model = "predictions", words.model, named[: words.model_rows]
-        human = "references", words.human, named[words.model_rows :]
-        if not one_language or not len(words.model) or not len(words.human):
-            continue
-        for (side, tokens, names), (other, others, _) in ((model, human), (human, model)):
-            if names.mean() < SELDOM and (known := others.present()[tokens.ids].mean()) < HALF:
-                unlike = naming(
+def unsaid(
+    naming_of_parts: Sequence[Naming], unlike: Mapping[str, float], language: str, guessed: Callable[[], str]
+) -> InputError | None:
+    """What is wrong where captions name no value of a lexicon, or one side hardly does in another language.
+
+    `unlike`: the share of each side's words that the other lacks, where that plays a part; `language`: what captions
+    are said to be in; `guessed`: which language they seem to be in.
+    """
+    for part in naming_of_parts:
+        if not any(part.named.values()):
+            seen = guessed()
+            given = naming("give {language}", language=seen) if seen else naming("give their {language}")
+            return unheard("attribute_lexicon", part.lexicon, *[given] * (seen != language))
+        for side, other in zip(SIDES, SIDES[::-1], strict=True) if len(part.named) > 1 else ():
+            if part.named[side] < SELDOM and unlike.get(side, 0.0) > HALF:
+                text = naming(
                     ": {:.1%} of them name a value of {attribute_lexicon} {!r}, and {:.0%} of their words are not in "
                     "{}",
-                    names.mean(),
-                    part.name,
-                    1 - known,
+                    part.named[side],
+                    part.lexicon.name,
+                    unlike[side],
                     Argument(other),
                 )
                 words_too = naming("give captions in one language, and its words as {attribute_lexicon}")
-                return InputError(side, unlike, words_too)
+                return InputError(side, text, words_too)
     return None
 
 
@@ -238,6 +201,25 @@ def unheard(argument: str, lexicon: Lexicon, *ways: str) -> InputError:
     """The error that no caption has a word of the lexicon."""
     none = f"{lexicon.name!r}: none of its words occurs in any caption"
     return InputError(argument, none, *ways, "give the words that these captions use")
+
+
+def made_from_captions(votes: Integers, value: Integers) -> InputError | None:
+    """Labels that were made from the human captions: then people never err, and whoever errs at random looks biased. Of
+    7,038 images of COCO whose labels annotators gave, captions name a value in 93% and most of them the label in 98.7%
+    of these. `votes`: how many of an image's human captions name each value; `value`: the number of its label's."""
+    some = votes.any(axis=1)
+    agree = (votes[np.arange(len(value)), value] == votes.max(axis=1))[some]
+    if len(value) < FEW_IMAGES or some.mean() < ALL_NAMED or agree.mean() < ALL_AGREE:
+        return None
+    return InputError(
+        "attributes",
+        naming(
+            ": the label is what most human captions say in {:.1%} of {:,} images, as though made from them: then "
+            "people are never wrong, and captioners that err at random look biased. Make labels from captions that are "
+            "not among the {references}",
+            *(agree.mean(), len(value)),
+        ),
+    )
 
 
 def no_tasks() -> InputError:

@@ -60,8 +60,7 @@ def count(
 
     settings = {**reading.signed, **signed, "seed": seed, "bootstrap": bootstrap}
 
-    def samples(side: Reading, made: Counted) -> dict[str, Sample]:
-        groups = side.groups(seed)
+    def samples(made: Counted, groups: Integers) -> dict[str, Sample]:
         number = int(groups.max()) + 1
         tables = {name: _by_group(of, groups, number) for name, of in made.columns.items() if of.resampled}
         fixed = totals({name: of for name, of in made.columns.items() if not of.resampled})
@@ -74,9 +73,9 @@ def count(
         return bootstrap_samples(quantities, number, 1, bootstrap, seed)
 
     def measured() -> Scores:
-        sides = reading.and_a_person(lambda side: (side, counted(side)), controls, seed)
+        sides = reading.and_a_person(lambda side: (counted(side), side.groups(seed)), controls, seed)
         scores = beyond_a_person(metric, *(samples(*side) for side in sides))
-        _, made = sides[0]
+        made, _ = sides[0]
         facts, details = made.told(totals(made.columns))
         return Scores(scores, dict(facts), reading.notes, dict(details))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats
+from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split, stratified_split
 from captionbias.attackers.registry import find_attacker
 from captionbias.bench.attacks import AttackPlan, AttackScores, answers_to, trials_of
@@ -91,46 +91,40 @@ def attack_labels(
     else is in the signature."""
     attacker, reading = find_attacker(encoder, precision, cache=cache), read_labels(captions, **inputs)
 
-    def planned(side: Reading) -> tuple[Reading, dict[str, AttackPlan]]:
-        occurring = side.occurring()
-        return occurring, attack.plans(occurring, range(seed, seed + trials), equalize)
+    def planned(side: Reading) -> tuple[dict[str, AttackPlan], Integers, Floats]:
+        """The plans of what occurs, and of each image its group and its weight."""
+        plans = attack.plans(side.occurring(), range(seed, seed + trials), equalize)
+        return plans, side.groups(seed), side.shown.weight
+
+    def samples(
+        plans: Mapping[str, AttackPlan], groups: Integers, weight: Floats, answers: Mapping[Trial, TrialScores]
+    ) -> dict[str, Sample]:
+        quality = {"": attack.quality}
+        scored = [
+            (name, side, AttackScores.of(columns, answers, quality, groups, weight))
+            for name, plan in plans.items()
+            for side, columns in plan.trials.items()
+        ]
+
+        def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
+            means: dict[str, dict[str, Floats]] = {name: {} for name in plans}
+            for name, side, of_side in scored:
+                means[name][side] = of_side.means("", multiplicity)
+            return attack.scores(means)
+
+        return bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed)
 
     sides = reading.and_a_person(planned, controls, seed)
-    every = [plan for _, plans in sides for plan in plans.values()]
+    every = [plan for plans, *_ in sides for plan in plans.values()]
     split = {"trials": trials, "split": f"{'balanced,' * attack.balanced}{TEST_SHARE:g}"}
     settings = {**attacker.signature(trials_of(every)), **signed, "equalized": equalize, **reading.signed, **split}
 
     def measured() -> Scores:
         answers = answers_to(every, attacker, cache=cache, distributed=distributed, progress=progress)
-        scores = beyond_a_person(attack.metric, *(_samples(attack, *side, answers, seed, bootstrap) for side in sides))
-        return Scores(scores, {}, reading.notes, sides[0][0].image_counts())
+        scores = beyond_a_person(attack.metric, *(samples(*side, answers) for side in sides))
+        return Scores(scores, {}, reading.notes, reading.occurring().image_counts())
 
     return Prepared(settings | {"seed": seed, "bootstrap": bootstrap}, measured)
-
-
-def _samples(
-    attack: LabelAttack,
-    reading: Reading,
-    plans: Mapping[str, AttackPlan],
-    answers: Mapping[Trial, TrialScores],
-    seed: int,
-    bootstrap: int,
-) -> dict[str, Sample]:
-    groups, quality = reading.groups(seed), {"": attack.quality}
-    scored = [
-        (name, side, AttackScores.of(columns, answers, quality, groups, reading.shown.weight))
-        for name, plan in plans.items()
-        for side, columns in plan.trials.items()
-    ]
-
-    def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-        means: dict[str, dict[str, Floats]] = {name: {} for name in plans}
-        for name, side, of_side in scored:
-            means[name][side] = of_side.means("", multiplicity)
-        return attack.scores(means)
-
-    trials = len(next(iter(plans.values())).trials["m"][0])
-    return bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed)
 
 
 def as_tokens(flags: Flags) -> Tokens:

@@ -16,12 +16,12 @@ from captionbias.bench import catalogue
 from captionbias.bench.arguments import described, section
 from captionbias.bench.catalogue import MetricEntry, Score
 from captionbias.bench.protocol import replicate_count, signature, whole_number
-from captionbias.bench.verdicts import verdict
-from captionbias.captions import Captions, as_captions, check_captions
+from captionbias.bench.verdicts import judged
+from captionbias.captions import Captions, check_captions
 from captionbias.captions.names import MEASURED, SIDES
 from captionbias.errors import InputError
 from captionbias.progress import steps_shown
-from captionbias.statistics.samples import ENDINGS, LEAST_IMAGES, Estimate, Sample
+from captionbias.statistics.samples import LEAST_IMAGES, Estimate, Sample
 from captionbias.text.languages import check_language, signed
 from captionbias.text.lexicon import said_in
 from captionbias.text.tokens import OTHER_TOKENIZERS, tokenizer_name
@@ -66,73 +66,74 @@ class Measurement(Scores):
         artefacts: what the metric keeps for its views: the images behind each cell of `sway`, the `Attacks` of `lic`,
             `dbac` and `imagecaptioner2`.
         noise: how far from 0 people read by chance, by the score's key, where that was measured.
-        margins: how near to 0 a score is as good as 0, by its key, where that was chosen; else one of 100.
 
     In a notebook it shows as a table with intervals, as what a metric returns does; see `Result`.
     """
 
     metric: str = field(kw_only=True)
     settings: dict[str, Any] = field(kw_only=True)
-    margins: Mapping[str, float] = field(default_factory=dict, kw_only=True)
 
     @property
     def signature(self) -> str:
         """The settings as one text."""
-        return signature(metric=self.metric, **self.settings)
+        margins = ",".join(f"{key}={margin:g}" for key, margin in self.margins.items())
+        return signature(metric=self.metric, **self.settings | ({"margins": margins} if margins else {}))
+
+    @property
+    def margins(self) -> Mapping[str, float]:
+        """How near to 0 a score is as good as 0, by its key, where that is not the usual one."""
+        margins: Mapping[str, float] = self.settings.get("margins", {})
+        return margins
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
-        """Each quantity that is defined, with its intervals; of those that verdicts go by also `detectable`, `margin`
-        and `noise`."""
-        estimates = {}
-        for key, sample in self.samples.items():
-            score = catalogue.SCORES[key]
-            estimate = sample.estimate(*score.scale[:2], score.scale.whole)
-            if estimate is None:
-                continue
-            size, margin, noise = estimate.detectable if catalogue.decides(key) else None, None, None
-            if score.judged and estimate.low is not None:
-                margin = self.margins.get(key, score.usual_margin)
-                noise = self.noise.get(key, score.usual_margin) if score.noisy else None
-                beyond = margin if score.beyond_margin and estimate.high is not None else noise or 0.0
-                size = size and size + beyond
-            estimates[key] = estimate._replace(detectable=size, margin=margin, noise=noise)
-        return estimates
+        """Each quantity that is defined, with its intervals, and where it has one its verdict."""
+        scales = {key: catalogue.SCORES[key].scale for key in self.samples}
+        estimates = {key: one.estimate(*scales[key][:2], scales[key].whole) for key, one in self.samples.items()}
+        return judged({key: one for key, one in estimates.items() if one}, self.margins, self.noise)
 
     def with_margins(self, margins: Mapping[str, float]) -> Measurement:
-        """The same with other margins, by the keys of its scores, in their units; verdicts then go by these.
+        """The same with other margins, by the keys of its scores, in their units; verdicts then go by these, and those
+        that are not the usual ones are in the signature.
 
         >>> from captionbias.metrics import sway
         >>> from captionbias.synthetic import plant
         >>> measured = sway.measure(**vars(plant(300))).with_margins({"sway_t_to_a": 2.0})
-        >>> measured.flat()["sway_t_to_a_margin"]
-        2.0
+        >>> measured.estimates["sway_t_to_a"].margin, "|margins:sway_t_to_a=2|" in measured.signature
+        (2.0, True)
         """
-        judged = [score.key for score in catalogue.scores_of(self.metric) if score.judged]
+        usual = {score.key: score.usual_margin for score in catalogue.scores_of(self.metric) if score.judged}
         for key, margin in margins.items():
-            if key not in judged:
-                raise InputError("margins", f"names {key!r}, which has no verdict; choose from {', '.join(judged)}")
+            if key not in usual:
+                raise InputError("margins", f"names {key!r}, which has no verdict; choose from {', '.join(usual)}")
             if not margin >= 0:
                 raise InputError("margins", f": {key} must be 0 or more, not {margin!r}")
-        return replace(self, margins={**self.margins, **margins})
+        chosen = {key: margin for key, margin in {**self.margins, **margins}.items() if margin != usual[key]}
+        others = {name: value for name, value in self.settings.items() if name != "margins"}
+        return replace(self, settings=others | ({"margins": chosen} if chosen else {}))
 
     def flat(self) -> Result:
-        """The flat result as `evaluate` has it: floats, a `signature`, and `details` if they were requested."""
+        """The flat result as `evaluate` has it: the main scores with the ends of their intervals and verdicts as text,
+        facts, and a `signature`; `details`, if they were requested, have every estimate whole, as `scores`."""
         result: dict[str, Any] = {}
-        for key, estimate in self.estimates.items():
-            result |= estimate.flat(key)
-        result |= {**self.facts, "signature": self.signature}
+        for key in catalogue.results_among(self.estimates):
+            result |= self.estimates[key].flat(key)
+        if not catalogue.METRICS[self.metric].facts_are_details:
+            result |= self.facts
+        result["signature"] = self.signature
         if self.details is not None:
-            result["details"] = {**self.details, "settings": self.settings, "warnings": self.notes}
+            scores = {key: estimate.as_dict() for key, estimate in self.estimates.items()}
+            about = {"scores": scores, "facts": self.facts, "settings": self.settings, "warnings": self.notes}
+            result["details"] = {**self.details, **about}
         return Result(result)
 
     def to_frame(self) -> DataFrame:
         """A row a score, its key the index: `score` (in words), `value`, `low`, `high` (95%), `std` over trials and
         `verdict`, empty where it has none."""
-        return self.flat().to_frame()
+        return _frame(self.estimates)
 
     def _repr_html_(self) -> str:
-        return replace(self, details=self.details or {}).flat()._repr_html_()
+        return _shown(self.estimates, self.notes, self.signature)
 
 
 class Result(dict[str, Any]):
@@ -141,7 +142,7 @@ class Result(dict[str, Any]):
     It is made of its keys alone, so one that was read from a file is as good: `Result(json.load(file))`. What is added
     to it or merged with it is not of its making: unknown keys are left out of tables and pictures.
 
-    >>> result = Result(lic=24.5, lic_ci_low=21.0, lic_ci_high=28.0, signature="metric:lic")
+    >>> result = Result(lic=24.5, lic_ci_low=21.0, lic_ci_high=28.0, lic_verdict="more than people", signature="lic")
     >>> result.to_frame()
              score  value   low  high  std          verdict
     lic  LIC x 100   24.5  21.0  28.0  NaN  more than people
@@ -151,32 +152,49 @@ class Result(dict[str, Any]):
 
     @property
     def estimates(self) -> dict[str, Estimate]:
-        """Each score with its intervals."""
+        """Each score with its interval and verdict; with details every score, and all that is known of it."""
+        details = self.get("details") or {}
+        if "scores" in details:
+            return {key: Estimate(**known) for key, known in details["scores"].items()}
+        ends = {key: (self.get(f"{key}_ci_low"), self.get(f"{key}_ci_high")) for key in self if key in catalogue.SCORES}
         return {
-            key: Estimate(*(self.get(f"{key}{ending}") for ending in ENDINGS))  # type: ignore[arg-type]
-            for key in self
-            if key in catalogue.SCORES
+            key: Estimate(self[key], *of, verdict=self.get(f"{key}_verdict"), unit=catalogue.SCORES[key].scale.unit)
+            for key, of in ends.items()
         }
+
+    def with_verdicts(self, words: Mapping[str, str]) -> Result:
+        """The same with these verdicts, by the scores' keys, such as those corrected for their number."""
+        changed = {key: one._replace(verdict=words.get(key, one.verdict)) for key, one in self.estimates.items()}
+        result = Result(self)
+        for key in changed.keys() & self.keys():
+            result |= changed[key].flat(key)
+        if "details" in self:
+            result["details"] = {**self["details"], "scores": {key: one.as_dict() for key, one in changed.items()}}
+        return result
 
     def to_frame(self) -> DataFrame:
         """As `Measurement.to_frame`."""
-        from pandas import DataFrame
-
-        estimates = self.estimates
-        frame = DataFrame.from_dict(
-            {key: estimate[:4] for key, estimate in estimates.items()},
-            orient="index",
-            columns=["value", "low", "high", "std"],
-            dtype=np.float64,
-        )
-        frame.insert(0, "score", [catalogue.label(key) for key in frame.index])
-        frame["verdict"] = [verdict(estimates, key) if catalogue.SCORES[key].judged else "" for key in frame.index]
-        return frame
+        return _frame(self.estimates)
 
     def _repr_html_(self) -> str:
-        table = self.to_frame().to_html(float_format="{:.3f}".format, na_rep="", border=0)
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.get("details", {}).get("warnings", []))
-        return f"{table}<ul>{notes}</ul><code>{html.escape(self.get('signature', ''))}</code>"
+        return _shown(self.estimates, (self.get("details") or {}).get("warnings", []), self.get("signature", ""))
+
+
+def _frame(estimates: Mapping[str, Estimate]) -> DataFrame:
+    from pandas import DataFrame
+
+    columns = ["value", "low", "high", "std"]
+    rows = {key: estimate[: len(columns)] for key, estimate in estimates.items()}
+    frame = DataFrame.from_dict(rows, orient="index", columns=columns, dtype=np.float64)
+    frame.insert(0, "score", [catalogue.label(key) for key in frame.index])
+    frame["verdict"] = [estimate.verdict or "" for estimate in estimates.values()]
+    return frame
+
+
+def _shown(estimates: Mapping[str, Estimate], notes: Iterable[str], signed: str) -> str:
+    table = _frame(estimates).to_html(float_format="{:.3f}".format, na_rep="", border=0)
+    listed = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
+    return f"{table}<ul>{listed}</ul><code>{html.escape(signed)}</code>"
 
 
 # Of arguments that are whole numbers.
@@ -268,8 +286,14 @@ class Metric(Generic[P]):
             unsplit = str(options.get("tokenizer")) in OTHER_TOKENIZERS
             if captions is None:
                 captions = check_captions(**columns, language=language, unsplit=unsplit, trust_rows=trust_rows)
-            else:
-                captions = as_captions(captions, **columns)
+            elif not isinstance(captions, Captions):
+                raise InputError(
+                    "captions",
+                    f"is of type {type(captions).__name__}: give Captions, from read_captions or check_captions, or "
+                    "predictions=, references= and attributes=",
+                )
+            elif twice := [name for name, column in columns.items() if column is not None]:
+                raise InputError(twice[0], ": captions were given already; give one or the other")
         spoken = getattr(captions, "language", None)
         if language is not None and check_language(language) != spoken:
             raise InputError(

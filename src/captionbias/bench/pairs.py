@@ -168,11 +168,6 @@ def pair_rows(attributes: Sequence[str], tasks: Sequence[str], columns: Mapping[
     ]
 
 
-def data_source(reading: Reading) -> dict[str, str]:
-    """What predictions are compared with, for a signature."""
-    return {"data": "images" if reading.human is None else "references"} if reading.from_captions else {}
-
-
 def whole(counts: Floats) -> Any:
     """Counts as whole numbers, if they are."""
     return counts.astype(np.int64) if (counts == np.round(counts)).all() else counts

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
@@ -16,23 +16,31 @@ from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.checks import (
     EVERY_METRIC,
+    Naming,
     Rules,
-    checked,
+    contradicted,
     count_naming,
     given_tasks,
+    made_from_captions,
     no_tasks,
-    note_labels_from_captions,
+    other_labels,
     unheard,
+    unsaid,
 )
 from captionbias.bench.measurement import Prepared
 from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions, Labels, check_labels, join_labels
 from captionbias.captions.check import digest_of_rows
 from captionbias.captions.entries import as_lists, check_lengths, checked_weights
-from captionbias.errors import InputError, Message, message_of, missing, naming
+from captionbias.captions.labels import value_names
+from captionbias.captions.names import SIDES
+from captionbias.errors import InputError, Message, few, message_of, missing, naming
 from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import random_groups
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
+from captionbias.text.guess import guess_language
+from captionbias.text.languages import ENGLISH
+from captionbias.text.lexicon import SEPARATOR
 from captionbias.warnings import note
 
 P = ParamSpec("P")
@@ -105,6 +113,11 @@ class Reading:
     def value(self) -> Integers:
         """The number of each image's value."""
         return np.asarray(self.shown.values.argmax(axis=1))
+
+    @property
+    def data_source(self) -> dict[str, str]:
+        """What predictions are compared with, for a signature."""
+        return {"data": "references" if self.human else "images"} if self.from_captions else {}
 
     def groups(self, seed: int) -> Integers:
         """The group of each image, `(n,)`, see `random_groups`."""
@@ -235,14 +248,14 @@ def read(
     tokenizer: str = "words",
     rules: Rules = EVERY_METRIC,
 ) -> Reading:
-    """What images show, the captioner names and people name; without a task lexicon no tasks."""
+    """What images show, the captioner names and people name, checked by the rules; without a task lexicon no tasks."""
     if rules.captioner and captions.predictions is None:
         raise missing("predictions", "is missing: without a captioner's captions there is nothing to compare")
     values, tasks = load_lexicon(attribute), None if task is None else load_lexicon(task)
     if not rules.crossed:
         values, tasks = check_whole(values), tasks and check_whole(tasks)
     notes: list[str] = []
-    captions = checked(captions, values, tokenizer, rules, notes)
+    captions = _admitted(captions, values, tokenizer, rules, notes)
     if tasks and rules.tasks_needed and captions.tasks is None and captions.references is None:
         raise missing(
             "tasks",
@@ -252,12 +265,9 @@ def read(
         )
     whole = np.all(values.named_parts(), axis=1) if values.parts else np.ones(len(values.labels), bool)
     labels, words = tuple(itertools.compress(values.labels, whole)), captions.words(tokenizer)
-    value = _value_numbers(captions, labels, every=rules.unmasked is None)
+    value = _value_numbers(captions.attributes, labels, every=rules.unmasked is None)
     named = captions.named(values, tokenizer)[:, whole]
     named_tasks = captions.named(tasks, tokenizer) if tasks else np.zeros((len(named), 0), bool)
-    if rules.names_compared:
-        note_labels_from_captions(words, named, value, notes)
-    note_samples(captions, notes)
     if tasks and rules.tasks_named and captions.references and not named_tasks.any():
         raise unheard("task_lexicon", tasks)
     weight = np.ones(len(captions)) if captions.weights is None else np.array(captions.weights)
@@ -265,10 +275,22 @@ def read(
     share = weight / np.maximum(np.bincount(words.model_image, minlength=len(weight)), 1)
     said = Side(words.model_image, named[model], named_tasks[model], share[words.model_image])
     human = Side(words.human_image, named[people], named_tasks[people], weight[words.human_image])
+    if captions.references and rules.names_compared:
+        votes = count_naming(human.image, len(captions), human.values)
+        if fault := made_from_captions(votes, value):
+            note(notes, fault.message)
+    if captions.samples:
+        counts = sorted(set(map(len, captions.samples)))
+        many = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+        note(notes, f"each image has {many} captions, which together count as one", about="predictions")
     if tasks and captions.tasks is not None:
         shown = given_tasks(captions.tasks, tasks, notes)
     else:
         shown = named_by_any(human.image, len(captions), human.tasks)
+    if captions.copies is not None and not captions.scene:
+        pictures = int(captions.copies.max()) + 1
+        text = f"{len(captions):,} images have the human captions of {pictures:,} pictures: copies are as one"
+        note(notes, text, about="references")
     signed: dict[str, Any] = {"tok": tokenizer, "attribute": lexicon_name(values, attribute)}
     if tasks:
         signed |= {"task": lexicon_name(tasks, task), "tasks": "given" if captions.tasks else "named"}
@@ -283,17 +305,81 @@ def read(
         given=captions.tasks is not None,
         signed=signed | captions.rows(),
         notes=notes,
-        copies=copies_of(captions, notes),
+        copies=captions.copies,
         captions=captions,
         from_captions=True,
     )
 
 
-def _value_numbers(captions: Captions, labels: tuple[str, ...], every: bool) -> Integers:
-    """The number of each image's label among these `labels` of a lexicon, see `checked`; of others -1, or an error
-    where `every` one must be among them."""
+def _admitted(captions: Captions, values: Lexicon, tokenizer: str, rules: Rules, notes: list[str]) -> Captions:
+    """The captions, with the lexicon's values for labels; ValueError for what the rules do not admit."""
+    words, language, parts = (
+        captions.words(tokenizer),
+        captions.language or ENGLISH,
+        namings(captions, values, tokenizer),
+    )
+    by_side = dict(zip(SIDES, (words.model, words.human), strict=True))
+    unlike = {
+        side: 1 - by_side[other].present()[tokens.ids].mean()
+        for (side, tokens), other in zip(by_side.items(), SIDES[::-1], strict=True)
+        if rules.one_language and len(tokens)
+    }
+
+    def guessed(sides: Iterable[str] = SIDES) -> str:
+        texts = {"predictions": captions.predictions or (), "references": itertools.chain(*(captions.references or ()))}
+        return guess_language(itertools.chain.from_iterable(texts[side] for side in sides))
+
+    faults = other_labels(captions.attributes, values, parts), unsaid(parts, unlike, language, guessed)
+    silent = rules.silent and not captions.references and faults[1] and guessed(SIDES[:1]) == language
+    allowed = rules.unmasked, True if silent else None if rules.words_needed else rules.unmasked
+    for fault, allow in zip(faults, allowed, strict=True):
+        if fault and not allow:
+            as_they_are = naming("measure them as they are, with {allow_unmasked}", allow_unmasked=True)
+            raise InputError(*fault.args, *[as_they_are] * (allow is False))
+        if fault:
+            note(notes, fault.message)
+    renamed = as_values(captions.attributes, values, notes)
+    if renamed is not captions.attributes:
+        captions = captions.with_attributes(renamed)
+        parts = namings(captions, values, tokenizer)
+    if fault := contradicted(parts):
+        if not captions.trust_rows:
+            raise fault
+        note(notes, fault.message)
+    return captions
+
+
+def namings(captions: Captions, values: Lexicon, tokenizer: str) -> list[Naming]:
+    """How captions name the values of the lexicon, or of each one of a crossing."""
+    words, parts = captions.words(tokenizer), values.parts or (values,)
+    apart = [label.split(SEPARATOR) if values.parts else [label] for label in captions.attributes]
+    return [
+        Naming.of(
+            part,
+            ["".join(label[place : place + 1]) for label in apart],
+            captions.named(part, tokenizer),
+            words.model_image,
+            words.human_image,
+        )
+        for place, part in enumerate(parts)
+    ]
+
+
+def as_values(labels: Sequence[str], values: Lexicon, notes: list[str]) -> Sequence[str]:
+    """The lexicon's values for labels such as "women" and "F", noted; case stays as it is."""
+    names = value_names(set(labels), values)
+    if len({*names.values()}) == len(names) and all(one.casefold() == name.casefold() for one, name in names.items()):
+        return labels
+    listed = [f"{label!r} is read as {name!r}" for label, name in sorted(names.items()) if label != name]
+    note(notes, few(listed), about="attributes")
+    return [names.get(label, label) for label in labels]
+
+
+def _value_numbers(attributes: Sequence[str], labels: Sequence[str], every: bool) -> Integers:
+    """The number of each image's label among these of a lexicon; of others -1, or an error where `every` one must be
+    among them."""
     numbers = {label.casefold(): number for number, label in enumerate(labels)}
-    for row, value in enumerate(captions.attributes):
+    for row, value in enumerate(attributes):
         if every and value.casefold() not in numbers:  # a part of a crossing
             raise InputError(
                 "attributes",
@@ -301,7 +387,7 @@ def _value_numbers(captions: Captions, labels: tuple[str, ...], every: bool) -> 
                 "these labels",
                 row=row,
             )
-    return np.array([numbers.get(value.casefold(), -1) for value in captions.attributes], np.int64)
+    return np.array([numbers.get(value.casefold(), -1) for value in attributes], np.int64)
 
 
 def check_whole(lexicon: Lexicon) -> Lexicon:
@@ -313,23 +399,6 @@ def check_whole(lexicon: Lexicon) -> Lexicon:
             "whole labels; measure each attribute alone, measure dbac or lic, or give labels instead of captions",
         )
     return lexicon
-
-
-def copies_of(captions: Captions, notes: list[str]) -> Integers | None:
-    """`captions.copies`, which are split, drawn and resampled together, with a note."""
-    if captions.copies is not None and not captions.scene:
-        pictures = int(captions.copies.max()) + 1
-        text = f"{len(captions):,} images have the human captions of {pictures:,} pictures: copies are as one"
-        note(notes, text, about="references")
-    return captions.copies
-
-
-def note_samples(captions: Captions, notes: list[str]) -> None:
-    """Several captions of the captioner's of an image, which count as one together."""
-    if captions.samples:
-        counts = sorted(set(map(len, captions.samples)))
-        many = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
-        note(notes, f"each image has {many} captions, which together count as one", about="predictions")
 
 
 # Labels, in captions or as they are given

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from captionbias.bench import catalogue
+from captionbias.bench.catalogue import Score
 from captionbias.statistics.samples import Estimate, Extreme, Sample
 from captionbias.statistics.significance import p_value
 
@@ -21,17 +22,48 @@ SAME_NO_YARDSTICK = "the same; no yardstick"
 BEYOND = (MORE, DIFFERS, NO_YARDSTICK)  # what is found
 
 
-def verdict(estimates: Mapping[str, Estimate], key: str) -> str:
-    """What is said of a score beside people, see `_verdict`; else of images within scenes, or of images as they are:
-    `differs`, or `the same`, within the margin; of the latter without a yardstick.
+def judged(
+    estimates: Mapping[str, Estimate],
+    margins: Mapping[str, float] | None = None,
+    noise: Mapping[str, float] | None = None,
+) -> dict[str, Estimate]:
+    """The estimates of a result with their units, and with verdicts: see `_verdict` for what is said of a score beside
+    people; else of images within scenes, or of images as they are, `differs`, or `the same`, within the margin.
 
-    >>> gap = {"sway_wrong_gap": Estimate(3.0, 2.0, 4.0)}
-    >>> verdict(gap, "sway_wrong_gap"), verdict(gap | {"sway_scenes": Estimate(500.0)}, "sway_wrong_gap")
+    `margins`, `noise`: in place of the usual ones, by the scores' keys. A score that has a margin keeps what it has.
+
+    >>> def said(**estimates):
+    ...     return judged(estimates)["sway_wrong_gap"].verdict
+    >>> gap = Estimate(3.0, 2.0, 4.0)
+    >>> said(sway_wrong_gap=gap), said(sway_wrong_gap=gap, sway_scenes=Estimate(500.0))
     ('more than people', 'differs')
-    >>> verdict(gap | {"sway_scenes": Estimate(0.0)}, "sway_wrong_gap")
+    >>> said(sway_wrong_gap=gap, sway_scenes=Estimate(0.0))
     'differs; no yardstick: people may differ as much'
     """
-    return said_beside(estimates, _verdict(estimates, key))
+    margins, noise = margins or {}, noise or {}
+    measured = {key: _measured(key, one, margins.get(key), noise.get(key)) for key, one in estimates.items()}
+    for key in [key for key in measured if catalogue.SCORES[key].judged]:
+        word = _verdict(measured, key)
+        measured[key] = measured[key]._replace(
+            verdict=word and said_beside(measured, word),
+            doubt=_doubt(measured, key),
+            detectable=_detectable(measured, key),
+        )
+    return measured
+
+
+def _measured(key: str, estimate: Estimate, margin: float | None, noise: float | None) -> Estimate:
+    """An estimate with its unit; of a score with a verdict also with its margin and noise, beyond which it is seen."""
+    score = catalogue.SCORES[key]
+    estimate = estimate._replace(unit=score.scale.unit)
+    if not score.judged or estimate.low is None or estimate.margin is not None:
+        return estimate
+    margin = score.usual_margin if margin is None else margin
+    if score.noisy and estimate.noise is None:
+        estimate = estimate._replace(noise=score.usual_margin if noise is None else noise)
+    beyond = margin if score.beyond_margin and estimate.high is not None else estimate.noise or 0.0
+    size = estimate.detectable
+    return estimate._replace(margin=margin, detectable=size and size + beyond)
 
 
 def said_beside(estimates: Mapping[str, Estimate], word: str) -> str:
@@ -42,8 +74,8 @@ def said_beside(estimates: Mapping[str, Estimate], word: str) -> str:
     return {MORE: differs, LESS: differs, LIKE: same}.get(word, word)
 
 
-def _verdict(estimates: Mapping[str, Estimate], key: str) -> str:
-    """What is said of a score beside people; "-" without an interval, and for a score whose excess over a person was
+def _verdict(estimates: Mapping[str, Estimate], key: str) -> str | None:
+    """What is said of a score beside people; None without an interval, and for a score whose excess over a person was
     measured, as the verdict is that one's.
 
     `like people`: the score, and all that decide its verdict, are within the margin with their whole intervals (a test
@@ -51,35 +83,63 @@ def _verdict(estimates: Mapping[str, Estimate], key: str) -> str:
     beyond what people read by chance. Else, and where attackers learned nothing, `cannot tell`; `nothing found` of a
     score without an upper end.
 
-    >>> _verdict({"ba_mals": Estimate(0.03, 0.02, 0.04)}, "ba_mals")
-    'more than people'
-    >>> _verdict({"ba_mals": Estimate(0.0, -0.005, 0.005)}, "ba_mals")
-    'like people'
-    >>> _verdict({"ba_mals": Estimate(0.01, -0.01, 0.03)}, "ba_mals")
-    'cannot tell'
+    >>> def said(*ends):
+    ...     return judged({"ba_mals": Estimate(sum(ends) / 2, *ends)})["ba_mals"].verdict
+    >>> said(0.02, 0.04), said(-0.005, 0.005), said(-0.01, 0.03)
+    ('more than people', 'like people', 'cannot tell')
     """
-    estimate = estimates.get(key)
-    if estimate is None or estimate.low is None or catalogue.superseded(key, estimates):
-        return NOTHING
-    if learned_nothing(estimates, key):
+    score, estimate = catalogue.SCORES[key], estimates[key]
+    if estimate.low is None or catalogue.superseded(key, estimates):
+        return None
+    if _learned_nothing(estimates, score):
         return CANNOT_TELL
-    score, margin = catalogue.SCORES[key], margin_of(estimates, key)
+    margin, least = estimate.margin or 0.0, least_beyond(key, estimate)
+    confirming = [estimates[name].value for name in score.confirmed_by if name in estimates]
     if estimate.high is None:
-        sure = estimate.low > noise(estimates, key)
-        named = [estimates[name].value > 0 for name in score.confirmed_by if name in estimates]
+        sure, named = estimate.low > least, [value > 0 for value in confirming]
         nothing = not sure and not any(named) and estimate.detectable is not None
         return MORE if sure and all(named) else NOTHING_FOUND if nothing else CANNOT_TELL
     deciding = {key, *score.above, *score.below}
-    within = all(-margin <= end <= margin for name in deciding & estimates.keys() for end in _ends(estimates[name]))
-    if deciding <= estimates.keys() and within and not is_mute(estimates, key):
+    within = all(-margin <= end <= margin for name in deciding & estimates.keys() for end in estimates[name].ends)
+    if deciding <= estimates.keys() and within and not _says_too_little(estimates, score):
         return LIKE
     for word, sign in ((MORE, 1), (LESS, -1)):
         if all(
-            name in estimates and sign * _ends(estimates[name])[sign < 0] > noise(estimates, key)
-            for name in score.deciding(sign)
-        ) and all(sign * estimates[name].value > 0 for name in score.confirmed_by if name in estimates):
+            name in estimates and sign * estimates[name].ends[sign < 0] > least for name in score.deciding(sign)
+        ) and all(sign * value > 0 for value in confirming):
             return MORE if score.two_sided else word
-    return MORE if any(_ends(estimates[name])[0] > 0 for name in score.or_above if name in estimates) else CANNOT_TELL
+    return MORE if any(estimates[name].ends[0] > 0 for name in score.or_above if name in estimates) else CANNOT_TELL
+
+
+def _doubt(estimates: Mapping[str, Estimate], key: str) -> str | None:
+    """That attackers learned nothing, or the key of another score that is too small; None where no doubt is left."""
+    score = catalogue.SCORES[key]
+    return LEARNED_NOTHING if _learned_nothing(estimates, score) else _says_too_little(estimates, score)
+
+
+def _says_too_little(estimates: Mapping[str, Estimate], score: Score) -> str | None:
+    """The key of the score that shows that the captioner says too little for this one to be like people's."""
+    small = [name for name, least in score.like_if if name in estimates and estimates[name].value < least]
+    return small[-1] if small else None
+
+
+def _learned_nothing(estimates: Mapping[str, Estimate], score: Score) -> bool:
+    """Whether attackers learned nothing of either side: no gain over base rates has its interval above 0."""
+    gains = [estimates[name] for name in score.learned if name in estimates]
+    return bool(gains) and all(gain.ends[0] <= 0 for gain in gains)
+
+
+def least_beyond(key: str, estimate: Estimate) -> float:
+    """How far from 0 more and less begin: beyond the margin, or what people's own captions read by chance that no
+    interval knows of."""
+    return (estimate.margin if catalogue.SCORES[key].beyond_margin else estimate.noise) or 0.0
+
+
+def _detectable(estimates: Mapping[str, Estimate], key: str) -> float | None:
+    """How large the score would have to be for all that decide its verdict to be on one side."""
+    score = catalogue.SCORES[key]
+    sizes = [estimates[one].detectable for one in (key, *score.above, *score.below) if one in estimates]
+    return max((size for size in sizes if size is not None), default=None)
 
 
 def p_of_verdict(samples: Mapping[str, Sample], key: str, sign: int, beyond: float = 0.0) -> float:
@@ -112,49 +172,3 @@ def _p_beyond(sample: Sample | None, sign: int, beyond: float) -> float:
     if not len(sample.replicates):
         return 0.0
     return min(1.0, sample.chosen_of * p_value(value, sample.replicates - sign * beyond))
-
-
-def is_mute(estimates: Mapping[str, Estimate], key: str) -> bool:
-    """Whether the captioner says too little for a score to be like people's, whatever it reads."""
-    needed = catalogue.SCORES[key].like_if
-    return any(name in estimates and estimates[name].value < least for name, least in needed)
-
-
-def learned_nothing(estimates: Mapping[str, Estimate], key: str) -> bool:
-    """Whether attackers learned nothing of either side: no gain over base rates has its interval above 0."""
-    gains = [estimates[name] for name in catalogue.SCORES[key].learned if name in estimates]
-    return bool(gains) and all(_ends(gain)[0] <= 0 for gain in gains)
-
-
-def margin_of(estimates: Mapping[str, Estimate], key: str) -> float:
-    """How near to 0 a score is as good as 0: as chosen, else one of 100."""
-    margin = estimates[key].margin
-    return catalogue.SCORES[key].usual_margin if margin is None else margin
-
-
-def noise(estimates: Mapping[str, Estimate], key: str) -> float:
-    """How far from 0 more and less begin: beyond the margin, or what people's own captions read by chance that no
-    interval knows of."""
-    measured, score = estimates[key].noise, catalogue.SCORES[key]
-    if score.beyond_margin:
-        return margin_of(estimates, key)
-    return (score.usual_margin if score.noisy else 0.0) if measured is None else measured
-
-
-def a_little(estimates: Mapping[str, Estimate], key: str) -> bool:
-    """Whether a score, on one side of 0, may still be within the margin."""
-    low, high = _ends(estimates[key])
-    return min(abs(low), abs(high)) < margin_of(estimates, key)
-
-
-def detectable(estimates: Mapping[str, Estimate], key: str) -> float | None:
-    """How large the score would have to be for its verdict to be more or less in four of five samples of this size."""
-    score = catalogue.SCORES[key]
-    sizes = [estimates[one].detectable for one in (key, *score.above, *score.below) if one in estimates]
-    return max((size for size in sizes if size is not None), default=None)
-
-
-def _ends(estimate: Estimate) -> tuple[float, float]:
-    """The interval; without one the value, twice."""
-    low, high = estimate.low, estimate.high
-    return estimate.value if low is None else low, estimate.value if high is None else high

@@ -6,7 +6,6 @@ from captionbias.captions.captioners import on_the_same_images as on_the_same_im
 from captionbias.captions.check import CaptionBiasWarning as CaptionBiasWarning
 from captionbias.captions.check import Captions as Captions
 from captionbias.captions.check import Words as Words
-from captionbias.captions.check import as_captions as as_captions
 from captionbias.captions.check import check_captions as check_captions
 from captionbias.captions.check import check_sides as check_sides
 from captionbias.captions.columns import guess_columns as guess_columns

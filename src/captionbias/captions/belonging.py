@@ -3,7 +3,7 @@ often than of other images."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 from captionbias.arrays import sparse
 from captionbias.captions.words import Words
 from captionbias.errors import InputError, naming
-from captionbias.text import Lexicon, find_mentions, load_lexicon
+from captionbias.text import Lexicon, Mentions, load_lexicon
 
 # Beyond chance, as Cohen's kappa: of nine captioners of COCO 0.37 to 0.66, of masked pictures beside a single human
 # caption 0.07, one row off 0.00; of labels above 0.9.
@@ -65,11 +65,15 @@ def agreement(said: Any, shown: Any) -> Agreement:
 
 
 def strangers(
-    words: Words, images: int, tasks: Sequence[Sequence[str]] | None, language: str | None
+    words: Words,
+    images: int,
+    tasks: Sequence[Sequence[str]] | None,
+    language: str | None,
+    find: Callable[[Lexicon], Mentions],
 ) -> list[InputError]:
     """What does not belong together in the captions of so many images, each as an error: predictions that are the human
     captions; predictions, or tasks, of other images than the human captions. Tasks are looked for in these, else in
-    predictions."""
+    predictions; `find` gives the mentions of a lexicon in the words."""
     trust = naming("measure them all the same, with {trust_rows}", trust_rows=True)
     ways = "check that the rows, or the image ids, belong together", trust
     errors: list[InputError] = []
@@ -81,7 +85,7 @@ def strangers(
         return errors
     if both and (found := _by_words(words, images)).is_chance(LEAST_AGREEMENT):
         errors.append(_of_others("predictions", "what they say is in the human captions", found, ways))
-    if tasks is not None and (found := _by_tasks(words, tasks, language)).is_chance(LEAST_AGREEMENT):
+    if tasks is not None and (found := _by_tasks(words, tasks, language, find)).is_chance(LEAST_AGREEMENT):
         errors.append(_of_others("tasks", "what captions name is among those", found, ways))
     return errors
 
@@ -92,9 +96,12 @@ def _of_others(argument: str, what: str, found: Agreement, ways: tuple[str, ...]
 
 def _copied(words: Words, images: int) -> bool:
     """Whether nearly every image has a prediction that is, word for word, among its human captions."""
+    from pandas import Index
+
     prints = words.tokens.fingerprints()
     image = np.concatenate((words.model_image, words.human_image)).astype(np.uint64)
-    same = np.isin(*np.split(prints ^ (image << np.uint64(40)) ^ image, [words.model_rows]))
+    model, human = np.split(prints ^ (image << np.uint64(40)) ^ image, [words.model_rows])
+    same = Index(model).isin(human)
     return len(np.unique(words.model_image[same])) > COPIED * images
 
 
@@ -103,20 +110,21 @@ def _by_words(words: Words, images: int) -> Agreement:
     return agreement(*(_flags(image[of.rows], of.ids, (images, len(of.words))) for of, image in sides))
 
 
-def _by_tasks(words: Words, tasks: Sequence[Sequence[str]], language: str | None) -> Agreement:
+def _by_tasks(
+    words: Words, tasks: Sequence[Sequence[str]], language: str | None, find: Callable[[Lexicon], Mentions]
+) -> Agreement:
     """By the words of COCO's objects, and of others by their names."""
-    known = load_lexicon(f"coco_objects-{language}" if language else "coco_objects").groups
     names = sorted({*chain.from_iterable(tasks)})
-    lexicon = Lexicon("tasks", "<tasks>", {name: known.get(name, (name.lower(),)) for name in names})
-    sides = (words.human, words.human_image) if len(words.human) else (words.model, words.model_image)
-    mentions = find_mentions(sides[0], lexicon, language or "words")
+    known = load_lexicon(f"coco_objects-{language}" if language else "coco_objects").groups
+    mentions = find(Lexicon("tasks", "<tasks>", {name: known.get(name, (name.lower(),)) for name in names}))
+    caption = words.tokens.rows[mentions.starts]
+    of_side = caption >= words.model_rows if len(words.human_image) else caption >= 0
     number = {name: place for place, name in enumerate(names)}
     shown = np.array([number[name] for name in chain.from_iterable(tasks)], np.int64)
     rows = np.repeat(np.arange(len(tasks)), list(map(len, tasks)))
+    image = np.concatenate((words.model_image, words.human_image))[caption[of_side]]
     shape = len(tasks), len(names)
-    return agreement(
-        _flags(sides[1][sides[0].rows[mentions.starts]], mentions.labels, shape), _flags(rows, shown, shape)
-    )
+    return agreement(_flags(image, mentions.labels[of_side], shape), _flags(rows, shown, shape))
 
 
 def _flags(rows: Any, columns: Any, shape: tuple[int, int]) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from captionbias.captions.check import CaptionBiasWarning, Captions, check_captions
+from captionbias.captions.check import CaptionBiasWarning, Captions, People, check_people
 from captionbias.captions.names import PEOPLE
 from captionbias.captions.values import ROW
 from captionbias.errors import InputError, within
@@ -23,16 +23,18 @@ def check_captioners(predictions: Mapping[str, Any], **people: Any) -> dict[str,
     """
     if not predictions:
         raise InputError("predictions", "is empty: give at least one captioner's captions")
+    unsplit = people.pop("unsplit", False)
     checked: dict[str, Captions] = {}
-    first: Captions | None = None
+    images: People | None = None
     for name, captions in predictions.items():
         with errors_of(name):
             if isinstance(captions, Captions):
                 checked[name] = captions
-            elif first is None:
-                checked[name] = first = check_captions(predictions=captions, **people)
-            else:
-                checked[name] = first.with_predictions(captions)
+                continue
+            images = images or check_people(predictions=captions, **people)
+            checked[name] = images.captioned(captions, unsplit)
+    for told in dict.fromkeys(told for captions in checked.values() for told in captions.notes):
+        warnings.warn(told, CaptionBiasWarning, stacklevel=2)
     if len({*map(len, checked.values())}) == 1:
         return checked
     return on_the_same_images({name: _with_ids(captions) for name, captions in checked.items()})

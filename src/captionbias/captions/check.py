@@ -9,14 +9,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, repeat
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from captionbias.arrays import Flags, Integers
 from captionbias.captions.belonging import strangers
 from captionbias.captions.entries import (
+    Ids,
     as_lists,
+    check_lengths,
     check_split,
     check_strings,
     check_values,
@@ -45,7 +47,6 @@ from captionbias.text import (
     find_mentions,
     load_lexicon,
     merged,
-    named_labels,
     tokenize,
 )
 from captionbias.text.languages import COVERED, check_language, load_language
@@ -108,12 +109,9 @@ class Captions:
     def with_predictions(self, predictions: Collection[Any]) -> Captions:
         """The same images and human captions with the `n` captions of another captioner, which alone are checked; those
         of them that have one."""
-        lists = as_lists({"predictions": predictions, "attributes": self.attributes})
-        notes: list[str] = []
         unsplit = is_unsplit([text for texts in self.references or () for text in texts])  # as somebody's own tokenizer
-        return _with_said(
-            self, said_of_images("predictions", lists["predictions"], self.image_ids, notes), unsplit, notes
-        )
+        images = self.of_same_people(replace(self, predictions=None, samples=None, captioned=1.0, model_notes=()))
+        return People(images, range(len(self)), len(self), self.image_ids).captioned(predictions, unsplit)
 
     def saying(self, texts: Iterable[str]) -> Captions:
         """The same images and human captions with these captions of our own making, which are not checked."""
@@ -228,11 +226,11 @@ class Captions:
         tokenizer = tokenizer or self.language or "words"
         human = self.of_people(f"words {tokenizer}", None, lambda: self._human_words(tokenizer))
         if tokenizer not in self._words:
-            samples = self.samples or [[text] for text in self.predictions or ()]
-            model = tokenize(list(chain.from_iterable(samples)), tokenizer)
+            samples = self.samples or ()
+            model = tokenize(list(chain.from_iterable(samples)) or self.predictions or (), tokenizer)
             # Human captions' words come first, so that attackers of these are the same beside any captioner.
             tokens = Tokens.joined([human.tokens.between(0, 0), model, human.tokens])
-            image = np.repeat(np.arange(len(samples)), list(map(len, samples)))
+            image = np.repeat(np.arange(len(samples)), list(map(len, samples))) if samples else np.arange(len(model))
             self._words[tokenizer] = replace(human, tokens=tokens, model_image=image)
         return self._words[tokenizer]
 
@@ -276,7 +274,7 @@ class Captions:
         if lexicon.parts:
             return crossed_labels([self.named(part, tokenizer) for part in lexicon.parts])
         tokens, mentions = self.words(tokenizer).tokens, self.mentions(lexicon, tokenizer)
-        return named_labels(tokens, mentions, len(lexicon.labels))
+        return mentions.named(tokens, len(lexicon.labels))
 
     def rows(self) -> dict[str, str]:
         """Entries of a signature: `rows`, a digest of the images in their order; `weights` and `scene`, digests of
@@ -388,11 +386,7 @@ def check_captions(
         raise missing(
             "predictions", naming("and {references} are both missing: give model captions, human captions or both")
         )
-    if attributes is None:
-        raise missing("attributes", "is missing: give one label for each image, such as 'female' or 'male'")
-    if labels:
-        attributes = rename_labels(as_list("attributes", attributes), labels)
-    captions = checked_columns(
+    people = check_people(
         predictions=predictions,
         references=references,
         attributes=attributes,
@@ -400,26 +394,61 @@ def check_captions(
         image_ids=image_ids,
         weights=weights,
         scene=scene,
+        labels=labels,
         language=language,
-        unsplit=unsplit,
         trust_rows=trust_rows,
     )
+    captions = people.captioned(predictions, unsplit)
     for told in captions.notes:
         warnings.warn(told, CaptionBiasWarning, stacklevel=2)
     return captions
 
 
-def checked_columns(
-    *, language: str | None = None, unsplit: bool = False, trust_rows: bool = False, **columns: Collection[Any] | None
-) -> Captions:
-    """Check columns like `check_captions`, but warn of nothing, and where only labels are needed there may be no
-    captions."""
-    lists, notes = as_lists(columns), {side: list[str]() for side in SIDES}
+class People(NamedTuple):
+    """What is known of images, whoever captions them."""
+
+    images: Captions  # without a captioner; those with a human caption
+    rows: Sequence[int]  # of the columns that were given, where these are
+    given: int  # rows
+    ids: Ids  # of all of them
+
+    def captioned(self, predictions: Collection[Any] | None, unsplit: bool = False) -> Captions:
+        """The images of which a captioner says something, with that, or all where none is asked; InputError where
+        captions are not in their language, or do not belong together."""
+        captions, notes = self.images.of_same_people(replace(self.images)), list[str]()
+        if predictions is not None:
+            column = as_list("predictions", predictions)
+            check_lengths({"predictions": column, "attributes": range(self.given)})
+            said = said_of_images("predictions", column, self.ids, notes)
+            captions = _with_said(captions, [said[row] for row in self.rows], unsplit, notes)
+        if captions.language or not unsplit:
+            _check_language(captions)
+        for error in strangers(captions.words(), len(captions), captions.tasks, captions.language, captions.mentions):
+            if not captions.trust_rows:
+                raise error
+            notes.append(Message(*error.message.parts, ways=["measured all the same"]))
+        object.__setattr__(captions, "model_notes", tuple(notes))  # a copy would have no words yet
+        return captions
+
+
+def check_people(
+    *,
+    labels: Mapping[Any, str] | None = None,
+    language: str | None = None,
+    trust_rows: bool = False,
+    **columns: Collection[Any] | None,
+) -> People:
+    """Check all columns but `predictions` like `check_captions`; without a side, where only labels are needed."""
+    if columns.get("attributes") is None:
+        raise missing("attributes", "is missing: give one label for each image, such as 'female' or 'male'")
+    lists, notes = as_lists(columns), list[str]()
+    if labels:
+        lists["attributes"] = rename_labels(lists["attributes"], labels)
     ids = checked_ids(lists["image_ids"]) if "image_ids" in lists else None
-    said = {side: said_of_images(side, lists[side], ids, notes[side]) for side in SIDES if side in lists}
-    captions = Captions(
+    said = said_of_images("references", lists["references"], ids, notes) if "references" in lists else None
+    images = Captions(
         predictions=None,
-        references=in_order(said["references"], trust_rows, notes["references"]) if "references" in said else None,
+        references=None if said is None else in_order(said, trust_rows, notes),
         attributes=checked_attributes(lists["attributes"], ids),
         tasks=checked_tasks(lists["tasks"], ids) if "tasks" in lists else None,
         image_ids=ids,
@@ -428,17 +457,15 @@ def checked_columns(
         language=check_language(language),
         trust_rows=trust_rows,
     )
-    described = [row for row, texts in enumerate(captions.references or ()) if texts]
-    if captions.references is not None and len(described) < len(captions):
-        captions = _with_rows(captions, described, "have no human caption", "references", notes["references"])
-        said = {side: [texts[row] for row in described] for side, texts in said.items()}
-    captions = replace(captions, people_notes=tuple(notes["references"]))
-    if "predictions" in said:
-        return _with_said(captions, said["predictions"], unsplit, notes["predictions"])
-    return _belonging(captions, unsplit, notes["predictions"])
+    rows = [row for row, texts in enumerate(said) if texts] if said is not None else range(len(images))
+    if len(rows) < len(images):
+        images = _with_rows(images, rows, "have no human caption", "references", notes)
+    return People(replace(images, people_notes=tuple(notes)), rows, len(lists["attributes"]), ids)
 
 
-def _with_rows(captions: Captions, rows: list[int], lack: str, side: str, notes: list[str], **columns: Any) -> Captions:
+def _with_rows(
+    captions: Captions, rows: Sequence[int], lack: str, side: str, notes: list[str], **columns: Any
+) -> Captions:
     """The images in these rows, with a note of what the others lack."""
     if not rows:
         raise InputError(side, "has no caption in any row; fill it in, or name another column")
@@ -476,7 +503,7 @@ def _with_said(captions: Captions, said: Sequence[tuple[str, ...]], unsplit: boo
         captions = _with_rows(captions, rows, lack, "predictions", notes, **columns)
     else:
         captions = captions.of_same_people(replace(captions, **columns))
-    return _belonging(captions, unsplit, notes)
+    return captions
 
 
 def _quoted(texts: set[str]) -> str:
@@ -489,18 +516,6 @@ def _by_label(captions: Captions, rows: list[int]) -> str:
     without = every - Counter(captions.attributes[row] for row in rows)
     shares = few(f"{label} {without[label]:,} of {every[label]:,}" for label in sorted(every))
     return f" ({shares}{': unevenly, which is bias that no score here sees' if uneven(without, every) else ''})"
-
-
-def _belonging(captions: Captions, unsplit: bool, notes: list[str]) -> Captions:
-    """The captions with these notes; InputError where they are not in their language, or do not belong together."""
-    if captions.language or not unsplit:
-        _check_language(captions)
-    for error in strangers(captions.words(), len(captions), captions.tasks, captions.language):
-        if not captions.trust_rows:
-            raise error
-        notes.append(Message(*error.message.parts, ways=["measured all the same"]))
-    object.__setattr__(captions, "model_notes", tuple(notes))
-    return captions
 
 
 def _check_language(captions: Captions) -> None:
@@ -526,22 +541,6 @@ def _check_language(captions: Captions) -> None:
                     tokenizer=language,
                 ),
             )
-
-
-def as_captions(captions: Captions | None, **columns: Any) -> Captions:
-    """The captions that a metric was called with: checked ones, or the arguments of `check_captions`."""
-    if captions is None:
-        return check_captions(**columns)
-    if not isinstance(captions, Captions):
-        raise InputError(
-            "captions",
-            f"is of type {type(captions).__name__}: give Captions, from read_captions or check_captions, or "
-            "predictions=, references= and attributes=",
-        )
-    for name, column in columns.items():
-        if column is not None:
-            raise InputError(name, ": captions were given already; give one or the other")
-    return captions
 
 
 def check_sides(

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from captionbias.captions.crossing import Crossed, one_column
+from captionbias.captions.crossing import one_column
 from captionbias.captions.names import IN_FILES, NAMES, USUAL_ID, VALUE, plain_name
 from captionbias.captions.tables import Column, Table, nested, no_column, numbered
 from captionbias.captions.values import as_weight, entries, holds_list, image_keys, is_missing
@@ -103,7 +103,7 @@ def choose_columns(
     named: Mapping[str, str | None],
     attributes: Sequence[tuple[str, str | None]],
     optional: Collection[str],
-) -> tuple[dict[str, Column | Crossed], dict[Table, str | None], list[str]]:
+) -> tuple[dict[str, Column], dict[Table, str | None], list[str]]:
     """The column of each argument, the image ids of each table, and which columns are guesses; see `read_captions`.
 
     `attributes`: of each attribute the usual name of its column and the name that was given. Of the `optional` columns

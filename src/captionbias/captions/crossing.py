@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from captionbias.captions.entries import as_lists, check_strings
-from captionbias.captions.tables import Column, Table
+from captionbias.captions.tables import Column
 from captionbias.errors import Argument, InputError, naming
 from captionbias.text.lexicon import SEPARATOR
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def cross(attributes: Mapping[str, Sequence[str]]) -> list[str]:
@@ -66,16 +69,6 @@ def count_cells(labels: Sequence[str], attributes: int) -> dict[tuple[str, ...],
     return {cell: counts[cell] for cell in itertools.product(*(sorted(set(values)) for values in by_attribute))}
 
 
-class Crossed(NamedTuple):
-    """Columns of labels of one table, in place of one column."""
-
-    table: Table
-    columns: tuple[Column, ...]
-
-    def __str__(self) -> str:
-        return f"{' x '.join(repr(column.name) for column in self.columns)} of {self.table.name}"
-
-
 def attribute_columns(attribute: Any, column: Any) -> list[tuple[str, str | None]]:
     """Each attribute's usual name and the name of its column, from what `read_captions` was given: one or several."""
     several = isinstance(column, (list, tuple))
@@ -93,34 +86,33 @@ def attribute_columns(attribute: Any, column: Any) -> list[tuple[str, str | None
     return list(zip(names, columns or [None] * len(names), strict=True))
 
 
-def one_column(columns: Sequence[Column]) -> Column | Crossed:
+def one_column(columns: Sequence[Column]) -> Column:
     """The column of labels, or the crossing of several, which must be different columns of one table."""
-    if len(columns) == 1:
-        return columns[0]
+    first = columns[0]
     for number, column in enumerate(columns):
         if column in columns[:number]:
             raise InputError("attribute_column", f": two attributes are both {column}: name the column of each")
-        if column.table != columns[0].table:
+        if column.table != first.table:
             raise InputError(
                 "attribute_column",
-                f": {columns[0]} and {column} are in two tables:",
+                f": {first} and {column} are in two tables:",
                 naming("put the attributes that are crossed into one, and give it as {attributes}"),
             )
-    return Crossed(columns[0].table, tuple(columns))
+    return first._replace(crossed_with=tuple(column.name for column in columns[1:]))
 
 
-def crossed_by_image(by_column: Sequence[Mapping[str, Any]], crossed: Crossed) -> dict[str, Any]:
-    """The crossed label of each image, None where one of its labels is missing."""
-    crossings: dict[str, Any] = {}
-    for image in by_column[0]:
-        labels = [values[image] for values in by_column if image in values]
-        if len(labels) < len(by_column):
-            continue  # of one attribute it has no majority
-        for label, column in zip(labels, crossed.columns, strict=True):
-            if isinstance(label, str):
-                _check_label(label, f"attributes: image {image} in {column}")
-        crossings[image] = None if None in labels else SEPARATOR.join(map(str, labels))
-    return crossings
+def crossed(labels: Mapping[str, pd.Series[Any]]) -> pd.Series[Any]:
+    """The crossed label of each image, None where one of its labels is missing; errors call each attribute's column as
+    `labels` does."""
+    import pandas as pd
+
+    frame = pd.concat(labels, axis=1, join="inner")  # of others an attribute has no majority
+    for column, of_images in frame.items():
+        for image, label in of_images.dropna().drop_duplicates().items():
+            _check_label(label, f"attributes: image {image} in {column}")
+    whole = frame.dropna()
+    joined = [SEPARATOR.join(of_image) for of_image in whole.itertuples(index=False, name=None)]
+    return pd.Series(joined, whole.index, dtype=object).reindex(frame.index)
 
 
 def kept_labels(labels: set[str], keep: Sequence[str], crossed: int) -> tuple[set[str], list[str]]:

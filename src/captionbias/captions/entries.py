@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
-from itertools import chain, count
+from itertools import chain, count, islice
 from numbers import Real
+from operator import is_not
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from captionbias.captions.texts import category_names, in_one_order, is_blank, is_repeated, task_names, unmarked
+from captionbias.captions.texts import (
+    in_one_order,
+    is_repeated,
+    task_names,
+    unmarked,
+    without_blanks,
+)
 from captionbias.captions.values import as_list, as_scene, image_keys, is_column, is_missing
 from captionbias.errors import Argument, InputError, naming
 from captionbias.text.tokens import is_unsplit
 
 MOST_WEIGHT = 1e9  # sums of more, or of less than one in so many, lose digits
 MAX_CHARACTERS = 10_000  # the longest human caption of COCO has 250
+OUT_OF_THE_LIST = "take it out of the list or fill it in"
 
 Ids: TypeAlias = tuple[str, ...] | None
 
@@ -58,19 +66,22 @@ def checked_ids(column: list[Any]) -> tuple[str, ...]:
 
 def said_of_images(argument: str, column: list[Any], ids: Ids, notes: list[str]) -> list[tuple[str, ...]]:
     """The captions of each image, without marks of models and without what is missing or blank."""
-    single = argument == "predictions"
-    rows = [cell if is_column(cell) else [] if is_missing(cell) else [cell] if single else cell for cell in column]
-    bare = [[unmarked(text) for text in row] if is_column(row) else row for row in rows]
-    if single and not any(map(is_column, column)):
-        checked = bare
-        texts = [row[0] if row and not is_blank(row[0]) else "caption" for row in bare]
-        check_strings(texts, places_of(argument, ids), "caption", "drop the image or add a caption")
+    single = argument == "predictions" and not any(map(is_column, column))
+    if argument == "predictions":
+        rows = [cell if is_column(cell) else [cell] for cell in column]
     else:
-        checked = checked_lists(argument, bare, ids, "caption", blank=True)
-    pairs = zip(chain.from_iterable(rows), chain.from_iterable(bare), strict=True)
-    if marked := sum(text is not plain and isinstance(text, str) and text != plain for text, plain in pairs):
+        rows = checked_rows(argument, [[] if is_missing(cell) else cell for cell in column], ids, "caption")
+    given = list(chain.from_iterable(rows))
+    bare = unmarked(given)
+    texts = without_blanks(bare)
+    if single:
+        check_strings(texts, places_of(argument, ids), "caption", "drop the image or add a caption", blank=True)
+    else:
+        check_strings(texts, entries_of(argument, rows, ids), "caption", OUT_OF_THE_LIST, blank=True)
+    if marked := sum(map(is_not, bare, given)):
         notes.append(f"{argument}: thoughts and special tokens are taken off {marked:,} captions")
-    said = [plain_strings(text for text in texts if not is_blank(text)) for texts in checked]
+    left = iter(plain_strings(texts))
+    said = [tuple(filter(None, islice(left, len(row)))) for row in rows]
     if lost := sum(0 < len(texts) < len(row) for texts, row in zip(said, rows, strict=True)):
         notes.append(f"{argument}: {lost:,} images have an empty caption beside others, which is left out")
     return said
@@ -136,8 +147,7 @@ def check_values(labels: Sequence[str]) -> None:
 
 
 def checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
-    texts = [[_named(task) for task in row] if is_column(row) else row for row in column]
-    rows = checked_lists("tasks", texts, ids, "task")
+    rows = checked_lists("tasks", column, ids, "task")
     if not any(rows):
         raise InputError(
             "tasks",
@@ -148,36 +158,31 @@ def checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
     return task_names(rows)
 
 
-def _named(task: Any) -> Any:
-    """The name of a task that is the number of a category of COCO."""
-    return category_names().get(int(task), task) if isinstance(task, (int, np.integer)) else task
+def checked_lists(argument: str, column: list[Any], ids: Ids, noun: str) -> list[Any]:
+    """The rows as lists of strings, none of them blank."""
+    rows = checked_rows(argument, column, ids, noun)
+    check_strings(list(chain.from_iterable(rows)), entries_of(argument, rows, ids), noun, OUT_OF_THE_LIST)
+    return rows
 
 
-def checked_lists(argument: str, column: list[Any], ids: Ids, noun: str, blank: bool = False) -> list[Any]:
-    """The rows as lists of strings; `blank`: some of which may be missing or blank."""
-    if not set(map(type, column)) <= {list, tuple}:
-        for value, place in zip(column, places_of(argument, ids), strict=False):
-            if not is_column(value):
-                kind = "missing" if is_missing(value) else f"of type {type(value).__name__}"
-                raise InputError(place, f"is {kind}: every row is a list of {noun}s; give one, or drop the image")
-        column = [as_list(argument, value) for value in column]
-    places = (
-        place._replace(entry=number)
-        for place, texts in zip(places_of(argument, ids), column, strict=False)
-        for number in range(len(texts))
-    )
-    texts = list(chain.from_iterable(column))
-    if blank:
-        texts = [noun if is_blank(text) else text for text in texts]
-    check_strings(texts, places, noun, "take it out of the list or fill it in")
-    return column
+def checked_rows(argument: str, column: list[Any], ids: Ids, noun: str) -> list[Any]:
+    """The rows as lists, whatever is in them."""
+    if set(map(type, column)) <= {list, tuple}:
+        return column
+    for value, place in zip(column, places_of(argument, ids), strict=False):
+        if not is_column(value):
+            kind = "missing" if is_missing(value) else f"of type {type(value).__name__}"
+            raise InputError(place, f"is {kind}: every row is a list of {noun}s; give one, or drop the image")
+    return [as_list(argument, value) for value in column]
 
 
-def check_strings(texts: Sequence[Any], places: Iterable[Argument], noun: str, way_out: str) -> None:
-    """Refuse the first that is no text, is empty or too long; `places`: where each is."""
+def check_strings(
+    texts: Sequence[Any], places: Iterable[Argument], noun: str, way_out: str, blank: bool = False
+) -> None:
+    """Refuse the first that is no text, is too long or, but for `blank` ones, is empty; `places`: where each is."""
     if (
         all(issubclass(kind, str) for kind in set(map(type, texts)))
-        and all(map(str.strip, texts))
+        and (blank or all(map(str.strip, texts)))
         and max(map(len, texts), default=0) <= MAX_CHARACTERS
     ):
         return
@@ -186,7 +191,7 @@ def check_strings(texts: Sequence[Any], places: Iterable[Argument], noun: str, w
             raise InputError(place, f"is missing ({text}): {way_out}")
         if not isinstance(text, str):
             raise InputError(place, f"is of type {type(text).__name__}: a {noun} is a string")
-        if not text.strip():
+        if not blank and not text.strip():
             raise InputError(place, f"is empty: {way_out}")
         if len(text) > MAX_CHARACTERS:
             fault = f"has {len(text):,} characters, and no {noun} has more than {MAX_CHARACTERS:,}: shorten it"
@@ -195,6 +200,12 @@ def check_strings(texts: Sequence[Any], places: Iterable[Argument], noun: str, w
 
 def plain_strings(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(map(str.__str__, texts))  # numpy's str_ and enumerations become str; a str stays the same object
+
+
+def entries_of(argument: str, rows: Sequence[Sized], ids: Ids) -> Iterator[Argument]:
+    """The entries of the rows, as messages name them."""
+    for place, row in zip(places_of(argument, ids), rows, strict=False):
+        yield from (place._replace(entry=number) for number in range(len(row)))
 
 
 def places_of(argument: str, ids: Ids) -> Iterator[Argument]:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from captionbias.captions.captioners import captioner_columns, errors_of
-from captionbias.captions.check import CaptionBiasWarning, Captions, checked_columns
+from captionbias.captions.check import CaptionBiasWarning, Captions, People, check_people
 from captionbias.captions.columns import choose_columns
 from captionbias.captions.crossing import attribute_columns
-from captionbias.captions.join import Reading, Source, by_image, joined, kept
+from captionbias.captions.names import plain_name
 from captionbias.captions.sources import is_url
-from captionbias.captions.tables import Table, as_table, with_together
+from captionbias.captions.tables import Column, Table, as_table, numbered, with_together
 from captionbias.errors import InputError, missing, naming
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def read_captions(
@@ -157,10 +161,11 @@ def label_counts(
     >>> label_counts({"nic": {"image_id": [1, 2, 3], "caption": ["a girl"] * 3}}, references=people, attribute="gender")
     {'female': 1}
     """
-    joint = _joined(predictions, prediction_column, [], **options)
-    first, *others = [dict(zip(values["image_ids"], values["attributes"], strict=True)) for _, _, values in joint]
-    shared = (label for image, label in first.items() if all(image in other for other in others))
-    return dict(Counter(label for label in shared if label is not None).most_common())
+    import pandas as pd
+
+    frames = [frame for *_, frame in _joined(predictions, prediction_column, [], **options)]
+    images = pd.concat([frame["attributes"] for frame in frames], axis=1, join="inner")
+    return dict(Counter(images.iloc[:, 0].dropna()).most_common())
 
 
 def _read(
@@ -174,25 +179,36 @@ def _read(
     **options: Any,
 ) -> dict[str, Captions]:
     """Each captioner's captions; notes become warnings at the line that called a function of this module."""
+    from captionbias.captions.join import kept
+
     captioners: dict[str, Captions] = {}
-    people: dict[str, Any] = {}
+    known: list[tuple[Mapping[str, Column], pd.Index, People]] = []
     notes: list[str] = []
     try:
-        for name, columns, joint in _joined(predictions, prediction_column, notes, **options):
-            values: dict[str, Any] = kept(joint, columns, keep, notes)
-            captions = values.pop("predictions", None)
+        for name, columns, every_image in _joined(predictions, prediction_column, notes, **options):
+            images = kept(every_image, columns["attributes"], keep, notes)
+            said = _said(images["predictions"]) if "predictions" in images else None
+            sources = {argument: column for argument, column in columns.items() if argument != "predictions"}
+            same = (people for others, there, people in known if others == sources and there.equals(images.index))
+            people = next(same, None)
+            if people is None:
+                given: dict[str, Any] = {argument: images[argument].tolist() for argument in sources}
+                people = check_people(**given, image_ids=images.index, language=language, trust_rows=trust_rows)
+                known.append((sources, images.index, people))
             with errors_of(name) if named else nullcontext():
-                if captioners and {**values, "predictions": None} == people:
-                    captioners[name] = next(iter(captioners.values())).with_predictions(captions)
-                else:
-                    values |= {"predictions": captions}
-                    captioners[name] = checked_columns(language=language, trust_rows=trust_rows, **values)
+                captioners[name] = people.captioned(said)
             notes += captioners[name].notes
-            people = people or {**values, "predictions": None}
     finally:
         for note in dict.fromkeys(notes):
             warnings.warn(note, CaptionBiasWarning, stacklevel=3)
     return captioners
+
+
+def _said(lists: pd.Series[Any]) -> list[Any]:
+    """A captioner's captions of each image; its one caption where rows repeat it, one for each human caption."""
+    if all(texts.count(texts[0]) == len(texts) for texts in lists if texts):
+        return [texts[0] if texts else None for texts in lists]
+    return lists.tolist()
 
 
 def _joined(
@@ -209,14 +225,16 @@ def _joined(
     labels: Mapping[Any, str] | None = None,
     optional: Sequence[str] = (),
     **columns: str | None,
-) -> Iterator[tuple[str, Mapping[str, Source], dict[str, list[Any]]]]:
+) -> Iterator[tuple[str, Mapping[str, Column], pd.DataFrame]]:
     """Each captioner, the columns that are read for it, and what they have of the images in all of them."""
+    from captionbias.captions.join import by_image, images_of, joined  # pandas is slow to import
+
     human = [reference_column] if isinstance(reference_column, str) else list(reference_column or ())
     columns["reference_column"] = ", ".join(human) if human else None
     attribute_names = attribute_columns(attribute, attribute_column)
     open_table = _once_each(human, [name or usual for usual, name in attribute_names])
     others = {"references": references, "attributes": attributes, "tasks": tasks}
-    read: Reading = cache(partial(by_image, notes=notes))
+    read = cache(partial(by_image, index=cache(images_of), notes=notes))
     for name, (source, column) in captioner_columns(list(predictions), prediction_column).items():
         tables = {"predictions": open_table(predictions[source], source)}
         tables |= {argument: open_table(data, argument) for argument, data in others.items()}
@@ -241,9 +259,14 @@ def _once_each(human: Sequence[str], attributes: Sequence[str]) -> Callable[[Any
         key = os.path.realpath(Path(data).expanduser()) if local else data if isinstance(data, str) else id(data)
         if key not in opened:
             table = as_table(data, name)
-            groups = {", ".join(human): human} if len(human) > 1 and any(map(table.spelled, human)) else {}
-            votes = {name: table.numbered(name) for name in attributes if not table.spelled(name)}
-            opened[key] = with_together(table, {**groups, **{name: group for name, group in votes.items() if group}})
+            groups: dict[str, Sequence[str]] = {}
+            if len(human) > 1 and any(map(table.spelled, human)):
+                groups[", ".join(human)] = human
+            for name in attributes:
+                if not table.spelled(name):
+                    for votes in numbered(table.columns, re.escape(plain_name(name))).values():
+                        groups[name] = votes
+            opened[key] = with_together(table, groups)
         return opened[key]
 
     return open_table

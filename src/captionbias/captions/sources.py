@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-TABLES = (".csv", ".tsv", ".txt", ".token", ".json", ".jsonl", ".parquet", ".pkl")
-WORKBOOK = ".xlsx"
 _URL = re.compile(r"[a-z][a-z0-9+.-]*(::|://)")
 
 
@@ -51,16 +48,6 @@ class Remote:
             raise ValueError(
                 f"{self.url} cannot be opened ({error}): install what it needs, or copy the file"
             ) from error
-
-
-def names_dataset(source: str | Path) -> bool:
-    """Whether this is a folder, which may hold a dataset, or `owner/dataset:configuration:split`, and no file here."""
-    path = os.path.expanduser(str(source))
-    if os.path.lexists(path) or is_url(source):
-        return os.path.isdir(path)
-    name, _, _ = path.partition(":")
-    on_the_hub = not os.path.isabs(name) and name.count("/") == 1
-    return os.path.isdir(name) or (on_the_hub and Path(name).suffix.lower() not in {*TABLES, WORKBOOK})
 
 
 def load_rows(source: str | Path) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import IO, Any, NamedTuple, TypeAlias
 from zipfile import BadZipFile
 
 from captionbias.captions.names import NAMES, USUAL_ID, VALUE, plain_name
-from captionbias.captions.sources import TABLES, WORKBOOK, Remote, is_url, load_rows, names_dataset
+from captionbias.captions.sources import Remote, is_url, load_rows
 from captionbias.captions.values import as_list, entries, is_column, is_missing
 from captionbias.errors import Argument, Message, few, within
 from captionbias.io.formats import json_object
@@ -22,11 +23,8 @@ from captionbias.io.plain_pickle import read_plain_pickle
 File: TypeAlias = Path | Remote
 MOST_CELLS, MOST_BYTES = 5_000_000, 500_000_000  # of a column of a packed file, which may be small
 ROWS_AT_ONCE = 4096
-_NUMBERED = re.compile(
-    r"((?:(?:human|ref|reference|gt|ground[ _-]truth)[ _-]?)?"
-    r"(?:caption|sentence|human|ref|reference|gt|ground[ _-]truth)s?)[ _-]?\d+",
-    re.IGNORECASE,
-)
+OF_PEOPLE = "human|ref|reference|gt|ground_truth"
+HUMAN_CAPTIONS = rf"(?:(?:{OF_PEOPLE})_?)?(?:caption|sentence|{OF_PEOPLE})s?"
 # How a file begins that has no column names: with an image, perhaps the number of a caption, and a caption.
 _PICTURE = re.compile(r"[^,;\t|]+(?:#\d+|\.(?:jpe?g|png|webp|gif))\s*[,;\t|](\s*\d+\s*[,;\t|])?", re.IGNORECASE)
 MOST_SHOWN, MOST_INSIDE = 20, 1000  # column names in a message, and parts of an object that are looked through for it
@@ -58,13 +56,6 @@ class Table(NamedTuple):
                 return alike[0] + rest
         return None
 
-    def numbered(self, stem: str) -> list[str]:
-        """The columns whose names are the stem and a number, if there are several."""
-        names = [
-            name for name in self.columns if re.fullmatch(f"{re.escape(plain_name(stem))}_?\\d+", plain_name(name))
-        ]
-        return names if len(names) > 1 else []
-
     def column(self, column: str) -> list[Any]:
         """The values of a column; ValueError, with the columns that exist, if the table does not have it once."""
         name = self.spelled(column)
@@ -94,16 +85,17 @@ class Table(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column of a table."""
+    """A column of a table; of labels perhaps the crossing of several."""
 
     table: Table
     name: str
+    crossed_with: tuple[str, ...] = ()
 
     def values(self) -> list[Any]:
         return self.table.column(self.name)
 
     def __str__(self) -> str:
-        return f"'{self.name}' of {self.table.name}"
+        return f"{' x '.join(map(repr, (self.name, *self.crossed_with)))} of {self.table.name}"
 
 
 def _parts(value: Any) -> Mapping[str, Any]:
@@ -134,16 +126,16 @@ def nested(column: Column, argument: str) -> Message:
     return Message(f"{column} is nested: name what is in it, as in ", Argument(argument, longest))
 
 
-def numbered(columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Columns that hold one human caption of an image each, as one.
+def numbered(columns: Iterable[str], stem: str = HUMAN_CAPTIONS) -> dict[str, tuple[str, ...]]:
+    """Columns whose plain names are a stem and a number, as one: those that hold one human caption of an image each.
 
     >>> numbered(["image_id", "caption_1", "caption_2", "caption_3"])
     {'caption_1 ... caption_3': ('caption_1', 'caption_2', 'caption_3')}
     """
     groups: dict[str, list[str]] = {}
     for column in columns:
-        if match := _NUMBERED.fullmatch(str(column)):
-            groups.setdefault(match[1].lower(), []).append(column)
+        if match := re.fullmatch(rf"({stem})_?\d+", plain_name(column)):
+            groups.setdefault(match[1], []).append(column)
     return {f"{group[0]} ... {group[-1]}": tuple(group) for group in groups.values() if len(group) > 1}
 
 
@@ -173,6 +165,16 @@ def as_table(data: Any, name: str) -> Table:
     return table_from_file(Path(data).expanduser())
 
 
+def names_dataset(source: str | Path) -> bool:
+    """Whether this is a folder, which may hold a dataset, or `owner/dataset:configuration:split`, and no file here."""
+    path = os.path.expanduser(str(source))
+    if os.path.lexists(path) or is_url(source):
+        return os.path.isdir(path)
+    name, _, _ = path.partition(":")
+    on_the_hub = not os.path.isabs(name) and name.count("/") == 1
+    return os.path.isdir(name) or (on_the_hub and Path(name).suffix.lower() not in READERS)
+
+
 def table_from_memory(table: Any, name: str = "table") -> Table:
     """See a datasets.Dataset, pandas DataFrame, pyarrow Table or mapping of columns as a Table."""
     # A Dataset may be set to hide columns or to give tensors.
@@ -193,21 +195,19 @@ def table_from_memory(table: Any, name: str = "table") -> Table:
 
 
 def table_from_file(path: File) -> Table:
-    """Open a file of `TABLES`, or the sheet of an .xlsx file.
+    """Open a file by its extension, see `READERS`.
 
     In text and sheets an empty cell is missing; NA, null and None are words like any other.
     """
-    readers = (_csv, _csv, _csv, _csv, _json, _jsonl, _parquet, _pickle, _workbook)
-    openers = dict(zip((*TABLES, WORKBOOK), readers, strict=True))
     with _explained(path):
         if not path.exists():
             raise ValueError(f"{path} does not exist: check the path")
-        if path.suffix.lower() not in openers:
-            raise ValueError(f"{path} has the unknown extension '{path.suffix}': give one of {', '.join(openers)}")
+        if path.suffix.lower() not in READERS:
+            raise ValueError(f"{path} has the unknown extension '{path.suffix}': give one of {', '.join(READERS)}")
         with path.open("rb") as file:
             if not file.read(1):
                 raise ValueError(f"{path} is an empty file: write it again, or give another")
-        table = openers[path.suffix.lower()](path)
+        table = READERS[path.suffix.lower()](path)
         return with_together(table, numbered(table.columns))
 
 
@@ -463,14 +463,25 @@ def _cells_and_bytes(array: Any) -> tuple[int, int]:
 
 def _values(array: Any) -> list[Any]:
     """The rows as Python values; those with the same text of the file's dictionary share it."""
+    import numpy as np
     from pyarrow import types
 
     if types.is_dictionary(array.type):
-        texts = array.dictionary.to_pylist()
-        return [None if place is None else texts[place] for place in array.indices.to_pylist()]
+        texts = np.array([*array.dictionary.to_pylist(), None], object)
+        rows: list[Any] = texts[array.indices.fill_null(len(texts) - 1).to_numpy()].tolist()
+        return rows
     if types.is_list(array.type) or types.is_large_list(array.type):
-        entries = iter(_values(array.flatten()))
-        return [
-            None if length is None else list(islice(entries, length)) for length in array.value_lengths().to_pylist()
-        ]
+        entries, ends = _values(array.flatten()), np.cumsum(array.value_lengths().fill_null(0).to_numpy()).tolist()
+        places = zip([0, *ends], ends, array.is_valid().to_pylist(), strict=False)
+        return [entries[start:end] if valid else None for start, end, valid in places]
     return as_list("column", array)
+
+
+READERS: dict[str, Callable[[File], Table]] = {
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".token"), _csv),
+    ".json": _json,
+    ".jsonl": _jsonl,
+    ".parquet": _parquet,
+    ".pkl": _pickle,
+    ".xlsx": _workbook,
+}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from hashlib import blake2b
 from itertools import compress, islice
 from typing import Any
@@ -14,8 +13,7 @@ import numpy as np
 
 from captionbias.captions.values import is_missing
 from captionbias.text import find_mentions, load_lexicon, tokenize
-from captionbias.text.content import function_words
-from captionbias.text.languages import ENGLISH
+from captionbias.text.languages import ENGLISH, function_words
 from captionbias.text.lexicon import task_name
 
 _THOUGHT = re.compile(
@@ -29,10 +27,10 @@ _TAGS = re.compile(
     r"|\[(?:CLS|SEP|PAD|BOS|EOS)\]"
 )
 _MARKS = _THOUGHT, _PLACES, _TAGS
+_MAY_BE_MARKED = re.compile(r"[<\[◁]")
 _NOT_WORDS = re.compile(r"\W+")
 MANY, OFTEN = 0.01, 10  # of the images; images
 RARE, COMMON, SELDOM = 0.001, 0.5, 0.15  # of images, of images, of the words of a text
-COCO_GAPS = {12, 26, 29, 30, 45, 66, 68, 69, 71, 83}  # numbers up to 90 that no category of COCO has
 _BETWEEN = re.compile(r"\s*[,;|]\s*")
 
 
@@ -47,11 +45,22 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def unmarked(text: Any) -> Any:
-    """The same, `plain` if it has a mark; what is no text as it is."""
-    if not isinstance(text, str) or not any(mark in text for mark in "<[◁"):
-        return text
-    return plain(text) if any(mark.search(text) for mark in _MARKS) else text
+def unmarked(texts: list[Any]) -> list[Any]:
+    """The same, `plain` where they have a mark; what is no text as it is."""
+    if not _MAY_BE_MARKED.search("\n".join(text for text in texts if isinstance(text, str))):
+        return texts
+    return [plain(text) if isinstance(text, str) and _is_marked(text) else text for text in texts]
+
+
+def _is_marked(text: str) -> bool:
+    return bool(_MAY_BE_MARKED.search(text)) and any(mark.search(text) for mark in _MARKS)
+
+
+def without_blanks(texts: list[Any]) -> list[Any]:
+    """The same, "" in place of what is missing or has blanks alone."""
+    if set(map(type, texts)) <= {str} and all(map(str.strip, texts)):
+        return texts
+    return ["" if is_blank(text) else text for text in texts]
 
 
 def is_blank(text: Any) -> bool:
@@ -104,12 +113,12 @@ def in_one_order(rows: Iterable[Sequence[str]], once: bool) -> tuple[tuple[str, 
 
 
 def _in_order(texts: Sequence[str], once: bool) -> tuple[str, ...]:
-    def digest(text: str, key: bytes = b"") -> bytes:
-        return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=8, key=key).digest()
-
-    salt = digest("\n".join(sorted({*map(str.strip, texts)})))
-    kept = {words_of(text): text for text in sorted(texts)}.values() if once else texts
-    return tuple(sorted(kept, key=lambda text: (digest(text.strip(), salt), text)))
+    every = "\n".join(sorted({*map(str.strip, texts)})).encode("utf-8", "backslashreplace")
+    salt = blake2b(every, digest_size=8).digest()
+    kept = list({words_of(text): text for text in sorted(texts)}.values()) if once else texts
+    encoded = [text.strip().encode("utf-8", "backslashreplace") for text in kept]
+    digests = [blake2b(text, digest_size=8, key=salt).digest() for text in encoded]
+    return tuple(text for _, text in sorted(zip(digests, kept, strict=True)))
 
 
 def is_repeated(rows: Sequence[Sequence[str]]) -> bool:
@@ -117,13 +126,6 @@ def is_repeated(rows: Sequence[Sequence[str]]) -> bool:
     several = list(islice((texts for texts in rows if len(texts) > 1), 1000))
     twice = sum(min(Counter(map(words_of, texts)).values()) > 1 for texts in several)
     return twice > max(len(several) / 2, OFTEN)
-
-
-@cache
-def category_names() -> dict[int, str]:
-    """COCO's names of objects, by the numbers of their categories."""
-    numbers = (number for number in range(1, 91) if number not in COCO_GAPS)
-    return dict(zip(numbers, load_lexicon("coco_objects").labels, strict=True))
 
 
 def task_names(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
@@ -134,16 +136,21 @@ def task_names(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     (('teddy bear',), ('cake', 'dog'), ('cake',))
     """
     texts = {text for row in rows for text in row}
-    known = {*category_names().values(), *map(task_name, texts)}
+    known = {*load_lexicon("coco_objects").labels, *map(task_name, texts)}
     parts = {text: [task_name(part) for part in _BETWEEN.split(text) if part.strip()] for text in texts}
     names = {text: parts[text] if known.issuperset(parts[text]) else [task_name(text)] for text in texts}
     return tuple(tuple(dict.fromkeys(name for text in row for name in names[text])) for row in rows)
 
 
 def uneven(without: Mapping[str, int], every: Mapping[str, int]) -> bool:
-    """Whether images of some labels lack a caption more often than of others."""
-    from scipy.stats import chi2_contingency
+    """Whether images of some labels lack a caption more often than of others, by a chi-squared test."""
+    from scipy.special import chdtrc
 
     counts = np.array([(without.get(label, 0), every[label] - without.get(label, 0)) for label in sorted(every)])
-    both = len(counts) > 1 and counts[:, 0].any() and counts[:, 1].any()
-    return bool(both and chi2_contingency(counts).pvalue < 0.05)
+    if len(counts) < 2 or not counts.any(axis=0).all():
+        return False
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    apart = np.abs(counts - expected)
+    if len(counts) == 2:
+        apart -= np.minimum(apart, 0.5)  # Yates 1934
+    return bool(chdtrc(len(counts) - 1, (apart**2 / expected).sum()) < 0.05)

@@ -14,6 +14,7 @@ from typing import Any
 from captionbias.errors import InputError
 
 TEXTS = ("raw", "caption", "text")  # what objects call the text of a caption
+_SHORT_NUMBER = re.compile(r"[0-9]{1,11}")
 _WHOLE_NUMBER = re.compile(r"-?\d+\.0")
 _COCO_NAME = re.compile(r"(?:.*[/\\])?(?:COCO_[a-z]+\d{4}_)?(\d{12})(?:\.[A-Za-z]\w*)?(?:\?.*)?")
 _FILE_OF_NUMBER = re.compile(r"(\d+)\.(?:jpe?g|png)", re.IGNORECASE)
@@ -62,7 +63,7 @@ def as_list(argument: str, value: Collection[Any]) -> list[Any]:
 
 def holds_list(cell: object) -> bool:
     """True for a list and for text that seems to be one."""
-    return is_column(cell) or (isinstance(cell, str) and cell.lstrip().startswith("["))
+    return cell.lstrip().startswith("[") if isinstance(cell, str) else is_column(cell)
 
 
 def entries(cell: Any) -> list[Any]:
@@ -84,10 +85,13 @@ def entries(cell: Any) -> list[Any]:
         if text.endswith("]") and text[1:].lstrip().startswith(("'", '"')):
             raise ValueError(f"{text[:40]!r} looks like a list and is not a whole one; write it with json.dumps")
         return [cell]
-    return [
-        next((entry[name] for name in TEXTS if name in entry), entry) if isinstance(entry, dict) else entry
-        for entry in as_list("column", cell)
-    ]
+    found = as_list("column", cell)
+    return list(map(_text_of, found)) if dict in set(map(type, found)) else found
+
+
+def _text_of(entry: Any) -> Any:
+    """The text of an object such as COCO's; what is none as it is."""
+    return next((entry[name] for name in TEXTS if name in entry), entry) if isinstance(entry, dict) else entry
 
 
 def _python_list(text: str) -> Any:
@@ -138,6 +142,8 @@ def image_keys(argument: str, values: list[Any]) -> list[str]:
     else does."""
     if set(map(type, values)) <= {int}:
         return list(map(str, values))
+    if set(map(type, values)) == {str} and all(map(_SHORT_NUMBER.fullmatch, values)):
+        return values
     keys = [_image_key(argument, row, value) for row, value in enumerate(values)]
     names = [_SUFFIX.sub("", key) for key in keys]
     return names if len(set(names)) == len(set(keys)) else keys

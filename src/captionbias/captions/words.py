@@ -37,6 +37,6 @@ class Words:
         """Whether the model's captions lack a word of the human ones."""
         return bool((self.human.present() & ~self.model.present()).any())
 
-    def mask(self, mentions: Mentions, mask: str) -> Words:
-        """The same captions with each mention replaced by the token `mask`."""
-        return replace(self, tokens=mask_mentions(self.tokens, mentions, mask))
+    def mask(self, *hidden: tuple[Mentions, str]) -> Words:
+        """The same captions with each mention replaced by a token; see `mask_mentions`."""
+        return replace(self, tokens=mask_mentions(self.tokens, *hidden))

@@ -22,7 +22,6 @@ def demo(
     """
     from rich.progress import track
 
-    from captionbias.bench.verdicts import verdict
     from captionbias.metrics import catalogue
     from captionbias.report.grid import RULE, Grid, columns
     from captionbias.report.wording import interval
@@ -63,8 +62,8 @@ def demo(
             measured |= {metric.name: metric.measure(captions, **attacked) for metric in (dbac, lic)}
             cells = []
             for key, digits in scores.values():
-                measurement = measured[catalogue.SCORES[key].metric]
-                cells.append(f"{interval(measurement.estimates[key], digits)}\n{verdict(measurement.estimates, key)}")
+                estimate = measured[catalogue.SCORES[key].metric].estimates[key]
+                cells.append(f"{interval(estimate, digits)}\n{estimate.verdict}")
             table.rows.extend([RULE, [name, *(cell.replace(" [", "\n[") for cell in cells)]])
     console.print(table)
     console.print("\nOn your own files: captionbias measure --help")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -28,20 +29,11 @@ from captionbias.cli.terminal import say
 if TYPE_CHECKING:
     from captionbias.bench.measurement import Measurement
     from captionbias.captions import Captions
+    from captionbias.metrics.sway.questions import Question
     from captionbias.statistics.samples import Estimate
 
 PASS, FAIL, UNKNOWN = 0, 3, 4  # exit statuses; 1 and 2 are errors
 ANSWERS = {PASS: "pass", FAIL: "fail", UNKNOWN: "cannot tell"}
-WORDS, OBJECTS = "sway_words", "sway_a_to_t"
-QUESTIONS = {
-    "sway_wrong_gap": "is one value named wrong more often?",
-    "sway_unnamed_gap": "is one value left unnamed more often?",
-    "sway_t_to_a": "do wrong names follow the surroundings?",
-    "sway_t_to_a_lost": "do wrong names and silence follow the surroundings?",
-    WORDS: "do other words follow the attribute?",
-    OBJECTS: "do the objects named follow the attribute?",
-}
-OF_TASKS = ("sway_t_to_a", "sway_t_to_a_lost", OBJECTS)
 BOUNDS: Options = {
     "at_most": result_option(
         list[str] | None,
@@ -72,24 +64,37 @@ def gate(
     Without people and scenes none passes or fails by a difference, which people may have as well. What these data
     cannot answer is not asked. A captioner that hardly names anybody does not pass.
 
+    Without --predictions, before there is a captioner: how many images each question of the portrait takes.
+
     Example: captionbias gate --portrait --predictions nic.parquet --references people.parquet
     """
     import captionbias.metrics  # noqa: F401  (they are then in the catalogue)
     from captionbias.analysis.compare import margins_by_metric
+    from captionbias.compat import told_of
 
-    if not at_most and not portrait:
-        raise ValueError("nothing is asked: give --at-most, as in --at-most sway_t_to_a=1, or --portrait")
     bounds = scores_of("--at-most", at_most)
+    margin_of = dict(scores_of("--margin", margins))
     known = [entry.key for metric in catalogue.of_captions() for entry in catalogue.scores_of(metric)]
-    for score, _ in bounds:
-        if score not in known:
+    for flag, score in [("--at-most", score) for score, _ in bounds] + [("--margin", score) for score in margin_of]:
+        if gone := told_of(score):
+            raise ValueError(f"{flag} {score} {gone}")
+        if flag == "--at-most" and score not in known:
             alike = ", ".join(get_close_matches(score, known) or catalogue.headlines("sway"))
             raise ValueError(f"--at-most {score}: no metric of captions has that score; there are {alike}")
-    entries = [catalogue.SCORES[score] for score, _ in bounds]
     files, chosen = split_options(values)
-    chosen["margins"] = margins_by_metric(dict(scores_of("--margin", margins)), list(catalogue.METRICS))
+    chosen["margins"] = margins_by_metric(margin_of, list(catalogue.METRICS))
+    captioners = read_files(**files)
+    if all(captions.predictions is None for captions in captioners.values()):
+        captions = _person(captioners[""], chosen.get("seed", 0))
+        answer = partial(_images_needed, {"sway_words": words_seen, **dict(bounds)})
+        for _, line in _asked(captions, measured_by("sway", captions, chosen), answer):
+            say(line)
+        return
+    if not bounds and not portrait:
+        raise ValueError("nothing is asked: give --at-most, as in --at-most sway_t_to_a=1, or --portrait")
     statuses = set()
-    for name, captions in read_files(**files).items():
+    entries = [catalogue.SCORES[score] for score, _ in bounds]
+    for name, captions in captioners.items():
         measured: dict[str, Measurement] = {}
         for metric in dict.fromkeys([entry.metric for entry in entries] + ["sway"] * portrait):
             directions = {entry.direction for entry in entries if entry.metric == metric and entry.direction}
@@ -98,14 +103,24 @@ def gate(
         estimates = {key: known for one in measured.values() for key, known in one.estimates.items()}
         answers = [_within(score, most, estimates) for score, most in bounds]
         if portrait:
-            answers += _portrait(measured["sway"], words_seen, captions)
+            answers += _asked(captions, measured["sway"], partial(_judged, words_seen))
         for status, line in answers:
             statuses.add(status)
             say(f"{name and f'{name}: '}{line}")
     raise typer.Exit(FAIL if FAIL in statuses else max(statuses))
 
 
-def _within(score: str, most: float, estimates: dict[str, Estimate]) -> tuple[int, str]:
+def _person(captions: Captions, seed: int) -> Captions:
+    """One human caption of each image in the captioner's place."""
+    from captionbias.bench.reading import captions_of_a_person
+
+    person = captions_of_a_person(captions, seed)
+    if person is None:
+        raise ValueError("--references has no image with two captions, which the questions take: give more of them")
+    return person
+
+
+def _within(score: str, most: float, estimates: Mapping[str, Estimate]) -> tuple[int, str]:
     """Whether a score stays within its bound, and the line that says so."""
     from captionbias.report.wording import interval
 
@@ -117,43 +132,7 @@ def _within(score: str, most: float, estimates: dict[str, Estimate]) -> tuple[in
     return status, f"{score} {interval(whole, entry.digits)}, at most {most:g}: {ANSWERS[status]}"
 
 
-def _portrait(measured: Measurement, words_seen: float, captions: Captions) -> Iterable[tuple[int, str]]:
-    """The answer to each question of `sway`, and the line that says so."""
-    from captionbias.bench.verdicts import DIFFERS, LESS, LIKE, MORE, NOTHING, NOTHING_FOUND, SAME, verdict
-    from captionbias.metrics.sway.a_to_t import TASKS_NAMED
-    from captionbias.metrics.sway.images import NO_LEAN
-    from captionbias.report.wording import interval
-
-    estimates, asks = measured.estimates, measured.settings["lean"] != NO_LEAN
-    for key, question in QUESTIONS.items():
-        if key == OBJECTS and captions.tasks is None:
-            yield PASS, f"{question} Not asked: without --tasks the score is a range that hardly ever tells"
-            continue
-        if key in OF_TASKS and not (asks and (key != OBJECTS or TASKS_NAMED in estimates)):
-            yield PASS, f"{question} Not asked: that takes human captions, or scenes with --tasks that go with a value"
-            continue
-        if key not in estimates:
-            yield UNKNOWN, f"{question} No reading: {ANSWERS[UNKNOWN]}"
-            continue
-        word = verdict(estimates, key)
-        if word == NOTHING:
-            raise ValueError(
-                "--portrait: there is no interval to judge by; give 20 images, or scenes, and --bootstrap 1000 or more"
-            )
-        passes = word in (LIKE, LESS, SAME)
-        beyond = " beyond people" if captions.references else ""
-        numbers = f"{interval(estimates[key], 1)} {catalogue.SCORES[key].scale.unit}{beyond}"
-        if word == NOTHING_FOUND:
-            seen = estimates[key].detectable or 0.0
-            passes = seen <= words_seen
-            numbers = (
-                f"Nothing found; seen would have been a word in {seen:.1f} of 100 captions, at most {words_seen:g}"
-            )
-        status = FAIL if word in (MORE, DIFFERS) else PASS if passes else UNKNOWN
-        yield status, f"{question} {numbers}: {ANSWERS[status]}"
-
-
-def _interval(score: str, estimates: dict[str, Estimate]) -> Estimate:
+def _interval(score: str, estimates: Mapping[str, Estimate]) -> Estimate:
     """A score with its 95% interval; where it is a range (sway_a_to_t), from the low end's to the high end's."""
     ends = [estimates[key] for key in (score, f"{score}_low", f"{score}_high") if key in estimates]
     lows = [end.low for end in ends if end.low is not None]
@@ -161,3 +140,71 @@ def _interval(score: str, estimates: dict[str, Estimate]) -> Estimate:
     if not lows:
         raise ValueError(f"--at-most {score}: there is no interval to judge by; give both sides and --bootstrap 1000")
     return estimates[score]._replace(low=min(lows), high=max(highs, default=None))
+
+
+def _asked(
+    captions: Captions, measured: Measurement, answer: Callable[[str, Estimate, Measurement], tuple[int, str]]
+) -> Iterator[tuple[int, str]]:
+    """Each question of the portrait, with the status and the line that answer it."""
+    from captionbias.metrics.sway.questions import QUESTIONS
+
+    for question in QUESTIONS:
+        reason = _not_asked(question, captions, measured)
+        for part in question.parts:
+            estimate = measured.estimates.get(part.key)
+            if reason:
+                status, line = PASS, f"Not asked: {reason}"
+            elif estimate is None:
+                status, line = UNKNOWN, f"No reading: {ANSWERS[UNKNOWN]}"
+            elif estimate.verdict is None:
+                text = "--portrait: there is no interval to judge by; give 20 images, or scenes, and --bootstrap 1000"
+                raise ValueError(f"{text} or more")
+            else:
+                status, line = answer(part.key, estimate, measured)
+            yield status, f"{part.asks} {line}"
+
+
+def _not_asked(question: Question, captions: Captions, measured: Measurement) -> str:
+    """What a question takes that these data lack; empty if it lacks nothing."""
+    from captionbias.metrics.sway.a_to_t import TASKS_NAMED
+    from captionbias.metrics.sway.images import NO_LEAN
+    from captionbias.metrics.sway.questions import ALL_TASKS, LEANS
+
+    if question.takes == ALL_TASKS and captions.tasks is None:
+        return "without --tasks the score is a range that hardly ever tells"
+    leaning = measured.settings["lean"] != NO_LEAN and (question.takes == LEANS or TASKS_NAMED in measured.estimates)
+    if question.takes and not leaning:
+        return "that takes human captions, or scenes with --tasks that go with a value"
+    return ""
+
+
+def _judged(words_seen: float, key: str, estimate: Estimate, measured: Measurement) -> tuple[int, str]:
+    """Whether a question is answered by like people, or less."""
+    from captionbias.bench.catalogue import YARDSTICK
+    from captionbias.bench.verdicts import DIFFERS, LESS, LIKE, MORE, NOTHING_FOUND, SAME
+    from captionbias.report.wording import interval
+
+    word, passes = estimate.verdict, estimate.verdict in (LIKE, LESS, SAME)
+    beyond = "" if YARDSTICK in measured.estimates else " beyond people"
+    numbers = f"{interval(estimate, catalogue.SCORES[key].digits)} {estimate.unit}{beyond}"
+    if word == NOTHING_FOUND:
+        seen = estimate.detectable or 0.0
+        passes = seen <= words_seen
+        numbers = f"Nothing found; seen would have been a word in {seen:.1f} of 100 captions, at most {words_seen:g}"
+    status = FAIL if word in (MORE, DIFFERS) else PASS if passes else UNKNOWN
+    return status, f"{numbers}: {ANSWERS[status]}"
+
+
+def _images_needed(sizes: Mapping[str, float], key: str, estimate: Estimate, measured: Measurement) -> tuple[int, str]:
+    """On how many images a score would be seen that is as large as one of `sizes`, else its margin beyond what is as
+    good as 0: what is seen beyond that shrinks with the root of their number."""
+    from captionbias.bench.verdicts import least_beyond
+
+    images = measured.facts["sway_images"]
+    beyond = least_beyond(key, estimate) if estimate.high is not None else 0.0
+    size, seen = sizes.get(key, beyond + (estimate.margin or 0.0)), estimate.detectable or 0.0
+    if size <= beyond:
+        return PASS, f"No number of images tells {size:g} from 0, which is within {beyond:g}"
+    needed = math.ceil(images * ((seen - beyond) / (size - beyond)) ** 2)
+    unit = estimate.unit
+    return PASS, f"{needed:,} images, to see {size:g} {unit}; these {images:,.0f} would show {seen:.1f}"

@@ -79,40 +79,25 @@ def read_things(path: Path, images: Mapping[int, Image], categories: Mapping[int
 
 
 def checked_run_lengths(outline: Any, height: int, width: int, where: str) -> str:
-    """The compressed run lengths of a segment: of polygons, or of run lengths, compressed or not, of this size."""
+    """The compressed run lengths of a segment: of polygons, or of run lengths of this size, as COCO has them."""
     from pycocotools import mask  # which is C, and checks nothing
 
-    known = outline if isinstance(outline, dict) else {}
-    counts = known.get("counts")
-    runs = _expanded(counts) if isinstance(counts, (str, bytes)) else counts
     polygons = isinstance(outline, list) and len(outline) > 0 and all(map(_is_polygon, outline))
-    whole = isinstance(runs, list) and all(isinstance(run, int) and run >= 0 for run in runs)
-    fits = known.get("size") == [height, width] and whole and sum(runs or ()) == height * width
-    if not (height and width and (polygons or fits)):
+    runs = isinstance(outline, dict) and _covers(outline, height, width)
+    if not (height and width and (polygons or runs)):
         raise ValueError(
             f'{where}: "segmentation" must be polygons, or run lengths of the size of the image: correct it, or fetch '
             "the file again"
         )
-    segment = outline if polygons else {"size": [height, width], "counts": runs}
-    encoded = mask.frPyObjects(segment, height, width)
+    encoded = mask.frPyObjects(outline, height, width)
     return str((mask.merge(encoded) if polygons else encoded)["counts"], "ascii")
 
 
-def _expanded(counts: str | bytes) -> list[int] | None:
-    """Compressed run lengths as numbers: five bits a character, each number as what it adds to the one before last."""
-    runs: list[int] = []
-    value = shift = 0
-    for character in counts.encode() if isinstance(counts, str) else counts:
-        bits = character - 48
-        if not 0 <= bits < 64 or shift > 60:
-            return None
-        value |= (bits & 31) << shift
-        shift += 5
-        if not bits & 32:
-            value -= (1 << shift) if bits & 16 else 0
-            runs.append(value + (runs[-2] if len(runs) > 2 else 0))
-            value = shift = 0
-    return None if shift else runs
+def _covers(outline: dict[str, Any], height: int, width: int) -> bool:
+    """Whether these are run lengths of an image of this size."""
+    counts = outline.get("counts")
+    whole = isinstance(counts, list) and all(isinstance(run, int) and run >= 0 for run in counts)
+    return whole and outline.get("size") == [height, width] and sum(counts or ()) == height * width
 
 
 def _is_polygon(value: Any) -> bool:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from captionbias.captions.captioned import captioned_labels
 from captionbias.datasets.attribute_labels import compared_rows
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias
-from captionbias.datasets.json_records import read_lines
+from captionbias.datasets.json_records import read_records
 
 ORIGIN = "https://google.github.io/localized-narratives"
 _FILES = ("coco_{}_localized_narratives*.jsonl", "coco_{}_captions.jsonl")  # with traces and timings, and without
@@ -66,7 +66,7 @@ class CocoNarratives(CocoCaptionBias):
         narratives: dict[int, list[str]] = defaultdict(list)
         empty = 0
         for path in self._files:
-            for record in read_lines(path, {"image_id": (int, str), "caption": str}):
+            for record in read_records(path, "", {"image_id": (int, str), "caption": str}):
                 if text := record["caption"].strip():
                     narratives[int(record["image_id"])].append(text)
                 else:

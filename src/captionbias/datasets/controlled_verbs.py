@@ -16,7 +16,7 @@ from captionbias.arrays import Flags
 from captionbias.datasets.coco_caption_bias import COCO
 from captionbias.datasets.coco_files import Caption, read_captions, read_images
 from captionbias.datasets.original_files import OriginalFiles, find_file
-from captionbias.text import find_mentions, load_lexicon, named_labels, tokenize
+from captionbias.text import find_mentions, load_lexicon, tokenize
 
 # Table 2: each subset's task, and the verb that its captions of men have more often, and the one of women.
 SUBSETS = {"bed": ("lay", "sit"), "frisbee": ("throw", "play"), "umbrella": ("hold", "walk")}
@@ -97,7 +97,7 @@ def _qualified(captions: Sequence[Caption]) -> Iterator[tuple[Cell, Caption]]:
 
     def named(words: Mapping[str, Sequence[str]]) -> Flags:
         lexicon = load_lexicon(words)
-        return named_labels(tokens, find_mentions(tokens, lexicon), len(lexicon.labels))
+        return find_mentions(tokens, lexicon).named(tokens, len(lexicon.labels))
 
     lexicon = load_lexicon("gender")
     genders = named({gender: lexicon.groups[gender] for gender in GENDERS})

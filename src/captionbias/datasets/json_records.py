@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from reprlib import repr as short
@@ -12,7 +11,8 @@ Fields: TypeAlias = Mapping[str, type | tuple[type, ...]]  # the fields that a r
 
 
 def read_records(path: Path, key: str, fields: Fields) -> Iterator[dict[str, Any]]:
-    """The records `{key: [record, ...]}` of a JSON file, or of its array of records when `key` is "", one at a time.
+    """The records `{key: [record, ...]}` of a JSON file, or of its array of records when `key` is "", one at a time; of
+    a JSONL file those of its lines.
 
     The text of a large file is never in memory as a whole. A progress bar shows how much of it is read.
     """
@@ -20,11 +20,13 @@ def read_records(path: Path, key: str, fields: Fields) -> Iterator[dict[str, Any
     from datasets.utils import tqdm
 
     where = f"{path.name}: {key}" if key else path.name
+    lines = path.suffix == ".jsonl"
+    prefix = "" if lines else f"{key}.item" if key else "item"
     row = -1
     try:
         bar = {"desc": where, "unit": "B", "unit_scale": True, "leave": False}
         with path.open("rb") as plain, tqdm.wrapattr(plain, "read", total=path.stat().st_size, **bar) as file:
-            for row, record in enumerate(ijson.items(file, f"{key}.item" if key else "item", use_float=True)):
+            for row, record in enumerate(ijson.items(file, prefix, use_float=True, multiple_values=lines)):
                 check_record(record, f"{where}[{row}]", fields)
                 yield record
     except (ijson.JSONError, UnicodeDecodeError) as error:
@@ -33,22 +35,8 @@ def read_records(path: Path, key: str, fields: Fields) -> Iterator[dict[str, Any
             f"{path.name} is not whole JSON ({reason}), after {row + 1:,} records: fetch the file again"
         ) from error
     if row < 0:
-        wanted = f'an object with "{key}": [...]' if key else "an array of records"
+        wanted = f'an object with "{key}": [...]' if key else "records"
         raise ValueError(f"{path.name} must be {wanted}: check that it is the right file")
-
-
-def read_lines(path: Path, fields: Fields) -> Iterator[dict[str, Any]]:
-    """The records of a JSONL file, one at a time."""
-    with path.open("rb") as file:
-        for row, line in enumerate(file):
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise ValueError(
-                    f"{path.name}[{row}] is not a record in JSON ({error}): fetch the file again"
-                ) from error
-            check_record(record, f"{path.name}[{row}]", fields)
-            yield record
 
 
 def check_record(record: Any, where: str, fields: Fields) -> None:

@@ -8,12 +8,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from captionbias.bench.catalogue import Score
+from captionbias.bench.catalogue import SCORES, Score
 from captionbias.bench.measurement import Result
 from captionbias.hub.results import (
     Results,
     check_repo,
-    check_results,
+    checked,
     entries_of,
     is_fast,
     read_results,
@@ -36,39 +36,41 @@ NEW_MODEL_CARD = "---\npipeline_tag: image-to-text\n---\n"
 BEGIN, END = "<!-- captionbias: begin -->", "<!-- captionbias: end -->"
 
 
-def update_dataset_card(path: str | Path, results: Results) -> list[Path]:
+def update_dataset_card(path: str | Path, results: Mapping[str, Mapping[str, Any]]) -> list[Path]:
     """Put the bias of a dataset's human captions into its card, a README.md or its folder; returns the files changed.
 
     The section is where an earlier one is, else at the end. ValueError, and no change: it cannot be shown or written.
     """
-    check_results(results)
-    if not (scores := scores_in(results, human=True)):
+    measured = checked(results)
+    if not (scores := scores_in(measured, human=True)):
         raise ValueError("results have no score of human captions: measure lic or dbac with references")
     card = _card_at(path)
     about = "How much the human captions reveal of a protected attribute beyond the words that name it."
-    return _write({card: _changed(card, NEW_DATASET_CARD, _section(about, results, scores, judged=False))})
+    return _write({card: _changed(card, NEW_DATASET_CARD, _section(about, measured, scores, judged=False))})
 
 
-def update_model_card(path: str | Path, results: Results, *, dataset: str | None = None) -> list[Path]:
+def update_model_card(
+    path: str | Path, results: Mapping[str, Mapping[str, Any]], *, dataset: str | None = None
+) -> list[Path]:
     """Put a captioner's bias amplification into its card, with a picture, and into `.eval_results/captionbias.yaml`.
 
     As `update_dataset_card`; `dataset` is the benchmark's OWNER/NAME, without which there is no `.eval_results`. The
     Hub takes the commit's time as the date.
     """
-    check_results(results)
+    measured = checked(results)
     if dataset is not None:
         check_repo("dataset", dataset)
-    if not tasks_in(results):
+    if not tasks_in(measured):
         raise ValueError(
             "results have no score of a captioner beside its data: measure with predictions and references"
         )
     card = _card_at(path)
     entries, drawn = card.parent / EVAL_RESULTS, card.parent / PICTURE
     files = {
-        card: _changed(card, NEW_MODEL_CARD, model_section(results, dataset)),
-        drawn: (_read(drawn), captioner_picture(results, card.parent.name)._repr_svg_()),
+        card: _changed(card, NEW_MODEL_CARD, model_section(measured, dataset)),
+        drawn: (_read(drawn), captioner_picture(measured, card.parent.name)._repr_svg_()),
     }
-    return _write(files if dataset is None else {**files, entries: (_read(entries), entries_of(results, dataset))})
+    return _write(files if dataset is None else {**files, entries: (_read(entries), entries_of(measured, dataset))})
 
 
 def model_section(results: Results, dataset: str | None) -> str:
@@ -86,9 +88,11 @@ def _section(about: str, results: Results, scores: list[Score], judged: bool) ->
     for score in scores:
         meanings.setdefault(score.meaning, []).append(score.label)
     versions = sorted({results[name]["signature"].rpartition("|v:")[2] for name in names})
-    estimates = {name: Result(results[name]).estimates for name in names}
-    values = {score: interval(estimates[score.metric].get(score.key), score.digits) for score in scores}
-    values |= {score: "undefined" for score in scores if score.key not in results[score.metric]}
+    estimates = {key: of for name in names for key, of in results[name].estimates.items()}
+    values = {
+        score: interval(estimates[score.key], score.digits) if score.key in estimates else "undefined"
+        for score in scores
+    }
     verdicts = {score: f" {verdict_in(results[score.metric], score)} |" if judged else "" for score in scores}
     lines = [
         "## Societal bias of the captions",
@@ -122,10 +126,10 @@ def _reservations(results: Results) -> list[str]:
     return ["", "What to know first:", "", *(f"- {escaped(text)}" for text in lines)] if lines else []
 
 
-def _measured(result: Mapping[str, Any], human: bool) -> str:
+def _measured(result: Result, human: bool) -> str:
     details = result["details"]
     counts = ", ".join(f"{count:,} {escaped(label)}" for label, count in details["attribute_counts"].items())
-    beside = any(key.startswith(("lic_m", "omega_m_")) for key in result)
+    beside = not all(SCORES[key].human for key in result.estimates)
     aligned = (
         "; beside a captioner's captions: words that it never uses were replaced first" if human and beside else ""
     )

@@ -76,9 +76,6 @@ publish = typer.Typer(
 
 SENT: Options = {
     "dry_run": switch("--dry-run", "List what would be sent, and send nothing.", panel=None),
-    "create_pr": switch(
-        "--create-pr", "Open a pull request instead of committing; a missing repository is created first.", panel=None
-    ),
     "private": switch("--private", "Create the repository private; refuse one that is public.", panel=None),
 }
 DATASET: Options = {
@@ -112,7 +109,7 @@ METRICS: Options = {
 }
 
 
-def _send(kind: str, folder: Path, repo: str, *, dry_run: bool, private: bool, **options: Any) -> None:
+def _send(kind: str, folder: Path, repo: str, *, dry_run: bool, private: bool) -> None:
     """Publish a folder, and print what was done; progress bars are for a terminal only."""
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
@@ -120,7 +117,7 @@ def _send(kind: str, folder: Path, repo: str, *, dry_run: bool, private: bool, *
 
     if not complaints.is_terminal:
         disable_progress_bars()
-    done = publish_folder(folder, repo, kind, dry_run=dry_run, private=private or None, **options)  # type: ignore[arg-type]
+    done = publish_folder(folder, repo, kind, dry_run=dry_run, private=private or None)  # type: ignore[arg-type]
     for path in done.files if dry_run else ():
         say(f"would be sent: {path}")
     for path in done.deleted:
@@ -129,7 +126,7 @@ def _send(kind: str, folder: Path, repo: str, *, dry_run: bool, private: bool, *
 
 
 def _send_space(
-    folder: Path | None, repo: str | None, *, package: str | None, output: Path | None, dry_run: bool, **options: Any
+    folder: Path | None, repo: str | None, *, package: str | None, output: Path | None, dry_run: bool, private: bool
 ) -> None:
     from captionbias.hub.spaces import write_space
 
@@ -141,7 +138,7 @@ def _send_space(
         if output:
             say(f"written: {output}; there: pip install -r requirements.txt && python app.py")
         if repo:
-            _send("space", to, repo, dry_run=dry_run, **options)
+            _send("space", to, repo, dry_run=dry_run, private=private)
 
 
 def _send_metrics(names: list[str] | None, owner: str | None, *, output: Path | None, **options: Any) -> None:

@@ -27,8 +27,8 @@ SECRET = re.compile(rb"\bhf_[A-Za-z0-9]{30,}\b")
 
 
 class Published(NamedTuple):
-    """A repository that was published, or would be: its address or that of the pull request, the files of the folder,
-    and the Parquet files of an earlier build that were deleted."""
+    """A repository that was published, or would be: its address, the files of the folder, and the Parquet files of an
+    earlier build that were deleted."""
 
     url: str
     files: tuple[str, ...]
@@ -41,7 +41,6 @@ def publish(
     kind: Literal["space", "dataset"],
     *,
     private: bool | None = None,
-    create_pr: bool = False,
     dry_run: bool = False,
 ) -> Published:
     """Send a folder, without its hidden files, to a repository on the Hub, which is made if there is none.
@@ -73,7 +72,7 @@ def publish(
             api.update_repo_settings(repo, repo_type=kind, gated="manual")
         hub_files = api.list_repo_files(repo, repo_type=kind) if read else []
         stale = sorted(_matching(read, hub_files) - files.keys())
-        sent = api.create_commit(
+        api.create_commit(
             repo,
             [
                 *(CommitOperationAdd(path, file) for path, file in files.items()),
@@ -81,12 +80,11 @@ def publish(
             ],
             commit_message=f"Publish with captionbias {__version__}",
             repo_type=kind,
-            create_pr=create_pr,
             parent_commit=info.sha,  # refused if somebody has changed it since
         )
     except HTTPError as error:
         raise ValueError(f"{repo}: {one_line(str(error))}") from error
-    return Published(sent.pr_url or url, tuple(files), tuple(stale))
+    return Published(url, tuple(files), tuple(stale))
 
 
 def files_of(folder: Path) -> dict[str, Path]:

@@ -16,13 +16,14 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 from captionbias.bench.catalogue import TASKS, Score
 from captionbias.bench.measurement import Result
 from captionbias.bench.verdicts import NOTHING
+from captionbias.compat import result_of
 from captionbias.errors import InputError
 from captionbias.io.formats import read_json
 from captionbias.metrics import catalogue
 from captionbias.report.wording import interval, said_of
 from captionbias.text.markdown import one_line
 
-Results = Mapping[str, Mapping[str, Any]]  # by the name of the metric, as the metric returns them with details=True
+Results = Mapping[str, Result]  # by the name of the metric, with details
 
 # Those on cards: metric by metric, one direction after the other.
 SCORES = sorted(
@@ -31,9 +32,9 @@ SCORES = sorted(
 )
 
 
-def read_results(files: Iterable[str | Path]) -> dict[str, dict[str, Any]]:
+def read_results(files: Iterable[str | Path]) -> dict[str, Result]:
     """The results in files that `captionbias measure ... --output` wrote, by the name of their metric."""
-    results: dict[str, dict[str, Any]] = {}
+    results: dict[str, Result] = {}
     for file in map(Path, files):
         try:
             content = read_json(file)
@@ -47,12 +48,13 @@ def read_results(files: Iterable[str | Path]) -> dict[str, dict[str, Any]]:
         for name, result in read.items():
             if name in results:
                 raise ValueError(f"{file}: {name} is also in another file: give one result of each metric")
-            results[name] = result
+            results[name] = Result(result)
     return results
 
 
-def check_results(results: Results) -> None:
-    """Raise a ValueError, which names the entry, unless every result can be shown on a card."""
+def checked(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Result]:
+    """The results, by the name of the metric, as it returns them with details=True; ValueError, which names the entry,
+    unless every one can be shown on a card."""
     for name, result in results.items():
         where = f"results[{name!r}]"
         if name not in catalogue.METRICS:
@@ -61,36 +63,38 @@ def check_results(results: Results) -> None:
             raise ValueError(
                 f"{where}: signature or details are missing: measure with details=True, or captionbias measure --output"
             )
-        for key in result.keys() - {"signature", "details"}:
-            if not (isinstance(result[key], (int, float)) and math.isfinite(result[key])):
-                raise ValueError(
-                    f"{where}: {key} is {result[key]!r}, not a finite number: leave it out, or measure again"
-                )
+        for key, value in result.items():
+            is_text = key in ("signature", "details") or key.endswith("_verdict")
+            if not (is_text or (isinstance(value, (int, float)) and math.isfinite(value))):
+                raise ValueError(f"{where}: {key} is {value!r}, not a finite number: leave it out, or measure again")
+    return {name: result_of(result) for name, result in results.items()}
 
 
-def verdict_in(result: Mapping[str, Any], score: Score) -> str:
-    """The verdict of a flat result's score, see `said_of`; "-" if it has none."""
-    return said_of(Result(result).estimates, score.key, result.get("details")) if score.judged else NOTHING
+def verdict_in(result: Result, score: Score) -> str:
+    """The verdict of a result's score, see `said_of`; "-" if it has none."""
+    estimate = result.estimates.get(score.key)
+    return said_of(score.key, estimate, result["details"]) if estimate and score.judged else NOTHING
 
 
-def is_fast(result: Mapping[str, Any]) -> bool:
+def is_fast(result: Result) -> bool:
     """Whether attackers of the preset `fast` gave the scores, which are not those of a paper."""
     return bool(result["details"]["settings"].get("preset") == "fast")
 
 
 def scores_in(results: Results, *, human: bool = False) -> list[Score]:
     """The scores that results hold, in the order of a card; with `human` only those of human captions alone."""
+    held = {key for result in results.values() for key in result.estimates}
     return [
         score
         for score in SCORES
-        if {score.key, score.key.removesuffix("_matched")} & results.get(score.metric, {}).keys()
-        and (score.human or not human)
+        if {score.key, score.key.removesuffix("_matched")} & held and (score.human or not human)
     ]
 
 
 def tasks_in(results: Results) -> dict[str, Score]:
     """The scores of a captioner that results hold, by their task on the Hub."""
-    return {task: score for task, score in TASKS.items() if score.key in results.get(score.metric, {})}
+    held = {key for result in results.values() for key in result.estimates}
+    return {task: score for task, score in TASKS.items() if score.key in held}
 
 
 def entries_of(results: Results, dataset: str) -> str:
@@ -98,10 +102,11 @@ def entries_of(results: Results, dataset: str) -> str:
     entries = []
     for task, score in tasks_in(results).items():
         result, judgement = results[score.metric], verdict_in(results[score.metric], score)
-        _, _, ends = interval(Result(result).estimates[score.key], score.digits).partition(" ")
+        estimate = result.estimates[score.key]
+        _, _, ends = interval(estimate, score.digits).partition(" ")
         notes = [f"95% interval {ends}" if ends else "", "" if judgement == NOTHING else judgement]
         notes += ["preset fast, not for publication" if is_fast(result) else "", one_line(result["signature"])]
-        value = result[score.key] + 0.0  # turns -0 into 0
+        value = float(estimate.value) + 0.0  # turns -0 into 0
         entries.append(EvalResultEntry(dataset, task, value, notes="; ".join(filter(None, notes))))
     content = eval_result_entries_to_yaml(entries)
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=float("inf")))  # no line is folded

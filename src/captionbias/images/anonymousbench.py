@@ -117,9 +117,13 @@ def _read_answers(source: Any) -> Any:
             "captioner": pd.Categorical(names, list(dict.fromkeys(names))),
             "image": image_keys(f"{table.name}: {column}", table.column(column)),
             "annotator": _texts(table, "annotator") if "annotator" in table.columns else "the annotator",
-            "yes": [_answer(text, table, row) for row, text in enumerate(_texts(table, "answer"))],
+            "yes": [ANSWERS.get(text.lower().removesuffix(".0")) for text in _texts(table, "answer")],
         }
     )
+    if (neither := rows.yes.isna()).any():
+        row = int(neither.argmax())
+        value = table.column("answer")[row]
+        raise ValueError(f"{table.name}: answer[{row}] is {value!r}; answer 'can you tell the gender?' with yes or no")
     keys = ["captioner", "image", "annotator"]
     if (again := rows.duplicated(keys)).any():
         row = int(again.argmax())
@@ -147,14 +151,6 @@ def _texts(table: Table, column: str) -> list[str]:
     if "" in texts:
         raise ValueError(f"{table.name}: {column}[{texts.index('')}] is missing; add it or drop the row")
     return texts
-
-
-def _answer(text: str, table: Table, row: int) -> bool:
-    answer = ANSWERS.get(text.lower().removesuffix(".0"))
-    if answer is None:
-        value = table.column("answer")[row]
-        raise ValueError(f"{table.name}: answer[{row}] is {value!r}; answer 'can you tell the gender?' with yes or no")
-    return answer
 
 
 def _read_scores(source: Any, captioners: list[str]) -> Any:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from captionbias.arrays import Array, Flags, Floats
+from captionbias.arrays import Array, Flags
 from captionbias.errors import InputError, naming
 from captionbias.images import need_images, occlusion
 from captionbias.images.masks import check_fill
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 BATCH = 8
 LITTLE = 0.1  # of the largest gain of a label: what words gain less are said anyway, and what speaks for them is noise
-SHADE = 0.6  # how far an overlay's brightest place covers the picture
 
 
 class Credit(NamedTuple):
@@ -71,19 +69,16 @@ class ImageAttributions:
         overall, by_label: of all words, and of each label's; see `Shares`.
         images: how many were given.
         notes: what was left out, and why.
-        overlays: pictures of the first images as PNG, by their row in `credits`: what speaks for the word in red, the
-            person's outline in white.
     """
 
     credits: list[Credit]
     overall: Shares
     by_label: dict[str, Shares]
     images: int
-    notes: list[str] = field(default_factory=list)
-    overlays: dict[int, bytes] = field(default_factory=dict)
+    notes: list[str]
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything but the pictures, for a JSON file."""
+        """Everything, for a JSON file."""
         return {
             **self.overall.as_dict(),
             "by_label": {label: shares.as_dict() for label, shares in self.by_label.items()},
@@ -106,7 +101,6 @@ def attribute_images(
     batch_size: int = BATCH,
     bootstrap: int = 1000,
     seed: int = 0,
-    overlays: int = 0,
 ) -> ImageAttributions:
     """Measure how much of what makes a captioner say "woman" lies outside the person.
 
@@ -129,7 +123,6 @@ def attribute_images(
             `captionbias.text.load_lexicon`.
         fill: `mean`, the mean colour of the image, `blur`, or a colour, `#rrggbb`.
         bootstrap, seed: of the interval over images.
-        overlays: how many pictures to make.
 
     Warns:
         CaptionBiasWarning: images are left out, or a label has no share; the message says why.
@@ -152,23 +145,20 @@ def attribute_images(
             naming("give captions that do, or the words that they use as {attribute_lexicon}"),
         )
     credits: list[Credit] = []
-    drawn: dict[int, bytes] = {}
     nobody = set()
     with evaluating(model):
         for start in range(0, len(named), batch_size):
             batch = named[start : start + batch_size]
-            batch_pictures, people = [pictures[word.image] for word in batch], [regions[word.image] for word in batch]
+            asked, people = [pictures[word.image] for word in batch], [regions[word.image] for word in batch]
             names = [pictures.ids[word.image] for word in batch]
-            views = [_seen(processor, *given) for given in zip(batch_pictures, people, names, strict=True)]
-            parts = occlusion.credits(model, processor, batch_pictures, people, batch, fill)
-            for word, (picture, person), (own, rest) in zip(batch, views, parts.tolist(), strict=True):
-                if not person.any():
+            seen = [_seen(processor, *given) for given in zip(asked, people, names, strict=True)]
+            parts = occlusion.credits(model, processor, asked, people, batch, fill)
+            for word, name, person, (own, rest) in zip(batch, names, seen, parts.tolist(), strict=True):
+                if person.any():
+                    area, text = float((~person).mean()), captions[word.image]
+                    credits.append(Credit(name, word.word, word.label, own, rest, area, text))
+                else:
                     nobody.add(word.image)
-                    continue
-                if len(drawn) < overlays:
-                    drawn[len(credits)] = _overlay(picture, person, own, rest)
-                image, area = pictures.ids[word.image], float((~person).mean())
-                credits.append(Credit(image, word.word, word.label, own, rest, area, captions[word.image]))
     left_out = {
         "their captions name no attribute": len(pictures) - len({word.image for word in named}),
         "no person is in their regions": len(nobody),
@@ -184,14 +174,13 @@ def attribute_images(
     ]
     for note in notes:
         warnings.warn(note, CaptionBiasWarning, stacklevel=2)
-    return ImageAttributions(credits, _shares(credits, bootstrap, seed), by_label, len(pictures), notes, drawn)
+    return ImageAttributions(credits, _shares(credits, bootstrap, seed), by_label, len(pictures), notes)
 
 
-def _seen(processor: Any, image: Any, region: Array, name: str) -> tuple[Floats, Flags]:
-    """A picture, `(height, width, 3)` in [0, 1], and a region of it, cut and scaled as the captioner sees them.
+def _seen(processor: Any, image: Any, region: Array, name: str) -> Flags:
+    """A region of a picture, cut and scaled as the captioner sees it; as it is where that is in pieces.
 
-    What its processor makes of black and of white says what it does to colours. One that cuts a picture in pieces
-    leaves it as it is.
+    What its processor makes of black and of white says what it does to colours.
     """
     from PIL import Image
 
@@ -202,36 +191,21 @@ def _seen(processor: Any, image: Any, region: Array, name: str) -> tuple[Floats,
         )
     drawn = Image.fromarray(np.where(region, 255, 0).astype(np.uint8)).convert("RGB")
     plain = [Image.new("RGB", image.size, colour) for colour in ("black", "white")]
-    pixels = processor(images=[image, drawn, *plain], return_tensors="pt").get("pixel_values")
-    if getattr(pixels, "shape", ())[:2] != (4, 3) or pixels.ndim != 4:
-        return np.asarray(image, np.float64) / 255, np.asarray(region, bool)
-    picture, inside, black, white = np.moveaxis(pixels.double().numpy(), 1, 3)
+    pixels = processor(images=[drawn, *plain], return_tensors="pt").get("pixel_values")
+    if getattr(pixels, "ndim", 0) != 4 or pixels.shape[:2] != (3, 3):
+        return np.asarray(region, bool)
+    inside, black, white = pixels.double().numpy()
     spread = np.where(white == black, 1, white - black)  # padding has one colour
-    return ((picture - black) / spread).clip(0, 1), ((inside - black) / spread).mean(axis=2) > 0.5
-
-
-def _overlay(picture: Floats, person: Flags, own: float, rest: float) -> bytes:
-    """A PNG: what speaks for the word in red, each part's credit spread over it, and the person's outline in white."""
-    from PIL import Image
-
-    heat = np.where(person, own / person.sum(), rest / max((~person).sum(), 1))
-    covered = SHADE * heat[..., None].clip(min=0) / (np.abs(heat).max() or 1)
-    overlay = picture * (1 - covered) + covered * np.array([1.0, 0.0, 0.0])
-    inner = person.copy()
-    for axis in (0, 1):
-        inner &= np.roll(person, 1, axis) & np.roll(person, -1, axis)
-    overlay[person & ~inner] = 1
-    file = io.BytesIO()
-    Image.fromarray(np.rint(255 * overlay).astype(np.uint8)).save(file, "PNG")
-    return file.getvalue()
+    flags: Flags = ((inside - black) / spread).mean(axis=0) > 0.5
+    return flags
 
 
 def _by_label(credits: Sequence[Credit], replicates: int, seed: int) -> dict[str, Shares]:
     """The shares of each label's words; no share where the picture adds little to them, beside another label's."""
-    grouped: dict[str, list[Credit]] = {label: [] for label in sorted({credit.label for credit in credits})}
-    for credit in credits:
-        grouped[credit.label].append(credit)
-    shares = {label: _shares(members, replicates, seed) for label, members in grouped.items()}
+    labels = sorted({credit.label for credit in credits})
+    shares = {
+        label: _shares([credit for credit in credits if credit.label == label], replicates, seed) for label in labels
+    }
     least = LITTLE * max(part.gain for part in shares.values())
     return {label: part if part.gain >= least else part._replace(share=None) for label, part in shares.items()}
 

@@ -19,12 +19,11 @@ import numpy as np
 from captionbias.attackers.pretrained.encoding import silenced
 from captionbias.attackers.pretrained.models import first_line
 from captionbias.attackers.ranks import device, share
-from captionbias.errors import InputError, naming
+from captionbias.errors import InputError, few, naming
 from captionbias.images import need_images
 from captionbias.images.captioners import PROMPT, Captioner, Hearing, find_captioner, load_captioner
-from captionbias.images.masks import first_of
 from captionbias.images.reading import Images, read_ahead, read_images
-from captionbias.images.served import Served
+from captionbias.images.served import Draw, Served
 from captionbias.io.store import open_store
 from captionbias.progress import Watch, told_if_long
 from captionbias.warnings import CaptionBiasWarning
@@ -59,7 +58,6 @@ def caption(
     dtype: str | None = None,
     device_map: str | Mapping[str, Any] | None = None,
     revision: str | None = None,
-    strict: bool = False,
     cache: bool | str | Path = True,
     distributed: bool = False,
     watch: Watch | None = None,
@@ -91,7 +89,6 @@ def caption(
             elsewhere when None.
         device_map: how transformers spreads the model over devices, such as "auto"; Accelerate's device when None.
         revision: branch, tag or commit of a model on the Hub.
-        strict: make an image that cannot be read an error.
         cache: keep captions in the usual folder (True), in this one, or not (False).
         distributed: share the batches with the other processes of `accelerate launch`, each of which must then make the
             same call and gets all captions.
@@ -139,8 +136,6 @@ def caption(
         with closing(read_ahead(read, (batches[position] for position in positions))) as coming:
             for number, (position, batch) in enumerate(zip(positions, coming, strict=True)):
                 report(number, len(positions))
-                if strict and (faults := [fault for _, _, fault in batch if fault]):
-                    raise ValueError(faults[0])
                 if new := {digest: picture for digest, picture, _ in batch if picture is not None}:
                     made = dict(zip(new, ask(new), strict=True))
                     stored.update(made)
@@ -177,17 +172,17 @@ def _captions(answers: Mapping[str, tuple[str, bool, str]], max_new_tokens: int)
         ),
     ):
         if images:
-            text = f"{len(images):,} of {len(answers):,} images {lack}: {first_of(images)}"
+            text = f"{len(images):,} of {len(answers):,} images {lack}: {few(images)}"
             warnings.warn(text, CaptionBiasWarning, stacklevel=3)
     return {**captions, **dict.fromkeys(refused, "")}
 
 
-def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: int) -> tuple[float, float, int] | None:
-    """The temperature, top p and seed of captions that are drawn; None for a search."""
+def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: int) -> Draw | None:
+    """How captions are drawn; None for a search."""
     if temperature is None and top_p is None:
         return None
-    draw = 1.0 if temperature is None else temperature, 1.0 if top_p is None else top_p, seed
-    if not 0 < draw[0] < np.inf:
+    draw = Draw(1.0 if temperature is None else temperature, 1.0 if top_p is None else top_p, seed)
+    if not 0 < draw.temperature < np.inf:
         raise InputError("temperature", f"is {temperature}: it must be above 0; leave it out for a search")
     if num_beams > 1:
         raise InputError(
@@ -253,7 +248,7 @@ class Draws:
 def _ask(
     name: str,
     load: Callable[[], Captioner],
-    draw: tuple[float, float, int] | None,
+    draw: Draw | None,
     search: Mapping[str, int],
     pictures: Mapping[str, Image],
 ) -> list[tuple[str, bool]]:
@@ -266,8 +261,7 @@ def _ask(
     hearing = Hearing(captioner)
     generation: dict[str, Any] = {**search}
     if draw:
-        temperature, top_p, seed = draw
-        draws = Draws(temperature, top_p, [f"{seed} {digest}" for digest in pictures])
+        draws = Draws(draw.temperature, draw.top_p, [f"{draw.seed} {digest}" for digest in pictures])
         generation["logits_processor"] = LogitsProcessorList([draws])
     given = list(pictures.values())
     options: dict[str, Any] = {"batch_size": len(given), "generation": generation}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,6 @@ from captionbias.errors import InputError
 from captionbias.io.store import Store
 
 if TYPE_CHECKING:
-    import torch
     from PIL.Image import Image
 
 ARGUMENT = "image_encoder"
@@ -44,58 +43,40 @@ def picture_features(
     What the model pools, else the mean of its last states. Each picture is read once, with a `store` once for good;
     `distributed`, the processes of `accelerate launch` share the pictures out.
     """
-    place = device()
     with reading(model, ARGUMENT):
         import transformers
 
         reader: Any = transformers.AutoImageProcessor  # it has no types
         processor = reader.from_pretrained(model.folder, trust_remote_code=False)
-    encode = _encoder(model, place)
-    starts = range(0, len(pictures), PIECE)
+    network = cache(lambda: _load(model))  # not loaded where all features are kept
+    identity = f"{model.identity} {device().type}"
+    pieces = [range(start, min(start + PIECE, len(pictures))) for start in range(0, len(pictures), PIECE)]
+
+    def embedded(prepared: Sequence[Floats32]) -> Embeddings:
+        """The features of prepared pictures, each known by a digest of what the model reads."""
+        digests = [hashlib.blake2b(repr(one.shape).encode() + one.tobytes()).hexdigest() for one in prepared]
+        distinct = dict(zip(digests, prepared, strict=True))
+        rows = {digest: row for row, digest in enumerate(distinct)}
+
+        def encode(new: list[str]) -> Embeddings:
+            return _features(model, *network(), [distinct[digest] for digest in new])
+
+        return embed(list(distinct), encode, store, identity)[[rows[digest] for digest in digests]]
 
     def read(positions: Sequence[int]) -> Generator[tuple[int, Embeddings], None, None]:
         for position in positions:
-            start = starts[position]
-            piece = [
-                np.asarray(processor(images=pictures[row], return_tensors="np")["pixel_values"][0], np.float32)
-                for row in range(start, min(start + PIECE, len(pictures)))
-            ]
-            yield position, _embedded(piece, encode, store, f"{model.identity} {place.type}")
+            prepared = [processor(images=pictures[row], return_tensors="np") for row in pieces[position]]
+            yield position, embedded([np.asarray(one["pixel_values"][0], np.float32) for one in prepared])
 
-    keys = [f"{model.identity} {len(pictures)} {start}" for start in starts]
-    return _standardized(np.concatenate(share(keys, read, distributed=distributed)))
-
-
-def _embedded(
-    piece: list[Floats32], encode: Callable[[list[Floats32]], Embeddings], store: Store | None, identity: str
-) -> Embeddings:
-    """The embeddings of pictures, each known by a digest of what the model reads."""
-    keys = [hashlib.blake2b(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest() for pixels in piece]
-    by_key = dict(zip(keys, piece, strict=True))
-    rows = {key: row for row, key in enumerate(by_key)}
-    embeddings = embed(list(by_key), lambda missing: encode([by_key[key] for key in missing]), store, identity)
-    return embeddings[[rows[key] for key in keys]]
+    keys = [f"{model.identity} {len(pictures)} {piece.start}" for piece in pieces]
+    features = np.concatenate(share(keys, read, distributed=distributed)).astype(np.float32)
+    spread = features.std(axis=0)
+    scaled: Floats32 = (features - features.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    scaled /= np.sqrt(np.float32(features.shape[1]))
+    return scaled
 
 
-def _encoder(model: Model, place: torch.device) -> Callable[[list[Floats32]], Embeddings]:
-    """A function from prepared pictures to 16-bit features; the model is loaded when it is first called."""
-    load = cache(lambda: _load(model, place))
-
-    def encode(pictures: list[Floats32]) -> Embeddings:
-        import torch
-
-        network, pooled = load()
-        parts = []
-        with threads(cores()), torch.inference_mode():
-            for start in range(0, len(pictures), BATCH):
-                batch = torch.from_numpy(np.stack(pictures[start : start + BATCH])).to(place)
-                parts.append(_features(network, batch, pooled).float().cpu().numpy())
-        return in_16_bits(np.concatenate(parts), model, ARGUMENT)
-
-    return encode
-
-
-def _load(model: Model, place: torch.device) -> tuple[Any, bool]:
+def _load(model: Model) -> tuple[Any, bool]:
     """The model, and whether the weights of its pooling are there; those of many checkpoints are not."""
     import torch
     from transformers import AutoModel
@@ -106,20 +87,21 @@ def _load(model: Model, place: torch.device) -> tuple[Any, bool]:
             ARGUMENT,
             f"{model.name!r} reads {network.main_input_name}, not pictures; choose an image model such as {USUAL}",
         )
-    return network.to(place).eval(), not any("pooler." in name for name in lacking)
+    return network.to(device()).eval(), not any("pooler." in name for name in lacking)
 
 
-def _features(network: Any, pixels: torch.Tensor, pooled: bool) -> torch.Tensor:
-    outputs = getattr(network, "get_image_features", network)(pixel_values=pixels)
-    features: torch.Tensor | None = getattr(outputs, "pooler_output", None) if pooled else None
-    if features is not None:
-        return features.flatten(1)
-    states: torch.Tensor = outputs.last_hidden_state
-    return states.flatten(2).mean(dim=2) if states.ndim == 4 else states.mean(dim=1)
+def _features(model: Model, network: Any, pooled: bool, prepared: list[Floats32]) -> Embeddings:
+    """The features of prepared pictures, in 16 bits."""
+    import torch
 
-
-def _standardized(features: Embeddings) -> Floats32:
-    wide = features.astype(np.float32)
-    spread = wide.std(axis=0)
-    scaled: Floats32 = (wide - wide.mean(axis=0)) / np.where(spread > 0, spread, 1) / np.sqrt(np.float32(wide.shape[1]))
-    return scaled
+    parts = []
+    with threads(cores()), torch.inference_mode():
+        for start in range(0, len(prepared), BATCH):
+            pixels = torch.from_numpy(np.stack(prepared[start : start + BATCH])).to(network.device)
+            outputs = getattr(network, "get_image_features", network)(pixel_values=pixels)
+            features = getattr(outputs, "pooler_output", None) if pooled else None
+            if features is None:
+                states = outputs.last_hidden_state
+                features = states.flatten(2).mean(dim=2) if states.ndim == 4 else states.mean(dim=1)
+            parts.append(features.flatten(1).float().cpu().numpy())
+    return in_16_bits(np.concatenate(parts), model, ARGUMENT)

@@ -18,7 +18,7 @@ from captionbias.bench.protocol import Settings, preset_settings
 from captionbias.captions import Captions
 from captionbias.errors import InputError, missing
 from captionbias.images.beside_captions import images_of
-from captionbias.images.judges import Question, answers_for, make_judge, prompt_for
+from captionbias.images.judges import answers_for, make_judge, prompt_for
 from captionbias.images.reading import Images
 from captionbias.progress import Progress
 from captionbias.scores.captions import confidence, leakage, lic
@@ -62,7 +62,7 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
         f"Of 100: {what} after an image whose person is masked, a caption whose attribute words are masked, and the "
         f"prompt. {chance}"
     )
-    return with_sides(score, SIDES["h"], meaning, alone=main, in_tables=main)
+    return with_sides(score, SIDES["h"], meaning, alone=main, in_tables=main, published=main)
 
 
 @metric(
@@ -138,18 +138,16 @@ def imagecaptioner2(
     preset, settings = preset_settings(PRESETS, preset, **chosen, attribute_lexicon=attribute_lexicon)
     bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked)
     judged_images, masking = _judged_images(images, masks, form, fill, captions)
-    question = Question(
-        judged_images, prompt_for(bench.lexicons["attribute"].name, prompt), answers_for(bench.values, answers)
-    )
-    attacker = make_judge(question, settings.epochs)
+    prompt, said = prompt_for(bench.lexicons["attribute"].name, prompt), answers_for(bench.values, answers)
+    attacker = make_judge(judged_images, prompt, said, settings.epochs)
     [masked] = bench.hidden(("attribute",))
     drawn = {side: [column.drawn(bench.rounds, bench.copies)] for side, column in masked.sides.items()}
     plan = bench.plan("imagecaptioner2", drawn, balanced=True)
     if settings.trials < 2:
         text = "another judge would answer otherwise; a single one has no interval and no verdict"
         note(bench.notes, text, about="trials")
-    signed: dict[str, Any] = {"preset": preset, "judge": attacker.name, "masks": masking, "prompt": question.prompt}
-    signed |= {"answers": ",".join(question.answers), **bench.signed(balanced=True)}
+    signed: dict[str, Any] = {"preset": preset, "judge": attacker.name, "masks": masking, "prompt": prompt}
+    signed |= {"answers": ",".join(said), **bench.signed(balanced=True)}
     signed |= {"pairing": "held-out", "bootstrap": bootstrap}
 
     def measured() -> Scores:

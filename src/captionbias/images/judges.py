@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -29,17 +29,6 @@ FROM_SCRATCH = Schedule(2e-3, batch=128, epochs=40)  # the paper's, which names 
 SIDE, SMALL = 64, 32  # pixels on a side of what the judge sees; the latter of images that are no larger
 # Raised when the same trial gives other scores than before.
 VERSION = 2
-
-
-@dataclass(frozen=True, eq=False)
-class Question:
-    """A question to a judge about each row: an image (RGB) whose person is masked, and a caption whose attribute words
-    are; `prompt` follows the caption, and one of `answers`, one a class, the prompt.
-    """
-
-    images: Sequence[Any]
-    prompt: str
-    answers: tuple[str, ...]
 
 
 def prompt_for(attribute: str, prompt: str | None = None) -> str:
@@ -64,21 +53,24 @@ def answers_for(values: Sequence[str], answers: Mapping[str, str] | None = None)
     return all_answers
 
 
-def make_judge(question: Question, epochs: int | None = None) -> Attacker:
-    """The judge that is asked this question of every trial's captions, whose rows are the images'; see
-    `captionbias.images.show_attend_tell`. `epochs`: 40 when None."""
+def make_judge(images: Sequence[Any], prompt: str, answers: Sequence[str], epochs: int | None = None) -> Attacker:
+    """The judge of every trial's captions, whose rows are those of the images (RGB, the person masked): after each
+    caption and the prompt it says one of the answers, one a class. `epochs`: 40 when None."""
     if not (find_spec("torch") and find_spec("accelerate")):
         raise ValueError("ImageCaptioner2 needs torch and accelerate: pip install 'captionbias[images]' first")
     from captionbias.images import show_attend_tell
 
-    place, schedule = device(), replace(FROM_SCRATCH, epochs=epochs or FROM_SCRATCH.epochs)
-    pixels = small_pixels(question.images)
-    prompt, *answers = (tuple(text.split()) for text in tokenize([question.prompt, *question.answers]).texts())
+    place, schedule, pixels = (
+        device(),
+        replace(FROM_SCRATCH, epochs=epochs or FROM_SCRATCH.epochs),
+        small_pixels(images),
+    )
     digest = hashlib.blake2b(f"{pixels.shape} ".encode(), digest_size=16)
     digest.update(pixels.data)
-    settings = (question.prompt, question.answers, schedule, VERSION, digest.hexdigest())
+    settings = (prompt, tuple(answers), schedule, VERSION, digest.hexdigest())
+    words = tuple(tuple(text.split()) for text in tokenize([prompt, *answers]).texts())
     fit = partial(
-        show_attend_tell.fit, pixels=pixels, prompt=prompt, answers=tuple(answers), schedule=schedule, device=place
+        show_attend_tell.fit, pixels=pixels, prompt=words[0], answers=words[1:], schedule=schedule, device=place
     )
     return Attacker(
         f"sat,{pixels.shape[1]}px,{schedule.epochs} epochs",
@@ -87,7 +79,6 @@ def make_judge(question: Question, epochs: int | None = None) -> Attacker:
         fit,
         placement="processes" if place.type == "cpu" else "plain",
         explained=None,
-        reads_words=True,
     )
 
 

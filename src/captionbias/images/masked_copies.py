@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from captionbias.images.masks import masked
 from captionbias.images.reading import Images
 from captionbias.io.files import replacing
 from captionbias.io.formats import write_json
+from captionbias.progress import Watch
 
 SETTINGS = "masking.json"
 JPEG: dict[str, Any] = {"format": "JPEG", "quality": 95, "subsampling": 0}
@@ -34,8 +35,7 @@ def write_masked(
     *,
     fill: str = "mean",
     settings: Mapping[str, Any] | None = None,
-    strict: bool = False,
-    progress: Callable[[str, float], None] | None = None,
+    watch: Watch | None = None,
 ) -> Copies:
     """Write a masked copy of each image to a folder, as ID.jpg: quality 95, colours at full resolution.
 
@@ -46,8 +46,7 @@ def write_masked(
         folder: made if need be. It also gets masking.json, with the settings and the images left out.
         fill: as for `mask_image`.
         settings: what else determines the copies; a folder with copies of other settings is refused.
-        strict: raise where an image would be left out.
-        progress: called with the step and the share done.
+        watch: called with the step and the share done.
     """
     pictures = masked(images, regions, fill)
     for image in images.ids:
@@ -56,32 +55,28 @@ def write_masked(
     to = Path(folder).expanduser()
     made_with: dict[str, Any] = {"fill": fill, **(settings or {})}
     _prepare(to, made_with)
+    copies = {image: to / f"{image}.jpg" for image in images.ids}
+    new = [row for row, path in enumerate(copies.values()) if not path.exists()]
 
-    def copy(row: int) -> str | None:
-        """The reason why there is no copy, "" if it is new, None if it was there."""
-        path = to / f"{images.ids[row]}.jpg"
-        if path.exists():
-            return None
+    def copy(row: int) -> str:
+        """Write the copy of an image; the reason if there is none."""
         try:
             picture = pictures[row]
         except ValueError as error:
-            if strict:
-                raise
-            return str(error)
-        with replacing(path) as part:
+            return str(error).rpartition(": ")[0]  # without the way out, which was taken
+        with replacing(copies[images.ids[row]]) as part:
             picture.save(part, **JPEG)
         return ""
 
-    outcomes = []
+    left_out = {}
     with ThreadPoolExecutor(cores()) as threads:
-        for outcome in threads.map(copy, range(len(images))):
-            outcomes.append(outcome)
-            if progress:
-                progress("masking", len(outcomes) / len(images))
-    # The reasons without the way out, which was taken.
-    left_out = {key: why.rpartition(": ")[0] for key, why in zip(images.ids, outcomes, strict=True) if why}
+        for done, (row, reason) in enumerate(zip(new, threads.map(copy, new), strict=True), 1):
+            if reason:
+                left_out[images.ids[row]] = reason
+            if watch:
+                watch("masking", done / len(new))
     write_json({"settings": made_with, "left_out": left_out}, to / SETTINGS)
-    return Copies(outcomes.count(""), outcomes.count(None), left_out)
+    return Copies(len(new) - len(left_out), len(images) - len(new), left_out)
 
 
 def _prepare(folder: Path, settings: dict[str, Any]) -> None:

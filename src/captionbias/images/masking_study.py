@@ -13,7 +13,7 @@ import numpy as np
 from captionbias.analysis.compare import Comparison, measure_together
 from captionbias.captions import CaptionBiasWarning, on_the_same_images, read_captioners
 from captionbias.datasets.coco_files import PERSON, read_categories
-from captionbias.errors import Message, message_of
+from captionbias.errors import Message, message_of, unknown
 from captionbias.images.captioning import caption
 from captionbias.images.masks import check_fill, masked, read_regions
 from captionbias.images.reading import read_images
@@ -82,9 +82,9 @@ def masking_experiment(
 
     Source: Nair et al. 2026, section 5.2 and Table 4; Hirota et al. 2022, A.3.
     """
-    unknown = [version for version in versions if version not in VERSIONS]
-    if unknown:
-        raise ValueError(f"versions: {unknown[0]!r} is unknown; choose from {', '.join(VERSIONS)}")
+    for version in versions:
+        if version not in VERSIONS:
+            raise unknown("versions", version, VERSIONS)
     check_fill(fill)
     all_images = read_images(images)
     rows = np.flatnonzero(read_regions(annotations, all_images).found)
@@ -92,14 +92,13 @@ def masking_experiment(
         raise ValueError(
             f"{annotations} has a person in none of the {len(all_images):,} images; give their annotations"
         )
-    names = dict.fromkeys(read_categories(Path(annotations).expanduser()).values())
-    labels = {PEOPLE: [PERSON], OBJECTS: [name for name in names if name != PERSON]}
     original = all_images.select(rows)
+    people_and_objects = sorted(set(read_categories(Path(annotations).expanduser()).values()))
     pictures = {ORIGINAL: original}
-    for version in [version for version in VERSIONS if version in versions and version != ORIGINAL]:
-        kinds, form = VERSIONS[version]
-        regions = read_regions(annotations, original, [label for kind in kinds for label in labels[kind]], form)
-        pictures[version] = masked(original, regions, fill, strict=False)
+    for version, (kinds, form) in VERSIONS.items():
+        if version in versions and version != ORIGINAL:
+            labels = [name for name in people_and_objects if (PEOPLE if name == PERSON else OBJECTS) in kinds]
+            pictures[version] = masked(original, read_regions(annotations, original, labels, form), fill, strict=False)
     captions: dict[str, dict[str, str]] = {}
 
     def overall(step: str, done: float) -> None:

@@ -5,25 +5,24 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from reprlib import repr as short
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from captionbias.arrays import Array, Flags
 from captionbias.datasets.coco_files import checked_run_lengths, read_categories, read_images
 from captionbias.datasets.json_records import read_records
-from captionbias.errors import InputError
+from captionbias.errors import InputError, few
 from captionbias.images import need_images
-from captionbias.images.reading import Images, Lazy, Made, coco_name, selected, stored_size, turned
+from captionbias.images.reading import Images, Made, coco_name, stored_size, turned
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 BLUR = 1 / 16  # the standard deviation of blurring, of the longer side of the image
-LISTED = 5  # names in a message
 _PART = re.compile(r"(top|bottom):(\d*\.?\d+)")
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 
@@ -52,53 +51,19 @@ def read_form(text: str) -> Form:
 
 
 @dataclass(frozen=True, eq=False)
-class Regions(Lazy[Flags]):
+class Regions(Made[Flags]):
     """The region of people or objects in each upright image: `(H, W)`, True inside, all False where there is no such
     thing. A ValueError for an image that nothing is known about, or of another size.
 
-    `things`: what is in each image; None where nothing is known. `sizes`: the `(H, W)` in pixels that they refer to.
-    `source`: where they come from, for messages.
+    `found`: flags of the images in which there is something to mask, `(images,)`.
     """
 
-    images: Images
-    things: Sequence[Sequence[Thing] | None]
-    sizes: Sequence[tuple[int, int]]
-    form: Form
-    source: str
-
-    def __len__(self) -> int:
-        return len(self.images)
-
-    def make(self, position: int) -> Flags:
-        things = self.things[position]
-        if things is None:
-            raise ValueError(f"image {self.images.ids[position]} is not in {self.source}: leave it out")
-        return region_of(things, self.form, self.sizes[position], self._orientation(position))
-
-    @property
-    def found(self) -> Flags:
-        """Flags of the images in which there is something to mask, `(images,)`."""
-        return np.array([bool(things) for things in self.things])
+    found: Flags
 
     def select(self, indices: Iterable[int]) -> Regions:
         """Those of the images at these positions, in this order."""
         positions = [int(index) for index in indices]
-        things, sizes = selected(self.things, positions), selected(self.sizes, positions)
-        return replace(self, images=self.images.select(positions), things=things, sizes=sizes)
-
-    def _orientation(self, position: int) -> int:
-        """The EXIF orientation by which the things of an image are made upright."""
-        size, name = self.sizes[position], f"image {self.images.ids[position]}"
-        height, width, orientation = stored_size(self.images.sources[position], name)
-        # COCO's annotators saw images as stored. Where only the upright image has the size, they saw that one.
-        if size == (height, width):
-            return orientation
-        if orientation >= 5 and size == (width, height):
-            return 1
-        raise ValueError(
-            f"{name} has {width:,} x {height:,} pixels, but {self.source} is about one of {size[1]:,} x {size[0]:,}: "
-            "give the images that were annotated, not copies of another size"
-        )
+        return Regions(lambda place: self[positions[place]], len(positions), self.found[positions])
 
 
 def region_of(things: Iterable[Thing], form: Form, size: tuple[int, int], orientation: int = 1) -> Flags:
@@ -159,25 +124,46 @@ def read_regions(
     categories = read_categories(path)
     check_labels(labels, categories.values(), path.name)
     wanted = {key for key, name in categories.items() if name in labels}
-    things: list[list[Thing] | None] = [None] * len(images)
-    sizes = [(0, 0)] * len(images)
-    for key, row in rows.items():
-        things[row], sizes[row] = [], (listed[key].height, listed[key].width)
+    sizes = {row: (listed[key].height, listed[key].width) for key, row in rows.items()}
+    things: dict[int, list[Thing]] = {row: [] for row in sizes}
     fields = {"image_id": int, "category_id": int, "bbox": list}
     for number, record in enumerate(read_records(path, "annotations", fields)):
-        row = rows.get(record["image_id"], -1)
-        image_things = things[row] if row >= 0 else None
-        if image_things is None or record["category_id"] not in wanted:
-            continue
-        where = f"{path.name}: annotations[{number}], of image {images.ids[row]}"
-        box = record["bbox"]
-        if len(box) != 4 or not all(isinstance(side, (int, float)) and math.isfinite(side) for side in box):
-            raise ValueError(f'{where}: "bbox" is {short(box)}: correct it, or fetch the file again')
-        thing = Thing((box[0], box[1], box[2], box[3]))
-        if chosen.shape == "segment" and (segment := record.get("segmentation")):
-            thing = thing._replace(outline=checked_run_lengths(segment, *sizes[row], where).encode())
-        image_things.append(thing)
-    return Regions(images, things, sizes, chosen, path.name)
+        row = rows.get(record["image_id"])
+        if row is not None and record["category_id"] in wanted:
+            where = f"{path.name}: annotations[{number}], of image {images.ids[row]}"
+            things[row].append(_thing(record, chosen, sizes[row], where))
+
+    def region(position: int) -> Flags:
+        if position not in things:
+            raise ValueError(f"image {images.ids[position]} is not in {path.name}: leave it out")
+        size = sizes[position]
+        return region_of(things[position], chosen, size, _orientation(images, position, size, path.name))
+
+    return Regions(region, len(images), np.array([bool(things.get(row)) for row in range(len(images))]))
+
+
+def _thing(record: dict[str, Any], form: Form, size: tuple[int, int], where: str) -> Thing:
+    box = record["bbox"]
+    if len(box) != 4 or not all(isinstance(side, (int, float)) and math.isfinite(side) for side in box):
+        raise ValueError(f'{where}: "bbox" is {short(box)}: correct it, or fetch the file again')
+    segment = record.get("segmentation") if form.shape == "segment" else None
+    outline = checked_run_lengths(segment, *size, where).encode() if segment else None
+    return Thing((box[0], box[1], box[2], box[3]), outline)
+
+
+def _orientation(images: Images, position: int, size: tuple[int, int], source: str) -> int:
+    """The EXIF orientation by which annotations of an image of this size are made upright."""
+    name = f"image {images.ids[position]}"
+    height, width, orientation = stored_size(images.sources[position], name)
+    # COCO's annotators saw images as stored. Where only the upright image has the size, they saw that one.
+    if size == (height, width):
+        return orientation
+    if orientation >= 5 and size == (width, height):
+        return 1
+    raise ValueError(
+        f"{name} has {width:,} x {height:,} pixels, but {source} is about one of {size[1]:,} x {size[0]:,}: "
+        "give the images that were annotated, not copies of another size"
+    )
 
 
 def check_labels(labels: Sequence[str], known: Iterable[str], source: str) -> None:
@@ -187,16 +173,6 @@ def check_labels(labels: Sequence[str], known: Iterable[str], source: str) -> No
         raise ValueError(f"{source} does not know the label {unknown[0]!r}: choose from {', '.join(names)}")
 
 
-def first_of(names: Sequence[str]) -> str:
-    """The first of many names, and how many more there are.
-
-    >>> first_of(["1", "2", "3", "4", "5", "6", "7"])
-    '1, 2, 3, 4, 5 and 2 more'
-    """
-    more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
-    return ", ".join(names[:LISTED]) + more
-
-
 def _rows(path: Path, images: Images, files: dict[int, str]) -> dict[int, int]:
     """The position of each COCO image that is asked for: by the names of files, or by ids if these fit better."""
     position = {name: row for row, name in enumerate(images.ids)}
@@ -204,8 +180,8 @@ def _rows(path: Path, images: Images, files: dict[int, str]) -> dict[int, int]:
     by_id = {key: position[str(key)] for key in files if str(key) in position}
     if not (by_name or by_id):
         raise ValueError(
-            f"{path.name} has none of the images: their ids are {first_of(images.ids)}, its ids "
-            f"{first_of([str(key) for key in files])}; give the annotations of these images, or name the column of ids"
+            f"{path.name} has none of the images: their ids are {few(images.ids)}, its ids {few(files)}; give the "
+            "annotations of these images, or name the column of ids"
         )
     return by_name if len(by_name) > len(by_id) else by_id
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from captionbias.arrays import Array
 from captionbias.attackers.workers import cores
-from captionbias.captions.sources import TABLES, Remote, is_url, load_rows, names_dataset
-from captionbias.captions.tables import Table, no_column, table_from_file, table_from_memory
+from captionbias.captions.sources import Remote, is_url, load_rows
+from captionbias.captions.tables import READERS, Table, names_dataset, no_column, table_from_file, table_from_memory
 from captionbias.captions.values import coco_number, image_keys, is_column
 from captionbias.images import need_images
 
@@ -44,16 +44,15 @@ class Lazy(Sequence[T]):
 
     @abstractmethod
     def make(self, position: int) -> T:
-        """The entry at a position; IndexError if there is none."""
+        """The entry at a position, from 0 on."""
 
     @overload
     def __getitem__(self, index: int) -> T: ...
     @overload
     def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> T | list[T]:
-        if isinstance(index, slice):
-            return [self.make(position) for position in range(*index.indices(len(self)))]
-        return self.make(index)
+        places = range(len(self))[index]
+        return [self.make(place) for place in places] if isinstance(places, range) else self.make(places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +284,7 @@ def read_images(source: Any, *, image_column: str | None = None, id_column: str 
     suffix = path.suffix.lower()
     if path.is_dir():
         return _from_folder(path, *columns)
-    if suffix in TABLES:
+    if suffix in READERS:
         return _from_columns(table_from_file(path), path.parent, *columns)
     if path.is_file():
         return _images(str(path), _named_as_images(_members(path)) if suffix == SHARD else [path])

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from captionbias.attackers.pretrained.models import first_line
 from captionbias.captions.texts import plain
@@ -20,15 +20,23 @@ FILTERED = ("content_filter", "content_policy_violation")  # error codes of imag
 RETRIES = 6  # with waits that double from half a second, or as long as the server asks for
 
 
+class Draw(NamedTuple):
+    """How captions are drawn, rather than searched for."""
+
+    temperature: float
+    top_p: float
+    seed: int
+
+
 @dataclass(frozen=True)
 class Served:
-    """A model behind a server, and what it is asked of every image; `draw`: temperature, top p and seed."""
+    """A model behind a server, and what it is asked of every image."""
 
     name: str
     endpoint: str
     prompt: str
     max_new_tokens: int
-    draw: tuple[float, float, int] | None
+    draw: Draw | None
     template_arguments: dict[str, Any]
 
     def ask(self, pictures: Mapping[str, Image]) -> list[tuple[str, bool]]:
@@ -60,7 +68,7 @@ class Served:
             {"type": "image_url", "image_url": {"url": data_url(picture)}},
             {"type": "text", "text": self.prompt},
         ]
-        search = dict(zip(("temperature", "top_p", "seed"), self.draw or (0.0,), strict=False))
+        search = self.draw._asdict() if self.draw else {"temperature": 0.0}
         arguments = {"chat_template_kwargs": self.template_arguments} if self.template_arguments else None
         try:
             [choice] = client.chat.completions.create(

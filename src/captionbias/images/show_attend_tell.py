@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from captionbias.arrays import Floats, Integers
+from captionbias.arrays import Floats, Ids, Integers
 from captionbias.attackers.base import Fitted, Trial, TrialScores, score_classes, stratified_split
 from captionbias.attackers.neural import fitting
 from captionbias.attackers.neural.fitting import own_random_numbers
@@ -43,28 +43,30 @@ def fit(
 ) -> Fitted:
     """Train a judge for a trial; `pixels`: the image of each row, `(rows, side, side, 3)`."""
     with threads(1), own_random_numbers(trial.seed, device):
-        judge = Judge(trial, pixels, prompt, answers, device)
+        words, known = fitting.vocabulary(trial)
+        numbers = {word: known + number for number, word in enumerate(dict.fromkeys(chain(prompt, *answers)))}
+        asked, *said = (
+            torch.tensor([numbers[word] for word in text], dtype=torch.long, device=device)
+            for text in (prompt, *answers)
+        )
+        judge = Judge(trial, pixels, words, asked, said, Network(known + len(numbers)).to(device))
         judge.train(schedule)
     return Fitted(trial, judge.scores(trial.test))
 
 
+@dataclass(frozen=True, eq=False)
 class Judge:
-    """A network with the words that it knows: those of the training captions, of the prompt and of the answers."""
+    """A network with the words that it knows: those of the training captions, of the prompt and of the answers.
 
-    def __init__(
-        self,
-        trial: Trial,
-        pixels: Pixels,
-        prompt: tuple[str, ...],
-        answers: tuple[tuple[str, ...], ...],
-        device: torch.device,
-    ) -> None:
-        self.trial, self.pixels, self.device = trial, pixels, device
-        self.words, known = fitting.vocabulary(trial)
-        numbers = {word: known + number for number, word in enumerate(dict.fromkeys(chain(prompt, *answers)))}
-        self.prompt = torch.tensor([numbers[word] for word in prompt], dtype=torch.long, device=device)
-        self.answers = [torch.tensor([numbers[word] for word in answer], device=device) for answer in answers]
-        self.network = Network(known + len(numbers)).to(device)
+    `words`: the number of each of the captions' words. `prompt`, `answers`: as numbers of words.
+    """
+
+    trial: Trial
+    pixels: Pixels
+    words: Ids
+    prompt: Tensor
+    answers: list[Tensor]
+    network: Network
 
     def train(self, schedule: Schedule) -> None:
         """Train with Adam, and keep the weights after the epoch that answers best on the validation images."""
@@ -72,7 +74,7 @@ class Judge:
         train, valid = (self.trial.train[rows] for rows in stratified_split(classes, VALIDATION_SHARE, seed))
         generator = np.random.default_rng([seed, 2])
         optimizer = torch.optim.Adam(self.network.parameters(), lr=schedule.learning_rate, fused=True)
-        least, best = np.inf, {}
+        least, best = np.inf, dict[str, Tensor]()
         for _ in range(schedule.epochs):
             self.network.train()
             order = generator.permutation(train)
@@ -98,7 +100,7 @@ class Judge:
         classes = self.trial.examples.targets[rows]
         grid, state = self._asked(rows)
         padded = nn.utils.rnn.pad_sequence(self.answers, batch_first=True, padding_value=IGNORED)
-        padded = padded[torch.as_tensor(classes, device=self.device)]
+        padded = padded[torch.as_tensor(classes, device=self.prompt.device)]
         total = functional.cross_entropy(self.network.say(grid, state), padded[:, 0])
         for place in range(1, padded.shape[1]):
             state = self.network.read(grid, state, padded[:, place - 1].clamp(min=0))
@@ -127,18 +129,13 @@ class Judge:
 
     def _asked(self, rows: Integers) -> tuple[Grid, State]:
         """The grid of the images, and the LSTM's state after the captions and the prompt."""
-        tokens, lengths = fitting.pad(self.trial, self.words, rows)
-        captions = torch.as_tensor(tokens, device=self.device)
-        unread = torch.as_tensor(lengths, device=self.device)[:, None] <= torch.arange(
-            captions.shape[1], device=self.device
-        )
-        grid = self.network.look(torch.as_tensor(self.pixels[rows], device=self.device))
+        device, padded = self.prompt.device, fitting.pad(self.trial, self.words, rows)
+        tokens, lengths = (torch.as_tensor(table, device=device) for table in padded)
+        grid = self.network.look(torch.as_tensor(self.pixels[rows], device=device))
         state = self.network.start(grid)
-        for column, skipped in zip(captions.T, unread.T, strict=True):
-            moved = self.network.read(grid, state, column)
-            hidden, cell, largest = (
-                torch.where(skipped[:, None], old, new) for old, new in zip(state, moved, strict=True)
-            )
+        for place, column in enumerate(tokens.T):
+            before, after, ended = state, self.network.read(grid, state, column), (lengths <= place)[:, None]
+            hidden, cell, largest = (torch.where(ended, old, new) for old, new in zip(before, after, strict=True))
             state = hidden, cell, largest
         for word in self.prompt:
             state = self.network.read(grid, state, word.expand(len(rows)))

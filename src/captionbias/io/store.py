@@ -1,7 +1,7 @@
-"""The one store of what is kept on disk: finished trials, captions, embeddings of captions, trainings in progress.
+"""The one store of what is kept on disk: finished trials, captions, embeddings of captions, word vectors.
 
-An entry is a file `KIND-KEY.npz` of named arrays, with its key. It appears whole or not at
-all, so a process may be killed at any moment; one that is lost or damaged later is never misread, and never unpickled.
+An entry is a file `KIND-KEY.npz` of named arrays, with its key. It appears whole or not at all, so a process may be
+killed at any moment; one that is lost or damaged later is never misread, and never unpickled.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ from captionbias.warnings import CaptionBiasWarning
 Arrays = Mapping[str, npt.NDArray[Any]]
 Value = TypeVar("Value")
 
-KINDS = ("embeddings", "trial", "captions")  # in the order in which they make room: embeddings are soon computed again
-NAME = r"(captions|embeddings|trial)-([0-9a-f]{64}|[0-9a-f]{32}-[0-9a-f]{16})\.npz"
-FILE = re.compile(rf"{NAME}|\.captionbias-[0-9a-f]{{32}}\.part")
+# In the order in which they make room: what is soon had again goes first.
+KINDS = ("vectors", "embeddings", "trial", "captions")
+FILE = re.compile(
+    rf"({'|'.join(KINDS)})-([0-9a-f]{{64}}|[0-9a-f]{{32}}-[0-9a-f]{{16}})\.npz|\.captionbias-[0-9a-f]{{32}}\.part"
+)
 PART_SECONDS = 3600  # a younger one may be growing
 GIGABYTE = 1_000_000_000
 _complained: set[Path] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from captionbias.captions import Captions
 from captionbias.errors import InputError, missing, naming
 from captionbias.scores.cooccurrence import mals, shares
 from captionbias.text import Lexicon, load_lexicon
-from captionbias.text.function_words import FUNCTION_WORDS
+from captionbias.text.languages import closed_words
 
 
 @metric(
@@ -122,7 +123,9 @@ def _counted(reading: Reading) -> Counted:
                 "more images, or the captions' words as lexicons",
             )
         facts: dict[str, float] = {"tasks_ba_mals": tasks, "undefined_pairs_ba_mals": int(np.isnan(parts).sum())}
-        return facts, reading.image_counts() | {"pairs": _table(reading, known, predicted, parts / tasks)}
+        return facts, reading.image_counts() | {
+            "pairs": _table(reading.values, reading.tasks, known, predicted, parts / tasks)
+        }
 
     return Counted(known_and_predicted(reading, len(reading.tasks)), formula, told)
 
@@ -153,7 +156,7 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
     chosen = sorted(
         tokens.words[number]
         for number in most_frequent
-        if (together[:, number] >= at_least).all() and tokens.words[number] not in FUNCTION_WORDS | excluded
+        if (together[:, number] >= at_least).all() and tokens.words[number] not in closed_words() | excluded
     )
     if not chosen:
         raise InputError(
@@ -171,7 +174,9 @@ def _mean_over_tasks(parts: Floats) -> Floats:
         return np.asarray(np.where(defined, parts, 0.0).sum(axis=(0, 1)) / defined.sum(axis=0))
 
 
-def _table(reading: Reading, known: Floats, predicted: Floats, parts: Floats) -> list[dict[str, Any]]:
+def _table(
+    values: Sequence[str], tasks: Sequence[str], known: Floats, predicted: Floats, parts: Floats
+) -> list[dict[str, Any]]:
     """One row a pair that occurs in the data, the largest parts of the score first; what is undefined is None."""
     occurring = np.flatnonzero(known.sum(axis=(0, 2)))
     known, predicted, parts = (table[:, occurring, 0] for table in (known, predicted, parts))
@@ -182,4 +187,4 @@ def _table(reading: Reading, known: Floats, predicted: Floats, parts: Floats) ->
         "predicted_probability": shares(predicted),
         "share": parts,
     }
-    return pair_rows(reading.values, [reading.tasks[task] for task in occurring], columns)
+    return pair_rows(values, [tasks[int(task)] for task in occurring], columns)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.attackers.registry import find_attacker
-from captionbias.bench.aligned import alignment_name, check_vectors, read_vocabulary
+from captionbias.bench.aligned import Sides, alignment_name, check_vectors, read_vocabulary
 from captionbias.bench.attacked import Bench, spread_of_people
 from captionbias.bench.attacks import GAIN, KEYS, Attacks, answers_to, compared_sides, gain_scores, trials_of
 from captionbias.bench.catalogue import DIRECTIONS, NET, NORMALIZED, RATIO, SIDES, Scale, Score
@@ -105,6 +105,7 @@ SHAPES_ATTRIBUTE = "the tasks shape the named attribute more", "the tasks", "the
         *_omega("t_to_a", "the tasks from captions whose task words are masked"),
     ],
     presets=PRESETS,
+    facts_are_details=True,
     below="DBAC A to T: an attacker guesses the attribute from captions without its words; T to A, the tasks from "
     "captions without theirs. As published: the paper's score, above 0 if the captioner's captions give more away "
     "than people's. It also moves with how often captions name anything at all. Matched: of captions that name the "
@@ -184,7 +185,7 @@ def dbac(
     chosen |= {"encoder": encoder, "trials": trials, "alignment": alignment, "vectors": vectors, "delta": delta}
     chosen |= {"tokenizer": tokenizer, "attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     preset, settings = preset_settings(PRESETS, preset, vocabulary=read_vocabulary(vocabulary), **chosen)
-    check_vectors(settings, captions, vectors)
+    check_vectors(settings, Sides(captions.predictions is not None, captions.references is not None), vectors)
     _check_choices(directions, settings)
     attacker = find_attacker(settings.encoder, precision, model, cache)
     needed = {"words_needed": "t_to_a" in directions, "neural": attacker.precision is not None}
@@ -193,7 +194,7 @@ def dbac(
     keep = [trial for one in asked for trial in one.plans[PUBLISHED].first("m", keep_attackers)]
     plans = [one.plans[form] for form in (PUBLISHED, BLIND) for one in asked if form in one.plans]
     signed = {"preset": preset, **attacker.signature(trials_of(plans)), "quality": settings.quality, "bayes": bayes}
-    signed |= {"pairing": settings.pairing, "align": alignment_name(settings, bench.captions), **bench.signed()}
+    signed |= {"pairing": settings.pairing, "align": alignment_name(settings, bench.sides), **bench.signed()}
     signed |= {"tasks": "given" if bench.tasks else "named", "bootstrap": bootstrap}
     options = {"cache": cache, "distributed": distributed}
 
@@ -216,7 +217,7 @@ def dbac(
                 by_trial = trial_rows(bench.seeds, direction.estimates())
                 tables[name] = {"trials": by_trial, "alignment": direction.alignment, "seen": direction.seen()}
         noise: dict[str, float] = {}
-        if bootstrap and settings.controls and bench.words.model_rows and len(bench.words.human_image):
+        if bootstrap and settings.controls and all(bench.sides):
             spread = _spread(bench, settings, directions, options)
             width = math.sqrt(1 / settings.trials + overlap)
             noise = {f"dbac_{name}_net": of_trial * width for name, of_trial in spread.items()}

@@ -17,7 +17,6 @@ from captionbias.bench.attacks import AttackPlan, seen_in_training
 from captionbias.bench.checks import given_tasks, no_tasks, unheard
 from captionbias.bench.protocol import Alignment
 from captionbias.bench.reading import drawn_captions, named_by_any
-from captionbias.captions import Words
 from captionbias.errors import missing, naming
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import (
@@ -243,13 +242,16 @@ class Pairing:
 
 
 def pairings(
-    words: Words, images: int, kind: str, rounds: Sequence[Sequence[int]], pictures: Integers | None = None
+    image: Mapping[str, Integers],
+    images: int,
+    kind: str,
+    rounds: Sequence[Sequence[int]],
+    pictures: Integers | None = None,
 ) -> list[Pairing]:
     """The pairing of each round of trials, given by their seeds, or one for all. `held-out`: a round draws one human
     caption of each image, and one of the captioner's, so that people describe it as often, and the caption scored does
     not say what it shows. `every-caption`: as published, each caption is a row of its own in every trial. `pictures`:
     see `drawn_captions`."""
-    image = {side: of for side, of in (("m", words.model_image), ("h", words.human_image)) if len(of)}
     if kind == "every-caption":
         seeds = [seed for of_round in rounds for seed in of_round]
         return [Pairing(seeds, {side: np.arange(len(of)) for side, of in image.items()}, held_out=False)]
@@ -264,7 +266,8 @@ def ask(bench: Bench, settings: DbacSettings, directions: Sequence[str]) -> list
         named_twice = f"{', '.join(map(repr, shared))}: words for a task and for a value of the attribute"
         note(bench.notes, f"{named_twice}; remove them from one lexicon")
     images = len(bench.classes)
-    paired = pairings(words, images, settings.pairing, bench.rounds, bench.copies)
+    image = {side: of for side, of in (("m", words.model_image), ("h", words.human_image)) if len(of)}
+    paired = pairings(image, images, settings.pairing, bench.rounds, bench.copies)
     # What outputs are called; of each pairing the truth by image, what images show, whether that is known.
     asked: dict[str, tuple[tuple[str, ...], list[tuple[Array, Flags, Flags]]]] = {}
     counts = drawn = None

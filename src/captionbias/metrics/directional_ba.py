@@ -11,7 +11,7 @@ from captionbias.arrays import Floats
 from captionbias.bench.catalogue import DIRECTIONS, SIGNED, Score
 from captionbias.bench.counted import Counted, Sums, count
 from captionbias.bench.measurement import Prepared, metric
-from captionbias.bench.pairs import Pairs, data_source
+from captionbias.bench.pairs import Pairs
 from captionbias.bench.reading import Reading, read_labels, takes
 from captionbias.captions import Captions
 from captionbias.scores.cooccurrence import mean_of_defined
@@ -81,7 +81,7 @@ def directional_ba(
     0.25
     """
     reading = read_labels(captions, **inputs)
-    signed = data_source(reading)
+    signed = reading.data_source
     return count("directional_ba", reading, _counted, signed, controls=controls, seed=seed, bootstrap=bootstrap)
 
 

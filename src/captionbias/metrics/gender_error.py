@@ -59,6 +59,7 @@ CAPTIONS = "captions"
             "Captions that name neither label, or both: they can be neither right nor wrong.",
             row="  with neither or both, %",
             against_a_person=True,
+            published=True,
             task="gender_unnamed",
         ),
     ],

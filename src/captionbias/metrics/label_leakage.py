@@ -37,6 +37,7 @@ from captionbias.scores.captions import leakage
         "images",
         "Percent of test images whose attribute is guessed right from their tasks.",
         on_cards=False,
+        published=True,
     ),
     returns="`label_leakage_m` and `label_leakage_d`, percent of test images whose attribute is read right from the "
     "predicted and from the true tasks; images are balanced, so that with two values 50 is chance; `label_leakage`, "

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from captionbias.attackers.registry import find_attacker
-from captionbias.bench.aligned import alignment_name, check_vectors, read_vocabulary
+from captionbias.bench.aligned import Sides, alignment_name, check_vectors, read_vocabulary
 from captionbias.bench.attacked import PICTURE_READERS, Bench
 from captionbias.bench.attacks import (
     GAIN,
@@ -61,10 +61,13 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
         confirmed_by=(UNSEEN,) if main else (),
         learned=GAINS,
         headline=main,
+        published=not main,
         claim="the wording alone gives {attribute} away" if main else "",
         task=key,
     )
-    difference, *sides = with_sides(score, SIDES["h"], meaning, alone=main, in_tables=main)
+    difference, *sides = with_sides(
+        score, SIDES["h"], meaning, alone=main, in_tables=main, published=key != "confidence"
+    )
     yield difference
     if main:
         yield Score(
@@ -102,10 +105,9 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
     },
     returns="Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], "
     "`s` in [-100, 100] (`s_m - s_d`, above 0: more than people); `lic_gain_m` and `lic_gain_d`, the attackers' gains "
-    "over base rates; and for each of these `..._std` over trials, `..._trial_ci_low/high` (95%, over trials) and "
-    "`..._ci_low/high` (95%, over images and trials). With a side absent its keys are too. `seen_m`, `seen_d`: "
-    "percent of test captions that are also in the training split; `test_captions_m`, `test_captions_d`: how many are "
-    "scored in a trial.",
+    "over base rates; each with `..._ci_low/high` (95%, over images and trials), some with details alone. With a side "
+    "absent its keys are too. `seen_m`, `seen_d`: percent of test captions that are also in the training split; "
+    "`test_captions_m`, `test_captions_d`: how many are scored in a trial.",
 )
 def lic(
     captions: Captions,
@@ -153,7 +155,7 @@ def lic(
     chosen = {"encoder": encoder, "trials": trials, "alignment": alignment, "vectors": vectors, "delta": delta}
     chosen |= {"tokenizer": tokenizer, "attribute_lexicon": attribute_lexicon, "seeds": seeds}
     preset, settings = preset_settings(PRESETS, preset, vocabulary=read_vocabulary(vocabulary), **chosen)
-    check_vectors(settings, captions, vectors)
+    check_vectors(settings, Sides(captions.predictions is not None, captions.references is not None), vectors)
     attacker, pictures, beside = find_attacker(settings.encoder, precision, model, cache), None, {}
     bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked, neural=attacker.precision is not None)
     if images is not None:
@@ -177,7 +179,7 @@ def lic(
         if not flags.any():
             raise InputError("unseen_only", f": every test caption of seed {trial.seed} is also in its training split")
     signed: dict[str, Any] = {"preset": preset, **attacker.signature(list(plan)), **beside}
-    signed |= {"align": alignment_name(settings, bench.captions), **bench.signed(balanced=True)}
+    signed |= {"align": alignment_name(settings, bench.sides), **bench.signed(balanced=True)}
     signed |= {"unseen": unseen_only, "bootstrap": bootstrap}
 
     def measured() -> Scores:

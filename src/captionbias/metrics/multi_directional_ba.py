@@ -20,7 +20,6 @@ from captionbias.bench.pairs import (
     Expand,
     Pairs,
     as_pairs,
-    data_source,
     in_parts,
     known_and_predicted,
 )
@@ -60,6 +59,7 @@ def _entries(key: str, name: str, meaning: str, direction: str | None = None, sc
         direction=direction,
         sense="size",
         recentred=True,
+        published=True,
         on_cards=False,
     )
 
@@ -127,7 +127,7 @@ def multi_directional_ba(
     """
     at_least = whole_number("at_least", at_least, least=1)
     reading = read_labels(captions, **inputs)
-    signed = {**data_source(reading), "at_least": at_least}
+    signed = {**reading.data_source, "at_least": at_least}
     exchanged = seed if controls and bootstrap and not reading.from_captions else None
     counted = partial(_counted, at_least=at_least, exchanged=exchanged)
     return count("multi_directional_ba", reading, counted, signed, controls=controls, seed=seed, bootstrap=bootstrap)

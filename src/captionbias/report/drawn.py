@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from captionbias.bench import verdicts
-from captionbias.report.portrait import FEW_VALUES, Portrait, Row, Told, Word, Wrong
+from captionbias.metrics.sway.questions import NAMES, QUESTIONS, WORDS
+from captionbias.report.portrait import FEW_VALUES, STEP, Portrait, Row, Told, Word, Wrong
 from captionbias.report.svg import CHARACTER, Drawing, Place, box, dot, line, scale, shortened, text, ticks, tone
 from captionbias.report.wording import MOST_WORDS, NO_PEOPLE, fixed, group, listed
 
@@ -20,6 +21,7 @@ SIGNS = {
     **{verdicts.LESS: "▼", verdicts.CANNOT_TELL: "?", verdicts.NO_YARDSTICK: "△"},
 }
 LABEL, EACH = 110.0, 26.0  # of many values below each other
+ASKED = [question for question in QUESTIONS if question.shown == NAMES]
 OWN, OTHER, ALL = "own", "other", "all"
 
 
@@ -32,25 +34,22 @@ class _Area(NamedTuple):
 
 def naming(portrait: Portrait) -> Drawing:
     """Whom captioners name wrong, of 100 captions of each value: a panel for each value, a person on top."""
-    values = portrait.values
-    each = (WIDE - NAME - 2 * (SAID + GAP) - GAP * (len(values) - 1)) / len(values)
+    values, asked = portrait.values, ASKED
+    each = (WIDE - NAME - len(asked) * (SAID + GAP) - GAP * (len(values) - 1)) / len(values)
     panels = [_Area(NAME + number * (each + GAP), each) for number in range(len(values))]
     if many := len(values) > FEW_VALUES:
-        panels = [_Area(NAME + LABEL, WIDE - NAME - LABEL - 2 * (SAID + GAP))] * len(values)
-    said = [_Area(WIDE - (2 - number) * (SAID + GAP) + GAP, SAID) for number in range(2)]
+        panels = [_Area(NAME + LABEL, WIDE - NAME - LABEL - len(asked) * (SAID + GAP))] * len(values)
+    said = [_Area(WIDE - number * (SAID + GAP) + GAP, SAID) for number in range(len(asked), 0, -1)]
     rows = [*filter(None, [portrait.person]), *portrait.rows]
     shares = [share for row in rows for wrong in row.wrong.values() for share in wrong if share]
     most = _round_up(max([10.0, *(share.value if share.high is None else share.high for share in shares)]))
     places = [scale(0.0, most, area.left + 8, area.left + area.width - 34) for area in panels]
     parts = _legend(portrait)
-    called = portrait.called
-    questions = [
-        f"1. Is one {called['value']} worse off?",
-        f"2. Worse beside {called['other']} {called['value']}'s {called['tasks']}?" * portrait.beside_tasks,
-    ]
+    answered = {key for row in portrait.rows for key, told in row.answers.items() if told}
+    questions = [portrait.heading(question) if question.key in answered else "" for question in asked]
     shown = [f"{group(value).capitalize()} {portrait.wrongly(value)}, of 100 {group(value)}" for value in values]
     if many:
-        shown = [f"Named wrong, of 100 captions of each {called['value']}"]
+        shown = [f"Named wrong, of 100 captions of each {portrait.called['value']}"]
     heads = [
         (area, _lines(head, area.width))
         for area, head in zip([*panels[: len(shown)], *said], shown + questions, strict=True)
@@ -65,7 +64,7 @@ def naming(portrait: Portrait) -> Drawing:
         parts += _axis(place, most, top + 10)
     top += 16
     for row in rows:
-        drawn, bottom = _row(portrait, row, places, said, top)
+        drawn, bottom = _row(portrait, row, [row.answers.get(one.key, []) for one in asked], places, said, top)
         is_person = row is portrait.person
         parts.append(box(0, top, WIDE, bottom - top, "raised") if is_person else line(0, top, WIDE, top, "grid"))
         parts += drawn
@@ -76,7 +75,8 @@ def naming(portrait: Portrait) -> Drawing:
 
 def words(portrait: Portrait) -> Drawing:
     """The words that follow a value more than in people's captions, the largest of each, and what is said of all."""
-    rows = [row for row in portrait.rows if row.words or row.all_words.lines]
+    (key,) = (question.key for question in QUESTIONS if question.shown == WORDS)
+    rows = [row for row in portrait.rows if row.words or row.answers[key]]
     if not rows:
         return Drawing([], 0.0, "")
     each = (WIDE - NAME - SAID - GAP) / 2
@@ -108,7 +108,7 @@ def words(portrait: Portrait) -> Drawing:
             bottom = max(bottom, y + 26)
         more = sum(map(len, row.words.values())) - shown
         told = [
-            row.all_words,
+            *row.answers[key],
             *[Told(verdicts.NOTHING, [f"{more} word{'s' * (more > 1)} not shown here"])] * (more > 0),
         ]
         drawn, end = _answers(told, _Area(WIDE - SAID, SAID), top + 4)
@@ -153,17 +153,23 @@ def _legend(portrait: Portrait) -> list[str]:
 
 
 def _row(
-    portrait: Portrait, row: Row, places: Sequence[Place], said: Sequence[_Area], top: float
+    portrait: Portrait,
+    row: Row,
+    told: Sequence[Sequence[Told]],
+    places: Sequence[Place],
+    said: Sequence[_Area],
+    top: float,
 ) -> tuple[list[str], float]:
-    answers = [_answers(told, area, top + 5) for told, area in zip((row.gap, row.step), said, strict=True)]
+    answers = [_answers(one, area, top + 5) for one, area in zip(told, said, strict=True)]
     name, end = _name(row, _Area(0.0, NAME), top + 5)
     many = len(places) > FEW_VALUES
     bottom = max(top + (EACH * len(places) + 16 if many else 40), end + 5, *(end + 5 for _, end in answers))
     parts = [*name, *(part for drawn, _ in answers for part in drawn)]
+    kind = tone(row.answers[STEP][0].verdict) if row.answers.get(STEP) else "soft"
     for number, (value, place) in enumerate(zip(portrait.values, places, strict=True)):
         y = top + 20 + number * EACH if many else (top + bottom) / 2
         parts += [text(NAME, y + 4, shortened(group(value), LABEL, SMALL), size=SMALL)] * many
-        parts += _dumbbell(row.wrong.get(value), place, y, tone(row.step[0].verdict) if row.step else "soft")
+        parts += _dumbbell(row.wrong.get(value), place, y, kind)
     return parts, bottom
 
 
@@ -245,5 +251,5 @@ def _in_words(portrait: Portrait, row: Row) -> str:
         )
         for value, wrong in row.wrong.items()
     ]
-    said = [f"{told.verdict}: {', '.join(told.lines)}" for told in (*row.gap, *row.step)]
+    said = [f"{told.verdict}: {', '.join(told.lines)}" for one in ASKED for told in row.answers.get(one.key, [])]
     return ", ".join([f"{row.name}: {listed(shares)}", *said])

@@ -16,6 +16,7 @@ from captionbias._version import __version__
 from captionbias.analysis.audit import Audit
 from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
+from captionbias.metrics.sway import questions
 from captionbias.report import charts, pairs, portrait, quotes, views, wording
 from captionbias.report.drawn import WIDE, naming, words
 from captionbias.report.grid import cell_text
@@ -61,6 +62,7 @@ def html_report(
         quoted=quotes.first_quote(audit, drawn) if drawn else None,
         opened=drawn.rows[0].name if drawn else audit.captioners[0],
         scores_chart=charts.leaderboard_chart(rows_of(json.loads(content))) if not drawn else "",
+        questions=questions,
         quotes=quotes,
         pairs=pairs,
         wording=wording,

@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterable, Iterator
 
 from captionbias.analysis.audit import Audit
+from captionbias.metrics.sway.questions import IN_A_LINE, QUESTIONS, WORDS
 from captionbias.report import portrait, views
 from captionbias.report.wording import grouped_notes, plain
 from captionbias.text.markdown import code, escaped, one_line
@@ -22,10 +23,13 @@ def _lines(audit: Audit, data: str, command: str | None) -> Iterator[str]:
     if drawn := portrait.audit_portrait(audit):
         yield from (escaped(line) for line in filter(None, (portrait.largest(drawn, audit), "")))
         yield ""
-        for grid in (views.naming(drawn), views.followed(drawn)):
+        grids = [views.naming(drawn)]
+        grids += [views.followed(drawn, question) for question in QUESTIONS if question.shown == WORDS]
+        for grid in grids:
             yield from (f"### {grid.title}", "", *grid.markdown())
-        if line := portrait.objects(audit):
-            yield from (f"**4\\. {escaped(portrait.objects_title(audit))}** {escaped(line)}", "")
+        for question in QUESTIONS:
+            if question.shown == IN_A_LINE and (line := portrait.in_a_line(audit, question)):
+                yield from (f"**{escaped(drawn.heading(question))}** {escaped(line)}", "")
     yield from (escaped(portrait.about(audit, data)), "")
     yield from (f"- {escaped(line)}" for line in portrait.doubts(audit))
     yield ""

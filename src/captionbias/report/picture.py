@@ -7,8 +7,8 @@ from typing import Any
 
 from captionbias.analysis.audit import Audit
 from captionbias.bench.catalogue import SCORES
-from captionbias.bench.measurement import Measurement, Result
-from captionbias.bench.verdicts import verdict
+from captionbias.bench.measurement import Measurement
+from captionbias.compat import result_of
 from captionbias.report.charts import leaderboard_chart
 from captionbias.report.drawn import WIDE, naming, words
 from captionbias.report.portrait import Portrait, audit_portrait, portrait_of
@@ -37,15 +37,14 @@ def picture(measured: Audit | Measurement | Mapping[str, Any], name: str = "capt
 
 def captioner_picture(results: Mapping[str, Mapping[str, Any]], name: str) -> Picture:
     """The picture of a captioner by what each metric returned."""
-    sway = Result(results.get("sway", {}))
+    sway = result_of(results.get("sway", {}))
     if "level" not in (sway.get("details") or {}):
         scores = {metric: {"scores": result} for metric, result in results.items()}
         return leaderboard_chart(rows_of({"metrics": scores}, name))
     details = sway["details"]
     settings = details["settings"]
     called = words_of([settings["attribute"]], settings["task"], len(details["attribute_counts"]))
-    estimates = sway.estimates
-    said = {(name, key): verdict(estimates, key) for key in estimates if SCORES[key].judged}
+    said = {(name, key): one.verdict for key, one in sway.estimates.items() if one.verdict}
     return portrait_picture(portrait_of({name: sway}, said, called))
 
 

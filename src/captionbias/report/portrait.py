@@ -20,12 +20,11 @@ from captionbias.bench.verdicts import (
     NOTHING_FOUND,
     SAME,
     SAME_NO_YARDSTICK,
-    a_little,
-    is_mute,
     said_beside,
 )
 from captionbias.metrics.sway.images import NO_LEAN, OWN, SHIPPED
-from captionbias.metrics.sway.naming import CAPTIONED, KEYS, LEAST_CAPTIONED
+from captionbias.metrics.sway.naming import CAPTIONED, KEYS, NAMED_LEAST
+from captionbias.metrics.sway.questions import ALL_TASKS, NAMES, PARTS, QUESTIONS, WORDS, Question
 from captionbias.report.wording import (
     SCENES,
     Yardstick,
@@ -49,13 +48,11 @@ FEW_VALUES, MOST_TASKS = 4, 2
 COUNTED_ON = {OWN: "these images"} | dict.fromkeys((f"{SHIPPED},named", f"{SHIPPED},given"), "COCO's labelled photos")
 REPEATED = 30  # percent of a captioner's captions
 SURE = 0.05  # of a corrected p-value
-# The keys of the verdicts that answer each of the four questions; the second of a question is told where it says more.
-QUESTIONS = (
-    ("sway_wrong_gap", "sway_unnamed_gap"),
-    ("sway_t_to_a", "sway_t_to_a_lost"),
-    ("sway_words",),
-    ("sway_a_to_t",),
-)
+STEP = "sway_t_to_a"
+DOUBTS = {  # what a captioner says too little for, by the key of the score that shows it
+    CAPTIONED: "some have no caption more often than others",
+    NAMED_LEAST: "it hardly names more than one {value}",
+}
 
 
 class Wrong(NamedTuple):
@@ -89,16 +86,15 @@ class Word(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A captioner, or a person: whom it names wrong, by value; what the gap and the steps between these say; in how
-    many of the questions it does more than people, or one word for all; its words, by the people whom they follow."""
+    """A captioner, or a person: whom it names wrong, by value; what answers each question, by the question's key; in
+    how many of the questions it does more than people, or one word for all; its words, by the people whom they
+    follow."""
 
     name: str
     wrong: dict[str, Wrong]
-    gap: list[Told]
-    step: list[Told]
+    answers: dict[str, list[Told]]
     overall: Told
     words: dict[str, list[Word]]
-    all_words: Told
 
 
 class Portrait(NamedTuple):
@@ -119,7 +115,12 @@ class Portrait(NamedTuple):
     @property
     def beside_tasks(self) -> bool:
         """Whether captions beside tasks are told of."""
-        return any(row.step for row in self.rows)
+        return any(row.answers[STEP] for row in self.rows)
+
+    def heading(self, question: Question) -> str:
+        """A question with its number."""
+        title = self.yardstick.words if question.shown == WORDS else question.title
+        return f"{QUESTIONS.index(question) + 1}. {title.format(**self.called)}"
 
     def wrongly(self, value: str) -> str:
         """What it is to be named wrong, such as `called men`."""
@@ -142,11 +143,11 @@ def portrait_of(
 ) -> Portrait:
     """The portrait of captioners by what `sway` returned of each, with details, and by their verdicts."""
     lowest = Estimate(-math.inf)
-    order = sorted(measured, key=lambda name: -measured[name].estimates.get("sway_t_to_a", lowest).value)
+    order = sorted(measured, key=lambda name: -measured[name].estimates.get(STEP, lowest).value)
     first = measured[order[0]]["details"]
     wrong = _wrong(first, "_person")
     about = Told(NOTHING, ["another person's captions"])
-    person = Row("people", wrong, [], [], about, {}, Told(NOTHING, [])) if wrong else None
+    person = Row("people", wrong, {}, about, {}) if wrong else None
     rows = []
     for name in order:
         own = {key: word for (captioner, key), word in said.items() if captioner == name}
@@ -157,34 +158,23 @@ def portrait_of(
 
 def _row(name: str, sway: Result, said: Mapping[str, str], called: Mapping[str, str]) -> Row:
     estimates, details = sway.estimates, sway["details"]
-    wrong, people = _wrong(details), _wrong(details, "_person")
-    sides = [one for one in (wrong, people) if one]
-    uneven = CAPTIONED in estimates and estimates[CAPTIONED].value < LEAST_CAPTIONED
+    wrong = _wrong(details)
+    sides = [one for one in (wrong, _wrong(details, "_person")) if one]
 
-    def told(key: str, lines: list[str]) -> Told:
-        mute = said[key] == CANNOT_TELL and is_mute(estimates, key)
-        little = said[key] in BEYOND and a_little(estimates, key)
-        hardly = f"it hardly names more than one {called['value']}"
-        why = "some have no caption more often than others" if uneven else hardly
-        return Told(said[key], [why] if mute else lines, little)
+    def told(key: str) -> Told:
+        word, estimate = said.get(key, NOTHING), estimates.get(key)
+        doubt = DOUBTS.get(estimate.doubt or "", "") if estimate and word == CANNOT_TELL else ""
+        lines = [doubt.format(**called)] if doubt else _lines(key, word, estimate, details, sides)
+        return Told(word, lines, word in BEYOND and estimate is not None and estimate.may_be_little)
 
-    gap, step = [], []
-    if "sway_wrong_gap" in said:
-        levels = {value: [one[value].every.value for one in sides] for value in wrong}
-        gap.append(told("sway_wrong_gap", [*_worse(details, "wrong"), *_beside(levels)]))
-    if said.get("sway_unnamed_gap") in BEYOND:
-        keys = ["unnamed", "unnamed_person"][: len(sides)]
-        levels = {row["attribute"]: [row[key] for key in keys] for row in details["level"]}
-        gap.append(told("sway_unnamed_gap", ["left out", *_worse(details, "unnamed"), *_beside(levels)]))
-    if "sway_t_to_a" in said:
-        steps = {
-            value: [side[value].step or 0 for side in sides] for value, one in wrong.items() if one.step is not None
-        }
-        shown = _beside(steps, change=True) if steps else ["too few images"]
-        clear = _clear(details) if said["sway_t_to_a"] == CANNOT_TELL else []
-        step.append(told("sway_t_to_a", [*shown, *clear]))
-    if said.get("sway_t_to_a_lost") in BEYOND and said.get("sway_t_to_a") not in BEYOND:
-        step.append(told("sway_t_to_a_lost", ["wrong or left out"]))
+    answers: dict[str, list[Told]] = {}
+    for question in QUESTIONS:
+        first, *others = [part.key for part in question.parts]
+        more = [key for key in others if said.get(key) in BEYOND]
+        if said.get(first) in BEYOND:
+            more = [key for key in more if not PARTS[key].implied]
+        told_of = [first] if first in said or question.shown == WORDS else []
+        answers[question.key] = [told(key) for key in told_of + more]
     words = {
         people: [
             Word(
@@ -196,7 +186,35 @@ def _row(name: str, sway: Result, said: Mapping[str, str], called: Mapping[str, 
         ]
         for people, rows in following_words(details).items()
     }
-    return Row(name, wrong, gap, step, _overall(estimates, said), words, _all_words(estimates, said))
+    return Row(name, wrong, answers, _overall(estimates, said, details), words)
+
+
+def _lines(
+    key: str, word: str, estimate: Estimate | None, details: Mapping[str, Any], sides: Sequence[Mapping[str, Wrong]]
+) -> list[str]:
+    """What a verdict is of, line by line: of the first questions the numbers that the picture shows."""
+    if key == "sway_wrong_gap":
+        levels = {value: [side[value].every.value for side in sides] for value in sides[0]}
+        return [*_worse(details, "wrong"), *_beside(levels)]
+    if key == "sway_unnamed_gap":
+        keys = ["unnamed", "unnamed_person"][: len(sides)]
+        levels = {row["attribute"]: [row[key] for key in keys] for row in details["level"]}
+        return ["left out", *_worse(details, "unnamed"), *_beside(levels)]
+    if key == STEP:
+        known = [value for value, one in sides[0].items() if one.step is not None]
+        steps = {value: [float(side[value].step or 0) for side in sides] for value in known}
+        shown = _beside(steps, change=True) if steps else ["too few images"]
+        return [*shown, *(_clear(details) if word == CANNOT_TELL else [])]
+    if key == "sway_t_to_a_lost":
+        return ["wrong or left out"]
+    if estimate is None or estimate.low is None:
+        return ["too few images for a verdict"]
+    if word == NOTHING_FOUND and estimate.detectable:
+        return [f"a word in {fixed(estimate.detectable, 0)} of 100 captions would have been seen"]
+    if estimate.high is None:  # of words
+        sure = f"at least {fixed(estimate.low, 1)}" if word in BEYOND else "too small for a verdict"
+        return [f"all words together: {fixed(estimate.value, 1)}", sure]
+    return [f"{interval(estimate, SCORES[key].digits)} {estimate.unit}"]
 
 
 def _wrong(details: Mapping[str, Any], whose: str = "") -> dict[str, Wrong]:
@@ -255,31 +273,22 @@ def _clear(details: Mapping[str, Any]) -> list[str]:
     return [f"clear for {some}, not for {others}"] if some and others else []
 
 
-def _overall(estimates: Mapping[str, Estimate], said: Mapping[str, str]) -> Told:
+def _overall(estimates: Mapping[str, Estimate], said: Mapping[str, str], details: Mapping[str, Any]) -> Told:
     """In how many of the questions that can be answered the captioner does more than people; else the one word that
-    holds for all four. The tasks that are named read a range as long as not all are known."""
-    low, high = (estimates.get(f"sway_a_to_t_{end}") for end in ("low", "high"))
-    is_open = (
-        {"sway_a_to_t"} if low and high and low.value < high.value and said.get("sway_a_to_t") not in BEYOND else set()
-    )
-    asked = [[said[key] for key in keys if key in said.keys() - is_open] for keys in QUESTIONS]
-    names_wrong, _, words, _ = asked
-    more = sum(not {*BEYOND}.isdisjoint(one) for one in asked)
+    holds for all. The tasks that are named read a range as long as not all are known."""
+    open_questions = [one for one in QUESTIONS if one.takes == ALL_TASKS and details["settings"]["tasks"] == "named"]
+    asked = {}
+    for question in QUESTIONS:
+        words = [said[part.key] for part in question.parts if part.key in said]
+        asked[question.key] = [] if question in open_questions and not {*BEYOND} & {*words} else words
+    more = sum(not {*BEYOND}.isdisjoint(words) for words in asked.values())
     if more:
-        return Told(said_beside(estimates, MORE), [f"in {more} of {sum(map(bool, asked))} questions"])
-    needed = asked if YARDSTICK not in estimates else [names_wrong, words]  # without people others may not be asked
-    like = all(needed) and all({*one} <= {LIKE, SAME, SAME_NO_YARDSTICK, NOTHING_FOUND} for one in asked)
-    return Told(said_beside(estimates, LIKE) if like else CANNOT_TELL if any(asked) else NOTHING, [])
-
-
-def _all_words(estimates: Mapping[str, Estimate], said: Mapping[str, str]) -> Told:
-    word, found = said.get("sway_words", NOTHING), estimates.get("sway_words")
-    if found is None or found.low is None:
-        return Told(word, ["too few images for a verdict"])
-    if word == NOTHING_FOUND and found.detectable:
-        return Told(word, [f"a word in {fixed(found.detectable, 0)} of 100 captions would have been seen"])
-    sure = f"at least {fixed(found.low, 1)}" if word in BEYOND else "too small for a verdict"
-    return Told(word, [f"all words together: {fixed(found.value, 1)}", sure])
+        return Told(said_beside(estimates, MORE), [f"in {more} of {sum(map(bool, asked.values()))} questions"])
+    # Without people the questions that take more may not be asked.
+    needed = [asked[one.key] for one in QUESTIONS if YARDSTICK not in estimates or not one.takes]
+    alike = all({*words} <= {LIKE, SAME, SAME_NO_YARDSTICK, NOTHING_FOUND} for words in asked.values())
+    some = CANNOT_TELL if any(asked.values()) else NOTHING
+    return Told(said_beside(estimates, LIKE) if alike and all(needed) else some, [])
 
 
 def _examples(details: Mapping[str, Any], value: str) -> list[str]:
@@ -333,9 +342,8 @@ def headline(audit: Audit) -> str:
 
 
 def _claims(audit: Audit) -> dict[str, str]:
-    """What a verdict of more means, by its key: of sway whom captioners name wrong, else what words and tasks follow;
+    """What a verdict of more means, by its key: of sway whom captioners name wrong, else what they do otherwise;
     without sway what each judged score claims."""
-    called, more = named_things(audit), {key for (_, key), word in audit.verdicts.items() if word in BEYOND}
     if "sway" not in audit.comparisons:
         keys = {key: Estimate(0.0) for _, key in audit.verdicts}
         return {
@@ -343,23 +351,21 @@ def _claims(audit: Audit) -> dict[str, str]:
             for score in main_scores_by_metric(keys, audit.comparisons)
             if score.judged and score.claim
         }
-    wrong = "misgender people more" if called["value"] == "gender" else f"name the wrong {called['value']} more often"
-    beside = f"beside {called['other']} {called['value']}'s {called['tasks']}"
-    lost = f"fail more often to name the right {called['value']} {beside}"
-    claims = {"sway_t_to_a": f"{wrong} {beside}", "sway_t_to_a_lost": lost, **dict.fromkeys(KEYS.values(), "")}
-    if not more & claims.keys():
-        claims |= {"sway_words": f"use other words that follow the {called['value']}"}
-        claims |= {"sway_a_to_t": f"name {called['tasks']} that follow the {called['value']}"}
-    return claims
+    more = {key for (_, key), word in audit.verdicts.items() if word in BEYOND}
+    wrong = [part for one in reversed(QUESTIONS) if one.shown == NAMES for part in one.parts]
+    others = [part for one in QUESTIONS if one.shown != NAMES for part in one.parts]
+    told = wrong if any(part.key in more for part in wrong) else others
+    return {part.key: part.does.format(**named_things(audit)) for part in told}
 
 
 def _by_claim(audit: Audit, key: str, says: str) -> Mapping[str, list[str]]:
     """The captioners of which a verdict says more, by what each does; `says`: the same of all, if not of whom."""
     kinds = {gap: kind for kind, gap in KEYS.items()}
+    first = next((one.key for one in QUESTIONS if key in PARTS and PARTS[key] in one.parts), key)
     claims: dict[str, list[str]] = {}
     for name in audit.captioners:
-        wrong = key == "sway_t_to_a_lost" and audit.verdicts.get((name, "sway_t_to_a")) in BEYOND  # which says as much
-        if audit.verdicts.get((name, key)) in BEYOND and not wrong:
+        implied = key in PARTS and PARTS[key].implied and audit.verdicts.get((name, first)) in BEYOND
+        if audit.verdicts.get((name, key)) in BEYOND and not implied:
             what = says or gap_claim(audit.details("sway", name), kinds[key], named_things(audit)["value"])
             claims.setdefault(what, []).append(name)
     return claims
@@ -418,7 +424,7 @@ def most_wrong(portrait: Portrait, audit: Audit) -> tuple[Row, str | None] | Non
     of a value if it is the gap between values that is more, and alone if nothing is."""
     for row in portrait.rows:
         steps = {value: wrong.step for value, wrong in row.wrong.items() if wrong.step is not None}
-        if audit.verdicts.get((row.name, "sway_t_to_a")) in BEYOND and steps:
+        if audit.verdicts.get((row.name, STEP)) in BEYOND and steps:
             return row, max(steps, key=lambda value: steps[value])
     worse = [row for row in portrait.rows if audit.verdicts.get((row.name, "sway_wrong_gap")) in BEYOND]
     sizes = {row.name: abs(audit.measurement("sway", row.name).estimates["sway_wrong_gap"].value) for row in worse}
@@ -452,29 +458,25 @@ def _such_as(tasks: Mapping[str, Sequence[str]], values: Sequence[str]) -> str:
     return f" ({', '.join(told)})" if told else ""
 
 
-def objects_title(audit: Audit) -> str:
-    """The fourth question."""
-    called = named_things(audit)
-    return f"Do the {called['tasks']} that are named follow the {called['value']}?"
-
-
-def objects(audit: Audit) -> str:
-    """The answer to the fourth question, in a line; empty where it was not asked."""
-    called = named_things(audit)
-    said = {name: audit.verdicts.get((name, "sway_a_to_t"), "") for name in audit.captioners}
+def in_a_line(audit: Audit, question: Question) -> str:
+    """The answer to a question that is shown by itself; empty where it was not asked."""
+    said = {name: audit.verdicts.get((name, question.key), "") for name in audit.captioners}
     if not any(said.values()):
         return ""
-    if audit.measurement("sway", audit.captioners[0]).settings["tasks"] == "named" and not {*BEYOND} & {*said.values()}:
+    settings, tasks = audit.measurement("sway", audit.captioners[0]).settings, named_things(audit)["tasks"]
+    if question.takes == ALL_TASKS and settings["tasks"] == "named" and not {*BEYOND} & {*said.values()}:
         return (
-            f"Cannot tell: people leave {called['tasks']} out, so what a captioner names and they do not may "
-            f"be there or not. With a list of all {called['tasks']} that each image shows, it can be measured."
+            f"Cannot tell: people leave {tasks} out, so what a captioner names and they do not may be there or not. "
+            f"With a list of all {tasks} that each image shows, it can be measured."
         )
-    names_of = {word: [name for name in said if said[name] == word] for word in dict.fromkeys(said.values())}
-    size = {name: audit.measurement("sway", name).estimates.get("sway_a_to_t") for name in said}
-    told = "; ".join(
-        f"{word}: {listed([f'{name} {interval(size[name], 1)}' for name in names])}" for word, names in names_of.items()
-    )
-    return f"{told[0].upper()}{told[1:]}, {yardstick_of(audit).mentions}."
+    score, told = SCORES[question.key], []
+    for word in dict.fromkeys(said.values()):
+        names = [name for name in said if said[name] == word]
+        sizes = [audit.measurement("sway", name).estimates.get(question.key) for name in names]
+        numbers = [f"{name} {interval(size, score.digits)}" for name, size in zip(names, sizes, strict=True)]
+        told.append(f"{word}: {listed(numbers)}")
+    line = "; ".join(told)
+    return f"{line[0].upper()}{line[1:]}, {score.scale.unit}{yardstick_of(audit).than}."
 
 
 def doubts(audit: Audit) -> Iterator[str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from captionbias.bench.catalogue import Score
-from captionbias.bench.measurement import Result
-from captionbias.bench.verdicts import NOTHING, verdict
+from captionbias.bench.verdicts import NOTHING
+from captionbias.compat import result_of
 from captionbias.io.formats import csv_text
 from captionbias.metrics import catalogue
 from captionbias.report.grid import Grid, Scored, columns
@@ -36,12 +36,10 @@ def rows_of(content: Mapping[str, Any], name: str = "") -> list[Row]:
     rows = []
     image_set = content.get("image_set", "")
     for captioner, metric, flat in results_in(content, name):
-        estimates = Result(flat).estimates
+        estimates, how = result_of(flat).estimates, (flat["signature"], image_set)
         for score in catalogue.scores_of(metric):
-            if flat.get(score.key) is not None:
-                said = verdict(estimates, score.key) if score.judged else NOTHING
-                how = flat["signature"], image_set
-                rows.append(Row(captioner, metric, score.key, *estimates[score.key][:3], said, *how))
+            if estimate := estimates.get(score.key):
+                rows.append(Row(captioner, metric, score.key, *estimate[:3], estimate.verdict or NOTHING, *how))
     return rows
 
 

@@ -58,8 +58,8 @@ def _scores(measured: Measurement) -> Iterator[list[Cell]]:
 
 
 def _score(measured: Measurement, score: Score, label: str) -> list[Cell]:
-    number = interval(measured.estimates[score.key], score.digits)
-    said = said_of(measured.estimates, score.key, measured.details)
+    estimate = measured.estimates[score.key]
+    number, said = interval(estimate, score.digits), said_of(score.key, estimate, measured.details)
     return Strong([label, number, said]) if score.judged else [label, number, ""]
 
 

@@ -12,9 +12,10 @@ from captionbias.analysis.audit import PERSON, Audit
 from captionbias.analysis.compare import Comparison
 from captionbias.analysis.intersections import CROSSING
 from captionbias.bench.catalogue import Score
-from captionbias.bench.verdicts import NOTHING, detectable, verdict
+from captionbias.bench.verdicts import NOTHING
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
+from captionbias.metrics.sway.questions import NAMES, QUESTIONS, Question
 from captionbias.report.grid import Cell, Column, Grid, Scored, Strong, columns
 from captionbias.report.portrait import FEW_VALUES, SURE, Portrait, Told, Wrong
 from captionbias.report.wording import MOST_WORDS, Yardstick, fixed, group, yardstick_of
@@ -25,7 +26,8 @@ TWO_SIDED = "A gap is as bad below 0 as above it: of two values the first fares 
 ALONE = (
     "On the same images. Each attribute alone hides its own words, the crossing those of all. A captioner can be "
     "fair by each attribute alone and not at an intersection. LIC of one side is lower by chance the more values "
-    "there are; its difference from people is not."
+    "there are; its difference from people is not. Whether wrong names follow the tasks is asked of each attribute "
+    "alone."
 )
 QUALITY_NAMES = {
     "bleu_4": "BLEU-4",
@@ -48,7 +50,8 @@ def scores(audit: Audit, judged: bool = False) -> Grid:
         if score.judged:
             p = audit.comparisons[score.metric].p_values[captioner].get(score.key, math.nan)
             said = audit.verdicts.get((captioner, score.key), NOTHING)
-            row[3:] = [detectable(estimates, score.key), _number(p), said]
+            seen = estimates[score.key].detectable if score.key in estimates else None
+            row[3:] = [seen, _number(p), said]
         rows.append(row)
     numbers = columns("value", "detectable", form=".3f") + columns("p", form="p")
     names = columns("captioner", "score") + numbers + columns("verdict")
@@ -133,7 +136,7 @@ def alone(audit: Audit) -> Grid:
         for key, (name, by_metric) in product(comparison.scores, by_attribute.items()):
             estimates = by_metric[metric].measurements[captioner].estimates if metric in by_metric else {}
             if key in estimates:
-                said = verdict(estimates, key) if catalogue.SCORES[key].judged else None
+                said = (estimates[key].verdict or NOTHING) if catalogue.SCORES[key].judged else None
                 rows.append([captioner, catalogue.label(key), name, scored(estimates, key), said])
     names = columns("captioner", "score", "attribute") + columns("value", form=".3f") + columns("verdict")
     return Grid("Each attribute alone, and crossed [95% interval]", names, rows, ALONE)
@@ -163,15 +166,16 @@ def differences(comparisons: Iterable[Comparison]) -> Grid:
 def naming(portrait: Portrait) -> Grid:
     """The first picture as a table."""
     tasks, other, value = (portrait.called[part] for part in ("tasks", "other", "value"))
+    questions = [question for question in QUESTIONS if question.shown == NAMES]
     rows: list[list[Cell]] = []
     for row in [*filter(None, [portrait.person]), *portrait.rows]:
         shares = [_of_100(row.wrong[one]) if one in row.wrong else None for one in portrait.values]
-        answers = ["; ".join(map(_in_a_cell, of)) or None for of in (row.gap, row.step)]
+        answers = ["; ".join(map(_in_a_cell, row.answers.get(one.key, []))) or None for one in questions]
         rows.append([row.name, *shares, *answers])
     heads = [f"{group(one)} {portrait.wrongly(one)}" for one in portrait.values]
     return Grid(
         "Who is named wrong",
-        columns("captioner", *heads, f"1. is one {value} worse off?", f"2. worse beside {other} {value}'s {tasks}?"),
+        columns("captioner", *heads, *map(portrait.heading, questions)),
         rows,
         f"Of 100 captions of each: all of them; in brackets those beside {tasks} that go with their own {value}, and "
         f"those beside {tasks} of {other} {value}.",
@@ -188,7 +192,7 @@ def _of_100(wrong: Wrong) -> str:
     return f"{shown[0]} ({shown[1]}, {shown[2]})"
 
 
-def followed(portrait: Portrait) -> Grid:
+def followed(portrait: Portrait, question: Question) -> Grid:
     """The second picture as a table."""
     people = list(dict.fromkeys(people for row in portrait.rows for people in row.words))
     rows: list[list[Cell]] = []
@@ -201,9 +205,9 @@ def followed(portrait: Portrait) -> Grid:
             )
             for of in people
         )
-        rows.append([row.name, *(words or None for words in told), _in_a_cell(row.all_words)])
+        rows.append([row.name, *(words or None for words in told), *map(_in_a_cell, row.answers[question.key])])
     return Grid(
-        f"3. {portrait.yardstick.words.format(**portrait.called)}",
+        portrait.heading(question),
         columns("captioner", *(f"more about {of}" for of in people), "all words"),
         rows,
         "How many more of 100 captions use the word where the image shows one of these"

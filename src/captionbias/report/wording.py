@@ -17,10 +17,6 @@ from captionbias.bench.verdicts import (
     NOTHING_FOUND,
     SAME,
     SAME_NO_YARDSTICK,
-    detectable,
-    learned_nothing,
-    margin_of,
-    verdict,
 )
 from captionbias.errors import said
 from captionbias.metrics.sway.naming import KEYS
@@ -49,8 +45,8 @@ WORDS = {
 
 class Yardstick(NamedTuple):
     """What captions are compared with, in words: `meaning`, what a verdict says; `nothing`, where nothing is found;
-    `after`, after what is; `legend`, below the first picture, in which orange is what is `sure`; `words`, the third
-    question, and `words_meaning`; `mentions`, of the fourth; `short`, in the picture, of what needs telling there."""
+    `after`, after what is; `legend`, below the first picture; `words`, the question of words, and `words_meaning`;
+    `than`, whose captions a size is beyond; `short`, in the picture, of what needs telling there."""
 
     meaning: str
     nothing: str
@@ -58,7 +54,7 @@ class Yardstick(NamedTuple):
     legend: str
     words: str
     words_meaning: str
-    mentions: str = "more mentions in 100 captions"
+    than: str = ""
     short: str = ""
 
 
@@ -73,7 +69,7 @@ PEOPLE = Yardstick(
     "the rest of the image alike; grey: the same for people's captions. The largest difference from people comes "
     "first. “All words together” is what is beyond people, measured on images not used to find the words, so it is "
     "below their sum. Captioners that mention more than people do may be right.",
-    "more mentions in 100 captions than people's",
+    " beyond people",
 )
 SCENES = Yardstick(
     "The images of a scene differ in the person alone: what differs is caused by the person, if scenes are as given.",
@@ -135,18 +131,18 @@ def _with_interval(estimate: Estimate | None, written: Callable[[float], str]) -
     return f"{written(value)} [{written(low)}, {written(high)}]"
 
 
-def said_of(estimates: Mapping[str, Estimate], key: str, details: Mapping[str, Any] | None = None) -> str:
+def said_of(key: str, estimate: Estimate, details: Mapping[str, Any] | None = None) -> str:
     """A score's verdict; of a gap, with the details, also whose it is, and where nothing is told what would have been
     seen."""
-    said, size = verdict(estimates, key), detectable(estimates, key)
+    said, size = estimate.verdict or NOTHING, estimate.detectable
     if said == NOTHING_FOUND and size:
         return f"{said} (would have seen a word in {size:g} of 100 captions)"
-    if said == CANNOT_TELL and learned_nothing(estimates, key):
+    if said == CANNOT_TELL and estimate.doubt == LEARNED_NOTHING:
         return f"{said}: {LEARNED_NOTHING}"
     if said == CANNOT_TELL and size:
         return f"{said} (would see {fixed(size, SCORES[key].digits)})"
     if said in (SAME, SAME_NO_YARDSTICK):
-        return f"{said} (within {margin_of(estimates, key):g} of 100)"
+        return f"{said} (within {estimate.margin:g} of 100)"
     kinds = {gap: kind for kind, gap in KEYS.items()}
     if said in BEYOND and key in kinds and (whose := whose_gap(details or {}, kinds[key])):
         value, worse = whose
@@ -176,6 +172,7 @@ def words_of(attributes: Sequence[Any], task_lexicon: Any, values: int) -> dict[
     objects = task_lexicon is None or str(task_lexicon).startswith(OBJECTS)
     return {
         "attribute": value if named else "the attribute",
+        "misname": "misgender people more" if value == "gender" else f"name the wrong {value} more often",
         "value": value,
         "tasks": "objects" if objects else "tasks",
         "other": "the other" if values == 2 else "another",

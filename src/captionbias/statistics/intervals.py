@@ -19,7 +19,7 @@ def trial_interval(values: Floats) -> tuple[float, float]:
     """Student's 95% interval of the mean over trials, shape `(trials,)`: what another seed would change."""
     if len(values) < 2:
         return float("nan"), float("nan")
-    from scipy.special import stdtrit  # scipy.stats takes half a second to import
+    from scipy.special import stdtrit  # Student's quantiles, without the seconds that scipy.stats takes to import
 
     half = stdtrit(len(values) - 1, (1 + LEVEL) / 2) * values.std(ddof=1) / np.sqrt(len(values))
     return float(values.mean() - half), float(values.mean() + half)

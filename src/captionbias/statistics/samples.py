@@ -30,9 +30,10 @@ GROUPS = 4096
 
 class Estimate(NamedTuple):
     """A quantity's mean over trials; its 95% interval over images and trials (`low`, `high`; two replicates or more);
-    its standard deviation and 95% interval over trials alone (two trials or more); how large a difference from 0 a
-    95% interval would tell from it in four of five samples (`detectable`); how near to 0 is as good as 0 (`margin`);
-    how far from 0 people read by chance, which no interval knows of (`noise`)."""
+    its standard deviation and 95% interval over trials alone (two trials or more). Of a score with a verdict how large
+    it must be for that to be more or less in four of five samples (`detectable`; of another quantity, to be told from
+    0); how near to 0 is as good as 0 (`margin`); how far from 0 people read by chance, which no interval knows of
+    (`noise`); the `verdict`, and what stands against any (`doubt`); and the `unit` that it is counted in."""
 
     value: float
     low: float | None = None
@@ -43,16 +44,33 @@ class Estimate(NamedTuple):
     detectable: float | None = None
     margin: float | None = None
     noise: float | None = None
+    verdict: str | None = None
+    doubt: str | None = None
+    unit: str | None = None
 
-    def flat(self, key: str) -> dict[str, float]:
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The interval; the value where an end is not known."""
+        low, high = self.low, self.high
+        return self.value if low is None else low, self.value if high is None else high
+
+    @property
+    def may_be_little(self) -> bool:
+        """Whether what is on one side of 0 may still be within the margin."""
+        return min(map(abs, self.ends)) < (self.margin or 0.0)
+
+    def flat(self, key: str) -> dict[str, Any]:
         """The entries of a flat result: what is undefined is left out, never 0 and never nan."""
-        return {f"{key}{end}": number for end, number in zip(ENDINGS, self, strict=True) if number is not None}
+        entries = {key: self.value, f"{key}_ci_low": self.low, f"{key}_ci_high": self.high}
+        return {name: entry for name, entry in {**entries, f"{key}_verdict": self.verdict}.items() if entry is not None}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything that is known of it, by its name."""
+        return {name: known for name, known in self._asdict().items() if known is not None}
 
 
 ARRAYS = ("values", "replicates")  # of a Sample
 INFINITY = float("inf")
-# Of the keys of an Estimate's numbers in a flat result.
-ENDINGS = ("", "_ci_low", "_ci_high", "_std", "_trial_ci_low", "_trial_ci_high", "_detectable", "_margin", "_noise")
 
 
 S = TypeVar("S", bound="Sample")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from captionbias.bench.attacks import GAIN, KEYS
 from captionbias.bench.catalogue import DIRECTIONS, SIDES
@@ -15,9 +15,6 @@ from captionbias.metrics import Measurement, find_metric
 from captionbias.report.grid import Cell, Grid, Scored, columns
 from captionbias.statistics.samples import Estimate
 
-if TYPE_CHECKING:
-    from captionbias.report.svg import Picture
-
 CONVEX = ("bow", "linear")
 VECTORS = ("glove-wiki-gigaword-50", "fasttext-wiki-news-subwords-300")  # of DBAC's paper, by gensim's names
 TOLD = ("trials", "seeds", "epochs")
@@ -25,7 +22,7 @@ TOLD = ("trials", "seeds", "epochs")
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a paper and how it is measured; all but `measure` and `picture` is data, in `printed/`.
+    """A table of a paper and how it is measured; all but `measure` is data, in `printed/`.
 
     Attributes:
         source: of the paper.
@@ -35,13 +32,12 @@ class Table:
         images: how many the paper has.
         needs: what it cannot do without.
         differs: what is known to differ from print.
-        printed: the numbers, by column and row; none of what the paper draws.
+        printed: the numbers, by column and row; none of a figure.
     """
 
     paper: str
     name: str
     measure: Callable[[Experiment], None]
-    picture: Callable[[Experiment], Picture] | None
     source: str
     title: str
     checkpoints: Mapping[str, str] = field(default_factory=dict)
@@ -71,9 +67,7 @@ class Table:
 TABLES: dict[str, dict[str, Table]] = {}  # by paper and name; the modules of `papers` fill it
 
 
-def table(
-    paper: str, *names: str, picture: Callable[[Experiment], Picture] | None = None
-) -> Callable[[Callable[[Experiment], None]], Callable[[Experiment], None]]:
+def table(paper: str, *names: str) -> Callable[[Callable[[Experiment], None]], Callable[[Experiment], None]]:
     """Make a function that measures tables of a paper some of `TABLES`."""
     file = Path(__file__).with_name("printed") / f"{paper}.json"
     facts = json.loads(file.read_text(encoding="utf-8"))
@@ -81,7 +75,7 @@ def table(
 
     def made(measure: Callable[[Experiment], None]) -> Callable[[Experiment], None]:
         for name in names:
-            TABLES.setdefault(paper, {})[name] = Table(paper, name, measure, picture, **facts, **tables[name])
+            TABLES.setdefault(paper, {})[name] = Table(paper, name, measure, **facts, **tables[name])
         return measure
 
     return made
@@ -120,22 +114,22 @@ class Experiment:
 
     def measured(self, metric: str, *captions: Captions, **protocol: Any) -> Measurement:
         """Captions, or the protocol's labels, by a metric with the protocol's options but for those that were given."""
-        chosen: dict[str, Any] = {"attribute_lexicon": self.table.attribute}
-        if "encoder" not in protocol and metric in ("lic", "dbac"):
-            chosen["encoder"] = next(iter(self.attackers()), None)
-        if metric == "imagecaptioner2" and self.fast:
-            chosen["preset"] = "fast"
-        if metric == "dbac" or protocol.get("alignment") == "contextual":
-            chosen["vectors"] = self.vectors[0]
-        chosen |= protocol
-        if chosen.get("alignment") == "constant" or not (captions and captions[0].predictions):
-            chosen.pop("vectors", None)
-        of_images = find_metric(metric).entry.of_images  # others could read them, which no paper's table asks
-        options = {name: value for name, value in self.options.items() if of_images or name != "images"}
-        if "seeds" in chosen:  # the paper's; fewer trials have the first of them
-            chosen["seeds"] = chosen["seeds"][: options.pop("trials", None)]
         asked = find_metric(metric)
-        measured = asked.measure(*captions, **asked.accepted(chosen | options))
+        options = dict(self.options)
+        if not asked.entry.of_images:
+            options.pop("images", None)  # others could read them, which no paper's table asks
+        if metric == "imagecaptioner2" and self.fast:
+            protocol["preset"] = "fast"
+        if metric in ("lic", "dbac"):
+            protocol.setdefault("encoder", next(iter(self.attackers()), None))
+        aligned = protocol.get("alignment", "contextual" if metric == "dbac" else None) == "contextual"
+        if aligned and captions and captions[0].predictions:
+            protocol.setdefault("vectors", self.vectors[0])
+        if "seeds" in protocol:  # the paper's; fewer trials have the first of them
+            protocol["seeds"] = protocol["seeds"][: options.pop("trials", None)]
+        measured = asked.measure(
+            *captions, **asked.accepted({"attribute_lexicon": self.table.attribute, **protocol, **options})
+        )
         self.signatures.append(measured.signature)
         return measured
 
@@ -162,13 +156,13 @@ class Experiment:
 
     def grids(self) -> Iterator[Grid]:
         """The table, each column beside print, and what attackers learned."""
-        rows = [*dict.fromkeys(row for column in self.columns.values() for row in column)]
-        digits, cells = self.table.digits, dict[str, list[Cell]]()
+        table, rows = self.table, [*dict.fromkeys(row for column in self.columns.values() for row in column)]
+        cells: dict[str, list[Cell]] = {}
         for title, column in self.columns.items():
-            cells[title] = [_cell(column.get(row), digits) for row in rows]
-            if any(self.table.print_of(title, row) is not None for row in rows):
-                cells[f"{title},\nprinted"] = [self.table.print_of(title, row) for row in rows]
-        yield _grid(f"{self.table.paper}, {self.table.name}: {self.table.title}", rows, cells, digits, self.about)
+            cells[title] = [_cell(column.get(row), table.digits) for row in rows]
+            if any(table.print_of(title, row) is not None for row in rows):
+                cells[f"{title},\nprinted"] = [table.print_of(title, row) for row in rows]
+        yield _grid(f"{table.paper}, {table.name}: {table.title}", rows, cells, table.digits, self.about)
         if self.gains:
             gains = {title: [_cell(column.get(row), 1) for row in rows] for title, column in self.gains.items()}
             title = "What attackers learned: points of 100 by which the truth is more probable than by base rates"
@@ -178,33 +172,36 @@ class Experiment:
     @property
     def about(self) -> str:
         """What was measured and how, and what is known to differ from print."""
-        images = len(next(iter(self.captioners.values()), ()))
-        given = {"encoder": self.encoders, "vectors": self.vectors}
-        told = ["convex attackers"] * self.fast
-        told += [f"{name} {', '.join(map(str, of))}" for name, of in given.items() if of not in ((), VECTORS)]
-        told += [f"{name} {self.options[name]}" for name in TOLD if name in self.options]
-        names, rows = self.table.names, {self.table.printed_name(row) for of in self.columns.values() for row in of}
-        parts = {
-            f"{images:,} images; the paper has {self.table.images:,}.": images,
-            f"Not the paper's: {', '.join(told)}.": told,
-            f"No row has a printed name: {', '.join(names)}.": names and rows.isdisjoint(names),
-            f"Known to differ from print: {self.table.differs}.": self.table.differs,
-        }
-        return " ".join(part for part, holds in parts.items() if holds)
+        table, parts = self.table, []
+        if images := len(next(iter(self.captioners.values()), ())):
+            parts.append(f"{images:,} images; the paper has {table.images:,}.")
+        others = ["convex attackers"] if self.fast else []
+        if self.encoders:
+            others.append(f"encoder {', '.join(self.encoders)}")
+        if self.vectors != VECTORS:
+            others.append(f"vectors {', '.join(map(str, self.vectors))}")
+        others += [f"{name} {self.options[name]}" for name in TOLD if name in self.options]
+        if others:
+            parts.append(f"Not the paper's: {', '.join(others)}.")
+        rows = {table.printed_name(row) for column in self.columns.values() for row in column}
+        if table.names and rows.isdisjoint(table.names):
+            parts.append(f"No row has a printed name: {', '.join(table.names)}.")
+        if table.differs:
+            parts.append(f"Known to differ from print: {table.differs}.")
+        return " ".join(parts)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, for a JSON file; `printed` is None where the paper has no number."""
-        of, columns, gains = self.table, dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
-        for title, column in self.columns.items():
-            columns[title] = {
-                row: {**one.flat("value"), "printed": of.print_of(title, row)} for row, one in column.items()
-            }
-        for title, column in self.gains.items():
-            gains[title] = {row: gain.flat("value") for row, gain in column.items()}
-        return {
-            **{"paper": of.paper, "table": of.name, "title": of.title, "source": of.source},
-            **{"about": self.about, "columns": columns, "gains": gains, "signatures": self.signatures},
+        table = self.table
+        columns = {
+            title: {row: {**one.flat("value"), "printed": table.print_of(title, row)} for row, one in column.items()}
+            for title, column in self.columns.items()
         }
+        gains = {
+            title: {row: gain.flat("value") for row, gain in column.items()} for title, column in self.gains.items()
+        }
+        facts = {"paper": table.paper, "table": table.name, "title": table.title, "source": table.source}
+        return {**facts, "about": self.about, "columns": columns, "gains": gains, "signatures": self.signatures}
 
 
 def _cell(estimate: Estimate | None, digits: int) -> Cell:

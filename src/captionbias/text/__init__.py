@@ -9,11 +9,9 @@ from captionbias.text.lexicon import load_lexicon as load_lexicon
 from captionbias.text.masking import Mentions as Mentions
 from captionbias.text.masking import crossed_labels as crossed_labels
 from captionbias.text.masking import find_mentions as find_mentions
-from captionbias.text.masking import mask_both as mask_both
 from captionbias.text.masking import mask_mentions as mask_mentions
 from captionbias.text.masking import merged as merged
 from captionbias.text.masking import named_by_words as named_by_words
-from captionbias.text.masking import named_labels as named_labels
 from captionbias.text.masking import named_values as named_values
 from captionbias.text.tokens import TOKENIZERS as TOKENIZERS
 from captionbias.text.tokens import UNKNOWN as UNKNOWN

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from captionbias.arrays import Flags, sparse
-from captionbias.text.languages import ENGLISH, languages
+from captionbias.text.languages import ENGLISH, function_words, languages
 from captionbias.text.lexicon import Lexicon
 from captionbias.text.masking import find_mentions
 from captionbias.text.tokens import Tokens
@@ -109,7 +109,7 @@ def singular(word: str) -> str:
 @cache
 def _singular(word: str) -> str:
     """By Harman's S stemmer (1991) with the plurals of sibilants, and by the plurals that are listed."""
-    listed = _read("plurals.json")
+    listed = _plurals()
     if word in listed["irregular"]:
         return str(listed["irregular"][word])
     if len(word) < 4 or word in listed["same"] or not word.endswith("s") or word.endswith(("ss", "us", "is")):
@@ -122,11 +122,5 @@ def _singular(word: str) -> str:
 
 
 @cache
-def function_words(language: str) -> frozenset[str]:
-    """The words of a language that name nothing; none for a language of one's own."""
-    return frozenset(_read("function_words.json").get(language, ()))
-
-
-@cache
-def _read(file: str) -> dict[str, Any]:
-    return dict(json.loads((resources.files("captionbias.text") / file).read_text(encoding="utf-8")))
+def _plurals() -> dict[str, Any]:
+    return dict(json.loads((resources.files("captionbias.text") / "plurals.json").read_text(encoding="utf-8")))

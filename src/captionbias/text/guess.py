@@ -8,8 +8,7 @@ from itertools import chain, islice
 
 import regex
 
-from captionbias.text.content import function_words
-from captionbias.text.languages import COVERED, ENGLISH, language_data, languages
+from captionbias.text.languages import COVERED, ENGLISH, function_words, language_data, languages
 from captionbias.text.lexicon import load_lexicon
 from captionbias.text.tokens import folded
 

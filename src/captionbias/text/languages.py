@@ -46,8 +46,38 @@ class Language:
 
 def languages() -> list[str]:
     """Names of the languages."""
-    shipped = (path.name.removesuffix(".json") for path in _FOLDER.iterdir() if path.name.endswith(".json"))
-    return sorted((ENGLISH, *shipped))
+    return sorted(path.name.removesuffix(".json") for path in _FOLDER.iterdir() if path.name.endswith(".json"))
+
+
+def language_name(language: str) -> str:
+    """What a language is called.
+
+    >>> language_name("de")
+    'German'
+    """
+    return str(language_data(language)["name"])
+
+
+@cache
+def function_words(language: str) -> frozenset[str]:
+    """The words of a language that name nothing, of others than English as lemmas; none for a tokenizer that is no
+    language."""
+    return frozenset(language_data(language)["function_words"] if language in languages() else ())
+
+
+@cache
+def closed_words() -> frozenset[str]:
+    """English words of the closed classes: without them nouns, verbs, adjectives and adverbs are left of a text."""
+    return frozenset(language_data(ENGLISH)["closed_words"])
+
+
+def language_name(language: str) -> str:
+    """What a language is called.
+
+    >>> language_name("de")
+    'German'
+    """
+    return "English" if language == ENGLISH else str(language_data(language)["name"])
 
 
 def check_language(language: str | None) -> str | None:

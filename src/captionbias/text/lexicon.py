@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from captionbias.errors import InputError
 from captionbias.io.formats import read_json
 from captionbias.text.languages import lexicon_of_language
-from captionbias.text.names import forms, synonyms_of, written
+from captionbias.text.names import forms, written
 
 SEPARATOR = ", "  # between the values of a crossing
 MOST_WORDS = 100_000
@@ -136,16 +136,12 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
     return _parse(content, path.stem)
 
 
-def lexicon_of(names: Iterable[str], synonyms: bool = False) -> dict[str, list[str]]:
+def lexicon_of(names: Iterable[str]) -> dict[str, list[str]]:
     """A lexicon with a label for each of `n` names and the words that name it, for `load_lexicon` or to save as JSON.
 
     Names are those of single things, as datasets write them: "Handbag/Satchel" and "tench, Tinca tinca" are two words
     each, "bow_(weapon)" is one. Plurals are made by inflect; "hot dog" is also "hot-dog" and "hotdog". A word that is
     made of several names stays with the one that it is, or with none.
-
-    Args:
-        synonyms: also the words of each name's most frequent sense in WordNet, which must be installed for nltk. Read
-            them before you use them: the first sense of "mouse" is the animal.
 
     >>> lexicon_of(["knife", "hot dog", "bow_(weapon)"])
     {'knife': ['knife', 'knives'],
@@ -155,14 +151,10 @@ def lexicon_of(names: Iterable[str], synonyms: bool = False) -> dict[str, list[s
     if isinstance(names, str):
         raise InputError("names", f"is the text {names!r}: give a list of names; load_lexicon reads a file of them")
     lexicon = {task_name(name): written(name) for name in names if name.strip()}
-    made = [{name: forms(words) for name, words in lexicon.items()}]
-    if synonyms:
-        made.append({name: forms(synonyms_of(words)) for name, words in lexicon.items()})
-    for words_of in made:
-        taken = {*itertools.chain(*lexicon.values())}
-        times = Counter(itertools.chain(*words_of.values()))
-        for name, words in words_of.items():
-            lexicon[name] += [word for word in words if word not in taken and times[word] == 1]
+    made = {name: forms(words) for name, words in lexicon.items()}
+    taken, times = {*itertools.chain(*lexicon.values())}, Counter(itertools.chain(*made.values()))
+    for name, words in made.items():
+        lexicon[name] += [word for word in words if word not in taken and times[word] == 1]
     return lexicon
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&:@$]|(?<=www)\.)", re.IGNORECASE)
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$])")
 _LIST_OR_RULE = re.compile(r"^(\d*)(?=(-+|=+|\.)(\s|$))")
 
 

@@ -25,6 +25,21 @@ class Mentions(NamedTuple):
     def select(self, chosen: Array) -> Mentions:
         return Mentions(*(column[chosen] for column in self))
 
+    def without_overlaps(self) -> Mentions:
+        """The mentions, left to right, without those that start inside the one before."""
+        inside = np.concatenate(([False], self.starts[1:] < (self.starts + self.lengths)[:-1]))
+        # In a run of overlaps only the first is certain to go; the next may then be free.
+        first = inside & ~np.concatenate(([False], inside[:-1]))
+        return self.select(~first).without_overlaps() if first.any() else self
+
+    def named(self, tokens: Tokens, labels: int) -> Flags:
+        """Flags of the labels that each caption names, `(captions, labels)`."""
+        named = np.zeros((len(tokens), labels), bool)
+        labelled = self.labels != NO_LABEL
+        rows = np.searchsorted(tokens.offsets, self.starts[labelled], side="right") - 1
+        named[rows, self.labels[labelled]] = True
+        return named
+
     def of_rows(self, tokens: Tokens, rows: Integers) -> Mentions:
         """Those in some of the captions that were searched, as though these alone had been, in that order."""
         first, last = (np.searchsorted(self.starts, tokens.offsets[of]) for of in (rows, rows + 1))
@@ -43,7 +58,7 @@ def find_mentions(tokens: Tokens, lexicon: Lexicon, split: str = "words") -> Men
     """
     if lexicon.parts:
         return merged([find_mentions(tokens, part, split) for part in lexicon.parts])
-    nodes = _Trie(tokens, lexicon, split)
+    nodes = _Trie(tokens.words, lexicon, split)
     starts = np.flatnonzero((nodes.root > 0)[tokens.ids])
     state = nodes.root[tokens.ids[starts]]
     ends = tokens.offsets[np.searchsorted(tokens.offsets, starts, side="right")]
@@ -56,7 +71,7 @@ def find_mentions(tokens: Tokens, lexicon: Lexicon, split: str = "words") -> Men
         state[alive] = following
         final = nodes.label[following] != nodes.NOTHING
         best_label[alive[final]], best_length[alive[final]] = nodes.label[following[final]], depth
-    return _without_overlaps(Mentions(starts, best_length, best_label).select(best_length > 0))
+    return Mentions(starts, best_length, best_label).select(best_length > 0).without_overlaps()
 
 
 def named_by_words(words: Sequence[str], *lexicons: Lexicon) -> Integers:
@@ -73,12 +88,12 @@ class _Trie:
 
     NOTHING = -2
 
-    def __init__(self, tokens: Tokens, lexicon: Lexicon, split: str) -> None:
-        numbers = {word: number for number, word in enumerate(tokens.words)}
-        self.width = len(tokens.words)
+    def __init__(self, words: Sequence[str], lexicon: Lexicon, split: str) -> None:
+        numbers = {word: number for number, word in enumerate(words)}
+        self.width = len(words)
         children: dict[int, int] = {}
         labels = [self.NOTHING, self.NOTHING]
-        listed = [(word, number) for number, words in enumerate(lexicon.groups.values()) for word in words]
+        listed = [(word, number) for number, group in enumerate(lexicon.groups.values()) for word in group]
         for phrase, label in [*listed, *((word, NO_LABEL) for word in lexicon.masked_only)]:
             parts = tokenizer(split)(phrase)
             if not parts or not numbers.keys() >= set(parts):
@@ -102,17 +117,6 @@ class _Trie:
         return np.where(self.keys[place] == wanted, self.children[place], 0)
 
 
-def _without_overlaps(mentions: Mentions) -> Mentions:
-    """The mentions, left to right, without those that start inside the one before."""
-    while True:
-        inside = np.concatenate(([False], mentions.starts[1:] < (mentions.starts + mentions.lengths)[:-1]))
-        # In a run of overlaps only the first is certain to go; the next may then be free.
-        first = inside & ~np.concatenate(([False], inside[:-1]))
-        if not first.any():
-            return mentions
-        mentions = mentions.select(~first)
-
-
 def merged(parts: Sequence[Mentions]) -> Mentions:
     """All of these mentions, overlapping ones as one, without labels."""
     starts = np.concatenate([mentions.starts for mentions in parts])
@@ -124,42 +128,26 @@ def merged(parts: Sequence[Mentions]) -> Mentions:
     return Mentions(starts[first], reached - starts[first], np.full(len(first), NO_LABEL))
 
 
-def mask_mentions(tokens: Tokens, mentions: Mentions, mask: str) -> Tokens:
-    """Captions in which each mention, however many words it has, is the one token `mask`."""
-    return _masked(tokens, [(mentions, mask)], (mask,))
+def mask_mentions(tokens: Tokens, *hidden: tuple[Mentions, str]) -> Tokens:
+    """Captions in which each mention, however many words it has, is one token, the mask of its kind.
 
-
-def mask_both(tokens: Tokens, words: Mentions, mask: str, phrases: Mentions, phrase_mask: str) -> Tokens:
-    """Captions in which two kinds of mentions of these tokens are masked, so that nothing of either is left.
-
-    Where they overlap, phrases of several words are masked whole, then `words`, or what is left of them, then phrases
-    of one word.
+    Of two kinds nothing is left: where they overlap, those of the second of several words are masked whole, then the
+    first, or what is left of them, then those of the second of one word.
     """
-    singles, several = phrases.select(phrases.lengths == 1), phrases.select(phrases.lengths > 1)
-    return _masked(tokens, [(singles, phrase_mask), (words, mask), (several, phrase_mask)], (mask, phrase_mask))
-
-
-def _masked(tokens: Tokens, layers: Sequence[tuple[Mentions, str]], masks: tuple[str, ...]) -> Tokens:
-    """Captions in which each mention is the mask of its layer; later layers lie over earlier ones."""
-    words = tuple(dict.fromkeys((*tokens.words, *masks)))
+    layers = hidden
+    if len(hidden) > 1:
+        words, (phrases, mask) = hidden
+        layers = (phrases.select(phrases.lengths == 1), mask), words, (phrases.select(phrases.lengths > 1), mask)
+    words_and_masks = tuple(dict.fromkeys((*tokens.words, *(mask for _, mask in hidden))))
     ids, mention_of, number = tokens.ids.copy(), np.zeros(len(tokens.ids), np.int64), 1
     for mentions, mask in layers:
         first = np.cumsum(mentions.lengths) - mentions.lengths
         places = np.repeat(mentions.starts - first, mentions.lengths) + np.arange(int(mentions.lengths.sum()))
         mention_of[places] = np.repeat(np.arange(number, number + len(first)), mentions.lengths)
-        ids[places] = words.index(mask)
+        ids[places] = words_and_masks.index(mask)
         number += len(first)
     shown = (mention_of == 0) | (np.diff(mention_of, prepend=0) != 0)
-    return Tokens(ids[shown], np.concatenate(([0], np.cumsum(shown)))[tokens.offsets], words)
-
-
-def named_labels(tokens: Tokens, mentions: Mentions, labels: int) -> Flags:
-    """Flags of the labels that each caption names, `(captions, labels)`."""
-    named = np.zeros((len(tokens), labels), bool)
-    labelled = mentions.labels != NO_LABEL
-    rows = np.searchsorted(tokens.offsets, mentions.starts[labelled], side="right") - 1
-    named[rows, mentions.labels[labelled]] = True
-    return named
+    return Tokens(ids[shown], np.concatenate(([0], np.cumsum(shown)))[tokens.offsets], words_and_masks)
 
 
 def named_values(tokens: Tokens, mentions: Mentions, lexicon: Lexicon, split: str = "words") -> Flags:
@@ -173,9 +161,9 @@ def named_values(tokens: Tokens, mentions: Mentions, lexicon: Lexicon, split: st
     `mentions`: the lexicon's, see `find_mentions`; those of a crossing's parts are found here.
     """
     if not lexicon.parts:
-        return named_labels(tokens, mentions, len(lexicon.labels))
+        return mentions.named(tokens, len(lexicon.labels))
     return crossed_labels(
-        [named_labels(tokens, find_mentions(tokens, part, split), len(part.labels)) for part in lexicon.parts]
+        [find_mentions(tokens, part, split).named(tokens, len(part.labels)) for part in lexicon.parts]
     )
 
 

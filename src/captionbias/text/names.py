@@ -1,4 +1,4 @@
-"""The words that a name in a list stands for: how it is written, its plural, its synonyms."""
+"""The words that a name in a list stands for: how it is written, and its plural."""
 
 from __future__ import annotations
 
@@ -23,14 +23,3 @@ def forms(words: Iterable[str]) -> list[str]:
             spaced = form.replace("-", " ")
             made |= dict.fromkeys((form, spaced, spaced.replace(" ", "-"), spaced.replace(" ", "")))
     return list(made)
-
-
-def synonyms_of(words: Iterable[str]) -> list[str]:
-    """The words of the most frequent sense of each word in WordNet."""
-    from nltk.corpus import wordnet
-
-    try:
-        senses = [wordnet.synsets(word.replace(" ", "_"), pos=wordnet.NOUN)[:1] for word in words]
-    except LookupError as error:
-        raise ValueError("synonyms: WordNet is not installed: python -m nltk.downloader wordnet first") from error
-    return [name.lower().replace("_", " ") for found in senses for sense in found for name in sense.lemma_names()]

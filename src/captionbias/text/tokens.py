@@ -179,6 +179,33 @@ def _mix(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 def tokenize(captions: Sequence[str], name: str = "words") -> Tokens:
     """Split `n` captions with the tokenizer `name`; words are numbered in order of first appearance."""
     split = tokenizer(name)
+    plain = np.array([split is split_words and caption.isascii() for caption in captions], bool)
+    if plain.all() or not plain.any():
+        return _split_together(captions) if len(plain) and plain.all() else _split_each(captions, split)
+    together = _split_together(list(itertools.compress(captions, plain)))
+    others = _split_each(list(itertools.compress(captions, ~plain)), split)
+    places = np.argsort(np.concatenate([np.flatnonzero(plain), np.flatnonzero(~plain)]))
+    return Tokens.joined([together, others]).select(places).numbered()
+
+
+def _split_together(captions: Sequence[str]) -> Tokens:
+    """What `split_words` finds in captions of ASCII alone, five times as fast."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    lower = pc.ascii_lower(pa.array(captions, pa.large_string()))
+    apart = pc.replace_substring_regex(lower, r"([^\w \t\n\v\f\r])", r" \1 ")
+    lists = pc.ascii_split_whitespace(pc.ascii_trim_whitespace(apart))
+    words = lists.flatten().dictionary_encode()
+    ids, offsets = words.indices.to_numpy(), lists.offsets.to_numpy().astype(np.int64)
+    tokens = Tokens(ids, offsets, tuple(words.dictionary.to_pylist()))
+    if "" not in tokens.words:
+        return tokens
+    shown = ids != tokens.words.index("")  # which a caption of blanks has
+    return Tokens(ids[shown], np.concatenate(([0], np.cumsum(shown)))[offsets], tokens.words).numbered()
+
+
+def _split_each(captions: Sequence[str], split: Callable[[str], list[str]]) -> Tokens:
     numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
     ids, offsets = array("i"), array("q", [0])
     for row, caption in enumerate(captions):

@@ -11,14 +11,14 @@ import numpy as np
 
 from captionbias.alignment.vectors import CAPTIONS, train_vectors
 from captionbias.bench.protocol import whole_number
-from captionbias.bench.verdicts import MORE, NOTHING, is_mute, verdict
+from captionbias.bench.verdicts import MORE
 from captionbias.captions import CaptionBiasWarning, Captions, check_captions
 from captionbias.captions.entries import check_lengths
 from captionbias.captions.texts import is_blank
 from captionbias.captions.values import as_list, is_column
 from captionbias.errors import InputError
 from captionbias.metrics import catalogue, find_metric
-from captionbias.statistics.samples import Estimate
+from captionbias.metrics.sway.questions import QUESTIONS
 from captionbias.text import LexiconSource, tokenize
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 BIAS = "bias"
-PORTRAIT = ("sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_words")  # the largest of these is `bias`
+PORTRAIT = [part.key for question in QUESTIONS for part in question.parts if part.minimised]  # the largest is `bias`
 
 
 class Settings(TypedDict, total=False):
@@ -171,11 +171,11 @@ class TrainingBias:
         estimates, controls = measured.estimates, self.options[name].get("controls", True)
         keys = [key for key in catalogue.headlines(name) if controls or not catalogue.SCORES[key].control]
         scores: dict[str, float] = {}
-        if (asked := estimates.keys() & {*PORTRAIT}) and not any(is_mute(estimates, key) for key in asked):
+        if (asked := estimates.keys() & {*PORTRAIT}) and not any(estimates[key].doubt for key in asked):
             scores[BIAS] = max(abs(estimates[key].value) for key in asked)
         for key in filter(estimates.__contains__, keys):
-            scores |= Estimate(*estimates[key][:3]).flat(key)
-            if catalogue.SCORES[key].judged and (word := verdict(estimates, key)) != NOTHING:
+            scores |= estimates[key]._replace(verdict=None).flat(key)
+            if word := estimates[key].verdict:
                 scores[f"{key}_more_than_people"] = float(word == MORE)
         if missing := [key for key in [BIAS] * bool(asked) + keys if key not in scores]:
             notes.append(f"{', '.join(missing)} left out: too few images, or captions that name what human ones name")

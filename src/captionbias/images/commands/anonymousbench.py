@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from captionbias.cli.options import INPUT, Options, option
-from captionbias.cli.terminal import console, say, write_result
+from captionbias.cli.terminal import say, show, write_result
 from captionbias.images.commands.caption import required, result
 
 OPTIONS: Options = {
@@ -32,35 +32,34 @@ def anonymousbench(answers: Path, scores: Path | None, bootstrap: int, seed: int
     Example: captionbias anonymousbench --answers answers.csv --scores scores.csv
     """
     from captionbias.images.anonymousbench import anonymousbench as benchmark
-    from captionbias.report.grid import Grid, columns
-    from captionbias.report.wording import interval
+    from captionbias.report.grid import RULE, Grid, Scored, columns
     from captionbias.statistics.samples import Estimate
 
     bench = benchmark(answers, scores, bootstrap=bootstrap, seed=seed)
-    people = Grid(
-        "AnonymousBench",
-        columns("captioner", "GT [95% interval]", *bench.scores),
+    table = Grid(
+        "AnonymousBench [95% interval]",
+        columns("captioner", "GT", *bench.scores),
         [
-            [name, interval(human, 1), *(f"{column[name]:g}" for column in bench.scores.values())]
+            [name, Scored(human, 1), *(f"{column[name]:g}" for column in bench.scores.values())]
             for name, human in bench.human.items()
         ],
-        "GT: the percentage of captions of which people say that they tell the gender, in images where nobody "
-        "can see it; lower is better.",
+        "GT: the percentage of captions of which people say that they tell the gender, in images where nobody can see "
+        "it; lower is better. Correlation: Pearson's of a metric with GT; over captioners the interval says what other "
+        "captioners could give, and needs four.",
     )
-    console.print(people, markup=False)
-    if bench.correlations:
-        correlations = Grid(
-            "Pearson correlation with GT [95% interval]",
-            columns("metric", "over images and annotators", "over captioners"),
-            [],
-            "Over captioners the interval says what other captioners could give; it needs four.",
-        )
-        for metric, correlation in bench.correlations.items():
-            ends = (correlation.low, correlation.high), (correlation.captioners_low, correlation.captioners_high)
-            value = correlation.value
-            cells = ["", ""] if value is None else [interval(Estimate(value, *limits), 2) for limits in ends]
-            correlations.rows.append([metric, correlation.missing or cells[0], cells[1]])
-        console.print(correlations, markup=False)
-    annotators = "1 annotator" if bench.annotators == 1 else f"{bench.annotators:,} annotators"
-    say(f"\n{bench.images:,} images, {annotators}")
+    if found := [*bench.correlations.values()]:
+        ends = {
+            "over images and annotators": [(one.low, one.high) for one in found],
+            "over captioners": [(one.captioners_low, one.captioners_high) for one in found],
+        }
+        table.rows.append(RULE)
+        for over, limits in ends.items():
+            correlations = zip([one.value for one in found], limits, strict=True)
+            cells = [None if value is None else Scored(Estimate(value, *of), 2) for value, of in correlations]
+            table.rows.append([f"correlation {over}", None, *cells])
+    show([table])
+    for metric, one in bench.correlations.items():
+        if one.missing:
+            say(f"{metric}: {one.missing}")
+    say(f"\n{bench.images:,} images, {bench.annotators:,} annotator{'s' * (bench.annotators > 1)}")
     write_result(bench.as_dict(), output)

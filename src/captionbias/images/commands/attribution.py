@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captionbias.cli.options import INPUT, Options, metric_options, option
-from captionbias.cli.terminal import console, say
+from captionbias.cli.terminal import say, show, write_result
 from captionbias.images.commands.caption import ANNOTATIONS, IMAGES, LOADING, MODEL_HELP, required, result, take_images
 from captionbias.text.lexicon import attribute_lexicons
 
@@ -21,12 +20,6 @@ OPTIONS: Options = {
     **ANNOTATIONS,
     **LOADING,
     **metric_options("fill"),
-    "captions": option(
-        Path | None,
-        "The captioner's captions, a file with the columns image_id and caption.",
-        panel=INPUT,
-        show_default="made now",
-    ),
     "attribute": option(
         str,
         f"The words: {', '.join(attribute_lexicons())}, or a JSON file, of tasks for one.",
@@ -35,64 +28,43 @@ OPTIONS: Options = {
         metavar="<name|file>",
     ),
     "batch_size": option(int, "Images at a time.", default=8, min=1),
-    "overlays": result(int, "Pictures in an HTML file.", default=24, min=0),
     "bootstrap": result(int, "Bootstrap replicates over images; 0 for none.", default=1000, min=0),
     "seed": result(int, "Seed of the bootstrap.", default=0),
-    "output": result(Path | None, "Write every word's share as .json, or a page with pictures as .html."),
+    "output": result(Path | None, "Write every word's share to this JSON file."),
 }
 
 
-def attribution(
-    model: str,
-    annotations: Path,
-    captions: Path | None,
-    attribute: str,
-    overlays: int,
-    output: Path | None,
-    **values: Any,
-) -> None:
+def attribution(model: str, annotations: Path, attribute: str, output: Path | None, **values: Any) -> None:
     """What share of what makes a captioner say "woman" or "man" is outside the person?
 
-    The person is filled, then the rest of the picture: how much less likely does the word get?
+    The images are captioned; then the person is filled, and the rest of the picture: how much less likely is the word?
 
     Example: captionbias attribution --model Salesforce/blip-image-captioning-base --images val2014
-    --annotations instances_val2014.json --output shares.html
+    --annotations instances_val2014.json --output shares.json
     """
-    from captionbias.cli.terminal import write_result
     from captionbias.images import captioning
     from captionbias.images.attributions import attribute_images
     from captionbias.images.masks import read_regions
-    from captionbias.report.html import check_installed
 
-    page = output is not None and output.suffix.lower() in (".html", ".htm")
-    if output is not None and not page and output.suffix.lower() != ".json":
-        raise ValueError(f"--output {output} ends in neither .json nor .html: name a file of one of these kinds")
-    if page:
-        check_installed()
     images = take_images(values)
     regions = read_regions(annotations, images)
     loading = {name: values.pop(name) for name in LOADING}
-    texts = _read_captions(captions) if captions else captioning.caption(model, images, **loading)
+    captions = captioning.caption(model, images, **loading)
     captioner, processor, tokenizer = captioning.open_captioner(model, **loading)
     shares = attribute_images(
         captioner,
         processor,
         images,
         regions,
-        [texts.get(image, "") for image in images.ids],
+        [captions.get(image, "") for image in images.ids],
         tokenizer=tokenizer,
         attribute_lexicon=attribute,
-        overlays=overlays if page else 0,
         **values,
     )
-    console.print(_table(shares), markup=False)
+    show([_table(shares)])
     left = len({credit.image for credit in shares.credits})
     say(f"\n{left:,} of {shares.images:,} images, {len(shares.credits):,} words")
-    if page and output is not None and not console.quiet:
-        _write_page(shares, output, title=f"Where {Path(model).name} finds the attribute")
-        say(f"the page is in {output}")
-    elif not page:
-        write_result({"model": model, "fill": values["fill"], **shares.as_dict()}, output)
+    write_result({"model": model, "fill": values["fill"], **shares.as_dict()}, output)
 
 
 def _table(attributed: ImageAttributions) -> Grid:
@@ -114,23 +86,3 @@ def _table(attributed: ImageAttributions) -> Grid:
         [*rows[:-1], RULE, rows[-1]],
         meaning,
     )
-
-
-def _write_page(attributed: ImageAttributions, path: Path, *, title: str) -> None:
-    """Write them with their pictures as one HTML file that loads nothing, whole or not at all."""
-    from captionbias.io.files import write_text
-    from captionbias.report.html import rendered
-    from captionbias.report.wording import percent
-
-    template = Path(__file__).with_name("attribution.html.jinja").read_text(encoding="utf-8")
-    pictures = [(attributed.credits[row], b64encode(png).decode()) for row, png in attributed.overlays.items()]
-    write_text(rendered(template, attributed=attributed, percent=percent, pictures=pictures, title=title), path)
-
-
-def _read_captions(path: Path) -> dict[str, str]:
-    from captionbias.captions.tables import table_from_file
-    from captionbias.captions.values import image_keys, is_missing
-
-    table = table_from_file(path)
-    captions = ["" if is_missing(text) else str(text) for text in table.column("caption")]
-    return dict(zip(image_keys(f"{path}: image_id", table.column("image_id")), captions, strict=True))

@@ -92,9 +92,6 @@ GENERATION: Options = {
     ),
     "sampling_seed": captioning_option(int, "Of drawn captions.", default=0),
     **LOADING,
-    "strict": captioning_option(
-        bool, "An image that cannot be read is an error, and not left out.", "--strict", default=False
-    ),
 }
 CAPTIONS = result(Path, "The captions, as .parquet or .csv.", default=Path("captions.parquet"))
 CAPTIONING = MODEL | IMAGES | GENERATION

@@ -11,6 +11,7 @@ from typing import Any
 from captionbias.arrays import Flags
 from captionbias.cli.options import INPUT, Options, metric_options, option
 from captionbias.cli.terminal import console, note, say, steps
+from captionbias.errors import few
 from captionbias.images.commands.caption import IMAGES, result, take_images
 
 masking_option = partial(option, panel="Masking")
@@ -29,12 +30,6 @@ OPTIONS: Options = {
     ),
     **metric_options("form", "fill"),
     "threshold": masking_option(float, "The detector's least score, 0 to 1.", default=0.5, min=0, max=1),
-    "strict": masking_option(
-        bool,
-        "An image that cannot be read or has nothing to mask is an error, and not left out.",
-        "--strict",
-        default=False,
-    ),
     "output": result(
         Path,
         "The folder of the copies. Those that are there are not made again.",
@@ -64,7 +59,7 @@ def mask(
         raise ValueError("give either --annotations or --detector")
     from captionbias.images.detectors import detect_regions
     from captionbias.images.masked_copies import SETTINGS, write_masked
-    from captionbias.images.masks import LISTED, read_regions
+    from captionbias.images.masks import read_regions
 
     images = take_images(values)
     settings: dict[str, Any] = {"labels": label, "form": form}
@@ -76,12 +71,9 @@ def mask(
         assert detector is not None
         regions = detect_regions(detector, images, label, form=form, threshold=threshold)
         settings |= {"detector": detector, "threshold": threshold}
-    with steps() as progress:
-        copies = write_masked(images, regions, output, settings=settings, progress=progress, **values)
-    if not console.quiet:
-        for reason in list(copies.left_out.values())[:LISTED]:
-            note(f"left out: {reason}")
-        if len(copies.left_out) > LISTED:
-            note(f"left out: {len(copies.left_out) - LISTED:,} more, listed in {output / SETTINGS}")
+    with steps() as watch:
+        copies = write_masked(images, regions, output, settings=settings, watch=watch, **values)
+    if copies.left_out and not console.quiet:
+        note(f"left out: {few(copies.left_out.values())}; all are listed in {output / SETTINGS}")
     earlier = f", {copies.there:,} were there" if copies.there else ""
     say(f"{copies.written:,} masked copies are new in {output}{earlier}; left out: {len(copies.left_out):,}")

@@ -20,7 +20,7 @@ from captionbias.captions import Captions
 from captionbias.errors import InputError, missing
 from captionbias.metrics.sway import a_to_t, t_to_a, words
 from captionbias.metrics.sway import naming as of_names
-from captionbias.metrics.sway.images import Counts, NamedImages, compared_images, count_leans, lean_rows, no_leans
+from captionbias.metrics.sway.images import compared_images, count_leans, lean_rows, no_leans
 from captionbias.metrics.sway.question import (
     Answer,
     Asked,
@@ -31,7 +31,7 @@ from captionbias.metrics.sway.question import (
     draw_truth,
     resampled,
 )
-from captionbias.text import Lexicon, LexiconSource, load_lexicon
+from captionbias.text import LexiconSource, load_lexicon
 from captionbias.warnings import note
 
 RULES = Rules(silent=True, crossed=True, tasks_needed=False, tasks_named=True)
@@ -43,6 +43,7 @@ SCENES = Score(
     Scale(0.0, float("inf"), "scenes"),
     "Scenes whose images of different values are compared with each other, where no people describe them. 0: neither "
     "people nor scenes, so there is no yardstick.",
+    published=True,
     in_tables=False,
 )
 
@@ -83,9 +84,9 @@ class SwayImages(NamedTuple):
     returns="In captions of 100: `sway_wrong_gap` and `sway_unnamed_gap`; `sway_t_to_a`, `sway_t_to_a_lost`, in which "
     "a caption that names no value counts as wrong, of each `..._least` and `..._most`, and `sway_t_to_a_one`; "
     "`sway_words`, from 1,000 images on, which has no upper end, and `sway_words_most`. In mentions of 100 captions: "
-    "`sway_a_to_t`, its range `..._low` and `..._high`, and `..._least` and `..._most`. Most with `..._ci_low/high` "
-    "(95%, over images), verdicts' scores with "
-    "`..._detectable` (what would be seen in four of five samples). Facts: `wrong_<value>` and `unnamed_<value>`, of "
+    "`sway_a_to_t`, its range `..._low` and `..._high`, and `..._least` and `..._most`. Those with a verdict with "
+    "`..._ci_low/high` (95%, over images) and `..._verdict`; the others are told with details alone. Facts: "
+    "`wrong_<value>` and `unnamed_<value>`, of "
     "100 captions of each value; `sway_least_named`, of those of the value that is named right least often, and "
     "`sway_tasks_named`, of all; `sway_captioned`, where empty captions are left out; `sway_words_level_<value>`, "
     "content words of captions of a value for each of people's, over that of all, and `sway_words_length`, of all; "
@@ -118,8 +119,8 @@ def sway(
 
     >>> from captionbias.synthetic import plant
     >>> result = sway(**vars(plant(1000, t_to_a=0.3)))
-    >>> result["sway_t_to_a_least_ci_low"] > 0, result["sway_a_to_t_low_ci_low"] > 0
-    (True, False)
+    >>> result["sway_t_to_a_verdict"], result["sway_a_to_t_verdict"]
+    ('more than people', 'cannot tell')
     """
     if captions.predictions is None:
         raise missing("predictions", "is missing: sway is of a captioner; give the captioner's captions")
@@ -130,7 +131,13 @@ def sway(
     captions, notes = cast(Captions, reading.captions), reading.notes
     lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
     images = compared_images(reading, seed)
-    of_tasks = _questions_of_tasks(captions, lexicons[0], lean, notes)
+    alike = captions.references or (captions.tasks and captions.scene)  # what pictures show can be held alike
+    of_tasks: list[Question] = [t_to_a, a_to_t] if alike else [t_to_a] if captions.tasks else []
+    if lexicons[0].parts:
+        if lean is not None:
+            raise InputError("lean", ": tasks go with the values of one attribute; leave it out, or measure one alone")
+        note(notes, "T to A and A to T are not asked of crossed attributes: measure each alone")
+        of_tasks = []
     counts = count_leans(images, lean, lexicons, notes) if of_tasks else no_leans(images)
     if of_tasks and not captions.references and (draw_truth(images, counts, seed).suggested < 0).all():
         text = "T to A and A to T are not measured: no task goes with one value more than with another on these images"
@@ -140,46 +147,17 @@ def sway(
     signed = {"lean": counts.source, "draws": draws if scenes is None else 0, **reading.signed}
     signed |= {} if scenes is None else {"yardstick": "scenes" if scenes else "none"}
 
-    def measured() -> Scores:
-        asked = _asked(captions, lexicons, tokenizer, images, counts, draws, seed, bootstrap, notes)
-        return _scores(asked, of_tasks, scenes, details)
-
-    return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured)
-
-
-def _questions_of_tasks(
-    captions: Captions, attribute: Lexicon, lean: LexiconSource | None, notes: list[str]
-) -> list[Question]:
-    """The questions about tasks that these captions can answer."""
-    if attribute.parts:
-        if lean is not None:
-            raise InputError("lean", ": tasks go with the values of one attribute; leave it out, or measure one alone")
-        note(notes, "T to A and A to T are not asked of crossed attributes: measure each alone")
-        return []
-    alike = captions.references or (captions.tasks and captions.scene)  # what pictures show can be held alike
-    return [t_to_a, a_to_t] if alike else [t_to_a] if captions.tasks else []
-
-
-def _asked(
-    captions: Captions,
-    lexicons: tuple[Lexicon, Lexicon],
-    tokenizer: str,
-    images: NamedImages,
-    counts: Counts,
-    draws: int,
-    seed: int,
-    bootstrap: int,
-    notes: list[str],
-) -> Asked:
-    """The captioner beside so many persons, drawn one after the other; or beside the truth."""
-
     def people(join: int) -> list[Draw]:
         return [draw_person(images, counts, seed + draw, join) for draw in range(draws)]
 
-    join = captions.references_to_join if captions.references else 1
-    drawn = people(1) if captions.references else [draw_truth(images, counts, seed)]
-    as_long = people(join) if join > 1 else drawn
-    return Asked(captions, *lexicons, tokenizer, images, drawn, join, as_long, seed, bootstrap, notes)
+    def measured() -> Scores:
+        join = captions.references_to_join if captions.references else 1
+        drawn = people(1) if captions.references else [draw_truth(images, counts, seed)]
+        as_long = people(join) if join > 1 else drawn
+        asked = Asked(captions, *lexicons, tokenizer, images, drawn, join, as_long, seed, bootstrap, notes)
+        return _scores(asked, of_tasks, scenes, details)
+
+    return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured)
 
 
 def _scores(asked: Asked, of_tasks: Sequence[Question], scenes: int | None, details: bool) -> Scores:

@@ -18,7 +18,7 @@ from captionbias.cli.options import (
     split_options,
     switch,
 )
-from captionbias.cli.terminal import console, named, note, read_captioners, say, show, write_result
+from captionbias.cli.terminal import named, note, read_captioners, say, show, write_result
 
 TABLE: Options = {
     "paper": argument(str | None, "A paper, such as dbac-2026.", default=None),
@@ -42,12 +42,11 @@ PROTOCOL: Options = {
 }
 OUTPUT: Options = {
     "output": result_option(Path | None, "Write the table to this .json or .md file."),
-    "plot": result_option(Path | None, "Draw the figure, or bias over quality, as .svg."),
 }
 OPTIONS = TABLE | PREDICTIONS | {name: of for name, of in FILES.items() if name != "keep"} | IMAGES | PROTOCOL | OUTPUT
 
 
-def reproduce(paper: str | None, table: str | None, output: Path | None, plot: Path | None, **values: Any) -> None:
+def reproduce(paper: str | None, table: str | None, output: Path | None, **values: Any) -> None:
     """The experiments of the papers, for your captioners: each table by its protocol, beside the printed numbers.
 
     Example: captionbias reproduce dbac-2026 table-9 --predictions nic.parquet --references people.parquet
@@ -65,8 +64,6 @@ def reproduce(paper: str | None, table: str | None, output: Path | None, plot: P
     check_masking(values)
     if output and output.suffix not in (".json", ".md"):
         raise ValueError(f"--output {output} must end in .json or .md")
-    if plot and not asked.picture:
-        raise ValueError(f"--plot: {paper} {table} has no picture")
     shares = {
         name: 100 * read_json(Path(file))["share"] for name, file in named(values.pop("shares") or (), "share").items()
     }
@@ -83,6 +80,3 @@ def reproduce(paper: str | None, table: str | None, output: Path | None, plot: P
         write_text("\n".join(line for grid in found.grids() for line in (grid.title, "", *grid.markdown())), output)
     else:
         write_result(found.as_dict(), output)
-    if plot and asked.picture and not console.quiet:
-        asked.picture(found).save(plot)
-        say(f"the plot is in {plot}")

@@ -15,9 +15,7 @@ from captionbias.attackers.pretrained.models import KNOWN
 from captionbias.bench.catalogue import DIRECTIONS
 from captionbias.captions import Captions, check_captions
 from captionbias.errors import InputError
-from captionbias.report.svg import Picture
 from captionbias.statistics.intervals import coefficient_of_variation
-from captionbias.studies.points import points_chart
 from captionbias.studies.tables import Experiment, table
 from captionbias.synthetic import plant_verbs
 from captionbias.text import Tokens
@@ -105,14 +103,7 @@ def meaning_kept(run: Experiment) -> None:
     run.signatures.append(meteor_name())
 
 
-def lines_by_delta(run: Experiment) -> Picture:
-    lines = {
-        row: [(float(delta), column[row].value) for delta, column in run.columns.items()] for row in run.captioners
-    }
-    return points_chart(lines, "delta", "contextual substitutions, percent", "Substitutions by delta")
-
-
-@table(PAPER, "figure-1", picture=lines_by_delta)
+@table(PAPER, "figure-1")
 def share_by_delta(run: Experiment) -> None:
     for row, captions in run.captioners.items():
         for delta in np.arange(1, 10) / 10:

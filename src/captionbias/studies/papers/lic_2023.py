@@ -9,9 +9,7 @@ import numpy as np
 
 from captionbias.analysis.caption_quality import caption_quality, meteor_name
 from captionbias.explain import Attributions, explain
-from captionbias.report.svg import Picture
 from captionbias.studies.papers.lic_2022 import SEEDS, SIDES, by_encoder
-from captionbias.studies.points import points_chart
 from captionbias.studies.tables import Experiment, table
 
 PAPER = "lic-2023"
@@ -28,13 +26,7 @@ def berts(run: Experiment) -> None:
     by_encoder(run, "bert-frozen", "bert-finetuned")
 
 
-def bias_over_quality(run: Experiment) -> Picture:
-    across, up = run.columns["CIDEr"], run.columns["LIC"]
-    points = {row: [(across[row].value, up[row].value)] for row in up}
-    return points_chart(points, "CIDEr x 100", "LIC x 100", "Bias over quality")
-
-
-@table(PAPER, "table-2", picture=bias_over_quality)
+@table(PAPER, "table-2")
 def quality_beside_bias(run: Experiment) -> None:
     reproduced(run)
     for row, captions in run.captioners.items():

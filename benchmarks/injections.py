@@ -1,7 +1,7 @@
 """Biases of a known size, put into captions: what would a metric have seen?
 
 An injection takes described captions and a random generator, and returns what they would be if each that it can change
-was changed; `inject` changes a share of them, of all images or of those of one value.
+was changed; `inject` changes a share of them, of all images or of those of one value. `changes.py` has more of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers
-from captionbias.bench.labels import labels_of_captions
+from captionbias.bench.reading import read
 from captionbias.captions import Captions
 from captionbias.metrics.sway.images import BEARER
 from captionbias.scores.sway import Leans, leans_of, suggested_values
@@ -88,23 +88,20 @@ def describe(
     """
     if captions.predictions is None:
         raise ValueError("predictions is missing: give the captions that are to be changed")
-    labels = labels_of_captions(captions.first_samples(), attribute_lexicon, task_lexicon, tokenizer).occurring()
-    named = labels.predicted_attributes
-    assert named is not None
-    shown = labels.shown.tasks & (np.array(labels.tasks) != BEARER)
-    value = labels.shown.attributes.argmax(axis=1)
-    both = shown.T.astype(np.float64) @ labels.shown.attributes
-    shares = labels.shown.attributes.mean(axis=0)
+    reading = read(captions.first_samples(), attribute_lexicon, task_lexicon, tokenizer).occurring()
+    named, values = reading.said.values, reading.shown.values
+    shown = reading.shown.tasks & (np.array(reading.tasks) != BEARER)
+    both, shares = shown.T.astype(np.float64) @ values, values.mean(axis=0)
     return Described(
         captions.predictions,
         captions.references or ((),) * len(captions),
         load_lexicon(attribute_lexicon),
         load_lexicon(task_lexicon),
-        labels.attributes,
-        labels.tasks,
-        value,
+        reading.values,
+        reading.tasks,
+        reading.value,
         np.where(named.sum(axis=1) == 1, named.argmax(axis=1), NONE),
-        suggested_values(shown, both, shares, own=labels.shown.attributes.astype(np.float64)),
+        suggested_values(shown, both, shares, own=values.astype(np.float64)),
         shown,
         leans_of(both, shares),
     )

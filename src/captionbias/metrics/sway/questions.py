@@ -1,0 +1,93 @@
+"""The questions that sway asks, in their order, as data: terminal, Markdown, report, picture, gate, callback and cards
+loop over them, so that a question is added here and in no view."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+NAMES, WORDS, IN_A_LINE = "names", "words", "in a line"  # shown with whom is named wrong, with the words, by itself
+LEANS, ALL_TASKS = "leans", "all tasks"  # which tasks go with whom; all tasks that are there
+
+
+class Part(NamedTuple):
+    """A score that answers a question, by its key.
+
+    `asks`: the same in a line of its own. `does`: what a captioner does of which it says more, the verb first; it may
+    have the `called` of `captionbias.report.wording.words_of`, as a title may, and none is made from the details.
+    `implied`: whether the first of the question says as much. `minimised`: whether a training minimises it.
+    """
+
+    key: str
+    asks: str
+    does: str = ""
+    implied: bool = False
+    minimised: bool = False
+
+
+class Question(NamedTuple):
+    """A question: the first of its parts answers it, the others where they say more; where it is shown, and what it
+    takes besides captions and labels."""
+
+    title: str
+    parts: tuple[Part, ...]
+    shown: str = IN_A_LINE
+    takes: str = ""
+
+    @property
+    def key(self) -> str:
+        return self.parts[0].key
+
+
+QUESTIONS = (
+    Question(
+        "Is one {value} worse off?",
+        (
+            Part("sway_wrong_gap", "is one value named wrong more often?", minimised=True),
+            Part("sway_unnamed_gap", "is one value left unnamed more often?", minimised=True),
+        ),
+        NAMES,
+    ),
+    Question(
+        "Worse beside {other} {value}'s {tasks}?",
+        (
+            Part(
+                "sway_t_to_a",
+                "do wrong names follow the surroundings?",
+                "{misname} beside {other} {value}'s {tasks}",
+                minimised=True,
+            ),
+            Part(
+                "sway_t_to_a_lost",
+                "do wrong names and silence follow the surroundings?",
+                "fail more often to name the right {value} beside {other} {value}'s {tasks}",
+                implied=True,
+            ),
+        ),
+        NAMES,
+        LEANS,
+    ),
+    Question(
+        "Do other words follow the {value}?",
+        (
+            Part(
+                "sway_words",
+                "do other words follow the attribute?",
+                "use other words that follow the {value}",
+                minimised=True,
+            ),
+        ),
+        WORDS,
+    ),
+    Question(
+        "Do the {tasks} that are named follow the {value}?",
+        (
+            Part(
+                "sway_a_to_t",
+                "do the objects named follow the attribute?",
+                "name {tasks} that follow the {value}",
+            ),
+        ),
+        takes=ALL_TASKS,
+    ),
+)
+PARTS = {part.key: part for question in QUESTIONS for part in question.parts}
