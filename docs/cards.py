@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from textwrap import fill
 
-from captionbias.bench.arguments import sentence
 from captionbias.bench.catalogue import METRICS, scores_of
 from captionbias.metrics import find_metric
 
@@ -18,7 +17,7 @@ MADE = re.compile(r"(?<=<!-- from the code -->\n\n).*?(?=\n\n<!-- until here -->
 def inputs(metric: str) -> str:
     about, parameters = find_metric(metric).arguments, inspect.signature(find_metric(metric)).parameters
     usual = {name: one.default for name, one in parameters.items() if name != "captions"}
-    rows = ((f"`{name}`", f"`{default!r}`", sentence(name, about[name], default)) for name, default in usual.items())
+    rows = ((f"`{name}`", f"`{default!r}`", about[name].sentence(default)) for name, default in usual.items())
     return table(("argument", "default", "meaning"), *rows)
 
 

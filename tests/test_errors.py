@@ -69,8 +69,8 @@ def test_parts_outlive_what_is_put_around_them_and_a_pickle():
 
 
 def flags(command):
-    for below in getattr(command, "commands", {}).values():
-        yield from flags(below)
+    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        yield from flags(command.get_command(None, name))
     yield from (option.name for option in command.params)
 
 

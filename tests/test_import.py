@@ -64,6 +64,21 @@ def test_the_front_door_imports_no_package_and_metrics_and_the_command_line_noth
     assert "scipy" in imported["scipy"]  # what is heavy would be seen
 
 
+LATE = """
+import sys
+import captionbias.cli.main
+assert "captionbias.metrics" not in sys.modules
+from captionbias.metrics import sway
+from captionbias.synthetic import plant
+assert sway(**vars(plant(300)))
+print(*{"scipy.special", "scipy.stats", "sklearn", "pandas", "torch"} & sys.modules.keys())
+"""
+
+
+def test_help_waits_for_no_metric_and_sway_for_nothing_that_takes_a_second_to_import(tmp_path):
+    assert python("-W", "ignore", "-c", LATE, folder=tmp_path).split() == ["scipy.special"]
+
+
 def test_every_public_name_is_found_and_an_unknown_one_is_named():
     for name in captionbias.__all__:
         assert getattr(captionbias, name).__module__.startswith("captionbias"), name
@@ -114,12 +129,14 @@ def test_without_one_wing_all_of_the_others_commands_are_there(copied):
     assert commands(run) == every - {"card", "publish", "install-metrics"}
 
 
-@pytest.mark.parametrize("module", ["images/commands/mask.py", "images/imagecaptioner2.py"])
-def test_an_import_in_a_wing_that_fails_is_an_error(copied, module):
+@pytest.mark.parametrize(
+    ("module", "command"), [("images/commands/mask.py", []), ("images/imagecaptioner2.py", ["measure"])]
+)
+def test_an_import_in_a_wing_that_fails_is_an_error(copied, module, command):
     package, run = copied
     text = (package / module).read_text(encoding="utf-8")
     (package / module).write_text(text.replace("from captionbias.", "from captionbias.misspelt_", 1), encoding="utf-8")
-    helped = run("-m", "captionbias", "--help")
+    helped = run("-m", "captionbias", *command, "--help")
     assert helped.returncode
     assert "No module named 'captionbias.misspelt_" in helped.stderr
 

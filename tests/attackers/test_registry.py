@@ -26,7 +26,7 @@ GUIDE = (Path(__file__).parents[2] / "docs" / "attackers.md").read_text(encoding
 
 @pytest.mark.parametrize("name", [*ENCODERS, *BERTS, *KNOWN])
 def test_an_encoder_is_in_the_help_and_in_the_guide(name: str) -> None:
-    assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", ARGUMENTS["encoder"])
+    assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", ARGUMENTS["encoder"].about)
     assert f"`{name}`" in GUIDE
 
 

@@ -5,7 +5,7 @@ from inspect import signature
 
 import pytest
 
-from captionbias.bench.arguments import ARGUMENTS, USUAL, sentence
+from captionbias.bench.arguments import ARGUMENTS
 from captionbias.bench.catalogue import METRICS
 from captionbias.bench.measurement import metric
 from captionbias.metrics import find_metric
@@ -25,13 +25,15 @@ def test_a_docstring_says_what_each_argument_is_in_the_order_of_the_signature(na
 
 def test_every_argument_is_one_of_a_metric():
     taken = {name for metric in METRICS for name in find_metric(metric).arguments}
-    assert USUAL.keys() <= ARGUMENTS.keys() <= taken
+    assert ARGUMENTS.keys() <= taken
 
 
 def test_a_default_that_stands_for_something_is_told_where_it_is_none():
-    usual = "`bert-base-uncased` when None."
-    assert sentence("model", "the model", None) == f"the model; {usual}"
-    assert sentence("model", "the model", "roberta-base") == "the model."
+    model = ARGUMENTS["model"]._replace(about="`n` models")
+    assert model.sentence(None) == "`n` models; `bert-base-uncased` when None."
+    assert model.sentence("roberta-base") == "`n` models."
+    assert model.help == "n models."
+    assert ARGUMENTS["prompt"].help == "What follows each caption."
 
 
 def test_an_argument_that_is_described_nowhere_is_refused(own_metrics):

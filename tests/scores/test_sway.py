@@ -5,6 +5,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
+from sklearn.model_selection import KFold
 
 from captionbias.scores import sway
 from captionbias.scores.sway import error_ratio, leans_of, suggested_values
@@ -55,6 +56,18 @@ def test_the_ratio_of_errors_is_that_of_mantel_and_haenszel_with_half_an_error_m
     found = error_ratio(np.array(CAPTIONS, float), np.array(ERRORS, float))
     assert float(found) == pytest.approx(float((against + Fraction(1, 2)) / (along + Fraction(1, 2))))
     assert float(error_ratio(np.array(CAPTIONS, float), np.zeros((3, 2)))) == 1
+
+
+@pytest.mark.parametrize("units", [2, 5, 11, 43])
+def test_the_folds_are_those_of_scikit_learn(units):
+    """Of features that say nothing, what is left of an outcome is what the mean of the other folds leaves."""
+    pictures, outcomes = np.arange(2 * units) // 2, np.random.default_rng(0).random((2 * units, 1))
+    found = sway.residuals(np.zeros((2 * units, 1)), outcomes, units, pictures, np.ones(2 * units))
+    folds = KFold(min(5, units), shuffle=True, random_state=units).split(np.arange(units))
+    for train, test in folds:
+        rows = np.isin(pictures, test)
+        expected = outcomes[rows] - outcomes[np.isin(pictures, train)].mean()
+        np.testing.assert_allclose(found[rows], expected, rtol=0, atol=1e-15)
 
 
 def test_of_more_features_than_images_products_of_images_leave_the_same(monkeypatch):

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.stats import false_discovery_control
 
 from captionbias.statistics.intervals import bootstrap_interval
-from captionbias.statistics.significance import holm, p_value
+from captionbias.statistics.significance import benjamini_hochberg, holm, p_value
 
 UNBOUNDED = (-np.inf, np.inf)
 
@@ -49,3 +50,9 @@ def test_holm_rejects_what_the_step_down_procedure_does(p_values):
         assert np.array_equal(corrected <= alpha, rejected)
     assert (corrected >= p_values).all()
     assert (corrected <= 1).all()
+
+
+@given(arrays(np.float64, st.tuples(st.integers(1, 3), st.integers(0, 8)), elements=st.floats(0, 1)))
+def test_benjamini_and_hochberg_s_shares_are_scipy_s_to_the_last_bit(p_values):
+    expected = false_discovery_control(p_values, axis=None).reshape(p_values.shape) if p_values.size else p_values
+    assert np.array_equal(benjamini_hochberg(p_values), expected)

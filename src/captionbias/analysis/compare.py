@@ -17,7 +17,7 @@ from captionbias.errors import InputError, within
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.progress import Watch
 from captionbias.statistics.samples import Estimate, Extreme, Found, Sample
-from captionbias.statistics.significance import holm, least_p_value, p_value
+from captionbias.statistics.significance import benjamini_hochberg, holm, least_p_value, p_value
 
 REPLICATES, PER_TEST = 1000, 40  # of the bootstrap, and for each difference that is tested
 LEVEL = 0.05  # of false verdicts among those that are more or less
@@ -100,8 +100,6 @@ def corrected(measurements: Iterable[tuple[str, Measurement]]) -> dict[tuple[str
 
     Source: Benjamini and Hochberg 1995; at most 5% of the verdicts `more` and `less` are expected to be false.
     """
-    from scipy.stats import false_discovery_control
-
     words: dict[tuple[str, str], str] = {}
     p_values: dict[tuple[str, str], float] = {}
     for captioner, measured in measurements:
@@ -112,7 +110,7 @@ def corrected(measurements: Iterable[tuple[str, Measurement]]) -> dict[tuple[str
                 side = 1 if estimate.value > 0 else -1  # on which it is no further by chance
                 chance = least_beyond(score.key, estimate)
                 p_values[captioner, score.key] = p_of_verdict(measured.samples, score.key, side, chance)
-    adjusted = false_discovery_control(list(p_values.values())) if p_values else []
+    adjusted = benjamini_hochberg(list(p_values.values()))
     return {
         named: CANNOT_TELL if word in (*BEYOND, LESS) and p >= LEVEL else word
         for (named, word), p in zip(words.items(), adjusted, strict=True)

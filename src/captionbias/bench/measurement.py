@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, cast
 import numpy as np
 
 from captionbias.bench import catalogue
-from captionbias.bench.arguments import LABELS, described, section, sentence
+from captionbias.bench.arguments import described, section
 from captionbias.bench.catalogue import MetricEntry, Score
 from captionbias.bench.protocol import replicate_count, signature, whole_number
 from captionbias.bench.verdicts import judged
@@ -231,7 +231,7 @@ class Metric(Generic[P]):
         self._parameters = {one.name: one for one in (GIVEN, *columns, *own, *spoken, TRUST_ROWS)}
         self.__signature__ = inspect.Signature([*self._parameters.values()])
         self.name, self.entry, self.summary = entry.name, entry, inspect.getdoc(scores) or ""
-        self.arguments = described(self._parameters, {**(LABELS if "attributes" in taken else {}), **about}, self.name)
+        self.arguments = described(self._parameters, about, self.name, of_labels="attributes" in taken)
         self.__doc__ = f"{self.summary}\n\n{self.inputs(*self.arguments)}"
 
     def signature(self, *args: P.args, **kwargs: P.kwargs) -> str:
@@ -322,7 +322,7 @@ class Metric(Generic[P]):
     def inputs(self, *names: str) -> str:
         """What these arguments are and what the metric returns, as sections of a docstring."""
         parts = ((name, self.arguments[name], self._parameters[name].default) for name in names)
-        about = (f"{name}: {sentence(name, text, default)}" for name, text, default in parts)
+        about = (f"{name}: {entry.sentence(default)}" for name, entry, default in parts)
         return f"{section('Args', *about)}\n\n{section('Returns', self.entry.returns)}"
 
     def options(self) -> frozenset[str]:

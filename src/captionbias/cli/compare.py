@@ -15,7 +15,6 @@ from captionbias.cli.options import (
     Options,
     option,
     result_option,
-    scores_of,
     split_options,
 )
 from captionbias.cli.terminal import complaints, read_captioners, results_to, say, show, step_lines
@@ -23,7 +22,7 @@ from captionbias.cli.terminal import complaints, read_captioners, results_to, sa
 COMPARED: Options = {
     "metric": option(str, "Any metric of captionbias measure.", default="sway"),
     "scores": result_option(
-        list[str] | None,
+        list[str],
         "Compare this key of the metric's result, such as leakage; repeat it for each key. The main scores when none "
         "is named.",
         "--score",
@@ -31,7 +30,7 @@ COMPARED: Options = {
         show_default=False,
     ),
     "against": result_option(
-        str | None, "Compare each captioner with this one only.", metavar="<name>", show_default="all pairs"
+        str, "Compare each captioner with this one only.", metavar="<name>", show_default="all pairs"
     ),
 }
 OPTIONS = CAPTIONERS | FILES | COMPARED | METRIC | MARGINS | REPLICATES | RESULTS
@@ -41,7 +40,6 @@ def compare(
     metric: str,
     scores: list[str] | None,
     against: str | None,
-    margins: list[str] | None,
     output: Path | None,
     json: bool,
     **values: Any,
@@ -65,7 +63,7 @@ def compare(
             metric=metric,
             scores=scores,
             against=against,
-            margins=dict(scores_of("--margin", margins)),
+            margins=chosen["margins"],
             watch=step_lines(),
             **options,
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from captionbias.bench import catalogue
 from captionbias.cli.measure import COMMON, measured_by, read_files
 from captionbias.cli.options import (
     FILES,
@@ -24,14 +25,11 @@ from captionbias.cli.options import (
     switch,
 )
 from captionbias.cli.terminal import say
-from captionbias.metrics import catalogue
-from captionbias.metrics.sway.a_to_t import TASKS_NAMED
-from captionbias.metrics.sway.images import NO_LEAN
-from captionbias.metrics.sway.questions import ALL_TASKS, LEANS, QUESTIONS, Question
 
 if TYPE_CHECKING:
     from captionbias.bench.measurement import Measurement
     from captionbias.captions import Captions
+    from captionbias.metrics.sway.questions import Question
     from captionbias.statistics.samples import Estimate
 
 PASS, FAIL, UNKNOWN = 0, 3, 4  # exit statuses; 1 and 2 are errors
@@ -70,6 +68,7 @@ def gate(
 
     Example: captionbias gate --portrait --predictions nic.parquet --references people.parquet
     """
+    import captionbias.metrics  # noqa: F401  (they are then in the catalogue)
     from captionbias.analysis.compare import margins_by_metric
     from captionbias.compat import told_of
 
@@ -147,6 +146,8 @@ def _asked(
     captions: Captions, measured: Measurement, answer: Callable[[str, Estimate, Measurement], tuple[int, str]]
 ) -> Iterator[tuple[int, str]]:
     """Each question of the portrait, with the status and the line that answer it."""
+    from captionbias.metrics.sway.questions import QUESTIONS
+
     for question in QUESTIONS:
         reason = _not_asked(question, captions, measured)
         for part in question.parts:
@@ -165,6 +166,10 @@ def _asked(
 
 def _not_asked(question: Question, captions: Captions, measured: Measurement) -> str:
     """What a question takes that these data lack; empty if it lacks nothing."""
+    from captionbias.metrics.sway.a_to_t import TASKS_NAMED
+    from captionbias.metrics.sway.images import NO_LEAN
+    from captionbias.metrics.sway.questions import ALL_TASKS, LEANS
+
     if question.takes == ALL_TASKS and captions.tasks is None:
         return "without --tasks the score is a range that hardly ever tells"
     leaning = measured.settings["lean"] != NO_LEAN and (question.takes == LEANS or TASKS_NAMED in measured.estimates)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from functools import partial
 from inspect import signature
@@ -14,7 +14,8 @@ import typer
 from typer.core import TyperGroup
 
 from captionbias.attackers.registry import CONVEX
-from captionbias.bench.protocol import preset_settings
+from captionbias.bench import catalogue
+from captionbias.bench.arguments import ARGUMENTS
 from captionbias.cli.options import (
     FILES,
     IMAGES,
@@ -23,85 +24,121 @@ from captionbias.cli.options import (
     METRIC,
     PREDICTIONS,
     RESULTS,
+    Options,
     as_option,
     check_masking,
     command,
     metric_options,
-    scores_of,
     split_options,
-    unlisted,
 )
 from captionbias.cli.terminal import complaints, named, results_to, say, show
 from captionbias.errors import Argument, Message, message_of, naming, within
-from captionbias.metrics import catalogue, find_metric
 from captionbias.warnings import CaptionBiasWarning
 
 if TYPE_CHECKING:
-    from captionbias.metrics import Measurement
+    from captionbias.metrics import Measurement, Metric
 
-
-class ByEitherName(TyperGroup):
-    """Commands named after metrics, as Python spells these or with hyphens."""
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return super().get_command(ctx, cmd_name.replace("-", "_"))
-
-
-measure = typer.Typer(
-    cls=ByEitherName,
-    no_args_is_help=True,
-    help="Measure one metric on caption files (text, JSON, Parquet, of COCO, Flickr and others).",
-)
 COMMON = (
     *("attribute_lexicon", "task_lexicon", "lean", "allow_unmasked", "preset", "alignment"),
     *("trials", "cache", "seed", "bootstrap"),
 )
-NEXT = "\n\n"  # before a captioner that is not the first
 EXAMPLE = "Example: captionbias measure {} --predictions nic.parquet --references people.parquet"
+OF_IMAGES = " --images val2014 --annotations instances_val2014.json"
 
 
-def _measure(
-    metric: str | None,
-    unused: tuple[str, ...],
-    margins: list[str] | None,
-    output: Path | None,
-    json: bool,
-    **values: Any,
-) -> None:
-    """Measure this metric, or all. `unused`: options that are taken and, but for `cache`, noted as left out."""
-    from captionbias.analysis.compare import margins_by_metric
+class Metrics(TyperGroup):
+    """Commands named after metrics, as Python spells these or with hyphens; they are made when one is asked for."""
 
-    for name, value in [(name, values.pop(name)) for name in unused]:
-        if value is not None and name != "cache":
-            left_out = naming("{} has nothing to do for {}, and is left out", Argument(name, value), str(metric))
-            warnings.warn(left_out, CaptionBiasWarning, stacklevel=2)
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*self._made()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return self._made().get(cmd_name.replace("-", "_"))
+
+    def _made(self) -> MutableMapping[str, Any]:
+        if not self.commands:
+            self.commands = typer.main.get_group(_commands()).commands
+        return self.commands
+
+
+measure = typer.Typer(
+    cls=Metrics,
+    no_args_is_help=True,
+    help="Measure one metric on caption files (text, JSON, Parquet, of COCO, Flickr and others).",
+)
+
+
+def _commands() -> typer.Typer:
+    from captionbias.metrics import DEFINED
+
+    made = typer.Typer()
+    for name, metric in DEFINED.items():
+        example = EXAMPLE.format(name) + (OF_IMAGES if metric.entry.of_images else "")
+        about = f"{metric.entry.title}: {metric.entry.question}\n\n{example}"
+        command(made, name, _options(metric), partial(_measure, metric), about)
+    about = f"Every metric that these captions allow, in one table.\n\n{EXAMPLE.format('all')}"
+    options = PREDICTIONS | FILES | IMAGES | metric_options(*COMMON, preset="fast") | MARGINS | RESULTS
+    command(made, "all", options, _measure_all, about)
+    return made
+
+
+def _options(metric: Metric[Any]) -> Options:
+    """Those of a metric's command. Who turns from `all` to one metric keeps the other options, which help does not
+    list."""
+    usual = {name: parameter.default for name, parameter in signature(metric).parameters.items() if name in METRIC}
+    own = {name: as_option(name, metric.arguments[name], default) for name, default in usual.items()}
+    masked = MASKED if metric.entry.of_images else {}
+    unused = {name: as_option(name, ARGUMENTS[name], listed=False) for name in COMMON if name not in own}
+    return PREDICTIONS | FILES | own | masked | unused | MARGINS | RESULTS
+
+
+def _measure(metric: Metric[Any], output: Path | None, json: bool, **values: Any) -> None:
     if "masked" in values:
         check_masking(values)
-    if not metric and values["preset"] not in ("fast", "papers"):
+    with results_to(output, json) as write:
+        files, chosen = _chosen(values, [metric.name])
+        _note_unused(metric, chosen)
+        crossed = len(files["attribute"]) > 1 and metric.name in catalogue.REPORTED
+        measured = partial(_crossed, files["attribute"]) if crossed else _one
+        write({"metric": metric.name, **_each(files, partial(measured, metric, chosen))})
+
+
+def _measure_all(output: Path | None, json: bool, **values: Any) -> None:
+    check_masking(values)
+    if values["preset"] not in ("fast", "papers"):
         raise ValueError(f"--preset {values['preset']!r} is unknown; choose fast or papers")
     with results_to(output, json) as write:
-        files, chosen = split_options(values)
-        margin_of = dict(scores_of("--margin", margins))
-        chosen["margins"] = margins_by_metric(margin_of, [metric] if metric else list(catalogue.METRICS))
-        if not metric:
-            write(_each(files, lambda captions: _show_all(captions, chosen)))
-            return
-        crossed = len(files["attribute"]) > 1 and metric in catalogue.REPORTED
-        show_it = partial(_show_crossed, files["attribute"]) if crossed else _show_one
-        write({"metric": metric, **_each(files, lambda captions: show_it(metric, captions, chosen))})
+        files, chosen = _chosen(values, [*catalogue.METRICS])
+        write(_each(files, partial(_all, chosen)))
 
 
-def _each(files: dict[str, Any], measure: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+def _chosen(values: dict[str, Any], metrics: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """As `split_options`, with each metric's margins."""
+    from captionbias.analysis.compare import margins_by_metric
+
+    files, chosen = split_options(values)
+    return files, chosen | {"margins": margins_by_metric(chosen["margins"], metrics)}
+
+
+def _note_unused(metric: Metric[Any], chosen: dict[str, Any]) -> None:
+    """Note the options that have nothing to do; a cache changes no score."""
+    for name in COMMON:
+        if name in chosen and name != "cache" and name not in metric.options():
+            unused = naming("{} has nothing to do for {}, and is left out", Argument(name, chosen[name]), metric.name)
+            warnings.warn(unused, CaptionBiasWarning, stacklevel=2)
+
+
+def _each(files: dict[str, Any], measured: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """The results of the only captioner, or those of each by its name, on the images that it has."""
     captioners = read_files(**files)
     first = next(iter(captioners.values()))
     if len(captioners) == 1:
-        return {"image_set": first.image_set, **measure(first)}
-    results = {}
-    for number, (name, captions) in enumerate(captioners.items()):
-        say(f"{NEXT if number else ''}{name}\n")
+        return {"image_set": first.image_set, **measured(first)}
+    results: dict[str, Any] = {}
+    for name, captions in captioners.items():
+        say(f"\n\n{name}\n" if results else f"{name}\n")
         try:
-            results[name] = measure(captions)
+            results[name] = measured(captions)
         except ValueError as error:
             raise within(name, error) from error
     return {"image_set": first.image_set, "results": results}
@@ -119,126 +156,90 @@ def read_files(predictions: list[str] | None, prediction_column: list[str] | Non
     return read_captioners(sources, prediction_column=columns or None, **files)
 
 
-def _show_one(metric: str, captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
+def _one(metric: Metric[Any], chosen: dict[str, Any], captions: Any) -> dict[str, Any]:
     from captionbias.report.terminal import measurement_tables
 
-    measured = measured_by(metric, captions, chosen)
+    measured = measured_by(metric.name, captions, chosen)
     show(measurement_tables(measured))
     details = measured.details or {}
     counts = ", ".join(f"{count:,} {value}" for value, count in details["attribute_counts"].items())
-    say(f"\n{details['images']:,} images: {counts}")
-    say(f"signature {measured.signature}")
+    say(f"\n{details['images']:,} images: {counts}\nsignature {measured.signature}")
     return _content(measured)
 
 
-def _show_crossed(attributes: list[str], metric: str, captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
+def _crossed(attributes: list[str], metric: Metric[Any], chosen: dict[str, Any], captions: Any) -> dict[str, Any]:
     from captionbias.analysis.intersections import intersections
     from captionbias.captions import count_cells
     from captionbias.report.terminal import intersection_tables
 
-    if len(set(attributes)) < len(attributes):
-        raise ValueError(f"--attribute: {', '.join(attributes)} are not all different; name each attribute once")
-    words = dict(zip(attributes, chosen["attribute_lexicon"], strict=True))
     options = _accepted(metric, chosen)
-    del options["attribute_lexicon"]
-    margins = chosen["margins"].get(metric, {})
-    measured = intersections(captions, words, metric, **options)
+    lexicons = dict(zip(attributes, options.pop("attribute_lexicon"), strict=True))
+    margins = chosen["margins"].get(metric.name, {})
+    measured = intersections(captions, lexicons, metric.name, **options)
     results = {name: measurement.with_margins(margins) for name, measurement in measured.items()}
     cells = count_cells(captions.attributes, len(attributes))
     show(intersection_tables(results, cells))
     _, crossed = results.popitem()
-    say(f"\n{len(captions):,} images")
-    say(f"signature {crossed.signature}")
+    say(f"\n{len(captions):,} images\nsignature {crossed.signature}")
     rows = [{"labels": dict(zip(results, labels, strict=True)), "images": count} for labels, count in cells.items()]
     alone = {name: _content(measurement) for name, measurement in results.items()}
     return {**_content(crossed), "cells": rows, "alone": alone}
 
 
-def _show_all(captions: Any, chosen: dict[str, Any]) -> dict[str, Any]:
+def _all(chosen: dict[str, Any], captions: Any) -> dict[str, Any]:
+    from captionbias.metrics import DEFINED
     from captionbias.report.terminal import score_table
 
     measurements, refused = {}, {}
-    for metric, entry in catalogue.METRICS.items():
-        if entry.of_images and "images" not in chosen:
+    for name, metric in DEFINED.items():
+        if metric.entry.of_images and "images" not in chosen:
             continue
-        options = {name: value for name, value in chosen.items() if entry.of_images or name != "images"}
+        options = {option: value for option, value in chosen.items() if metric.entry.of_images or option != "images"}
         try:
-            measurements[metric] = measured_by(metric, captions, options)
+            measurements[name] = measured_by(name, captions, options)
         except ValueError as error:
-            refused[metric] = error
-            if metric == "dbac":
+            refused[name] = error
+            if "directions" in metric.options():  # from A to T takes less
                 with suppress(ValueError):
-                    measurements[metric] = measured_by(metric, captions, {**options, "directions": ["a_to_t"]})
-                    refused["dbac T to A"] = refused.pop(metric)
+                    measurements[name] = measured_by(name, captions, {**options, "directions": ["a_to_t"]})
+                    refused[f"{name} T to A"] = refused.pop(name)
     if not measurements:
         raise refused["lic"]  # which needs least
     show([score_table(measurements.values())])
-    for metric, reason in refused.items():
-        warnings.warn(Message(f"no {metric}: ", message_of(reason)), CaptionBiasWarning, stacklevel=2)
+    for name, reason in refused.items():
+        warnings.warn(Message(f"no {name}: ", message_of(reason)), CaptionBiasWarning, stacklevel=2)
     for measured in measurements.values():
         say(f"signature {measured.signature}")
-    return {"metrics": {metric: _content(measured) for metric, measured in measurements.items()}}
+    return {"metrics": {name: _content(measured) for name, measured in measurements.items()}}
 
 
 def measured_by(metric: str, captions: Any, chosen: dict[str, Any]) -> Measurement:
     """The captions measured with those of the chosen options that the metric takes."""
-    options = _accepted(metric, chosen)
-    if metric in ("lic", "dbac"):
-        _tell_cost(metric, captions, options)
-    measured = find_metric(metric).measure(captions, **options)
-    return measured.with_margins(chosen.get("margins", {}).get(metric, {}))
+    from captionbias.metrics import find_metric
+
+    found = find_metric(metric)
+    options = _accepted(found, chosen)
+    _tell_cost(found, options)
+    return found.measure(captions, **options).with_margins(chosen.get("margins", {}).get(metric, {}))
 
 
-def _tell_cost(metric: str, captions: Any, options: dict[str, Any]) -> None:
-    """Warn of how many networks `lic` or `dbac` will train, before they do."""
-    chosen = {name: options.get(name) for name in ("encoder", "trials", "seeds", "controls")}
-    _, settings = preset_settings(catalogue.METRICS[metric].presets, options["preset"], **chosen)
-    people = min(map(len, captions.references)) if captions.references else 0
-    sides = bool(captions.predictions) + (people if metric == "lic" else bool(people))
-    questions = 1
-    if metric == "dbac":
-        questions = len(options.get("directions") or catalogue.DIRECTIONS) * (1 + (settings.controls and sides > 1))
-    if settings.encoder not in CONVEX:
-        trainings = settings.trials * sides * questions
-        message = f"{trainings} {settings.encoder} trainings; --preset fast takes seconds"
-        warnings.warn(message, CaptionBiasWarning, stacklevel=2)
+def _tell_cost(metric: Metric[Any], options: dict[str, Any]) -> None:
+    """Warn of how many networks a metric will train, before it does."""
+    from captionbias.bench.protocol import Alignment, preset_settings
+
+    if not metric.entry.presets:
+        return
+    chosen = {name: options.get(name) for name in ("encoder", "trials", "seeds")}
+    _, settings = preset_settings(metric.entry.presets, options["preset"], **chosen)
+    if isinstance(settings, Alignment) and settings.encoder not in CONVEX:
+        trainings = f"{settings.trials} {settings.encoder} trainings for each set of captions"
+        warnings.warn(f"{trainings}; --preset fast takes seconds", CaptionBiasWarning, stacklevel=2)
 
 
-def _accepted(metric: str, chosen: dict[str, Any]) -> dict[str, Any]:
-    options = {**chosen, "progress": complaints.is_terminal or None, "details": True}
-    return find_metric(metric).accepted(options)
+def _accepted(metric: Metric[Any], chosen: dict[str, Any]) -> dict[str, Any]:
+    return metric.accepted({**chosen, "progress": complaints.is_terminal or None, "details": True})
 
 
 def _content(measured: Measurement) -> dict[str, Any]:
     scores = measured.flat()
     return {"details": scores.pop("details"), "scores": scores}
-
-
-ALL = IMAGES | metric_options(*COMMON, preset="fast")
-for _entry in catalogue.METRICS.values():
-    _metric = find_metric(_entry.name)
-    _taken = {
-        name: as_option(name, _metric.arguments[name], parameter.default)
-        for name, parameter in signature(_metric).parameters.items()
-        if name in METRIC
-    }
-    _own = _taken | (MASKED if _entry.of_images else {})
-    # Who turns from `all` to one metric keeps the other options; with images of its own a metric is asked about those.
-    _unused = {name: unlisted(given) for name, given in ALL.items() if name not in _own}
-    if "images" in _own:
-        _unused = {name: given for name, given in _unused.items() if name not in IMAGES}
-    _images = " --images val2014 --annotations instances_val2014.json" if _entry.of_images else ""
-    command(
-        measure,
-        _entry.name,
-        PREDICTIONS | FILES | _own | _unused | MARGINS | RESULTS,
-        partial(_measure, _entry.name, tuple(_unused)),
-        f"{_entry.title}: {_entry.question}\n\n{EXAMPLE.format(_entry.name)}{_images}",
-    )
-command(
-    measure,
-    "all",
-    PREDICTIONS | FILES | ALL | MARGINS | RESULTS,
-    partial(_measure, None, ()),
-    f"Every metric that these captions allow, in one table.\n\n{EXAMPLE.format('all')}",
-)

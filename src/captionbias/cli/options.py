@@ -5,37 +5,38 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Mapping
-from copy import copy
 from functools import partial
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 
-from captionbias.bench.arguments import ARGUMENTS, USUAL
+from captionbias.bench.arguments import ARGUMENTS, ATTACKERS, Entry
+from captionbias.bench.arguments import INPUT as INPUT
 from captionbias.captions.names import MEASURED
 from captionbias.cli.terminal import check_outputs, plain_errors
 from captionbias.errors import UNSAID, Argument
-from captionbias.io.files import check_ending
 from captionbias.text.languages import languages
 
-INPUT, COLUMNS, ATTACK, JUDGE, RESULT = "Input files", "Columns", "Attackers", "Judges", "Result"
+COLUMNS, RESULT = "Columns", "Result"  # panels, beside those of metrics' arguments
 
 Options = dict[str, tuple[Any, Any]]  # each option's annotation and default
 
 
 def option(
-    kind: Any, about: str, *names: str, default: Any = None, panel: str | None = ATTACK, **display: Any
+    kind: Any, about: str, *names: str, default: Any = None, panel: str | None = ATTACKERS, **display: Any
 ) -> tuple[Any, Any]:
-    """An entry of `Options`: its type, its help, its flags if they are not its name, and how help displays it."""
+    """An entry of `Options`: its type, to which None is added where it is the default, its help, its flags if they are
+    not its name, and how help displays it."""
+    kind = kind | None if default is None else kind
     return Annotated[kind, typer.Option(*names, help=about, rich_help_panel=panel, **display)], default
 
 
 file_option, column_option, result_option = (partial(option, panel=panel) for panel in (INPUT, COLUMNS, RESULT))
 
 
-def switch(name: str, about: str, panel: str | None = ATTACK) -> tuple[Any, Any]:
+def switch(name: str, about: str, panel: str | None = ATTACKERS) -> tuple[Any, Any]:
     """An option that turns something on."""
     return option(bool, about, name, default=False, panel=panel)
 
@@ -43,6 +44,21 @@ def switch(name: str, about: str, panel: str | None = ATTACK) -> tuple[Any, Any]
 def argument(kind: Any, about: str, *, default: Any = Parameter.empty, metavar: str | None = None) -> tuple[Any, Any]:
     """An entry of `Options` that is written without a flag."""
     return Annotated[kind, typer.Argument(metavar=metavar, help=about)], default
+
+
+def as_option(name: str, entry: Entry, usual: Any = None, *, listed: bool = True) -> tuple[Any, Any]:
+    """An argument of metrics as an entry of `Options`. `usual`: its default in the metric whose option it is; one that
+    is not `listed` is not in help, and None where it is not given."""
+    assert entry.option
+    kind, default, flag, panel, metavar, least = entry.option
+    flag = (flag or name).replace("_", "-")
+    flags = f"--{flag}" if kind is not bool or default is False else f"--{flag}/--no-{flag}"
+    default = default if listed else None
+    shown = entry.none.replace("`", "")
+    if usual is not None:
+        shown = ", ".join(usual) if isinstance(usual, tuple) else "yes" if usual is True else str(usual)
+    display = {"metavar": metavar, "min": least, "show_default": (default is None and shown) or True}
+    return option(kind, entry.help, flags, default=default, panel=panel, hidden=not listed, **display)
 
 
 FROM = (
@@ -56,7 +72,7 @@ CAPTIONERS: Options = {
         metavar="<file|name=file>",
     ),
     "prediction_column": column_option(
-        list[str] | None,
+        list[str],
         "The captioner's captions; repeat it for each captioner of one file.",
         metavar="<column>",
         show_default="caption",
@@ -64,48 +80,48 @@ CAPTIONERS: Options = {
 }
 PREDICTIONS: Options = CAPTIONERS | {
     "predictions": file_option(
-        list[str] | None,
+        list[str],
         f"A captioner's captions; repeat it for each captioner, or leave out to measure human captions alone: {FROM}",
         metavar="<file|name=file>",
     )
 }
 FILES: Options = {
-    "references": file_option(str | None, "Human captions. Leave out to measure the captioner alone."),
-    "attributes": file_option(str | None, "The attribute label of each image, if it is in neither file."),
+    "references": file_option(str, "Human captions. Leave out to measure the captioner alone."),
+    "attributes": file_option(str, "The attribute label of each image, if it is in neither file."),
     "tasks": file_option(
-        str | None, "The tasks of each image, such as COCO's instances_*.json; else those that human captions name."
+        str, "The tasks of each image, such as COCO's instances_*.json; else those that human captions name."
     ),
     "id_column": column_option(
-        str | None,
+        str,
         "Image ids in the first file; others are joined by their column that has them.",
         show_default="image_id",
     ),
     "reference_column": column_option(
-        list[str] | None,
+        list[str],
         "Human captions; repeat it where each column has one of an image.",
         metavar="<column>",
         show_default="references, or caption1 ... caption5",
     ),
     "attribute_column": column_option(
-        list[str] | None,
+        list[str],
         "Labels; repeat it with --attribute.",
         metavar="<column>",
         show_default="the name of --attribute",
     ),
-    "task_column": column_option(str | None, "Tasks.", show_default="tasks"),
+    "task_column": column_option(str, "Tasks.", show_default="tasks"),
     "weight_column": column_option(
-        str | None, "How much each image counts, a number above 0.", show_default="guessed; all alike"
+        str, "How much each image counts, a number above 0.", show_default="guessed; all alike"
     ),
     "scene_column": column_option(
-        str | None, "The scene of each image; images of one scene differ in the person alone.", show_default="none"
+        str, "The scene of each image; images of one scene differ in the person alone.", show_default="none"
     ),
     "keep": file_option(
-        list[str] | None,
+        list[str],
         "Only images with this label; repeat it for each label. Of crossed attributes also labels of one of them.",
         metavar="<label>",
     ),
     "labels": file_option(
-        list[str] | None,
+        list[str],
         "What a label is called that is no value of the attribute, as in 0=female; repeat it for each.",
         "--label",
         metavar="<label=value>",
@@ -114,71 +130,17 @@ FILES: Options = {
         "--trust-rows", "Measure captions, labels or tasks that do not seem to belong together.", panel=INPUT
     ),
     "language": file_option(
-        str | None, f"What captions are written in: {', '.join(languages())}.", show_default="en", metavar="<language>"
+        str, f"What captions are written in: {', '.join(languages())}.", show_default="en", metavar="<language>"
     ),
 }
 
 
-def written(
-    kind: Any, *flags: str, default: Any = None, panel: str = ATTACK, **display: Any
-) -> Callable[[str, str], tuple[Any, Any]]:
-    """How an argument of metrics becomes an entry of `Options`, given its help and what None stands for."""
-    return lambda about, usual: option(
-        kind, about, *flags, default=default, panel=panel, show_default=(default is None and usual) or True, **display
-    )
-
-
-# The arguments of metrics that are options; others are for programs alone.
-WRITTEN = {
-    "attribute_lexicon": written(list[str], "--attribute", default=["gender"], panel=INPUT, metavar="<name|file>"),
-    "task_lexicon": written(str | None, panel=INPUT),
-    "allow_unmasked": written(bool, "--allow-unmasked", default=False, panel=INPUT),
-    "vocabulary": written(Path | None),
-    "words": written(bool, "--words", default=False),
-    "at_least": written(int | None, min=1),
-    "lean": written(str | None),
-    "preset": written(str, default="papers"),
-    "directions": written(list[str] | None, "--direction", metavar="<a_to_t|t_to_a>"),
-    "controls": written(bool | None, "--controls/--no-controls"),
-    "draws": written(int, default=5),
-    "unseen_only": written(bool, "--unseen-only", default=False),
-    "seed": written(int, default=0),
-    "seeds": written(str | None, metavar="<0,12,...>"),
-    "bootstrap": written(int, default=1000),
-    "encoder": written(str | None),
-    "model": written(str | None),
-    "precision": written(str | None),
-    "trials": written(int | None),
-    "quality": written(str | None),
-    "equalize": written(bool, "--equalize/--no-equalize", default=True),
-    "alignment": written(str | None, metavar="<contextual|constant>"),
-    "vectors": written(str | None),
-    "cache": written(bool, "--cache/--no-cache", default=True),
-    "images": written(str | None, panel=INPUT, metavar="<folder|file|dataset>"),
-    "image_encoder": written(str | None),
-    "masks": written(Path | None, "--annotations", panel=INPUT),
-    "form": written(str, default="segment", panel=INPUT),
-    "fill": written(str, default="mean", panel=INPUT),
-    "epochs": written(int | None, panel=JUDGE, min=1),
-    "prompt": written(str | None, panel=JUDGE),
-    "answers": written(list[str] | None, "--answer", panel=JUDGE, metavar="<label=word>"),
-}
-
-
-def as_option(name: str, about: str, usual: Any = None) -> tuple[Any, Any]:
-    """An argument of metrics as an entry of `Options`; `usual`: its default in the metric whose option it is."""
-    text, shown = f"{about}.".replace("`", ""), USUAL.get(name, "").replace("`", "")
-    if usual is not None:
-        shown = ", ".join(usual) if isinstance(usual, tuple) else "yes" if usual is True else str(usual)
-    return WRITTEN[name](text if about.startswith("`") else text[0].upper() + text[1:], shown)
-
-
 # By the metrics' own keywords; a command has those that its metric takes.
-METRIC: Options = {name: as_option(name, ARGUMENTS[name]) for name in WRITTEN}
+METRIC: Options = {name: as_option(name, entry) for name, entry in ARGUMENTS.items() if entry.option}
 # In place of the metrics' own where captioners are compared.
 REPLICATES: Options = {
     "bootstrap": option(
-        int | None, "Bootstrap replicates over images; 0 for none.", show_default="1,000, more for many captioners"
+        int, "Bootstrap replicates over images; 0 for none.", show_default="1,000, more for many captioners"
     )
 }
 MASKED: Options = {
@@ -187,10 +149,10 @@ MASKED: Options = {
     )
 }
 IMAGES: Options = MASKED | {name: METRIC[name] for name in ("images", "masks", "form", "fill")}
-METRICS: Options = {"metrics": option(list[str] | None, "Repeat it for each metric.", "--metric", metavar="<metric>")}
+METRICS: Options = {"metrics": option(list[str], "Repeat it for each metric.", "--metric", metavar="<metric>")}
 MARGINS: Options = {
     "margins": option(
-        list[str] | None,
+        list[str],
         "How near to 0 a score is as good as 0, such as sway_t_to_a=2; repeat it for each score.",
         "--margin",
         metavar="<score=number>",
@@ -199,7 +161,7 @@ MARGINS: Options = {
 }
 RESULTS: Options = {
     "output": result_option(
-        Path | None,
+        Path,
         "Write everything, trials included, to this .json file, or the scores to a .csv or .md file.",
     ),
     "json": switch("--json", "Print everything as JSON, and nothing else on standard output."),
@@ -217,15 +179,6 @@ def check_masking(values: Mapping[str, Any]) -> None:
         raise ValueError("--images: give either --annotations, to mask the persons, or --masked if they are")
 
 
-def unlisted(given: tuple[Any, Any]) -> tuple[Any, Any]:
-    """An entry of `Options` that help does not show, None where it is not written."""
-    annotation, _ = given
-    kind, shown = get_args(annotation)
-    hidden = copy(shown)
-    hidden.hidden = True
-    return Annotated[kind, hidden], None
-
-
 def command(app: typer.Typer, name: str, options: Options, run: Callable[..., None], about: str = "") -> None:
     """Add a command that calls `run` with the options by their names; errors of the input are printed in one line, with
     options in place of arguments. Files of the panel `Result` are refused before the work if they cannot be written.
@@ -236,25 +189,17 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
     def called(context: typer.Context, **values: Any) -> None:
         flags = flags_of(context)
         with plain_errors(partial(in_options, flags)):
-            outputs = {name: values[name] for name in written if isinstance(values[name], Path)}
-            check_outputs(
-                {flags[name][0].removeprefix("--"): path for name, path in outputs.items()},
-                {name: value for name, value in values.items() if name not in outputs},
-            )
-            if values.get("plot"):
-                check_ending(values["plot"], ".svg")
+            outputs = {flags[name][0]: values[name] for name in written if isinstance(values[name], Path)}
+            check_outputs(outputs, [value for name, value in values.items() if name not in written])
             run(**values)
 
     called.__doc__ = about or run.__doc__
-    kinds = {"context": typer.Context} | {option: annotation for option, (annotation, _) in options.items()}
-    defaults = {option: default for option, (_, default) in options.items()}
-    called.__signature__ = Signature(  # type: ignore[attr-defined]
-        [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=defaults.get(name, Parameter.empty), annotation=annotation)
-            for name, annotation in kinds.items()
-        ]
-    )
-    called.__annotations__ = kinds
+    parameters = [
+        Parameter(option, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for option, (annotation, default) in {"context": (typer.Context, Parameter.empty), **options}.items()
+    ]
+    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     app.command(name)(called)
 
 
@@ -301,6 +246,8 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     chosen["attribute_lexicon"] = lexicons if len(lexicons) > 1 else lexicons[0]
     if "seeds" in chosen:
         chosen["seeds"] = [int(seed) if seed.isdecimal() else seed for seed in chosen["seeds"].split(",")]
+    if "margins" in values:
+        chosen["margins"] = dict(scores_of("--margin", values["margins"]))
     if "answers" in chosen:
         chosen["answers"] = dict(_pair("answer", "female=woman", pair) for pair in chosen["answers"])
     return files, chosen

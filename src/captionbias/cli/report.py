@@ -18,7 +18,6 @@ from captionbias.cli.options import (
     Options,
     metric_options,
     result_option,
-    scores_of,
     split_options,
 )
 from captionbias.cli.terminal import console, read_captioners, say, steps
@@ -27,9 +26,9 @@ WRITTEN: Options = {
     "output": result_option(
         Path, "The report, one HTML file that needs no network, or Markdown (.md).", default=Path("report.html")
     ),
-    "markdown": result_option(Path | None, "Also write it as Markdown, for a pull request."),
-    "json": result_option(Path | None, "Also write all its data as JSON."),
-    "title": result_option(str | None, "The title of the report."),
+    "markdown": result_option(Path, "Also write it as Markdown, for a pull request."),
+    "json": result_option(Path, "Also write all its data as JSON."),
+    "title": result_option(str, "The title of the report."),
 }
 REPORTED = (
     metric_options(
@@ -43,7 +42,6 @@ OPTIONS = CAPTIONERS | FILES | METRICS | REPORTED | MARGINS | WRITTEN
 
 def report(
     metrics: list[str] | None,
-    margins: list[str] | None,
     output: Path,
     markdown: Path | None,
     json: Path | None,
@@ -65,13 +63,7 @@ def report(
     check_installed()
     files, chosen = split_options(values)
     with steps() as watch:
-        audited = audit(
-            read_captioners(**files),
-            metrics=metrics or None,
-            margins=dict(scores_of("--margin", margins)),
-            watch=watch,
-            **chosen,
-        )
+        audited = audit(read_captioners(**files), metrics=metrics or None, watch=watch, **chosen)
     if console.quiet:
         return
     command = shlex.join(["captionbias", *(re.sub(r"(^|=)/.*/", r"\1", word) for word in sys.argv[1:])])  # no folders

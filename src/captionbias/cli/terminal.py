@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from rich.console import Console
 
 from captionbias._version import __version__
 from captionbias.errors import Words, said
-from captionbias.progress import Watch, duration, steps_shown
+from captionbias.progress import Watch, steps_shown
 
 if TYPE_CHECKING:
     from captionbias.report.grid import Grid
@@ -113,33 +112,27 @@ def write_result(content: dict[str, Any], output: Path | None) -> None:
         say(f"everything is in {output}")
 
 
-def check_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Any]) -> None:
+def check_outputs(outputs: Mapping[str, Path], inputs: Iterable[Any]) -> None:
     """Refuse, before the work, a file that cannot be written, that two options name, or that is read, by any path."""
     from captionbias.io.files import check_writable
 
-    given = (values if isinstance(values, list) else [values] for values in inputs.values())
-    texts = [str(value) for value in chain.from_iterable(given) if isinstance(value, (str, Path))]
+    given = chain.from_iterable(value if isinstance(value, list) else [value] for value in inputs)
+    texts = [str(value) for value in given if isinstance(value, (str, Path))]
     files = [file for text in texts for file in (text, text.partition("=")[2]) if os.path.isfile(file)]
     written: dict[str, str] = {}
     for option, path in outputs.items():
         other = written.setdefault(os.path.realpath(path), option)
         if other != option:
-            raise ValueError(f"--{other} and --{option} name the same file; name two files")
+            raise ValueError(f"{other} and {option} name the same file; name two files")
         check_writable(path)
         for file in files:
             if path.exists() and path.samefile(file):
-                raise ValueError(f"--{option} would overwrite {file}, which is an input; name another file")
+                raise ValueError(f"{option} would overwrite {file}, which is an input; name another file")
 
 
 def step_lines() -> Watch | None:
-    """A function to call with each step and the share done: it prints these, and how long the rest will take."""
-    began = time.monotonic()
-
-    def tell(step: str, done: float) -> None:
-        rest = f", about {duration((time.monotonic() - began) * (1 / done - 1))} to go" if done else ""
-        note(f"{done:.0%} done: {step}{rest}")
-
-    return None if console.quiet else tell
+    """A function to call with each step and the share done, which it prints."""
+    return None if console.quiet else lambda step, done: note(f"{done:.0%} done: {step}")
 
 
 @contextmanager

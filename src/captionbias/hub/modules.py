@@ -14,11 +14,11 @@ from typing import Any
 import datasets
 import evaluate
 
-from captionbias.bench.catalogue import METRICS
-from captionbias.captions.names import SIDES
+from captionbias.bench.arguments import ARGUMENTS
+from captionbias.captions.names import MEASURED, SIDES
 from captionbias.captions.values import as_list, is_column, is_missing
 from captionbias.io.files import written_whole
-from captionbias.metrics import Metric, find_metric
+from captionbias.metrics import Metric
 from captionbias.warnings import CaptionBiasWarning
 from captionbias.wings import shipped
 
@@ -68,18 +68,8 @@ class CaptionMetric(evaluate.Metric):
             reference_urls=re.findall(r"\]\((http[^)]+)\)", text.partition("## Further References")[2]),
         )
 
-    def compute(
-        self,
-        *,
-        predictions: Sequence[str] | Sequence[Sequence[str]] | None = None,
-        references: Sequence[Sequence[str]] | None = None,
-        attributes: Any = None,
-        tasks: Any = None,
-        weights: Any = None,
-        scene: Any = None,
-        **options: Any,
-    ) -> dict[str, Any]:
-        """Score these captions together with those added before, or labels.
+    def compute(self, **given: Any) -> dict[str, Any]:
+        """Score captions together with those added before, or labels: whatever the metric takes, by its own names.
 
         `tasks`, `weights` and `scene` have one row for each image, those added before included, unless these came with
         theirs.
@@ -91,47 +81,35 @@ class CaptionMetric(evaluate.Metric):
         Warns:
             CaptionBiasWarning: options that only other metrics have, which `combine` passes to all, are left out.
         """
-        captions: dict[str, Any] = {"predictions": predictions, "references": references, "attributes": attributes}
-        whole = {"tasks": tasks, "weights": weights, "scene": scene}
-        others = frozenset[str]().union(*(find_metric(name).options() for name in METRICS)) - {*LABELS}
-        for name in [name for name in options if name in others - self.metric.options()]:
-            del options[name]
+        others = ARGUMENTS.keys() - self.metric.options() - {*LABELS}
+        for name in [name for name in given if name in others]:
+            del given[name]
             message = f"{self.metric.name} has no {name}, which other metrics have: left out"
             warnings.warn(message, CaptionBiasWarning, stacklevel=2)
-        if unknown := [name for name in options if name not in self.metric.options()]:  # the rows are kept
+        if unknown := [name for name in given if name not in self.metric.options()]:  # the rows are kept
             raise TypeError(f"{self.metric.name}.compute() got an unexpected keyword argument {unknown[0]!r}")
         try:
             if self._added:
-                if labels := [name for name in LABELS if options.get(name) is not None]:
+                if labels := [name for name in LABELS if given.get(name) is not None]:
                     raise ValueError(f"{labels[0]}: labels do not go with captions added before: take a new module")
-                captions |= {name: whole.pop(name) for name in [*whole] if name in self._added}
-                if any(column is not None for column in captions.values()):
-                    self.add_batch(**captions)
-                captions = {**self._added}
-            return self.metric(**whole | captions, **options)
+                last = {name: given.pop(name, None) for name in MEASURED if name in FEATURES or name in self._added}
+                if any(column is not None for column in last.values()):
+                    self.add_batch(**last)
+                given |= self._added
+            return self.metric(**given)
         finally:
             self._added.clear()
 
-    def add_batch(
-        self,
-        *,
-        predictions: Sequence[str] | Sequence[Sequence[str]] | None = None,
-        references: Sequence[Sequence[str]] | None = None,
-        attributes: Sequence[str] | None = None,
-        tasks: Sequence[Sequence[str]] | None = None,
-        weights: Sequence[float] | None = None,
-        scene: Sequence[Any] | None = None,
-    ) -> None:
-        """Keep a batch of images for `compute`; leave out predictions or references to score one side.
-
-        `evaluate.combine` passes no tasks, weights or scene on: give its `compute` those of all images.
+    def add_batch(self, *, attributes: Sequence[str] | None = None, **columns: Any) -> None:
+        """Keep a batch of images for `compute`, of which one side's captions or both are given, and perhaps `tasks`,
+        `weights` and `scene`: lists of equal length. `evaluate.combine` passes these three to `compute` only.
 
         Raises:
             ValueError: on anything but strings, or columns other than in earlier batches. The batch is then not kept.
         """
-        optional: dict[str, Any] = {"predictions": predictions, "references": references}
-        optional |= {"tasks": tasks, "weights": weights, "scene": scene}
-        present = {name: column for name, column in optional.items() if column is not None} | {"attributes": attributes}
+        if unknown := [name for name in columns if name not in MEASURED]:
+            raise TypeError(f"add_batch() got an unexpected keyword argument {unknown[0]!r}")
+        present = {name: column for name, column in columns.items() if column is not None} | {"attributes": attributes}
         if self._added and present.keys() != self._added.keys():
             raise ValueError(
                 f"this batch has {' and '.join(present)}, those before had {' and '.join(self._added)}: "
@@ -145,11 +123,8 @@ class CaptionMetric(evaluate.Metric):
             self._added.setdefault(name, []).extend(rows)
 
     def add(self, *, prediction: str | None = None, reference: Sequence[str] | None = None, **image: Any) -> None:
-        """Keep one image for `compute`, as `add_batch`: its model caption, its human captions, `attributes`,
-        `tasks`, `weights`, `scene`.
-
-        `evaluate.combine` calls the first two `predictions` and `references`.
-        """
+        """Keep one image for `compute`: its model and its human captions, which `evaluate.combine` calls `predictions`
+        and `references`, and what else `add_batch` takes."""
         image = {"predictions": prediction, "references": reference, **image}
         self.add_batch(**{name: [value] for name, value in image.items() if value is not None})
 

@@ -82,12 +82,10 @@ def residuals(features: Floats, outcomes: Floats, seed: int, pictures: Integers,
     """What cross-fitted ridge regressions on the features leave of outcomes, `(images, n)`, images weighing `weight`,
     `(images,)`; those of one of the `pictures`, `(images,)`, are in one fold, so that none is predicted from its copy
     (Robinson 1988; Chernozhukov et al. 2018)."""
-    from sklearn.model_selection import KFold
-
     # Each fold's products are made once and taken from the whole; scikit-learn's Ridge makes the other folds' anew.
     units = np.arange(pictures.max() + 1)
-    folds = KFold(min(FOLDS, len(units)), shuffle=True, random_state=seed % 2**32).split(units)
-    tests = [np.flatnonzero(np.isin(pictures, test)) for _, test in folds]
+    np.random.RandomState(seed % 2**32).shuffle(units)  # as scikit-learn's KFold does
+    tests = [np.flatnonzero(np.isin(pictures, test)) for test in np.array_split(units, min(FOLDS, len(units)))]
     root, left = np.sqrt(weight)[:, None], np.empty_like(outcomes)
     if features.shape[1] > max(MANY_FEATURES, len(features)):
         # The same by products of images: those of features would be many times as large.

@@ -25,6 +25,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Floats32, Integers, sparse
 from captionbias.scores.sway import within_scenes
+from captionbias.statistics.significance import benjamini_hochberg
 
 FOLDS, PENALTY = 5, 30.0  # of the ridge regressions
 CONTEXT_USES, CONTEXTS = 30, 1000  # a word's uses in human captions to be contents; how many words at most
@@ -313,11 +314,11 @@ class Listed(NamedTuple):
 
 def list_words(ties: Ties) -> Listed:
     """The list, of all words and values that were tested."""
-    from scipy.stats import false_discovery_control, norm
+    from scipy.special import ndtr
 
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.nan_to_num(ties.beyond / ties.error)  # the same in all images is surest, unless it is nothing
-    q = false_discovery_control(2 * norm.sf(np.abs(z)), axis=None).reshape(z.shape) if z.size else z
+    q = benjamini_hochberg(2 * ndtr(-np.abs(z)))
     return Listed((q <= FALSE_SHARE) & (np.abs(ties.beyond) >= LEAST_BEYOND), q)
 
 
@@ -375,10 +376,10 @@ def _mean(amounts: Sequence[Amount]) -> Amount | None:
 def detectable_share(references: References, tested: int, seed: int = 0) -> Floats:
     """The least share of each value's captions, of 100, in which a word that nobody else says would be listed among so
     many `tested` words, in four of five runs; nan if none would: `(values,)`."""
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     generator = np.random.default_rng([seed, 10])
-    least_z = norm.isf(FALSE_SHARE / (2 * max(tested, 1) * references.contrasts))
+    least_z = -ndtri(FALSE_SHARE / (2 * max(tested, 1) * references.contrasts))
     seen = np.full(references.values, np.nan)
     for value in range(references.values):
         images = np.flatnonzero(references.value == value)

@@ -1,4 +1,4 @@
-"""P-values, and Holm's correction of several."""
+"""P-values, and corrections of several."""
 
 from __future__ import annotations
 
@@ -48,3 +48,14 @@ def holm(p_values: npt.ArrayLike) -> Floats:
     corrected = values.copy()
     corrected[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * np.arange(len(order), 0, -1)))
     return corrected
+
+
+def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
+    """The share of false findings, of any shape, among a test's and all with a smaller p-value. Source: Benjamini and
+    Hochberg 1995, "Controlling the false discovery rate"; as `scipy.stats.false_discovery_control` over all axes."""
+    values = np.asarray(p_values, np.float64)
+    order = np.argsort(values, axis=None)
+    scaled = values.flat[order] * (values.size / np.arange(1, values.size + 1))
+    shares = np.empty_like(values)
+    shares.flat[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
+    return shares
