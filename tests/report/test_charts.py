@@ -3,7 +3,6 @@
 from xml.etree import ElementTree
 
 import numpy as np
-import pytest
 
 from captionbias.bench.verdicts import CANNOT_TELL
 from captionbias.metrics import catalogue
@@ -23,15 +22,6 @@ def test_every_number_is_in_its_chart_and_no_name_is_a_part_of_the_page():
     told = {one.text for one in ElementTree.fromstring(chart).iter(f"{SVG}text")}
     assert {"20.0 [17.0, 23.0]", "1.0 [-2.0, 4.0]"} <= told
     assert "<b>" not in chart
-
-
-def test_a_bar_goes_from_0_as_far_as_its_number():
-    wide = {}
-    for added in (0.2, 0.1):
-        root = ElementTree.fromstring(charts.bar(added, 0.4))
-        (box,) = root.iter("rect")
-        wide[added] = float(box.get("width"))
-    assert wide[0.2] == pytest.approx(2 * wide[0.1]) == pytest.approx((charts.BAR - 4) / 2)
 
 
 def test_a_mark_and_the_ends_of_its_interval_are_where_their_numbers_are():

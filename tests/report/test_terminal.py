@@ -8,7 +8,7 @@ import pytest
 from captionbias.metrics import Measurement, catalogue, sway
 from captionbias.report.grid import Strong
 from captionbias.report.terminal import measurement_tables
-from captionbias.report.views import LESS_TIED, sway_level, sway_words
+from captionbias.report.views import sway_level, sway_words
 from captionbias.report.wording import interval, said_of
 from captionbias.statistics.samples import Found
 from captionbias.synthetic import plant
@@ -60,7 +60,6 @@ def test_sway_is_told_question_by_question(swayed):
         "Each value named wrong, and not named [95% interval]",
         "True value by what the tasks suggest",
         "Words that follow a value more than in people's captions [95% interval]",
-        "Words that follow a value less than in people's captions [95% interval]",
         "Tasks that are named more for one value [95% interval]",
     ]
     assert (
@@ -70,24 +69,19 @@ def test_sway_is_told_question_by_question(swayed):
 
 
 def test_levels_and_words_of_sway_are_those_of_its_details(swayed):
-    level, more, less = (
-        sway_level(swayed.details),
-        sway_words(swayed.details),
-        sway_words(swayed.details, kind=LESS_TIED),
-    )
+    level, more = sway_level(swayed.details), sway_words(swayed.details)
     for shown, row in zip(level.rows, swayed.details["level"], strict=True):
         assert shown[0] == row["attribute"]
         assert [cell.estimate.value for cell in shown[1:]] == [
             row[key] for key in ("wrong", "wrong_person", "unnamed", "unnamed_person")
         ]
         assert shown[1].estimate[1:3] == (row["wrong_ci_low"], row["wrong_ci_high"])
-    girl, working = more.rows[0], next(row for row in less.rows if row[0] == "working")
-    assert (girl[:2], girl[-1], working[1]) == (["girl or boy", "female"], "yes", "male")
+    girl = more.rows[0]
+    assert (girl[:2], girl[-1]) == (["girl or boy", "female"], "yes")
     row = swayed.details["words"][0]
     assert girl[2].estimate[:3] == (row["beyond"], row["beyond_ci_low"], row["beyond_ci_high"])
     uses = [row[side][value] for value in ("female", "male") for side in ("uses_captioner", "uses_person")]
     assert girl[3:7] == uses
-    assert working[2].estimate.high < 0
     assert len(sway_words(swayed.details, top=1).rows) == 1
     assert sway_words({}).rows == sway_level({}).rows == []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
@@ -18,7 +18,7 @@ from captionbias.analysis.caption_quality import caption_quality
 from captionbias.analysis.compare import Comparison, corrected, margins_by_metric, measure_together, replicates_for
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.protocol import replicate_count, vectors_name, whole_number
-from captionbias.bench.reading import as_values, captions_of_a_person
+from captionbias.bench.reading import as_values
 from captionbias.captions import Captions, check_captioners, uncross
 from captionbias.errors import InputError, Message, message_of, unknown
 from captionbias.explain import Attributions, explain
@@ -30,7 +30,6 @@ from captionbias.text.lexicon import SEPARATOR
 
 PRESETS = ("fast", "papers")
 WORDS, EXAMPLES = 30, 8
-PERSON, READ_OF_A_PERSON = "another person", ("sway", "lic")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,6 @@ class Audit:
         signatures: everything that changes the scores, by metric, and by metric and attribute of each one `alone`.
         alone: of crossed attributes the comparisons by each alone, on the same images, by its name and metric.
         evidence: the captions behind the scores; see `captionbias.explain.evidence.captions_behind`.
-        person: what sway and LIC, where measured, read of one more person's captions; empty without enough of these.
     """
 
     captioners: tuple[str, ...]
@@ -67,7 +65,6 @@ class Audit:
     signatures: dict[str, str]
     alone: dict[str, dict[str, Comparison]] = field(default_factory=dict)
     evidence: dict[str, Any] = field(default_factory=dict)
-    person: dict[str, Measurement] = field(default_factory=dict)
 
     @cached_property
     def verdicts(self) -> dict[tuple[str, str], str]:
@@ -99,8 +96,7 @@ class Audit:
             name: {metric: comparison.as_dict() for metric, comparison in by_metric.items()}
             for name, by_metric in self.alone.items()
         }
-        person = {metric: measured.flat() for metric, measured in self.person.items()}
-        return {**fields, "comparisons": comparisons, "alone": alone, "person": person}
+        return {**fields, "comparisons": comparisons, "alone": alone}
 
 
 def audit(
@@ -174,7 +170,7 @@ def audit(
     missing: list[str] = []
     explained = checked if "lic" in chosen and not scores_only else {}
     scored = {} if scores_only or not _quality_is_scored(first, missing) else checked
-    measurements = len(chosen) * (1 + len(crossed)) * len(checked) + (0 if scores_only else len(READ_OF_A_PERSON))
+    measurements = len(chosen) * (1 + len(crossed)) * len(checked)
     steps = _Steps(watch, measurements + len(explained) + len(scored) + trained, missing)
 
     lexicons: dict[str, Any] = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
@@ -194,10 +190,9 @@ def audit(
 
     def compared(captioners: Mapping[str, Captions], metric: str, by: str = "", **others: Any) -> Comparison:
         """The metric of each captioner; `by`: which of crossed attributes; `others`: options in place of these."""
-        if earlier and captioners.keys() == set(earlier.captioners):
-            comparisons = earlier.alone.get(by, {}) if by else earlier.comparisons
-            if metric in comparisons:
-                return comparisons[metric]
+        known = (earlier.alone.get(by, {}) if by else earlier.comparisons) if earlier else {}
+        if metric in known:
+            return known[metric]
         aligning = {"vectors": vectors} if metric == "dbac" else {}
         return measure_together(
             captioners,
@@ -217,7 +212,6 @@ def audit(
         return caption_quality(**sides, tokenizer=captions.language or "words", images=quality_images, seed=seed)
 
     comparisons = _comparisons(checked, chosen, steps, compared)
-    person = {} if scores_only else _person(first, comparisons, seed, compared)
     alone = _alone(checked, chosen, crossed, lean, steps, compared)
     words = steps.each(explained, "words", words_of)
     quality = steps.each(scored, "quality", quality_of)
@@ -250,7 +244,6 @@ def audit(
         signatures=signatures,
         alone=alone,
         evidence=evidence,
-        person=person,
     )
 
 
@@ -309,18 +302,6 @@ def _directions(metrics: Sequence[str], captions: Captions, missing: list[str]) 
         return None
     missing.append("T to A: without two human captions an image it needs the tasks that the images show")
     return ["a_to_t"]
-
-
-def _person(
-    captions: Captions, comparisons: Mapping[str, Comparison], seed: int, compared: Callable[..., Comparison]
-) -> dict[str, Measurement]:
-    """What one more person reads by the metrics that read a person; none where images have too few human captions."""
-    measured: dict[str, Measurement] = {}
-    if person := captions_of_a_person(captions, seed):
-        for metric in filter(comparisons.__contains__, READ_OF_A_PERSON):
-            with suppress(ValueError):
-                measured[metric] = compared({PERSON: person}, metric).measurements[PERSON]
-    return measured
 
 
 def _comparisons(

@@ -16,7 +16,6 @@ from captionbias.report.wording import interval
 from captionbias.statistics.samples import Estimate
 
 WIDTH, LEFT, ROW, SMALL = 480.0, 8.0, 42.0, 12.0
-BAR = 220.0
 BELOW, ABOVE = "◂ less than people", "more than people ▸"
 FARES_WORSE = "◂ of two values the second fares worse", "the first ▸"
 
@@ -97,16 +96,6 @@ def intervals(panels: Sequence[Panel], title: str) -> svg.Picture:
         for entry in panel.entries
     ]
     return svg.document([svg.Drawing(parts, max(1.0, top - 14), "; ".join(numbers))], WIDTH, title)
-
-
-def bar(value: float, largest: float) -> str:
-    """A bar from 0 as long as a value, of values of which this is the largest."""
-    place = svg.scale(0.0, largest, 2, BAR - 2)
-    parts = [svg.box(2, 5, place(value) - 2, 10, "unclear"), svg.line(2, 1, 2, 19, "zero")]
-    return (
-        f'<svg class="captionbias bar" viewBox="0 0 {BAR:g} 20" width="{BAR:g}" height="20" aria-hidden="true">'
-        f"{''.join(parts)}</svg>"
-    )
 
 
 def _descending(entries: Iterable[Entry], score: Score) -> list[Entry]:

@@ -67,7 +67,6 @@ def html_report(
         pairs=pairs,
         wording=wording,
         views=views,
-        word_bar=charts.bar,
         telling=_telling,
         **wording.named_things(audit),
         top=TOP,

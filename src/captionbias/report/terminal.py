@@ -11,7 +11,6 @@ from captionbias.metrics import Measurement, catalogue
 from captionbias.report.grid import RULE, Cell, Grid, Strong, columns
 from captionbias.report.views import (
     ALONE,
-    LESS_TIED,
     differences,
     scored,
     sway_cells,
@@ -33,7 +32,6 @@ def measurement_tables(measured: Measurement) -> Iterator[Grid]:
             sway_level(details),
             sway_cells(details),
             sway_words(details, top=WORDS),
-            sway_words(details, top=OTHERS, kind=LESS_TIED),
             sway_tasks(details, top=OTHERS),
         )
         yield from (grid for grid in grids if grid.rows)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from typing import Any
 
-from captionbias.analysis.audit import PERSON, Audit
+from captionbias.analysis.audit import Audit
 from captionbias.analysis.compare import Comparison
 from captionbias.analysis.intersections import CROSSING
 from captionbias.bench.catalogue import Score
@@ -21,7 +21,6 @@ from captionbias.report.portrait import FEW_VALUES, SURE, Portrait, Told, Wrong
 from captionbias.report.wording import MOST_WORDS, Yardstick, fixed, group, yardstick_of
 from captionbias.statistics.samples import Estimate
 
-MORE_TIED, LESS_TIED = "more", "less"  # kinds of words: with a value more than in people's captions, or less
 TWO_SIDED = "A gap is as bad below 0 as above it: of two values the first fares worse above 0, the second below."
 ALONE = (
     "On the same images. Each attribute alone hides its own words, the crossing those of all. A captioner can be "
@@ -96,18 +95,13 @@ def papers(audit: Audit) -> Grid:
     """The papers' scores beside the four questions, a line each: of DBAC the net score and the published one. Empty
     where sway is not measured: they are the questions then."""
     others = [metric for metric in audit.comparisons if metric != "sway"] if "sway" in audit.comparisons else []
-    read = {PERSON: audit.person} | {
-        name: {metric: comparison.measurements[name] for metric, comparison in audit.comparisons.items()}
-        for name in audit.captioners
-    }
-    keys = dict.fromkeys(
-        key for metric in others for key in audit.comparisons[metric].measurements[audit.captioners[0]].estimates
-    )
+    first = audit.captioners[0]
+    keys = dict.fromkeys(key for metric in others for key in audit.measurement(metric, first).estimates)
     rows: list[list[Cell]] = []
-    for score, (name, by_metric) in product(catalogue.main_scores_by_metric(keys, others), read.items()):
-        if score.judged and score.metric in by_metric:
-            estimates = by_metric[score.metric].estimates
-            published = scored(estimates, f"dbac_{score.direction}") if score.metric == "dbac" else None
+    for score, name in product(catalogue.main_scores_by_metric(keys, others), audit.captioners):
+        if score.judged:
+            estimates, plain = audit.measurement(score.metric, name).estimates, f"{score.metric}_{score.direction}"
+            published = scored(estimates, plain) if plain != score.key else None
             said = audit.verdicts.get((name, score.key), NOTHING)
             rows.append([score.label, name, scored(estimates, score.key), published, said])
     return Grid(
@@ -240,45 +234,30 @@ def _sides(rows: Sequence[Mapping[str, Any]], key: str, captioner: str = "captio
     return {"captioner": captioner, **people}
 
 
-def sway_words(
-    details: Mapping[str, Any], captioner: str = "captioner", top: int | None = None, kind: str = MORE_TIED
-) -> Grid:
-    """The words that follow a value more than in people's captions, or those that people's captions have so instead."""
-    told = [row for row in details.get("words", ()) if row["kind"] == kind][:top]
-    more, sides = kind == MORE_TIED, _sides(told, "uses_person", captioner)
+def sway_words(details: Mapping[str, Any], captioner: str = "captioner", top: int | None = None) -> Grid:
+    """The words that follow a value more than in people's captions."""
+    told = [row for row in details.get("words", ()) if row["kind"] == "more"][:top]
+    sides = _sides(told, "uses_person", captioner)
     uses, shares_of = _by_value(told, "uses", sides)
+    people = len(sides) > 1
     rows: list[list[Cell]] = []
     for row in told:
-        other = row["captioner" if more else "person"] < 0  # of more than two values: with the others
-        shares = shares_of(row)
-        goes_with = f"not {row['attribute']}" if other else row["attribute"]
-        rows.append(
-            [
-                *(row["word"].replace("|", " or "), goes_with, _with_ends(row, "beyond"), *shares),
-                *["yes" if row["scaled"] else "no"] * (more and len(sides) > 1),
-            ]
-        )
-    if len(sides) == 1:
-        return Grid(
-            "Words that differ [95% interval]",
-            columns("word", "goes with") + columns("more", *uses, form=".1f"),
-            rows,
-            "More: in how many more of 100 captions the word is used of this value than of another. Then, of 100 "
-            "captions of each value's images, those that use it.",
-        )
+        goes_with = f"not {row['attribute']}" if row["captioner"] < 0 else row["attribute"]  # of more than two values
+        scaled = ["yes" if row["scaled"] else "no"] * people
+        rows.append([row["word"].replace("|", " or "), goes_with, _with_ends(row, "beyond"), *shares_of(row), *scaled])
     return Grid(
-        f"Words that follow a value {kind} than in people's captions [95% interval]",
+        "Words that follow a value more than in people's captions [95% interval]"
+        if people
+        else "Words that differ [95% interval]",
         columns("word", "goes with")
-        + columns("beyond people", *uses, form=".1f")
-        + columns(*["not only said more"] * more),
+        + columns("beyond people" if people else "more", *uses, form=".1f")
+        + columns(*["not only said more"] * people),
         rows,
-        "Beyond people: in how many more of 100 captions than people's the word goes with the value, what the image "
-        "shows being the same. Then, of 100 captions of each value's images, those that use it"
-        + (
-            "; and whether it is more than saying the word more often explains."
-            if more
-            else ". Mostly words that the captioner seldom says: a fact, not a verdict."
-        ),
+        "In how many more of 100 captions"
+        + (" than people's the word goes with the value, what the image shows being the same" if people else "")
+        + ("" if people else " the word is used of this value than of another")
+        + ". Then, of 100 captions of each value's images, those that use it"
+        + ("; and whether it is more than saying the word more often explains." if people else "."),
     )
 
 

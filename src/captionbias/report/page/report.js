@@ -204,11 +204,7 @@ const open = async (button) => {
   const found = await evidence();
   if (button.getAttribute("aria-expanded") === "true") (button.closest("tr") ?? button).after(panelOf(found, button));
 };
-for (const button of all(".opener")) {
-  button.addEventListener("click", () => open(button));
-  const bar = button.parentNode.querySelector(".bar");
-  bar?.addEventListener("click", () => open(button));
-}
+for (const button of all(".opener")) button.addEventListener("click", () => open(button));
 
 // Paper shows what is folded away.
 let folded = [];
