@@ -18,7 +18,7 @@ from captionbias.bench.measurement import Prepared, Scores, metric
 from captionbias.bench.reading import read
 from captionbias.captions import Captions
 from captionbias.errors import InputError, missing
-from captionbias.metrics.sway import a_to_t, t_to_a, words
+from captionbias.metrics.sway import a_to_t, length, t_to_a, words
 from captionbias.metrics.sway import naming as of_names
 from captionbias.metrics.sway.images import compared_images, count_leans, lean_rows, no_leans
 from captionbias.metrics.sway.question import (
@@ -35,7 +35,7 @@ from captionbias.text import LexiconSource, load_lexicon
 from captionbias.warnings import note
 
 RULES = Rules(silent=True, crossed=True, tasks_needed=False, tasks_named=True)
-QUESTIONS = of_names, t_to_a, words, a_to_t
+QUESTIONS = of_names, t_to_a, words, length, a_to_t
 SCENES = Score(
     YARDSTICK,
     "scenes that are compared",
@@ -143,6 +143,7 @@ def sway(
         text = "T to A and A to T are not measured: no task goes with one value more than with another on these images"
         note(notes, text, errors.naming("say which tasks go with whom, with {lean}"), about="tasks")
         of_tasks, counts = [], no_leans(images)
+    resampling = [of_names, *of_tasks, *[length] * bool(captions.references or captions.scene)]
     scenes = None if images.scene is None else len({*images.scene.tolist()}) if captions.scene else 0
     signed = {"lean": counts.source, "draws": draws if scenes is None else 0, **reading.signed}
     signed |= {} if scenes is None else {"yardstick": "scenes" if scenes else "none"}
@@ -155,22 +156,21 @@ def sway(
         drawn = people(1) if captions.references else [draw_truth(images, counts, seed)]
         as_long = people(join) if join > 1 else drawn
         asked = Asked(captions, *lexicons, tokenizer, images, drawn, join, as_long, seed, bootstrap, notes)
-        return _scores(asked, of_tasks, scenes, details)
+        return _scores(asked, resampling, scenes, details)
 
     return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured)
 
 
-def _scores(asked: Asked, of_tasks: Sequence[Question], scenes: int | None, details: bool) -> Scores:
+def _scores(asked: Asked, resampling: Sequence[Question], scenes: int | None, details: bool) -> Scores:
     import scipy.linalg  # noqa: F401  (a library is limited below once it is loaded)
     from threadpoolctl import threadpool_limits
 
     images, drawn = asked.named, asked.draws
     with threadpool_limits(1):  # more threads wait for each other longer than they work
-        resampling = [of_names, *of_tasks]
         counted = [question.counted(asked) for question in resampling]
         samples = resampled(counted, int(images.group.max()) + 1, asked.replicates, asked.seed)
         answers = [question.answer(asked, of) for question, of in zip(resampling, samples, strict=True)]
-        answers.insert(1 + bool(of_tasks), words.answer(asked))
+        answers.append(words.answer(asked))
     if scenes is not None:
         answers.append(Answer({YARDSTICK: constant(scenes)}, dict))
     suggested = float(np.mean([np.count_nonzero(draw.suggested >= 0) for draw in drawn]))

@@ -18,6 +18,7 @@ from captionbias.scores.naming import SIDES, composition, share_of, visibility
 from captionbias.scores.sway import Leans, leans_of, suggested_values
 from captionbias.statistics.samples import Sample, bootstrap_samples
 from captionbias.text import Lexicon
+from captionbias.text.content import ContentWords, content_words
 
 Numbers = TypeVar("Numbers", Floats, Sample)  # of a dataclass of arrays, whose last axis is replicates
 Counted = Sequence[Callable[[Floats], Any]]  # of each draw what makes such arrays of how often each group counts
@@ -38,6 +39,13 @@ class Asked:
     seed: int
     replicates: int
     notes: list[str]
+
+    @cached_property
+    def content(self) -> tuple[ContentWords, ContentWords]:
+        """The content words of the captioner's captions, and of people's, which are found once for all captioners."""
+        words, spoken = self.captions.words(self.tokenizer), (self.attribute, self.task, self.tokenizer)
+        human = self.captions.of_people("content words", spoken, lambda: content_words(words.human, *spoken))
+        return content_words(words.model, *spoken), human
 
     @property
     def sides(self) -> Sequence[str]:

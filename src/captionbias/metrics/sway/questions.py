@@ -79,6 +79,10 @@ QUESTIONS = (
         WORDS,
     ),
     Question(
+        "Is more said of one {value}?",
+        (Part("sway_length_gap", "is more said of one value?", "say more of one {value} than of another"),),
+    ),
+    Question(
         "Do the {tasks} that are named follow the {value}?",
         (
             Part(

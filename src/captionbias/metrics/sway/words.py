@@ -16,7 +16,7 @@ from captionbias.metrics.sway.question import Answer, Asked, constant, entry
 from captionbias.scores import words as scoring
 from captionbias.scores.naming import share_of
 from captionbias.statistics.samples import LEAST_IMAGES, Found, Sample, bootstrap_samples
-from captionbias.text.content import ContentWords, content_words
+from captionbias.text.content import ContentWords
 from captionbias.warnings import note
 
 DRAWS = 3
@@ -94,8 +94,7 @@ def _tied(asked: Asked) -> Tied | None:
 
     named, captions = asked.named, asked.captions
     words, spoken = captions.words(asked.tokenizer), (asked.attribute, asked.task, asked.tokenizer)
-    human = captions.of_people("content words", spoken, lambda: content_words(words.human, *spoken))
-    own = content_words(words.model, *spoken)
+    own, human = asked.content
     known = tuple(dict.fromkeys((*human.words, *own.words)))
     used = [_over(known, side) for side in (own, human)]
     by_side = zip((words.model_image, words.human_image), used, strict=True)

@@ -1,0 +1,100 @@
+"""How much is said of whom: do captions of one value have more content words, for each of people's, than the others?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic
+
+import numpy as np
+
+from captionbias.arrays import Floats
+from captionbias.bench.catalogue import Scale
+from captionbias.metrics.sway.question import Answer, Asked, Counted, Numbers, constant, entry, numbers
+from captionbias.scores.naming import share_of
+from captionbias.statistics.samples import Largest, Sample
+
+GAP, FURTHER = "sway_length_gap", "sway_length_further"
+PERCENT_MORE = Scale(-100.0, float("inf"), "content words of 100")
+ENTRIES = (
+    entry(
+        "how much is said",
+        PERCENT_MORE,
+        GAP,
+        "",
+        "How many more content words, of 100, captions have where the image has one value than where it has another, "
+        "beyond people's. Of two values above 0: more is said of the first; of more the largest gap of one value to "
+        "the others. 0 is a person.",
+        sense="amplification",
+        judged=True,
+        two_sided=True,
+        beyond_margin=True,
+        margin=2.0,
+        headline=True,
+        confirmed_by=(FURTHER,),
+        claim="more is said of some",
+    ),
+    entry(
+        "how much is said, further than people",
+        PERCENT_MORE,
+        FURTHER,
+        "",
+        "It has the sign of the gap if what the captioner says of one value and of others is further from alike than "
+        "what people say, and the other sign if not: then the captioner only lacks a difference that people make.",
+        in_tables=False,
+        task=None,
+    ),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Lengths(Generic[Numbers]):
+    """Content words, of each value."""
+
+    words: Numbers  # in a caption, `(SIDES, values)`
+    gaps: Numbers  # how many more of 100 than of the other values, for each of people's, `(values,)`
+    further: Numbers  # how much further from alike than people's, with the sign of the gap, `(values,)`
+
+
+def counted(asked: Asked) -> Counted:
+    """How many content words captions of each value have."""
+    named, words = asked.named, asked.captions.words(asked.tokenizer)
+    images = (words.model_image, words.human_image)[: len(asked.sides)]
+    has_value = named.value[:, None] == np.arange(len(named.values))
+    columns = [has_value.astype(np.float64)]
+    for image, content in zip(images, asked.content, strict=False):
+        captions, said = (np.bincount(image, of, len(asked.captions)) for of in (None, content.used.sum(axis=1)))
+        columns.append(has_value * share_of(said, captions)[named.row, None])
+    return [partial(_lengths, named.sums(np.concatenate(columns, axis=1)), len(named.values))]
+
+
+def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
+    """The gap, and what it is a gap of."""
+    lengths, values = Lengths[Sample](**samples), range(len(asked.named.values))
+    gaps = [lengths.gaps[value] for value in values]
+    largest = int(np.argmax(np.abs(lengths.gaps.values[:, 0]))) if len(gaps) > 2 else 0
+    scores: dict[str, Sample] = {GAP: Largest.of(gaps), FURTHER: constant(float(lengths.further.values[largest, 0]))}
+    return Answer(scores, partial(_details, lengths, gaps, asked))
+
+
+def _lengths(sums: Floats, values: int, multiplicity: Floats) -> Lengths[Floats]:
+    images, *sides = (sums @ multiplicity).reshape(-1, values, multiplicity.shape[1])
+    words = np.stack(sides)
+    ratios = share_of(
+        share_of(words, images), share_of(words.sum(axis=1, keepdims=True) - words, images.sum(0) - images)
+    )
+    own, people = ratios if len(ratios) > 1 else (ratios[0], np.ones_like(ratios[0]))
+    gaps = 100 * (share_of(own, people) - 1)
+    further = np.sign(gaps) * 100 * (np.abs(np.log(own)) - np.abs(np.log(people)))
+    return Lengths(share_of(words, images), gaps, further)
+
+
+def _details(lengths: Lengths[Sample], gaps: Sequence[Sample], asked: Asked) -> dict[str, Any]:
+    rows: list[dict[str, Any]] = [
+        {"attribute": value}
+        | numbers({side: lengths.words[place, number] for place, side in enumerate(asked.sides)})
+        | numbers({"gap": gaps[number]}, PERCENT_MORE)
+        for number, value in enumerate(asked.named.values)
+    ]
+    return {"length": rows}
