@@ -13,6 +13,7 @@ from typing import Any
 from captionbias.bench.catalogue import EXCESS
 from captionbias.bench.verdicts import BEYOND, CANNOT_TELL, LESS, least_beyond, p_of_verdict
 from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
+from captionbias.compat import told_of
 from captionbias.errors import InputError, within
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.progress import Watch
@@ -191,6 +192,8 @@ def replicates_for(
 def margins_by_metric(margins: Mapping[str, float] | None, metrics: Sequence[str]) -> dict[str, dict[str, float]]:
     by_metric: dict[str, dict[str, float]] = {metric: {} for metric in metrics}
     for key, margin in (margins or {}).items():
+        if gone := told_of(key):
+            raise InputError("margins", f": {key} {gone}")
         judged = [score.key for metric in metrics for score in catalogue.scores_of(metric) if score.judged]
         if key not in judged:
             raise InputError("margins", f"names {key!r}, which has no verdict here; choose from {', '.join(judged)}")
