@@ -71,7 +71,7 @@ assert "captionbias.metrics" not in sys.modules
 from captionbias.metrics import sway
 from captionbias.synthetic import plant
 assert sway(**vars(plant(300)))
-print(*{"scipy.special", "scipy.stats", "sklearn", "pandas", "torch"} & sys.modules.keys())
+print(*{"scipy.special", "scipy.stats", "sklearn", "torch"} & sys.modules.keys())
 """
 
 

@@ -167,35 +167,12 @@ def test_one_bad_row_is_named_with_its_image_and_the_way_out(argument, value, me
     assert fault(**without_ids).startswith(argument + message.replace(" (image 7)", ""))
 
 
-def test_references_are_joined_in_their_order_and_set_apart_by_full_stops():
-    given = {**GOOD, "references": [["a man.", "he rides", "a bike!", "spare"], ["a woman", "a dog"], ["a child"]]}
-    captions = check_captions(**given)
-    joined = captions.join_references(2)
-    assert captions.references[0] == ("a bike!", "spare", "he rides", "a man.")
-    assert joined.references == (("a bike! spare", "he rides . a man."), ("a woman . a dog",))
-    assert [joined.predictions, joined.attributes, joined.tasks, joined.image_ids] == [
-        column[:2] for column in (captions.predictions, captions.attributes, captions.tasks, captions.image_ids)
-    ]
-    assert captions.join_references(1) == captions
-    assert joined.words("whitespace").human.texts()[0] == "a bike! spare"
-
-
 def test_as_many_references_are_joined_as_make_them_as_long():
     for words, count in ((2, 1), (4, 1), (5, 2), (8, 3)):
         captions = check_captions(**{**GOOD, "predictions": [" ".join(["word"] * words)] * 3})
         assert captions.mean_words == (words, 3.0)
         assert captions.references_to_join == count
     assert check_captions(**{**GOOD, "references": None}).mean_words is None
-
-
-def test_what_cannot_be_joined_is_refused():
-    captions = check_captions(**GOOD)
-    for count, message in (
-        (0, "count must be 1 or more, not 0"),
-        (3, "references: no image has the 3 human captions that are to be joined into one; give more of them"),
-        (2, "attributes has only one value 'female' in all 1 rows"),
-    ):
-        refuses(message, captions.join_references, count)
 
 
 def test_two_sides_without_labels_are_checked_alike():

@@ -61,7 +61,7 @@ def test_a_shipped_list_measures_as_coco_does(name):
         task_lexicon=name,
         bootstrap=100,
     )
-    assert result["sway_t_to_a_verdict"] == "more than people"
+    assert result["sway_t_to_a_least_ci_low"] > 0
     assert result["sway_t_to_a"] == pytest.approx(by_coco["sway_t_to_a"], abs=0.5)  # people are drawn by their captions
     for fact in ("sway_tasks_named", "sway_suggested"):
         assert result[fact] == by_coco[fact]

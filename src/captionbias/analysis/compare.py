@@ -13,6 +13,7 @@ from typing import Any
 from captionbias.bench.catalogue import EXCESS
 from captionbias.bench.verdicts import BEYOND, CANNOT_TELL, LESS, least_beyond, p_of_verdict
 from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
+from captionbias.compat import told_of
 from captionbias.errors import InputError, within
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.progress import Watch
@@ -191,6 +192,8 @@ def replicates_for(
 def margins_by_metric(margins: Mapping[str, float] | None, metrics: Sequence[str]) -> dict[str, dict[str, float]]:
     by_metric: dict[str, dict[str, float]] = {metric: {} for metric in metrics}
     for key, margin in (margins or {}).items():
+        if gone := told_of(key):
+            raise InputError("margins", f": {key} {gone}")
         judged = [score.key for metric in metrics for score in catalogue.scores_of(metric) if score.judged]
         if key not in judged:
             raise InputError("margins", f"names {key!r}, which has no verdict here; choose from {', '.join(judged)}")
@@ -211,8 +214,6 @@ def measure_together(
     """Measure and compare one captioner or more, already checked; a single one has no differences."""
     names = list(captioners)
     _check_scores(scores or (), [score.key for score in catalogue.scores_of(metric)], f"{metric} does not have")
-    if options.get("join_references"):
-        _check_same_images(captioners)
     if against is not None and against not in names:
         raise InputError("against", f"is {against!r}, which is no captioner; choose one of {', '.join(names)}")
     others = [name for name in names if name != against]
@@ -243,18 +244,6 @@ def measure_together(
     p_values = holm([difference.p for difference in defined]).tolist()
     differences = [replace(difference, p_holm=p) for difference, p in zip(defined, p_values, strict=True)]
     return Comparison(metric, chosen, measurements, differences)
-
-
-def _check_same_images(captioners: Mapping[str, Captions]) -> None:
-    """Refuse captioners of which some are so long that images with too few human captions are left out for them."""
-    images = {name: len(each.join_references(each.references_to_join)) for name, each in captioners.items()}
-    if len(set(images.values())) > 1:
-        counts = ", ".join(f"{count:,} of {name}" for name, count in images.items())
-        raise InputError(
-            "join_references",
-            f"leaves different images ({counts}), as captions of different length take different numbers of human "
-            "captions; keep images with enough of them",
-        )
 
 
 def _defaults(metric: str) -> tuple[list[str], ...]:

@@ -56,7 +56,6 @@ from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
 FEW_COPIES = 0.05  # of the images
 LEAST_SAID, MOST_QUOTED = 0.1, 60  # of the images; characters
 SIGN_OF_A_COPY = 30  # words in common
-SENTENCE_ENDS = (".", "!", "?", "\u3002")
 
 T = TypeVar("T")
 
@@ -131,16 +130,9 @@ class Captions:
 
     @property
     def references_to_join(self) -> int:
-        """The number of human captions that, joined, are as long as the captioner's on average; at least 1."""
-        lengths = self.mean_words
-        if lengths is None:
-            raise InputError(
-                "join_references",
-                ": human captions are joined until they are as long as the captioner's, and one of these is missing",
-                naming("give {predictions} and {references}"),
-                "leave it out",
-            )
-        model, human = lengths
+        """The number of human captions that, joined, are as long as the captioner's on average; at least 1, and 1 where
+        a side is missing."""
+        model, human = self.mean_words or (1.0, 1.0)
         return max(1, round(model / human))
 
     @property
@@ -153,22 +145,6 @@ class Captions:
             return float(words.model.lengths.mean()), float(words.human.lengths.mean())
         people = list(chain.from_iterable(self.references))
         return _mean_words(self.predictions), self.of_people("mean words", None, lambda: _mean_words(people))
-
-    def join_references(self, count: int) -> Captions:
-        """The images with `count` human captions or more, every `count` of them joined into one, in their order.
-
-        A full stop sets them apart. Captions to spare are left out, and so are images with fewer than `count`.
-        """
-        if count < 1:
-            raise ValueError(f"count must be 1 or more, not {count}")
-        rows = [row for row, texts in enumerate(self.references or ()) if len(texts) >= count]
-        if not rows:
-            raise InputError(
-                "references",
-                f": no image has the {count} human captions that are to be joined into one; give more of them",
-            )
-        check_values([self.attributes[row] for row in rows])
-        return self.select(rows, references=tuple(_in_groups((self.references or ())[row], count) for row in rows))
 
     def first_samples(self) -> Captions:
         """The same with the first of the captioner's captions of each image alone."""
@@ -305,14 +281,6 @@ class Captions:
 
 def _mean_words(texts: Collection[str]) -> float:
     return sum(len(text.split()) for text in texts) / len(texts)
-
-
-def _in_groups(texts: Sequence[str], count: int) -> tuple[str, ...]:
-    ended = [text if text.rstrip().endswith(SENTENCE_ENDS) else f"{text} ." for text in texts]
-    return tuple(
-        " ".join([*ended[start : start + count - 1], texts[start + count - 1]])
-        for start in range(0, len(texts) - count + 1, count)
-    )
 
 
 def digest_of_rows(*columns: Any) -> str:

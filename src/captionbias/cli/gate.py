@@ -73,16 +73,15 @@ def gate(
     from captionbias.compat import told_of
 
     bounds = scores_of("--at-most", at_most)
-    margin_of = dict(scores_of("--margin", margins))
     known = [entry.key for metric in catalogue.of_captions() for entry in catalogue.scores_of(metric)]
-    for flag, score in [("--at-most", score) for score, _ in bounds] + [("--margin", score) for score in margin_of]:
+    for score, _ in bounds:
         if gone := told_of(score):
-            raise ValueError(f"{flag} {score} {gone}")
-        if flag == "--at-most" and score not in known:
+            raise ValueError(f"--at-most {score} {gone}")
+        if score not in known:
             alike = ", ".join(get_close_matches(score, known) or catalogue.headlines("sway"))
             raise ValueError(f"--at-most {score}: no metric of captions has that score; there are {alike}")
     files, chosen = split_options(values)
-    chosen["margins"] = margins_by_metric(margin_of, list(catalogue.METRICS))
+    chosen["margins"] = margins_by_metric(dict(scores_of("--margin", margins)), list(catalogue.METRICS))
     captioners = read_files(**files)
     if all(captions.predictions is None for captions in captioners.values()):
         captions = _person(captioners[""], chosen.get("seed", 0))

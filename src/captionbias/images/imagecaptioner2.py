@@ -55,6 +55,7 @@ def _imagecaptioner2(form: str, name: str, what: str, chance: str) -> Iterable[S
         judged=main,
         noisy=main,
         headline=main,
+        published=not main,
         claim="image and caption together give {attribute} away" if main else "",
         task=key,
     )

@@ -126,12 +126,14 @@ def alone(audit: Audit) -> Grid:
     """The main scores by each of crossed attributes alone, beside those of their crossing."""
     by_attribute = {**audit.alone, CROSSING.join(audit.alone): audit.comparisons} if audit.alone else {}
     rows: list[list[Cell]] = []
-    for captioner, (metric, comparison) in product(audit.captioners, audit.comparisons.items()):
-        for key, (name, by_metric) in product(comparison.scores, by_attribute.items()):
-            estimates = by_metric[metric].measurements[captioner].estimates if metric in by_metric else {}
-            if key in estimates:
-                said = (estimates[key].verdict or NOTHING) if catalogue.SCORES[key].judged else None
-                rows.append([captioner, catalogue.label(key), name, scored(estimates, key), said])
+    for captioner, metric in product(audit.captioners, audit.comparisons):
+        of_metric = {name: by_metric[metric] for name, by_metric in by_attribute.items() if metric in by_metric}
+        keys = dict.fromkeys(key for comparison in of_metric.values() for key in comparison.scores)
+        for key, (name, comparison) in product(keys, of_metric.items()):
+            if estimate := comparison.measurements[captioner].estimates.get(key):
+                score = catalogue.SCORES[key]
+                said = (estimate.verdict or NOTHING) if score.judged else None
+                rows.append([captioner, score.label, name, Scored(estimate, score.digits), said])
     names = columns("captioner", "score", "attribute") + columns("value", form=".3f") + columns("verdict")
     return Grid("Each attribute alone, and crossed [95% interval]", names, rows, ALONE)
 

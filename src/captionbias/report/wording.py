@@ -32,7 +32,6 @@ WORDS = {
     "model test captions": "captioner's captions",
     "human test captions": "human captions",
     "are also in the training split": "repeat ones that the attacker learned from",
-    "join_references": "joined human captions",
     "tasks": "tasks",
     "attribute_lexicon": "the words for the attribute",
     "task_lexicon": "the words for the task",

@@ -12,9 +12,9 @@ LEANS, ALL_TASKS = "leans", "all tasks"  # which tasks go with whom; all tasks t
 class Part(NamedTuple):
     """A score that answers a question, by its key.
 
-    `asks`: the same in a line of its own. `does`: what a captioner does of which it says more, the verb first; it may
-    have the `called` of `captionbias.report.wording.words_of`, as a title may, and none is made from the details.
-    `implied`: whether the first of the question says as much. `minimised`: whether a training minimises it.
+    `asks`: what it asks, in a line of its own. `does`: what a captioner of which it says more does, verb first, with
+    the words of `captionbias.report.wording.words_of` filled in, as in a title; empty where the details say who is
+    worse off. `implied`: whether the first part says as much. `minimised`: whether a training minimises it.
     """
 
     key: str
