@@ -93,8 +93,8 @@ class Draw:
     seed: int
     person: Said  # the drawn captions
     other: Flags  # which human captions are not drawn
-    shares: Floats  # of these, the share that names each task, `(images, tasks)`
-    shown: Flags  # the tasks that are given, or that these name, `(images, tasks)`
+    shares: Any  # sparse, of these the share that names each task, `(images, tasks)`
+    shown: Any  # sparse, the tasks that are given, or that these name, `(images, tasks)`
     suggested: Integers  # the number of the value that those suggest, -1 for none
 
     @cached_property
@@ -130,11 +130,13 @@ def draw_person(named: NamedImages, counts: Counts, seed: int, join: int = 1) ->
 def draw_truth(named: NamedImages, counts: Counts, seed: int) -> Draw:
     """Where no people describe the images, the captioner beside one who names every value right and says nothing else:
     scores are then beyond 0."""
-    nothing = np.zeros((len(named.value), len(named.tasks)))
-    return _draw(named, counts, seed, Said(np.ones((len(nothing), 2)), nothing), np.zeros(0, bool), nothing)
+    from scipy.sparse import csr_array
+
+    nothing = csr_array((len(named.value), len(named.tasks)))
+    return _draw(named, counts, seed, Said(np.ones((len(named.value), 2)), nothing), np.zeros(0, bool), nothing)
 
 
-def _draw(named: NamedImages, counts: Counts, seed: int, said: Said, other: Flags, shares: Floats) -> Draw:
+def _draw(named: NamedImages, counts: Counts, seed: int, said: Said, other: Flags, shares: Any) -> Draw:
     shown = named.shown(shares)
     suggested = suggested_values(shown, counts.both, counts.shares, counts.own)
     return Draw(named, leans_of(counts.both, counts.shares), seed, said, other, shares, shown, suggested)

@@ -157,12 +157,12 @@ def _fitted(asked: Asked, human: ContentWords, places: Integers, join: int) -> s
     if not len(columns):
         return None
     drawn = scoring.distinct_draws(image, DRAWS, join, asked.seed, picture)
-    tasks = None if named.given is None else csr_array(_commonest(named.given[places]).astype(np.float64))
+    tasks = None if named.given is None else _commonest(named.given[places])
     draws = scoring.people_draws(used, image, drawn, columns, tasks)
     return scoring.fit_references(named.value[places], draws, weight, picture, asked.seed, len(named.values))
 
 
-def _commonest(tasks: Flags) -> Flags:
+def _commonest(tasks: Any) -> Any:
     """The tasks that most images show, at most as many as there are words of people's that say what a picture shows."""
     columns = np.argsort(-tasks.sum(axis=0), kind="stable")[: scoring.CONTEXTS]
     return tasks[:, np.sort(columns)]
