@@ -18,7 +18,7 @@ from captionbias.scores.naming import SIDES, composition, share_of, visibility
 from captionbias.scores.sway import Leans, leans_of, suggested_values
 from captionbias.statistics.samples import Sample, bootstrap_samples
 from captionbias.text import Lexicon
-from captionbias.text.content import ContentWords, content_words
+from captionbias.text.content import ContentWords, content_words, joined
 
 Numbers = TypeVar("Numbers", Floats, Sample)  # of a dataclass of arrays, whose last axis is replicates
 Counted = Sequence[Callable[[Floats], Any]]  # of each draw what makes such arrays of how often each group counts
@@ -47,6 +47,11 @@ class Asked:
         human = self.captions.of_people("content words", spoken, lambda: content_words(words.human, *spoken))
         return content_words(words.model, *spoken), human
 
+    @cached_property
+    def content_of_both(self) -> ContentWords:
+        """Those of the captions of both sides, the captioner's first."""
+        return joined(*self.content)
+
     @property
     def sides(self) -> Sequence[str]:
         """Whose captions there are: the captioner's, and people's."""
@@ -55,12 +60,11 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A question's scores, by their keys, facts, what makes its nested tables, and what it keeps for evidence."""
+    """A question's scores, by their keys, facts, and what makes its nested tables."""
 
     scores: dict[str, Sample]
     details: Callable[[], dict[str, Any]]
     facts: dict[str, float] = field(default_factory=dict)
-    kept: Any = None
 
 
 class Question(Protocol):
