@@ -65,11 +65,12 @@ def main(
         lexicon = "gender" if values == 2 else AGES
         lean = "shipped" if scenes else None  # nothing goes with a value where each scene shows all of them
         arguments = vars(planted) | {"tasks": tasks, "attribute_lexicon": lexicon, "lean": lean}
-        result, counted = sway(**arguments, seed=seed, bootstrap=bootstrap), swayed(planted)
+        measured, counted = sway.measure(**arguments, seed=seed, bootstrap=bootstrap), swayed(planted)
+        estimates = measured.estimates
         meant = {"t_to_a": t_to_a, "t_to_a_lost": NAMES_PERSON * t_to_a, "a_to_t": a_to_t}
         for score, (low, high) in ENDS.items():
-            ends = result[f"sway_{low}_ci_low"], result[f"sway_{high}_ci_high"]
-            rows[score].append((result[f"sway_{score}"], counted[score], meant[score], *ends))
+            ends = estimates[f"sway_{low}"].low, estimates[f"sway_{high}"].high
+            rows[score].append((estimates[f"sway_{score}"].value, counted[score], meant[score], *ends))
     table = Table(
         "score", "less what is counted", "standard error", "less what was meant", "intervals hold it", "width"
     )

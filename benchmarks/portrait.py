@@ -2,9 +2,9 @@
 
 usage: python benchmarks/portrait.py [--shared FOLDER] [--seeds 1] [--picture FILE.svg]
 
-Who is named wrong, or not at all; which words follow the gender; which follow the skin tone. Numbers in brackets after
-ours are those that were measured first. A person is the last human caption of each image, the others being references.
-With several seeds every number is the mean over them.
+Who is named wrong, or not at all; which words follow the gender, and how much is said; the same of the skin tone.
+Numbers in brackets after ours are those that were measured first. A person is the last human caption of each image, the
+others being references. With several seeds every number is the mean over them.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def given(shared: Shared, name: str, attribute: str) -> dict[str, Any]:
 
 
 def cells(images: dict[str, Any], known: Known, seeds: int, values: tuple[str, str]) -> Iterable[str]:
-    """A row: levels, gaps, T to A by its verdict, words with their verdict, the words."""
+    """A row: levels, gaps, T to A by its verdict, words with their verdict, how much is said, the words."""
     runs = [sway.measure(**images, seed=seed, details=True) for seed in range(seeds)]
     levels = {key: np.mean([run.facts.get(key, np.nan) for run in runs]) for key in runs[0].facts}
     first = runs[0].estimates
@@ -95,6 +95,7 @@ def cells(images: dict[str, Any], known: Known, seeds: int, values: tuple[str, s
     yield told("sway_t_to_a")
     yield told("sway_t_to_a_one")
     yield told("sway_words", known.words)
+    yield told("sway_length_gap")
     details = runs[0].details or {}
     yield ", ".join(f"{share:.0f}" for share in details.get("words_seen", {}).values() if share is not None)
     for value in values:
@@ -119,7 +120,15 @@ def main(
     console = Console(width=260)
     for attribute, captioners, values in (("gender", KNOWN, ("female", "male")), ("race", SKIN, ("light", "dark"))):
         columns = *(f"wrong {value}" for value in values), "wrong gap", "unnamed gap", "T to A", "one value by itself"
-        heads = ("captioner", *columns, "words", "seen", *(f"more for {value}" for value in values), "seconds")
+        heads = (
+            "captioner",
+            *columns,
+            "words",
+            "length gap",
+            "seen",
+            *(f"more for {value}" for value in values),
+            "seconds",
+        )
         table = Table(*heads, title=f"{attribute}, of 100 captions (*: also more than saying it more often explains)")
         for name, known in captioners.items():
             images, started = given(Shared(shared), name, attribute), time.process_time()
