@@ -448,6 +448,7 @@ def test_of_crossed_attributes_only_whole_values_are_named():
 def test_what_goes_with_whom_is_asked_of_each_crossed_attribute_alone():
     labels = [f"{value}, {('dark', 'light')[row % 2]}" for row, value in enumerate(vars(plant(300))["attributes"])]
     crossed = vars(plant(300)) | {"attributes": labels, "attribute_lexicon": ["gender", "race"], "trust_rows": True}
+    crossed["predictions"] = [f"an african {text}" for text in crossed["predictions"]]
     with pytest.warns(CaptionBiasWarning, match="not asked of crossed attributes: measure each alone"):
         assert "sway_t_to_a" not in sway(**crossed, bootstrap=0)
     with pytest.raises(ValueError, match=r"^lean: tasks go with the values of one attribute; leave it out, or measure"):

@@ -5,6 +5,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.model_selection import KFold
 
 from captionbias.scores import sway
@@ -62,7 +63,7 @@ def test_the_ratio_of_errors_is_that_of_mantel_and_haenszel_with_half_an_error_m
 def test_the_folds_are_those_of_scikit_learn(units):
     """Of features that say nothing, what is left of an outcome is what the mean of the other folds leaves."""
     pictures, outcomes = np.arange(2 * units) // 2, np.random.default_rng(0).random((2 * units, 1))
-    found = sway.residuals(np.zeros((2 * units, 1)), outcomes, units, pictures, np.ones(2 * units))
+    found = sway.residuals(csr_array((2 * units, 1)), csr_array(outcomes), units, pictures, np.ones(2 * units))
     folds = KFold(min(5, units), shuffle=True, random_state=units).split(np.arange(units))
     for train, test in folds:
         rows = np.isin(pictures, test)
@@ -72,7 +73,7 @@ def test_the_folds_are_those_of_scikit_learn(units):
 
 def test_of_more_features_than_images_products_of_images_leave_the_same(monkeypatch):
     random = np.random.default_rng(0)
-    features, outcomes = (random.random((40, 60)) < 0.3).astype(float), random.random((40, 3))
+    features, outcomes = csr_array((random.random((40, 60)) < 0.3).astype(float)), csr_array(random.random((40, 3)))
     pictures, weight = np.arange(40) // 2, random.random(40) + 0.5
     by_features = sway.residuals(features, outcomes, 1, pictures, weight)
     monkeypatch.setattr(sway, "MANY_FEATURES", 50)

@@ -96,7 +96,7 @@ def captions_behind(
             forms = word_forms(said.tokens, values, lexicons["task"], tokenizer)
             tied = _tied(swayed[name], first, captions, said, forms)
             if captions.scene:
-                scenes = telling_scenes(swayed[name], captions, said, named, lexicons, forms, tokenizer)
+                scenes = telling_scenes(swayed[name], captions, first, named, lexicons, forms, tokenizer)
         listings = itertools.chain([tied, scenes.get("pairs", ())], *(groups.values() for groups in behind.values()))
         rows = sorted({listed["row"] for listing in listings for entry in listing for listed in entry["rows"]})
         said_of = captions.predictions or ()
@@ -185,11 +185,12 @@ def _tied(
     if not told:
         return []
     human = len(said.human_image)
-    table = images.used[np.concatenate((first, np.arange(images.used.shape[0] - human, images.used.shape[0])))]
+    captions_of_both = images.content.used.shape[0]
+    table = images.content.used[np.concatenate((first, np.arange(captions_of_both - human, captions_of_both)))]
     listed = []
     for row in told:
         word, value = row["word"], row["attribute"]
-        uses = table[:, [images.words.index(word)]].toarray()[:, 0] > 0
+        uses = table[:, [images.content.words.index(word)]].toarray()[:, 0] > 0
         among = _among(images.row[images.value == images.values.index(value)], said)
         about = {"word": word, "forms": list(forms.get(word, ())), "attribute": value}
         listed.append(about | _using(uses, among, among, captions, said))

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from captionbias.arrays import Flags, Integers
-from captionbias.captions import Captions, Words
+from captionbias.captions import Captions
 from captionbias.metrics import Measurement
 from captionbias.metrics.sway import SwayImages
 from captionbias.text import Lexicon
-from captionbias.text.content import content_words
 from captionbias.text.lexicon import SEPARATOR
 from captionbias.text.marks import find_marks
 
@@ -26,7 +25,7 @@ WRONG, FOLLOWING, OTHER, ALIKE = range(4)  # how two captions differ, what tells
 def telling_scenes(
     measured: Measurement,
     captions: Captions,
-    said: Words,
+    first: Integers,
     named: Flags,
     lexicons: Mapping[str, Lexicon],
     forms: Mapping[str, Sequence[str]],
@@ -36,7 +35,7 @@ def telling_scenes(
 
     Args:
         measured: its `sway` within scenes, with `details`.
-        captions: one of each image; `said`: their words.
+        captions: one of each image; `first`: the row of each among those that were measured.
         named: which values each caption names, `(captions, values of the lexicon)`.
         lexicons: of `attribute` and `task`; `forms`: see `captionbias.text.content.word_forms`.
         tokenizer: the one that `sway` was measured with.
@@ -51,12 +50,12 @@ def telling_scenes(
         No scene and no two captions are there twice.
     """
     images: SwayImages = measured.artefacts
+    content = images.content._replace(used=images.content.used[first])
     value = np.zeros(len(captions), np.int64)
     value[images.row] = images.value
     named = named[: len(value), [lexicons["attribute"].labels.index(label) for label in images.values]]
     single, true = named.sum(axis=1) == 1, named[np.arange(len(value)), value]
     right, wrong = single & true, single & ~true
-    content = content_words(said.model, lexicons["attribute"], lexicons["task"], tokenizer)
     told = (measured.details or {}).get("words", ())
     follows = np.zeros((len(content.words), len(images.values)))  # 1 a value, -1 the others
     for row in told:

@@ -3,7 +3,7 @@ tasks that go with a value where the picture shows the same. Pure functions on a
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,16 +35,17 @@ def leans_of(both: Floats, shares: Floats) -> Leans:
     return Leans(lean, often & (lean > 0) & (z >= LEAST_Z), np.where(often, log_odds, 0.0))
 
 
-def suggested_values(shown: Flags, both: Floats, shares: Floats, own: Floats) -> Integers:
-    """The value of the largest sum of log odds of the tasks that an image shows, -1 if none goes with any, or with two
-    values alike. The image itself is left out of the counts that leans are of: `own` is what it adds to `both`,
-    `(images, values)`."""
-    image, task = np.nonzero(shown)
+def suggested_values(shown: Any, both: Floats, shares: Floats, own: Floats) -> Integers:
+    """The value of the largest sum of log odds of the tasks that an image shows, sparse, -1 if none goes with any, or
+    with two values alike. The image itself is left out of the counts that leans are of: `own` is what it adds to
+    `both`, `(images, values)`."""
+    (image, task), images = shown.nonzero(), shown.shape[0]
     log_odds = leans_of(np.maximum(both[task] - own[image], 0.0), shares).log_odds
-    sums = np.stack([np.bincount(image, of_value, len(shown)) for of_value in log_odds.T], axis=1)
+    sums = np.stack([np.bincount(image, of_value, images) for of_value in log_odds.T], axis=1)
     second, first = np.sort(sums.round(9), axis=1)[:, -2:].T
-    leaning = shown[:, leans_of(both, shares).goes_with.any(axis=1)].any(axis=1) & (first > second)
-    return np.where(leaning, sums.argmax(axis=1), -1)
+    goes = np.asarray(leans_of(both, shares).goes_with.any(axis=1))
+    leaning = np.bincount(image, goes[task], images) > 0
+    return np.where(leaning & (first > second), sums.argmax(axis=1), -1)
 
 
 # Task to attribute. Counts of captions, of shape `(strata, 2, ...)`: beside tasks that suggest another value than the
@@ -78,17 +79,18 @@ def _filled(counts: Floats) -> Floats:
 # Attribute to task
 
 
-def residuals(features: Floats, outcomes: Floats, seed: int, pictures: Integers, weight: Floats) -> Floats:
-    """What cross-fitted ridge regressions on the features leave of outcomes, `(images, n)`, images weighing `weight`,
-    `(images,)`; those of one of the `pictures`, `(images,)`, are in one fold, so that none is predicted from its copy
-    (Robinson 1988; Chernozhukov et al. 2018)."""
+def residuals(features: Any, outcomes: Any, seed: int, pictures: Integers, weight: Floats) -> Floats:
+    """What cross-fitted ridge regressions on the features leave of outcomes, `(images, n)`, both sparse, images
+    weighing `weight`, `(images,)`; those of one of the `pictures`, `(images,)`, are in one fold, so that none is
+    predicted from its copy (Robinson 1988; Chernozhukov et al. 2018)."""
     # Each fold's products are made once and taken from the whole; scikit-learn's Ridge makes the other folds' anew.
     units = np.arange(pictures.max() + 1)
     np.random.RandomState(seed % 2**32).shuffle(units)  # as scikit-learn's KFold does
     tests = [np.flatnonzero(np.isin(pictures, test)) for test in np.array_split(units, min(FOLDS, len(units)))]
-    root, left = np.sqrt(weight)[:, None], np.empty_like(outcomes)
-    if features.shape[1] > max(MANY_FEATURES, len(features)):
+    left = np.empty(outcomes.shape)
+    if features.shape[1] > max(MANY_FEATURES, features.shape[0]):
         # The same by products of images: those of features would be many times as large.
+        features, outcomes, root = features.toarray(), outcomes.toarray(), np.sqrt(weight)[:, None]
         for test in tests:
             train = np.setdiff1d(np.arange(len(features)), test)
             x_mean, y_mean = (np.average(of[train], axis=0, weights=weight[train]) for of in (features, outcomes))
@@ -96,15 +98,16 @@ def residuals(features: Floats, outcomes: Floats, seed: int, pictures: Integers,
             duals = np.linalg.solve(x @ x.T + PENALTY * np.eye(len(x)), root[train] * (outcomes[train] - y_mean))
             left[test] = outcomes[test] - y_mean - (features[test] - x_mean) @ x.T @ duals
         return left
-    sides = ((root[test], root[test] * features[test], root[test] * outcomes[test]) for test in tests)
-    sums = [(r.T @ r, (r * x).sum(axis=0), (r * y).sum(axis=0), x.T @ x, x.T @ y) for r, x, y in sides]
+    sides = [(weight[test], features[test], outcomes[test]) for test in tests]
+    weighted = ((w, w @ x, w @ y, x.multiply(w[:, None]).T.tocsr(), x, y) for w, x, y in sides)
+    sums = [(w.sum(), x_sum, y_sum, (of @ x).toarray(), (of @ y).toarray()) for w, x_sum, y_sum, of, x, y in weighted]
     whole = [np.sum(of_folds, axis=0) for of_folds in zip(*sums, strict=True)]
-    for test, of_fold in zip(tests, sums, strict=True):
-        images, x_sum, y_sum, square, product = (total - part for total, part in zip(whole, of_fold, strict=True))
-        x_mean, y_mean = x_sum / images[0], y_sum / images[0]
+    for test, (_, x, y), of_fold in zip(tests, sides, sums, strict=True):
+        mass, x_sum, y_sum, square, product = (total - part for total, part in zip(whole, of_fold, strict=True))
+        x_mean, y_mean = x_sum / mass, y_sum / mass
         square -= np.outer(x_sum, x_mean) - PENALTY * np.eye(len(x_sum))
         slopes = np.linalg.solve(square, product - np.outer(x_sum, y_mean))
-        left[test] = outcomes[test] - y_mean - (features[test] - x_mean) @ slopes
+        left[test] = y.toarray() - (y_mean - x_mean @ slopes) - x @ slopes
     return left
 
 

@@ -61,6 +61,25 @@ def content_words(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: 
     return ContentWords(used[:, present], present_words, of_attribute, of_role)
 
 
+def joined(own: ContentWords, human: ContentWords) -> ContentWords:
+    """Of the captions of both, one after the other; the words of the second come first."""
+    from scipy.sparse import vstack
+
+    both = human, own
+    words = tuple(dict.fromkeys((*human.words, *own.words)))
+    numbers = {word: number for number, word in enumerate(words)}
+    places = [np.array([numbers[word] for word in side.words], np.int64) for side in both]
+    tables = [side.used.tocoo() for side in both]
+    used = [
+        sparse(table.data, (table.row, place[table.col]), (table.shape[0], len(words)))
+        for table, place in zip(tables, places, strict=True)
+    ]
+    flags = np.zeros((2, len(words)), bool)
+    for side, place in zip(both, places, strict=True):
+        flags[:, place] = side.of_attribute, side.of_role
+    return ContentWords(vstack(used[::-1], format="csr"), words, *flags)
+
+
 def word_forms(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: str = "words") -> dict[str, list[str]]:
     """What `content_words` takes for one word, by that word: the tokens, and names of several, that captions may have.
 

@@ -32,6 +32,7 @@ from captionbias.metrics.sway.question import (
     resampled,
 )
 from captionbias.text import LexiconSource, load_lexicon
+from captionbias.text.content import ContentWords
 from captionbias.warnings import note
 
 RULES = Rules(silent=True, crossed=True, tasks_needed=False, tasks_named=True)
@@ -56,8 +57,7 @@ class SwayImages(NamedTuple):
     row: Integers
     value: Integers
     suggested: Integers
-    words: tuple[str, ...]  # that captions of both sides use, the captioner's first; none where none were compared
-    used: Any  # `(captions, words)`
+    content: ContentWords  # of the captions of both sides, the captioner's first
 
 
 @metric(
@@ -182,11 +182,10 @@ def _scores(asked: Asked, resampling: Sequence[Question], scenes: int | None, de
         tables = {"images": len(images.value), "attribute_counts": of_values}
         tables |= {name: table for answer in answers for name, table in answer.details().items()}
         tables["leans"] = lean_rows(images, drawn[0].leans)
-    kept = next((answer.kept for answer in answers if answer.kept), ((), None))
     return Scores(
         {key: sample for answer in answers for key, sample in answer.scores.items()},
         facts,
         asked.notes,
         tables,
-        SwayImages(images.values, images.row, images.value, drawn[0].suggested, *kept),
+        SwayImages(images.values, images.row, images.value, drawn[0].suggested, asked.content_of_both),
     )

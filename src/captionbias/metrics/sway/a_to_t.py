@@ -95,7 +95,7 @@ def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
     places = np.ndindex(followed.without.values.shape[:2])
     left = [replace(followed.without[place], replicates=np.zeros(0)) for place in places]
     goes = draws[0].leans.goes_with.any(axis=1)
-    names = 100 * np.average(named.captioner.tasks[:, goes].max(axis=1, initial=0.0), weights=named.weight)
+    names = 100 * np.average(named.captioner.tasks[:, goes].toarray().max(axis=1, initial=0.0), weights=named.weight)
     scores = {"sway_a_to_t": followed.score, TASKS_NAMED: constant(float(names))}
     scores |= {"sway_a_to_t_low": Extreme.of(min, ends), "sway_a_to_t_high": Extreme.of(max, ends)}
     scores |= {"sway_a_to_t_least": Extreme.of(min, left), "sway_a_to_t_most": Extreme.of(max, left)}
@@ -113,24 +113,26 @@ def _sums(draw: Draw, pairs: Integers) -> tuple[Floats, Any]:
     the person's others; of each value the squares of what is left of having it: `(3 pairs + values, groups)`. Of each
     pair the captioner's mentions where the image shows the task, and where not, and the person's, which are few:
     `(4 pairs, groups)`, sparse."""
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array, hstack
 
-    named, values, (task, value) = draw.named, len(draw.named.values), pairs
+    named, of_values, (task, value) = draw.named, np.arange(len(draw.named.values)), pairs
     used, column = np.unique(task, return_inverse=True)
-    captioner, person, shown = (flags[:, used] for flags in (named.captioner.tasks, draw.person.tasks, draw.shown))
-    mentions = captioner * shown, captioner * ~shown, person * shown, person * ~shown
-    contents: Floats = np.concatenate((draw.shown, draw.shares), axis=1)
-    contents = contents[:, contents.any(axis=0)]
-    has_value = named.value[:, None] == np.arange(values)
-    outcomes = np.concatenate((has_value, captioner, *mentions[2:]), axis=1).astype(np.float64)
+    captioner, person, shown = (table[:, used] for table in (named.captioner.tasks, draw.person.tasks, draw.shown))
+    there = [said.multiply(shown) for said in (captioner, person)]
+    mentions = there[0], captioner - there[0], there[1], person - there[1]
+    has_value = csr_array(named.value[:, None] == of_values, dtype=np.float64)
+    outcomes = hstack((has_value, captioner, *mentions[2:]), format="csr")
     if named.scene is None:
+        contents = hstack((draw.shown, draw.shares), format="csr")
+        contents = contents[:, np.unique(contents.indices)]
         left = residuals(contents, outcomes, draw.seed, named.picture, named.weight)
     else:
-        left = within_scenes(outcomes, named.scene, named.weight)
-    products = (left[:, value] * left[:, values + kind * len(used) + column] for kind in range(3))
-    tables = (*products, left[:, :values] ** 2)
-    mentioned = csr_array(np.concatenate([flags[:, column] for flags in mentions], axis=1))
-    return np.concatenate([np.ascontiguousarray(named.sums(table)) for table in tables]), named.sums(mentioned).tocsr()
+        left = within_scenes(outcomes.toarray(), named.scene, named.weight)
+    products = np.stack([named.sums(left * left[:, [of]]) for of in of_values])
+    kinds = (len(used) * np.arange(4)[:, None] + column).ravel()
+    of_pairs = products[np.tile(value, 3), len(of_values) + kinds[: 3 * len(task)]]
+    mentioned = named.sums(hstack(mentions, format="csr")).tocsr()[kinds]
+    return np.concatenate((of_pairs, products[of_values, of_values])), mentioned
 
 
 def _followed(sums: tuple[Floats, Any], pairs: Integers, named: NamedImages, multiplicity: Floats) -> Followed[Floats]:
@@ -157,7 +159,7 @@ def _details(followed: Followed[Sample], pairs: Integers, asked: Asked) -> dict[
         {"task": named.tasks[task], "attribute": named.values[value]}
         | numbers({name: followed.pairs[pair, column] for column, name in enumerate(columns)})
         | {
-            f"named_{side}": _named_shares(named, said.tasks[:, task], image)
+            f"named_{side}": _named_shares(named, said.tasks[:, [task]].toarray()[:, 0], image)
             for side, said, image in zip(asked.sides, captions, images, strict=False)
         }
         for pair, (task, value) in enumerate(pairs.T)
@@ -181,6 +183,6 @@ def _naming_level(draw: Draw) -> Floats:
     named, plain = draw.named, ~draw.leans.goes_with.any(axis=1)
     has_value = named.weight * (named.value == np.arange(len(named.values))[:, None])
     shown = draw.shown[:, plain]
-    captioner, person = (has_value @ (said.tasks[:, plain] * shown) for said in (named.captioner, draw.person))
+    captioner, person = (has_value @ said.tasks[:, plain].multiply(shown) for said in (named.captioner, draw.person))
     rate = naming_rates(captioner.sum(axis=0), person.sum(axis=0))
     return np.asarray(share_of(captioner.sum(axis=1), (person * rate).sum(axis=1)))

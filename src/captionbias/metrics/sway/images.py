@@ -31,7 +31,7 @@ class Said(NamedTuple):
     """What each of `n` captions says, as flags; of an image that has several, the share of these that say it."""
 
     values: Array  # a single value, the image's value alone, `(n, 2)`
-    tasks: Array  # `(n, tasks)`
+    tasks: Any  # sparse, `(n, tasks)`
 
 
 class NamedImages(NamedTuple):
@@ -44,7 +44,7 @@ class NamedImages(NamedTuple):
     weight: Floats  # how many images it counts as
     picture: Integers  # the number of the picture that it is of, see `Captions.copies`
     group: Integers  # the number of the group in which it is resampled
-    given: Flags | None  # the tasks that images show, `(n, tasks)`, if they are given
+    given: Any  # sparse, the tasks that images show, `(n, tasks)`; None if they are not given
     captioner: Said  # of each image
     people: Said  # of each human caption
     people_names: Flags  # which values each human caption names, those that no image has last, `(captions, labels)`
@@ -53,23 +53,23 @@ class NamedImages(NamedTuple):
 
     def said(self, rows: Integers) -> Said:
         """What a person says of each image with the human captions in these rows, `(join, n)`, as one caption."""
-        names, tasks = (np.asarray(flags[rows].any(axis=0)) for flags in (self.people_names, self.people.tasks))
+        names: Flags = np.asarray(self.people_names[rows].any(axis=0))
         single = names.sum(axis=1) == 1
         right = single & names[np.arange(len(names)), self.value]
-        return Said(np.column_stack((single, right)), tasks)
+        return Said(np.column_stack((single, right)), sum(self.people.tasks[of_each] for of_each in rows).sign())
 
     def sees(self, human: Flags) -> Integers:
         """The images of these human captions that name the image's value, alone or among others, one each."""
         image = self.image[human]
         return image[self.people_names[human][np.arange(len(image)), self.value[image]]]
 
-    def shares(self, human: Flags) -> Floats:
-        """The share of these human captions of each image that name each task, `(n, tasks)`."""
-        return share_naming(self.image[human], len(self.value), self.people.tasks[human])
+    def shares(self, human: Flags) -> Any:
+        """The share of these human captions of each image that name each task, sparse, `(n, tasks)`."""
+        return _shares(self.image[human], len(self.value), self.people.tasks[human])
 
-    def shown(self, shares: Floats) -> Flags:
+    def shown(self, shares: Any) -> Any:
         """The tasks that are given, or that some of each image's human captions name, see `shares`: `(n, tasks)`."""
-        return shares > 0 if self.given is None else self.given
+        return shares.sign() if self.given is None else self.given
 
     def sums(self, counts: Any) -> Any:
         """The sums over each group of what each image counts, `(n, columns)`: `(columns, groups)`."""
@@ -77,8 +77,18 @@ class NamedImages(NamedTuple):
         return (sparse(self.weight, places, (int(self.group.max()) + 1, len(self.group))) @ counts).T
 
 
+def _shares(image: Integers, images: int, named: Any) -> Any:
+    """As `share_naming`, of a sparse table."""
+    captions = np.bincount(image, minlength=images)
+    shares = sparse(np.ones(len(image)), (image, np.arange(len(image))), (images, len(image))) @ named
+    shares.data /= np.repeat(captions, np.diff(shares.indptr))
+    return shares
+
+
 def compared_images(reading: Reading, seed: int) -> NamedImages:
     """What was read, of the images that can be compared."""
+    from scipy.sparse import csr_array
+
     captions, said, images = cast(Captions, reading.captions), reading.said, len(reading)
     people = reading.human or said.select(np.zeros(0, np.int64), np.arange(images))
     kept = _comparable(reading) if reading.human else _in_scenes(reading)
@@ -89,8 +99,9 @@ def compared_images(reading: Reading, seed: int) -> NamedImages:
     def says(side: Side) -> Said:
         single = side.values.sum(axis=1) == 1
         sees = side.values[np.arange(len(single)), reading.value[side.image]]
-        return Said(np.column_stack((single, single & sees)), side.tasks[:, is_task])
+        return Said(np.column_stack((single, single & sees)), csr_array(side.tasks[:, is_task], dtype=np.float64))
 
+    captioner = says(said)
     human = people.select(np.flatnonzero(kept[people.image]), np.cumsum(kept) - 1)
     pictures = np.arange(images) if reading.copies is None else reading.copies
     picture = np.unique(pictures[kept], return_inverse=True)[1]
@@ -102,8 +113,11 @@ def compared_images(reading: Reading, seed: int) -> NamedImages:
         reading.shown.weight[kept],
         picture,
         random_groups(len(picture), seed, copies=picture),
-        reading.shown.tasks[kept][:, is_task] if reading.given else None,
-        Said(*(share_naming(said.image, images, flags)[kept] for flags in says(said))),
+        says(reading.shown).tasks[kept] if reading.given else None,
+        Said(
+            share_naming(said.image, images, captioner.values)[kept],
+            _shares(said.image, images, captioner.tasks)[kept],
+        ),
         Said(*(flags[kept[people.image]] for flags in says(people))),
         human.values[:, [*occurring, *others]],
         human.image,
@@ -224,7 +238,7 @@ def _given_leans(named: NamedImages, lean: Any) -> Counts:
 def _own_counts(named: NamedImages) -> Counts:
     """Those of these images; an image is with its picture's copies among them."""
     has_value = np.where(named.value[:, None] == np.arange(len(named.values)), named.weight[:, None], 0.0)
-    both = named.shown(named.shares(np.ones(len(named.image), bool))).T.astype(np.float64) @ has_value
+    both = named.shown(named.shares(np.ones(len(named.image), bool))).T @ has_value
     of_picture = sparse(np.ones(len(has_value)), (named.picture, np.arange(len(has_value))), (len(has_value),) * 2)
     return Counts(OWN, both, has_value.sum(axis=0) / named.weight.sum(), (of_picture @ has_value)[named.picture])
 

@@ -18,7 +18,7 @@ from captionbias.scores.naming import SIDES, composition, share_of, visibility
 from captionbias.scores.sway import Leans, leans_of, suggested_values
 from captionbias.statistics.samples import Sample, bootstrap_samples
 from captionbias.text import Lexicon
-from captionbias.text.content import ContentWords, content_words
+from captionbias.text.content import ContentWords, content_words, joined
 
 Numbers = TypeVar("Numbers", Floats, Sample)  # of a dataclass of arrays, whose last axis is replicates
 Counted = Sequence[Callable[[Floats], Any]]  # of each draw what makes such arrays of how often each group counts
@@ -47,6 +47,11 @@ class Asked:
         human = self.captions.of_people("content words", spoken, lambda: content_words(words.human, *spoken))
         return content_words(words.model, *spoken), human
 
+    @cached_property
+    def content_of_both(self) -> ContentWords:
+        """Those of the captions of both sides, the captioner's first."""
+        return joined(*self.content)
+
     @property
     def sides(self) -> Sequence[str]:
         """Whose captions there are: the captioner's, and people's."""
@@ -55,12 +60,11 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A question's scores, by their keys, facts, what makes its nested tables, and what it keeps for evidence."""
+    """A question's scores, by their keys, facts, and what makes its nested tables."""
 
     scores: dict[str, Sample]
     details: Callable[[], dict[str, Any]]
     facts: dict[str, float] = field(default_factory=dict)
-    kept: Any = None
 
 
 class Question(Protocol):
@@ -93,8 +97,8 @@ class Draw:
     seed: int
     person: Said  # the drawn captions
     other: Flags  # which human captions are not drawn
-    shares: Floats  # of these, the share that names each task, `(images, tasks)`
-    shown: Flags  # the tasks that are given, or that these name, `(images, tasks)`
+    shares: Any  # sparse, of these the share that names each task, `(images, tasks)`
+    shown: Any  # sparse, the tasks that are given, or that these name, `(images, tasks)`
     suggested: Integers  # the number of the value that those suggest, -1 for none
 
     @cached_property
@@ -130,11 +134,13 @@ def draw_person(named: NamedImages, counts: Counts, seed: int, join: int = 1) ->
 def draw_truth(named: NamedImages, counts: Counts, seed: int) -> Draw:
     """Where no people describe the images, the captioner beside one who names every value right and says nothing else:
     scores are then beyond 0."""
-    nothing = np.zeros((len(named.value), len(named.tasks)))
-    return _draw(named, counts, seed, Said(np.ones((len(nothing), 2)), nothing), np.zeros(0, bool), nothing)
+    from scipy.sparse import csr_array
+
+    nothing = csr_array((len(named.value), len(named.tasks)))
+    return _draw(named, counts, seed, Said(np.ones((len(named.value), 2)), nothing), np.zeros(0, bool), nothing)
 
 
-def _draw(named: NamedImages, counts: Counts, seed: int, said: Said, other: Flags, shares: Floats) -> Draw:
+def _draw(named: NamedImages, counts: Counts, seed: int, said: Said, other: Flags, shares: Any) -> Draw:
     shown = named.shown(shares)
     suggested = suggested_values(shown, counts.both, counts.shares, counts.own)
     return Draw(named, leans_of(counts.both, counts.shares), seed, said, other, shares, shown, suggested)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -52,12 +51,11 @@ ENTRIES = (
 class Tied(NamedTuple):
     """The captioner's words beside people's, of the images that have captions enough."""
 
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # of both sides
     said: Any  # by the captioner of each image, `(images, words)`; of several captions the share that does
     may: Flags  # which words may be told of
     references: scoring.References
     length: float  # how many content words the captioner uses for each of people's
-    used: Any  # by each caption of both sides, the captioner's first, `(captions, words)`
 
 
 def answer(asked: Asked) -> Answer:
@@ -76,7 +74,7 @@ def answer(asked: Asked) -> Answer:
         scores["sway_words"] = Found(**vars(_sample(found, asked)), seen=least)
     levels = zip(values, scoring.level(said, references).tolist(), strict=True)
     facts = {f"sway_words_level_{value}": level for value, level in levels} | {"sway_words_length": tied.length}
-    return Answer(scores, partial(_details, tied, tested, ties, listed, seen, asked), facts, (tied.words, tied.used))
+    return Answer(scores, partial(_details, tied, tested, ties, listed, seen, asked), facts)
 
 
 def _sample(amount: scoring.Amount, asked: Asked) -> Sample:
@@ -90,13 +88,10 @@ def _sample(amount: scoring.Amount, asked: Asked) -> Sample:
 
 def _tied(asked: Asked) -> Tied | None:
     """The words of both sides; None, with a note, where too few images have captions enough."""
-    from scipy.sparse import vstack
-
     named, captions = asked.named, asked.captions
     words, spoken = captions.words(asked.tokenizer), (asked.attribute, asked.task, asked.tokenizer)
-    own, human = asked.content
-    known = tuple(dict.fromkeys((*human.words, *own.words)))
-    used = [_over(known, side) for side in (own, human)]
+    human, both = asked.content[1], asked.content_of_both
+    used = both.used[: len(words.model_image)], both.used[len(words.model_image) :]
     by_side = zip((words.model_image, words.human_image), used, strict=True)
     said, people = (_of_images(image, len(captions), table)[named.row] for image, table in by_side)
     lengths = [float(named.weight @ table.sum(axis=1)) for table in (said, people)]
@@ -127,16 +122,9 @@ def _tied(asked: Asked) -> Tied | None:
     if fitted is None:
         note(asked.notes, "words are not compared: human captions are too few to say what images show")
         return None
-    references = replace(fitted, drawn=tuple(_widened(table, len(known)) for table in fitted.drawn))
-    may = {word: role or not of for one in (own, human) for word, of, role in zip(*one[1:], strict=True)}
-    return Tied(
-        known,
-        said[places],
-        np.array([may[word] for word in known], bool),
-        references,
-        float(share_of(*lengths)),
-        vstack(used, format="csr"),
-    )
+    references = replace(fitted, drawn=tuple(_widened(table, len(both.words)) for table in fitted.drawn))
+    may = both.of_role | ~both.of_attribute
+    return Tied(both.words, said[places], may, references, float(share_of(*lengths)))
 
 
 def _fitted(asked: Asked, human: ContentWords, places: Integers, join: int) -> scoring.References | None:
@@ -157,23 +145,15 @@ def _fitted(asked: Asked, human: ContentWords, places: Integers, join: int) -> s
     if not len(columns):
         return None
     drawn = scoring.distinct_draws(image, DRAWS, join, asked.seed, picture)
-    tasks = None if named.given is None else csr_array(_commonest(named.given[places]).astype(np.float64))
+    tasks = None if named.given is None else _commonest(named.given[places])
     draws = scoring.people_draws(used, image, drawn, columns, tasks)
     return scoring.fit_references(named.value[places], draws, weight, picture, asked.seed, len(named.values))
 
 
-def _commonest(tasks: Flags) -> Flags:
+def _commonest(tasks: Any) -> Any:
     """The tasks that most images show, at most as many as there are words of people's that say what a picture shows."""
     columns = np.argsort(-tasks.sum(axis=0), kind="stable")[: scoring.CONTEXTS]
     return tasks[:, np.sort(columns)]
-
-
-def _over(known: Sequence[str], content: ContentWords) -> Any:
-    """The table of the words that captions use over all that are known."""
-    numbers = {word: number for number, word in enumerate(known)}
-    table = content.used.tocoo()
-    column = np.array([numbers[word] for word in content.words], np.int64)[table.col]
-    return sparse(table.data, (table.row, column), (table.shape[0], len(known)))
 
 
 def _widened(table: Any, words: int) -> Any:
