@@ -39,7 +39,10 @@ from captionbias.statistics.samples import Estimate
 from captionbias.synthetic import plant
 
 SCORES = {
-    "sway": ("sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_t_to_a_lost", "sway_words", "sway_a_to_t"),
+    "sway": (
+        *("sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_t_to_a_lost", "sway_words", "sway_length_gap"),
+        "sway_a_to_t",
+    ),
     "dbac": [f"dbac_{direction}{form}" for direction in ("t_to_a", "a_to_t") for form in ("_net", "_matched", "")],
     "lic": ("lic", "leakage", "confidence"),
     "dpa": ("dpa_t_to_a_excess", "dpa_a_to_t_excess"),

@@ -75,11 +75,11 @@ def bias_scores(
         far from people the captions are, in captions of 100: the largest of `sway_wrong_gap`, `sway_unnamed_gap`,
         `sway_t_to_a` and `sway_words` (of 1,000 images or more) by their size; 0 is a person, and less is better. It is
         left out where some value is hardly ever named, or has fewer captions. Then these four, `sway_t_to_a_lost`,
-        `sway_a_to_t` (in mentions of 100 captions), `dbac_a_to_t`, `dbac_a_to_t_matched`, `dbac_t_to_a`,
-        `dbac_t_to_a_matched` in (-1, 1) and `lic` in [-100, 100], or the main scores of other metrics; with `controls`
-        also `dbac_a_to_t_net`, `dbac_t_to_a_net` and the others' `..._excess`. Of each the 95% interval, `..._ci_low`
-        and `..._ci_high`; and of those with a verdict `..._more_than_people`: 1.0 where it is that, else 0.0, as not
-        every logger takes text.
+        `sway_length_gap` (in content words of 100), `sway_a_to_t` (in mentions of 100 captions), `dbac_a_to_t`,
+        `dbac_a_to_t_matched`, `dbac_t_to_a`, `dbac_t_to_a_matched` in (-1, 1) and `lic` in [-100, 100], or the main
+        scores of other metrics; with `controls` also `dbac_a_to_t_net`, `dbac_t_to_a_net` and the others' `..._excess`.
+        Of each the 95% interval, `..._ci_low` and `..._ci_high`; and of those with a verdict `..._more_than_people`:
+        1.0 where it is that, else 0.0, as not every logger takes text.
 
     Warns:
         CaptionBiasWarning: once, of what is left out and of weak statistics.

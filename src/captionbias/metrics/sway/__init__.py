@@ -1,6 +1,6 @@
-"""Sway, four questions in captions of 100: is one attribute value named wrong more often than another, do wrong names
-follow the tasks around, do other words follow the attribute, do the tasks, more than when a person describes the same
-images?"""
+"""Sway, five questions in captions of 100: is one attribute value named wrong more often than another, do wrong names
+follow the tasks around, do other words follow the attribute, is more said of one value, do the tasks follow the
+attribute, more than when a person describes the same images?"""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ class SwayImages(NamedTuple):
 @metric(
     "Sway",
     "is one value named wrong, or not at all, more often than another, do wrong names follow the tasks (T to A), do "
-    "other words follow the value, or the tasks named (A to T), more than in a person's captions?",
+    "other words follow the value, is more said of it, do the tasks named follow it (A to T), more than in a person's "
+    "captions?",
     [*itertools.chain.from_iterable(question.ENTRIES for question in QUESTIONS), SCENES],
     about={
         "references": "`n` lists of human captions: two or more of an image, or one and `tasks`. One is drawn to be "
@@ -79,14 +80,14 @@ class SwayImages(NamedTuple):
         "seed": "seed of the draws, the regression's folds and the bootstrap",
         "details": "add the nested entry `details`: `level` and `gaps` of each value; `cells`, true value by "
         "suggested one, captioner beside person; `t_to_a` of each value, `error_ratio`; `words` and `words_seen`; "
-        "`tasks`, `naming_level` and `leans`",
+        "`length`, content words of a caption of each value; `tasks`, `naming_level` and `leans`",
     },
     returns="In captions of 100: `sway_wrong_gap` and `sway_unnamed_gap`; `sway_t_to_a`, `sway_t_to_a_lost`, in which "
     "a caption that names no value counts as wrong, of each `..._least` and `..._most`, and `sway_t_to_a_one`; "
-    "`sway_words`, from 1,000 images on, which has no upper end, and `sway_words_most`. In mentions of 100 captions: "
-    "`sway_a_to_t`, its range `..._low` and `..._high`, and `..._least` and `..._most`. Those with a verdict with "
-    "`..._ci_low/high` (95%, over images) and `..._verdict`; the others are told with details alone. Facts: "
-    "`wrong_<value>` and `unnamed_<value>`, of "
+    "`sway_words`, from 1,000 images on, which has no upper end, and `sway_words_most`. In content words of 100: "
+    "`sway_length_gap`, where people or scenes are; in mentions of 100 captions: `sway_a_to_t`, its range `..._low`, "
+    "`..._high`, `..._least` and `..._most`. Those with a verdict with `..._ci_low/high` (95%, over images) and "
+    "`..._verdict`; the others are told with details alone. Facts: `wrong_<value>` and `unnamed_<value>`, of "
     "100 captions of each value; `sway_least_named`, of those of the value that is named right least often, and "
     "`sway_tasks_named`, of all; `sway_captioned`, where empty captions are left out; `sway_words_level_<value>`, "
     "content words of captions of a value for each of people's, over that of all, and `sway_words_length`, of all; "
@@ -106,13 +107,14 @@ def sway(
     bootstrap: int = 1000,
     details: bool = False,
 ) -> Prepared:
-    """Bias counted in captions, by four questions: what a captioner says of some people more than a person would.
+    """Bias counted in captions, by five questions: what a captioner says of some people more than a person would.
 
     Is one value named wrong, or not at all, more often than the others, of people who are as hard to see? T to A: the
     true value being the same, is a wrong one named more often where the tasks around suggest it? The picture's contents
-    being the same, which words follow the value; and, A to T, do the tasks named? From each is taken what one more
-    person who describes the same images reads: 0 is a person. It trains nothing. It is an association given the truth,
-    not a cause: the scene suggests as much as the tasks do, and what captions name beyond people's may be there.
+    being the same, which words follow the value; is more said of one; and, A to T, do the tasks named follow it? From
+    each is taken what one more person who describes the same images reads: 0 is a person. It trains nothing. It is an
+    association given the truth, not a cause: the scene suggests as much as the tasks do, and what captions name beyond
+    people's may be there.
 
     Source: this project. Gaps and T to A: separation as in Hardt et al. 2016, strata as in Mantel and Haenszel 1959.
     Words and A to T: Robinson 1988, Chernozhukov et al. 2018; words listed as in Benjamini and Hochberg 1995.
