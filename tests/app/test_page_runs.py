@@ -148,6 +148,33 @@ def test_new_files_after_a_reload_are_what_is_measured(chromium, patient, folder
         assert "alone.csv" in page.locator("#result-frame").inner_text()
 
 
+def test_an_earlier_run_s_captioners_are_measured_beside_this_one_s(chromium, patient, folders, go_on):
+    go_on()
+    with opens(chromium, patient)() as page:
+        ask(page, *folders["A"], while_working="#downloads")
+        ask(page, *folders["B"], while_working="#downloads")
+        page.locator("#compare").press("Enter")
+        page.locator("#compared [role=alert]").get_by_text("choose the earlier run to compare with").wait_for()
+        compare_with_first(page)
+        page.locator("#summary").get_by_text("mymodel, mymodel (2)").wait_for()
+        ask(page, while_working="#downloads")
+        result = page.frame_locator(FRAME)
+        for name in ("mymodel", "mymodel (2)"):
+            result.get_by_text(name, exact=True).first.wait_for(state="attached")
+        # Of captions of other images there is nothing to compare.
+        columns = {"image_id": [f"other {number}" for number in range(IMAGES)], "caption": ["a man"] * IMAGES}
+        labels = {"gender": ["female", "male"] * (IMAGES // 2)}
+        drop(page, write_csv(folders["B"][0].parent / "other.csv", columns | labels))
+        compare_with_first(page)
+        page.locator("#compared [role=alert]").get_by_text("have no image in common").wait_for()
+
+
+def compare_with_first(page: Any) -> None:
+    page.get_by_label("An earlier run").click()
+    page.get_by_role("option").last.click()
+    page.locator("#compare").press("Enter")
+
+
 @pytest.mark.parametrize("how", ["closed", "offline"])
 def test_a_run_that_no_page_shows_is_cancelled_and_says_so_to_who_comes_back(chromium, brief, folders, how):
     context = chromium.new_context()

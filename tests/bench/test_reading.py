@@ -3,13 +3,21 @@
 `tests/captions/test_labels.py` has every way to write labels and all that is refused of them.
 """
 
+import contextlib
 import random
 import re
+import sys
+from collections import Counter
 
 import pytest
 
-from captionbias.captions import CaptionBiasWarning
-from captionbias.metrics import directional_ba, dpa, label_leakage, multi_directional_ba
+from captionbias.analysis.audit import audit
+from captionbias.bench.reading import Reading, Side
+from captionbias.captions import CaptionBiasWarning, Captions, Words, check_captions
+from captionbias.metrics import DEFINED, directional_ba, dpa, find_metric, label_leakage, multi_directional_ba
+from captionbias.synthetic import plant
+from captionbias.text import Mentions, Tokens, find_mentions
+from captionbias.text.marks import find_marks
 from tests.metrics.by_definition import scores
 
 IMAGES = 80
@@ -118,3 +126,60 @@ def test_a_set_of_values_too_small_to_split_is_refused_by_its_name(metric, rare,
     with pytest.raises(ValueError, match=rf"^attributes: 9 images have {named}, .* at least 10; add images, or leave"):
         measured(metric, labels(9))
     assert measured(metric, labels(10))
+
+
+# How often captions are handed on and searched
+
+HOLDERS = Captions, Words, Tokens, Mentions, Reading, Side
+
+
+@contextlib.contextmanager
+def watched(every):
+    """The calls of functions of ours that `every` is true of: the function, who calls it, and its arguments."""
+    calls = []
+
+    def watch(frame, event, _):
+        code = frame.f_code
+        if event == "call" and "captionbias" in code.co_filename and not code.co_name.startswith("<"):
+            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            call = code, frame.f_back.f_code, {name: frame.f_locals.get(name) for name in names}
+            if every(call):
+                calls.append(call)
+
+    sys.setprofile(watch)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(None)
+
+
+def is_handed_captions(call):
+    """Captions, their words, mentions or what these name; the methods of these do not count."""
+    *_, arguments = call
+    own = next(iter(arguments), None) in ("self", "cls")
+    return not own and any(isinstance(value, HOLDERS) for value in arguments.values())
+
+
+@pytest.mark.parametrize("name", sorted(DEFINED.keys() - {"imagecaptioner2"}))  # which is of pictures
+def test_captions_stay_in_few_functions_on_their_way_to_a_score(name):
+    metric, given = find_metric(name), vars(plant(120, captions=3))
+    options = {"preset": "fast", "trials": 1, "bootstrap": 20, "cache": False, "alignment": "constant"}
+    options = metric.accepted(options)
+    metric(check_captions(**given), **options)  # what is loaded once is loaded
+    captions = check_captions(**given)
+    with watched(is_handed_captions) as calls:
+        metric(captions, **options)
+    assert 5 < len({code for code, *_ in calls}) < 12
+
+
+def test_each_text_is_searched_once_for_the_words_of_a_lexicon():
+    """Of two captioners, people's once for both. What a page marks is found again, in the texts that it lists."""
+    captions = check_captions(**vars(plant(150, captions=3)))
+    other = captions.with_predictions(vars(plant(150, captions=3, seed=1))["predictions"])
+    with watched(lambda call: call[0] is find_mentions.__code__) as calls:
+        audit({"one": captions, "other": other}, trials=1, cache=False)
+    searched = Counter()
+    for _, caller, arguments in calls:
+        if caller is not find_marks.__code__:
+            searched[arguments["lexicon"].name] += len(arguments["tokens"])
+    assert searched == dict.fromkeys(("gender", "coco_objects", "terms"), 150 * (2 + 3))

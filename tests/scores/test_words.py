@@ -22,7 +22,6 @@ from captionbias.scores.words import (
     level,
     list_words,
     people_draws,
-    size_of_words,
 )
 
 WORDS, OWN = 40, 37  # those from OWN on are said in no picture by people
@@ -137,8 +136,6 @@ def test_of_a_person_no_word_is_listed_and_nothing_is_found(values):
     found = found_words(csr_array(person), references, words)
     assert found.value == pytest.approx(0, abs=0.5)
     assert found.value < 1.96 * found.error
-    squared = size_of_words(csr_array(person), references, words)
-    assert abs(squared.value) < 1.96 * squared.error
 
 
 def test_a_word_put_into_captions_of_one_value_is_listed_and_counted():
@@ -156,8 +153,6 @@ def test_a_word_put_into_captions_of_one_value_is_listed_and_counted():
     found = found_words(csr_array(captioner), references, words)
     assert found.value == pytest.approx((20 + 12) / 2, abs=2)
     assert 0.2 < found.error < 2
-    squared = size_of_words(csr_array(captioner), references, words)
-    assert np.sqrt(squared.value) == pytest.approx(np.hypot(20, 12), abs=2)
 
 
 def test_a_word_said_of_one_value_alone_is_listed_though_it_has_no_error_and_one_said_of_all_is_not():
@@ -173,8 +168,6 @@ def test_of_three_values_a_score_is_the_mean_over_values():
     assert every_tie(captioner, references).beyond[:, OWN] == pytest.approx([-10, -10, 20], abs=2)
     found = found_words(csr_array(captioner), references, np.arange(WORDS))
     assert found.value == pytest.approx((10 + 10 + 20) / 6, abs=1)
-    squared = size_of_words(csr_array(captioner), references, np.arange(WORDS))
-    assert np.sqrt(squared.value) == pytest.approx(np.sqrt((100 + 100 + 400) / 3), abs=1.5)
 
 
 def test_a_word_that_people_tie_and_the_captioner_lacks_is_less_and_is_not_counted():
@@ -262,4 +255,3 @@ def test_too_few_pictures_have_a_list_and_no_score():
     references, *_ = fitted(value, said)
     assert list_words(every_tie(captioner, references)).q.shape == (1, WORDS)
     assert found_words(csr_array(captioner), references, np.arange(WORDS)) is None
-    assert size_of_words(csr_array(captioner), references, np.arange(WORDS)) is None

@@ -55,7 +55,7 @@ def test_the_app_serves_a_page(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert served[0].blocks
 
 
-def test_the_limits_that_the_card_names_are_those_of_the_page() -> None:
+def test_the_endings_and_the_limits_that_the_card_names_are_those_of_the_page() -> None:
     text = (FOLDER / "README.md").read_text()
     limits = {
         "a file": f"{uploads.MAX_BYTES // 10**6} MB, {uploads.MAX_ROWS:,} rows, {uploads.MAX_COLUMNS} columns",
@@ -64,6 +64,7 @@ def test_the_limits_that_the_card_names_are_those_of_the_page() -> None:
         "runs at once": "1; others wait, and one that no page shows for two minutes is cancelled",
         "runs that are kept": f"{MAX_HELD}; those of whoever has most go first, and who comes back is told",
     }
+    assert f"Files that end with {', '.join(uploads.ENDINGS)}, captions of COCO" in text
     for of, limit in limits.items():
         assert f"| {of} | {limit} |" in text
 

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from captionbias.app.uploads import MAX_IMAGES, check_total, open_tables, shown_name
+from captionbias.app.uploads import ENDINGS, MAX_IMAGES, check_total, open_tables, shown_name
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.captions import Captions, guess_columns, on_the_same_images, read_captioners
 from captionbias.captions.captioners import captioner_columns
@@ -81,7 +81,7 @@ class Data:
     @property
     def predictions(self) -> dict[str, Table]:
         """Captioners' tables by their names."""
-        return {Path(table.name).stem: table for table in self.of(CAPTIONER)}
+        return {stem(table.name): table for table in self.of(CAPTIONER)}
 
     @property
     def others(self) -> dict[str, Table]:
@@ -109,7 +109,7 @@ def as_said(tables: Iterable[Table], roles: Mapping[str, str]) -> Data:
     """The tables by what each is, see `roles_of`, and a guess of their columns."""
     order = list(TITLES)
     data = Data(tuple(sorted(tables, key=lambda table: order.index(roles[table.name]))), roles)
-    names = [Path(table.name).stem for table in data.of(CAPTIONER)]
+    names = [stem(table.name) for table in data.of(CAPTIONER)]
     _check_names("captioners", names)
     _check_count(len(names))
     first = {CAPTIONER: next(iter(data.predictions.values()), None), **data.others}
@@ -119,6 +119,11 @@ def as_said(tables: Iterable[Table], roles: Mapping[str, str]) -> Data:
     offered = {role: choices for role, (_, choices) in guesses.items()}
     data = replace(data, columns=Columns(**guess), offered=offered)
     return counted(replace(data, columns=replace(data.columns, language=guess_spoken(data))))
+
+
+def stem(table: str) -> str:
+    """A table's name without the ending that it has where it is a file."""
+    return Path(table).stem if Path(table).suffix.lower() in ENDINGS else table
 
 
 def with_roles(data: Data, said: Mapping[str, Any]) -> Data:

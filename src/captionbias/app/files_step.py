@@ -31,8 +31,9 @@ Drop everything at once: captions of one or more captioners, people's captions o
 person's gender), tasks (such as objects). The page finds out which is which.
 """
 KEPT = f"""
-CSV, TSV, JSON, JSONL, Parquet, captions of COCO and Flickr: at most {MAX_FILES} files, {MAX_CAPTIONERS} captioners,
-{uploads.MAX_IMAGES:,} images, {uploads.MAX_BYTES / 1e6:,.0f} MB a file and {uploads.MAX_TOTAL / 1e6:,.0f} MB together.
+Files that end with {", ".join(uploads.ENDINGS)}, captions of COCO and Flickr among them: at most {MAX_FILES} files,
+{MAX_CAPTIONERS} captioners, {uploads.MAX_IMAGES:,} images, {uploads.MAX_BYTES / 1e6:,.0f} MB a file and
+{uploads.MAX_TOTAL / 1e6:,.0f} MB together.
 Files are read on the machine that serves this page, sent nowhere else, and deleted within two hours.
 """
 

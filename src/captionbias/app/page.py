@@ -16,7 +16,7 @@ from captionbias.app.data import guess_words, with_columns, with_roles
 from captionbias.app.example import example
 from captionbias.app.files_step import Files, given_after
 from captionbias.app.measuring import Settings
-from captionbias.app.pieces import frame
+from captionbias.app.pieces import alert, frame
 from captionbias.app.result_step import History, Outcome
 from captionbias.app.runs import FAULTS, GONE, Run, Runs, State, read_files
 from captionbias.errors import message_of
@@ -111,6 +111,7 @@ class Page:
             **self.files.show(run, told),
             **self.check.show(run, told),
             **self._show_outcome(run, owner),
+            **self.history.show(run, self.runs.of(owner)),
         }
         return {part: _without(update, (given or {}).get(part, ...)) for part, update in updates.items()}
 
@@ -129,7 +130,7 @@ class Page:
         return {
             self.timer: gr.update(active=on_its_way),
             **self.outcome.follow(run, self.runs.before(run)),
-            **self.history.show(run, runs),
+            **self.history.follow(run, runs),
         }
 
     # Events
@@ -150,10 +151,14 @@ class Page:
         for button in (check.measure, outcome.again):
             on(button.click, self._measure, check.fields, select="result")
         on(outcome.cancel.click, self._cancel, queue=False)
+        compare, earlier, told = self.history.compare, self.history.earlier, self.history.told
+        on(compare.click, self._compare, [earlier], select="check", told=told)
 
-    def _on(self, event: Any, act: Act, fields: Sequence[Any] = (), select: str = "", **options: Any) -> Any:
+    def _on(
+        self, event: Any, act: Act, fields: Sequence[Any] = (), select: str = "", told: Any = None, **options: Any
+    ) -> Any:
         """Let an event show the run that `act` makes of the one that is shown, the owner and what fields hold, and go
-        to a step; what goes wrong is told where people look."""
+        to a step; what goes wrong is told where people look: in the steps, or in `told`."""
 
         def handle(given: dict[Any, Any]) -> dict[Any, Any]:
             owner = given[self.owner]
@@ -164,7 +169,9 @@ class Page:
             try:
                 made = act(run, owner, given)
             except FAULTS as error:
-                return self.show(run, owner, given, message_of(error))
+                if told is None:
+                    return self.show(run, owner, given, message_of(error))
+                return {**self.show(run, owner, given), told: alert(error)}
             selected = {self.steps: gr.Tabs(selected=select)} if select else {}
             return {**self.show(made, owner, given), **selected}
 
@@ -229,6 +236,12 @@ class Page:
 
     def _measure(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
         return self.runs.ask(self._choose(run, owner, given), owner)
+
+    def _compare(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
+        earlier = self.runs.find(given[self.history.earlier] or "")
+        if earlier is None:
+            raise ValueError("choose the earlier run to compare with")
+        return self.runs.compare(run, owner, earlier)
 
     def _cancel(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:
         self.runs.cancel(run)

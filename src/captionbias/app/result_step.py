@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from captionbias.app.pieces import alert, frame, table
+from captionbias.app.pieces import alert, choice, frame, table
 from captionbias.app.runs import Run, State
 from captionbias.metrics import catalogue
 
@@ -101,9 +101,27 @@ class History:
         with gr.Column(visible=False, elem_id="history") as self.group:
             gr.Markdown("## Runs of this session")
             self.listed = gr.HTML(elem_id="runs")
+            self.told = gr.HTML(elem_id="compared")
+            with gr.Row(visible=False) as self.comparing:
+                self.earlier = choice("An earlier run")
+                self.compare = gr.Button("Compare this run with it", elem_id="compare")
 
     def show(self, run: Run, runs: Sequence[Run]) -> dict[Any, Any]:
         """What the components hold beside a run."""
+        others = [
+            (f"{len(runs) - place}: {', '.join(one.data.captioners)}", one.id)
+            for place, one in enumerate(runs)
+            if one is not run
+        ]
+        return {
+            **self.follow(run, runs),
+            self.told: "",
+            self.comparing: gr.update(visible=bool(others) and run.ready),
+            self.earlier: gr.update(choices=others, value=None),
+        }
+
+    def follow(self, run: Run, runs: Sequence[Run]) -> dict[Any, Any]:
+        """What changes while runs are on their way."""
         rows = [
             (
                 str(len(runs) - place),

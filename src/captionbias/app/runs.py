@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from threading import RLock, Thread
 
 from captionbias.app import measuring
+from captionbias.app.compared import together
 from captionbias.app.data import Data, guess_words, read_uploads
 from captionbias.app.measuring import Look, Settings
 from captionbias.app.results import Result
@@ -174,6 +175,13 @@ class Runs:
             draft = self.keep(Run(owner, settings=run.settings, uploads=uploads, state=State.READING))
             draft.reading = self._readers.submit(self._read, draft, read)
             return draft
+
+    def compare(self, run: Run, owner: str, earlier: Run) -> Run:
+        """A draft of the owner's with the captioners of both runs. ValueError: they share no image."""
+        data = together(run.data, earlier.data)
+        measuring.read(data)
+        with self._lock:
+            return self.keep(Run(owner, data, run.settings, {**earlier.files, **run.files}))
 
     def ask(self, run: Run, owner: str) -> Run:
         """Let the run be measured in its turn; another one like it if it was asked for before."""
