@@ -41,7 +41,8 @@ def measure(captioner: str, shared: Path, attribute: str, options: dict[str, Any
     said = pd.read_parquet(shared / "data" / folder / f"predictions/{captioner}.parquet").set_index("image_id").caption
     rows = people.join(said, how="inner")
     captions = check_captions(predictions=rows.caption, references=rows.references, attributes=rows[column].str.lower())
-    found = dbac(captions, **options, attribute_lexicon=attribute) | {"images": len(captions)}
+    estimates = dbac.measure(captions, **options, attribute_lexicon=attribute).estimates
+    found: dict[str, Any] = {key: estimate.as_dict() for key, estimate in estimates.items()} | {"images": len(captions)}
     if attribute == "gender":
         found["unnamed"] = gender_error(captions, bootstrap=0, controls=False)["unnamed"]
     return found
@@ -72,8 +73,8 @@ def main(
     for name, result in results.items():
         for direction, heading in (("a_to_t", "A to T"), ("t_to_a", "T to A")):
             cells = [
-                f"{result[key]:.3f} [{result[f'{key}_ci_low']:.3f}, {result[f'{key}_ci_high']:.3f}]"
-                for key in (f"dbac_{direction}{form}" for form in FORMS)
+                f"{one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}]"
+                for one in (result[f"dbac_{direction}{form}"] for form in FORMS)
             ]
             table.add_row(name, heading, *cells, f"{result['unnamed']:.0f}%" if "unnamed" in result else "")
     console.print(table)

@@ -149,7 +149,7 @@ def _prepare(size: int, folder: Path) -> tuple[dict[str, Cost], Path]:
     mentions = step("find attribute words", find_mentions, words.tokens, attribute, "words")
     tasks = step("find tasks", find_mentions, words.tokens, task, "words")
     step("tasks of each caption", tasks.named, words.tokens, len(task.labels))
-    masked = step("mask attribute words", words.mask, mentions, attribute.mask)
+    masked = step("mask attribute words", words.mask, (mentions, attribute.mask))
     vectors = step("train word vectors", load_vectors, "captions", words.tokens)
     human, _ = step("align", align, masked.human, masked.model.present(), frozenset([attribute.mask]), vectors)
     classes = np.arange(len(checked)) % 2
@@ -164,7 +164,7 @@ def _prepare(size: int, folder: Path) -> tuple[dict[str, Cost], Path]:
 def train_on(table: Path, name: str) -> Cost:
     attacker = attacker_of_one_epoch(name)
     start(attacker, "plain")
-    found, _ = cost(attacker.fit, trials_of(joblib.load(table, "r"), 1))
+    found, _ = cost(attacker.fit, trials_of(joblib.load(table, "r"), 1)[0])
     return found
 
 
