@@ -73,7 +73,7 @@ class Told(NamedTuple):
 
     def says(self, key: str, *words: str) -> bool:
         """Whether one of these is the verdict."""
-        return self.measured.estimates[key].verdict in words
+        return key in self.measured.estimates and self.measured.estimates[key].verdict in words
 
     def lists(self, word: str = "") -> bool:
         """Whether this word is listed as one of women, or any."""
