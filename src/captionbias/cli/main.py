@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from captionbias._version import __version__
 from captionbias.cli import compare, gate, report
@@ -16,7 +17,21 @@ from captionbias.cli.options import command
 from captionbias.cli.terminal import console
 from captionbias.wings import WITH_COMMANDS, wing
 
+
+class Commands(TyperGroup):
+    """A command that is gone says what to do instead."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if self.get_command(ctx, args[0]) is None:
+            from captionbias.compat import REMOVED
+
+            if args[0] in REMOVED:
+                ctx.fail(f"{args[0]} {REMOVED[args[0]]}")
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
