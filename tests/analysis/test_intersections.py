@@ -92,7 +92,9 @@ def test_what_is_said_to_go_with_intersections_is_refused():
     """Question 2 is asked of each attribute alone."""
     lean = {"female, dark": ["dog"], "female, light": ["cake"]}
     captions = check_captions(**planted(names=1.0))
-    refuses("lean names 'female, dark'", intersections, captions, LEXICONS, lean=lean, bootstrap=0)
+    refuses(
+        "lean: tasks go with the values of one attribute", intersections, captions, LEXICONS, lean=lean, bootstrap=0
+    )
 
 
 @pytest.mark.parametrize("score", ["dbac_a_to_t_net", "dbac_t_to_a_net"])

@@ -118,7 +118,9 @@ def faithful():
 
 
 WIDE = [
-    part for key in ("wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost") for part in ("--margin", f"sway_{key}=10")
+    part
+    for key in ("wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost", "length_gap")
+    for part in ("--margin", f"sway_{key}=10")
 ]
 
 
@@ -167,7 +169,7 @@ def test_without_a_yardstick_no_gap_passes_and_without_tasks_none_is_asked_of_th
     path = tmp_path / "scenes.parquet"
     pd.DataFrame({"caption": scenes.predictions, "gender": scenes.attributes}).to_parquet(path)
     said = portrait("--predictions", path, *WIDE, status=4)
-    assert sum("Not asked" in line for line in said.values()) == 3
+    assert sum("Not asked" in line for line in said.values()) == 4
     assert sum(line.endswith(": cannot tell") for line in said.values()) == 2
 
 

@@ -167,8 +167,10 @@ def _not_asked(question: Question, captions: Captions, measured: Measurement) ->
     """What a question takes that these data lack; empty if it lacks nothing."""
     from captionbias.metrics.sway.a_to_t import TASKS_NAMED
     from captionbias.metrics.sway.images import NO_LEAN
-    from captionbias.metrics.sway.questions import ALL_TASKS, LEANS
+    from captionbias.metrics.sway.questions import ALL_TASKS, LEANS, OTHERS
 
+    if question.takes == OTHERS:
+        return "" if captions.references or captions.scene else "that takes human captions, or scenes"
     if question.takes == ALL_TASKS and captions.tasks is None:
         return "without --tasks the score is a range that hardly ever tells"
     leaning = measured.settings["lean"] != NO_LEAN and (question.takes == LEANS or TASKS_NAMED in measured.estimates)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 NAMES, WORDS, IN_A_LINE = "names", "words", "in a line"  # shown with whom is named wrong, with the words, by itself
 LEANS, ALL_TASKS = "leans", "all tasks"  # which tasks go with whom; all tasks that are there
+OTHERS = "others"  # human captions, or captions of the same scene
 
 
 class Part(NamedTuple):
@@ -81,6 +82,7 @@ QUESTIONS = (
     Question(
         "Is more said of one {value}?",
         (Part("sway_length_gap", "is more said of one value?", "say more of one {value} than of another"),),
+        takes=OTHERS,
     ),
     Question(
         "Do the {tasks} that are named follow the {value}?",
