@@ -44,11 +44,11 @@ def free_port() -> int:
         return int(taken.getsockname()[1])
 
 
-def launched(arguments: Sequence[str | Path], folder: Path) -> tuple[int, str]:
+def launched(arguments: Sequence[str | Path], folder: Path, **variables: str) -> tuple[int, str]:
     """The exit status and all that was printed; modules in the folder are found too."""
     started = subprocess.Popen(
         [*LAUNCH, *map(str, arguments)],
-        env=environment(folder),
+        env=environment(folder, **variables),
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -52,11 +52,11 @@ def error_of(**options):
 """
 
 
-def reported(folder: Path, script: str, *options: str) -> tuple[list[dict[str, Any]], str]:
+def reported(folder: Path, script: str, *options: str, **variables: str) -> tuple[list[dict[str, Any]], str]:
     """A script after COMMON, under `accelerate launch`: what each rank reported, and all that was printed."""
     path = folder / "script.py"
     path.write_text(COMMON + textwrap.dedent(script))
-    _, printed = launched([*options, path, folder], folder)
+    _, printed = launched([*options, path, folder], folder, **variables)
     return [json.loads(file.read_text()) for file in sorted(folder.glob("?.json"))], printed
 
 
@@ -93,8 +93,10 @@ def facts(tmp_path_factory) -> list[dict[str, Any]]:
     accelerator.end_training()
     report(after_its_end=error_of())
     """
-    meeting = ["--rdzv_backend", "c10d", "--main_process_ip", "127.0.0.1", "--main_process_port", str(free_port())]
-    found, printed = reported(tmp_path_factory.mktemp("launch"), script, *meeting, "--max_restarts", "1")
+    options = "--rdzv_backend", "c10d", "--max_restarts", "1"
+    # Else ranks that are started again may read the addresses of those before them.
+    variables = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1", "PET_RDZV_ENDPOINT": f"127.0.0.1:{free_port()}"}
+    found, printed = reported(tmp_path_factory.mktemp("launch"), script, *options, **variables)
     assert ["after_its_end" in one for one in found] == [True, True], printed
     return found
 
