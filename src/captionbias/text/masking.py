@@ -27,10 +27,14 @@ class Mentions(NamedTuple):
 
     def without_overlaps(self) -> Mentions:
         """The mentions, left to right, without those that start inside the one before."""
-        inside = np.concatenate(([False], self.starts[1:] < (self.starts + self.lengths)[:-1]))
-        # In a run of overlaps only the first is certain to go; the next may then be free.
-        first = inside & ~np.concatenate(([False], inside[:-1]))
-        return self.select(~first).without_overlaps() if first.any() else self
+        ends, kept = self.starts + self.lengths, np.ones(len(self.starts), bool)
+        inside = np.concatenate(([False], self.starts[1:] < np.maximum.accumulate(ends)[:-1]))[: len(kept)]
+        end = 0  # of the last one kept
+        for place in np.flatnonzero(inside).tolist():  # which are few
+            end = end if inside[place - 1] else int(ends[place - 1])
+            kept[place] = self.starts[place] >= end
+            end = int(ends[place]) if kept[place] else end
+        return self.select(kept)
 
     def named(self, tokens: Tokens, labels: int) -> Flags:
         """Flags of the labels that each caption names, `(captions, labels)`."""
