@@ -58,8 +58,6 @@ def count(
     """The scores of a reading and, with `controls`, of one more person in the captioner's place. `counted`: what the
     metric counts of either; `signed`: what else is in the signature."""
 
-    settings = {**reading.signed, **signed, "seed": seed, "bootstrap": bootstrap}
-
     def samples(made: Counted, groups: Integers) -> dict[str, Sample]:
         number = int(groups.max()) + 1
         tables = {name: _by_group(of, groups, number) for name, of in made.columns.items() if of.resampled}
@@ -79,7 +77,7 @@ def count(
         facts, details = made.told(totals(made.columns))
         return Scores(scores, dict(facts), reading.notes, dict(details))
 
-    return Prepared(settings, measured)
+    return Prepared({**reading.signed, **signed, "seed": seed, "bootstrap": bootstrap}, measured)
 
 
 def _by_group(of: Columns, groups: Integers, number: int) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from captionbias.arrays import Flags, Floats, Integers
+from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.checks import (
     EVERY_METRIC,
@@ -233,9 +233,14 @@ def named_by_any(image: Integers, images: int, named: Flags) -> Flags:
     return count_naming(image, images, named) > 0
 
 
-def share_naming(image: Integers, images: int, named: Flags) -> Floats:
-    """The share of each image's captions that name each label, `(images, labels)`, 0 of none."""
-    return count_naming(image, images, named) / np.maximum(np.bincount(image, minlength=images), 1)[:, None]
+def share_naming(image: Integers, images: int, named: Any) -> Any:
+    """The share of each image's captions that name each label, sparse, `(images, labels)`; `named` may be sparse."""
+    from scipy.sparse import csr_array
+
+    together = sparse(np.ones(len(image)), (image, np.arange(len(image))), (images, len(image)))
+    shares = together @ csr_array(named, dtype=np.float64)
+    shares.data /= np.repeat(np.bincount(image, minlength=images), np.diff(shares.indptr))
+    return shares
 
 
 # Captions

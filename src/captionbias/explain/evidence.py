@@ -119,7 +119,7 @@ def _behind(named: Flags, words: Words, among: Flags, most: int, by_people: bool
     """The images `among` those given, `(images,)`, of which the captioner, or people unless `by_people` is False, name
     a thing; `named`: flags of the captions that name it, both sides'."""
     captioner, with_people = named[: words.model_rows], len(words.human_image) > 0
-    people = share_naming(words.human_image, len(among), named[words.model_rows :, None])[:, 0]
+    people = share_naming(words.human_image, len(among), named[words.model_rows :, None]).toarray()[:, 0]
     behind = np.flatnonzero(among & (captioner | (by_people & (people > 0))))
     differences = captioner - people
     order = behind[np.argsort(-differences[behind], kind="stable")]

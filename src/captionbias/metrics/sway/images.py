@@ -65,7 +65,7 @@ class NamedImages(NamedTuple):
 
     def shares(self, human: Flags) -> Any:
         """The share of these human captions of each image that name each task, sparse, `(n, tasks)`."""
-        return _shares(self.image[human], len(self.value), self.people.tasks[human])
+        return share_naming(self.image[human], len(self.value), self.people.tasks[human])
 
     def shown(self, shares: Any) -> Any:
         """The tasks that are given, or that some of each image's human captions name, see `shares`: `(n, tasks)`."""
@@ -75,14 +75,6 @@ class NamedImages(NamedTuple):
         """The sums over each group of what each image counts, `(n, columns)`: `(columns, groups)`."""
         places = self.group, np.arange(len(self.group))
         return (sparse(self.weight, places, (int(self.group.max()) + 1, len(self.group))) @ counts).T
-
-
-def _shares(image: Integers, images: int, named: Any) -> Any:
-    """As `share_naming`, of a sparse table."""
-    captions = np.bincount(image, minlength=images)
-    shares = sparse(np.ones(len(image)), (image, np.arange(len(image))), (images, len(image))) @ named
-    shares.data /= np.repeat(captions, np.diff(shares.indptr))
-    return shares
 
 
 def compared_images(reading: Reading, seed: int) -> NamedImages:
@@ -101,7 +93,7 @@ def compared_images(reading: Reading, seed: int) -> NamedImages:
         sees = side.values[np.arange(len(single)), reading.value[side.image]]
         return Said(np.column_stack((single, single & sees)), csr_array(side.tasks[:, is_task], dtype=np.float64))
 
-    captioner = says(said)
+    names, tasks = (share_naming(said.image, images, flags)[kept] for flags in says(said))
     human = people.select(np.flatnonzero(kept[people.image]), np.cumsum(kept) - 1)
     pictures = np.arange(images) if reading.copies is None else reading.copies
     picture = np.unique(pictures[kept], return_inverse=True)[1]
@@ -114,10 +106,7 @@ def compared_images(reading: Reading, seed: int) -> NamedImages:
         picture,
         random_groups(len(picture), seed, copies=picture),
         says(reading.shown).tasks[kept] if reading.given else None,
-        Said(
-            share_naming(said.image, images, captioner.values)[kept],
-            _shares(said.image, images, captioner.tasks)[kept],
-        ),
+        Said(names.toarray(), tasks),
         Said(*(flags[kept[people.image]] for flags in says(people))),
         human.values[:, [*occurring, *others]],
         human.image,
