@@ -53,5 +53,5 @@ def test_files_of_an_earlier_version_give_the_same_rows_and_cards(measured, old,
 
 def test_what_is_gone_says_what_to_do_instead():
     assert all(told_of(name) == text for name, text in REMOVED.items())
-    assert told_of("lic_std").endswith("name the score, lic")
+    assert told_of("lic_std").endswith("give the score itself, lic")
     assert told_of("lic") is None

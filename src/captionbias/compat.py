@@ -24,8 +24,8 @@ ENDINGS = {
 }
 # What is gone, by its name, and what to do instead.
 REMOVED = {
-    "sway_words_size": "was left out: compare sway_words of as many images",
-    "power": "was left out: captionbias gate --references people.parquet prints how many images each question takes",
+    "sway_words_size": "was removed: compare sway_words of as many images",
+    "power": "was removed: captionbias gate --references people.parquet prints how many images each question takes",
 }
 
 
@@ -60,9 +60,9 @@ def told_of(name: str) -> str | None:
     """What became of a key of a result, or of a command, of 0.2; None of any other name.
 
     >>> told_of("sway_t_to_a_ci_high"), told_of("sway")
-    ('is told with details=True, in details["scores"]: name the score, sway_t_to_a', None)
+    ('is in details["scores"], with details=True: give the score itself, sway_t_to_a', None)
     """
     if name in REMOVED:
         return REMOVED[name]
     score = re.sub(f"({'|'.join(ENDINGS.values())})$", "", name)
-    return f'is told with details=True, in details["scores"]: name the score, {score}' if score != name else None
+    return f'is in details["scores"], with details=True: give the score itself, {score}' if score != name else None

@@ -235,7 +235,5 @@ def test_before_there_is_a_captioner_the_images_that_each_question_takes_are_tol
 
 def test_a_key_of_an_earlier_version_is_refused_with_its_new_name(sides):
     bound = "--at-most sway_t_to_a_detectable=1"
-    told = (
-        '--at-most sway_t_to_a_detectable is told with details=True, in details["scores"]: name the score, sway_t_to_a'
-    )
+    told = '--at-most sway_t_to_a_detectable is in details["scores"], with details=True: give the score itself, sway_'
     assert refused("gate", *sides, *bound.split()).startswith(told)

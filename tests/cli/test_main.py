@@ -392,4 +392,4 @@ def test_what_a_paper_s_protocol_trains_is_said_before_it_does(metric):
 
 def test_a_command_that_is_gone_says_what_to_do_instead():
     _, complaint = ran("power", "--references", "people.parquet", status=2)
-    assert "power was left out: captionbias gate --references people.parquet prints how many images" in complaint
+    assert "power was removed: captionbias gate --references people.parquet prints how many images" in complaint

@@ -170,12 +170,12 @@ def _not_asked(question: Question, captions: Captions, measured: Measurement) ->
     from captionbias.metrics.sway.questions import ALL_TASKS, LEANS, OTHERS
 
     if question.takes == OTHERS:
-        return "" if captions.references or captions.scene else "that takes human captions, or scenes"
+        return "" if captions.references or captions.scene else "it takes human captions, or scenes"
     if question.takes == ALL_TASKS and captions.tasks is None:
         return "without --tasks the score is a range that hardly ever tells"
     leaning = measured.settings["lean"] != NO_LEAN and (question.takes == LEANS or TASKS_NAMED in measured.estimates)
     if question.takes and not leaning:
-        return "that takes human captions, or scenes with --tasks that go with a value"
+        return "it takes human captions, or scenes with --tasks that go with a value"
     return ""
 
 
