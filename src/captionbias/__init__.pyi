@@ -9,7 +9,6 @@ from captionbias.captions import check_captions as check_captions
 from captionbias.captions import cross as cross
 from captionbias.captions import read_captions as read_captions
 from captionbias.captions.captioned import captioned_labels as captioned_labels
-from captionbias.images.anonymousbench import anonymousbench as anonymousbench
 from captionbias.images.imagecaptioner2 import imagecaptioner2 as imagecaptioner2
 from captionbias.metrics import *  # noqa: F403
 from captionbias.report.html import write_report as write_report

@@ -26,6 +26,7 @@ ENDINGS = {
 REMOVED = {
     "sway_words_size": "was removed: compare sway_words of as many images",
     "power": "was removed: captionbias gate --references people.parquet prints how many images each question takes",
+    "anonymousbench": "was removed: scipy.stats.pearsonr correlates scores with people's answers",
 }
 
 

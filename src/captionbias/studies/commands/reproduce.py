@@ -58,7 +58,7 @@ def reproduce(paper: str | None, table: str | None, output: Path | None, **value
 
     if paper is None or table is None:
         show(listing())
-        say("From a model and images on: captionbias masking (dbac-2026 table-4), captionbias anonymousbench.")
+        say("From a model and images on: captionbias masking (dbac-2026 table-4).")
         return
     asked = find_table(paper, table)
     check_masking(values)
