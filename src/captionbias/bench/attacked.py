@@ -25,6 +25,7 @@ from captionbias.bench.protocol import Alignment, Settings, lexicon_name
 from captionbias.bench.reading import Reading, drawn_captions, read
 from captionbias.captions import Captions, Words
 from captionbias.errors import InputError, naming
+from captionbias.hashes import Hashes
 from captionbias.scores.captions import Quality
 from captionbias.statistics.intervals import rounded
 from captionbias.text import Lexicon, Mentions, Tokens, load_lexicon
@@ -44,6 +45,7 @@ class Column:
 
     tokens: Tokens
     image: Integers  # of each caption, in ascending order
+    keys: Hashes  # of each caption, see `Words`
     masks: tuple[str, ...]  # what stands for hidden words
     truth: Array  # by image: class numbers `(images,)`, or flags `(images, outputs)`
     seeds: Sequence[int]
@@ -51,15 +53,14 @@ class Column:
     def select(self, rows: Integers, **changed: Any) -> Column:
         """Some of the captions, in their order, perhaps with another truth or in other trials."""
         tokens = self.tokens if len(rows) == len(self.image) else self.tokens.select(rows)
-        return replace(self, tokens=tokens, image=self.image[rows], **changed)
+        return replace(self, tokens=tokens, image=self.image[rows], keys=self.keys[rows], **changed)
 
-    def drawn(self, rounds: Sequence[Sequence[int]], pictures: Integers | None) -> list[Column]:
-        """One caption of each image, drawn anew in each round of trials, of images of one of the `pictures` the same;
-        the column itself where images have no more than one."""
-        images = len(self.truth)
-        if len(self.image) == images:
+    def drawn(self, rounds: Sequence[Sequence[int]]) -> list[Column]:
+        """One caption of each image, drawn anew in each round of trials; the column itself where images have no more
+        than one."""
+        if len(self.image) == len(self.truth):
             return [self]
-        return [self.select(drawn_captions(self.image, images, of[0], pictures), seeds=of) for of in rounds]
+        return [self.select(drawn_captions(self.image, self.keys, of[0]), seeds=of) for of in rounds]
 
     def split_up(self, notes: list[str]) -> list[Column]:
         """The k-th caption of every image, for each k that all images have."""
@@ -151,7 +152,7 @@ class Bench:
             person,
             settings,
             self.lexicons,
-            Words(tokens, person.said.image, drawn.number[self.words.human_image[drawn.others]]),
+            Words(tokens, person.said.image, drawn.number[self.words.human_image[drawn.others]], self.words.keys[rows]),
             {kind: of.of_rows(self.words.tokens, rows) for kind, of in self.mentions.items()},
             {kind: of[rows] for kind, of in self.named.items()},
             *_number_classes([self.values[number] for number in self.classes[drawn.images]], notes),
@@ -218,10 +219,10 @@ class Bench:
             masks, human, report = tuple(self.lexicons[kind].mask for kind in kinds), table.human, None
             if aligned:
                 human, report = align_human(table, masks, vectors, aligned, self.lexicons.values())
-            sides = {"m": (table.model, table.model_image), "h": (human, table.human_image)}
+            texts, images = (table.model, human), (table.model_image, table.human_image)
             columns = {
-                side: Column(tokens, image, masks, self.classes, self.seeds)
-                for side, (tokens, image) in sides.items()
+                side: Column(tokens, image, keys, masks, self.classes, self.seeds)
+                for side, tokens, image, keys in zip(("m", "h"), texts, images, table.keys_by_side, strict=True)
                 if len(image)
             }
             masked.append(Masked(columns, report.as_dict() if report else None))

@@ -39,6 +39,7 @@ class Rules(NamedTuple):
         tasks_named: some caption must name a task, where people describe images.
         names_compared: names are compared with labels, so labels that were made from human captions are noted.
         captioner: there must be a captioner's captions.
+        main_person: it goes by whom captions are about, not by any word that names a value.
     """
 
     unmasked: bool | None = None
@@ -50,6 +51,7 @@ class Rules(NamedTuple):
     tasks_named: bool = False
     names_compared: bool = True
     captioner: bool = True
+    main_person: bool = False
 
 
 def count_naming(image: Integers, images: int, named: Flags) -> Integers:

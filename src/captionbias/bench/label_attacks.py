@@ -50,7 +50,7 @@ class LabelAttack:
     def plans(self, reading: Reading, seeds: range, equalize: bool) -> dict[str, AttackPlan]:
         """The trials of each question about predicted labels, those of one of an image's captions in each, and about
         true ones, made as often wrong if they are to be equalized."""
-        rows = [drawn_captions(reading.said.image, len(reading), seed, reading.copies) for seed in seeds]
+        rows = [drawn_captions(reading.said.image, reading.said.key, seed) for seed in seeds]
         classes, split = reading.classes(), balanced_split if self.balanced else stratified_split
         halves = {seed: split(classes, TEST_SHARE, seed, reading.copies) for seed in seeds}
         plans = {}

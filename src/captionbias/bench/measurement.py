@@ -43,6 +43,7 @@ class Scores:
     details: dict[str, Any] | None = None
     artefacts: Any = None
     noise: Mapping[str, float] = field(default_factory=dict)
+    doubts: Mapping[str, str] = field(default_factory=dict)
 
 
 class Prepared(NamedTuple):
@@ -66,6 +67,7 @@ class Measurement(Scores):
         artefacts: what the metric keeps for its views: the images behind each cell of `sway`, the `Attacks` of `lic`,
             `dbac` and `imagecaptioner2`.
         noise: how far from 0 people read by chance, by the score's key, where that was measured.
+        doubts: why one cannot tell by a score, by its key, whatever its interval.
 
     In a notebook it shows as a table with intervals, as what a metric returns does; see `Result`.
     """
@@ -90,7 +92,7 @@ class Measurement(Scores):
         """Each quantity that is defined, with its intervals, and where it has one its verdict."""
         scales = {key: catalogue.SCORES[key].scale for key in self.samples}
         estimates = {key: one.estimate(*scales[key][:2], scales[key].whole) for key, one in self.samples.items()}
-        return judged({key: one for key, one in estimates.items() if one}, self.margins, self.noise)
+        return judged({key: one for key, one in estimates.items() if one}, self.margins, self.noise, self.doubts)
 
     def with_margins(self, margins: Mapping[str, float]) -> Measurement:
         """The same with other margins, by the keys of its scores, in their units; verdicts then go by these, and those

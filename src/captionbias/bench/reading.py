@@ -35,6 +35,7 @@ from captionbias.captions.entries import as_lists, check_lengths, checked_weight
 from captionbias.captions.labels import value_names
 from captionbias.captions.names import SIDES
 from captionbias.errors import InputError, Message, few, message_of, missing, naming
+from captionbias.hashes import Hashes, mix, seeded
 from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import random_groups
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
@@ -52,16 +53,21 @@ TRAINING = ("training_attributes", "training_tasks")
 @dataclass(frozen=True, eq=False)
 class Side:
     """Captions, or rows of labels: the image of each, in ascending order, what it names, flags `(rows, values)` and
-    `(rows, tasks)`, and as how many images it counts."""
+    `(rows, tasks)`, the value of the person who is meant, flags likewise, where rules ask for it, as how many images it counts, and a number by which one of an image's is drawn; of what images show
+    their pictures' numbers, see `Captions.keys`."""
 
     image: Integers
     values: Flags
     tasks: Flags
     weight: Floats
+    key: Hashes
+    main: Flags | None = None
 
     def select(self, rows: Integers, number: Integers) -> Side:
         """Some of the rows, with other numbers of images, `(images,)`."""
-        return Side(number[self.image[rows]], self.values[rows], self.tasks[rows], self.weight[rows])
+        main = None if self.main is None else self.main[rows]
+        columns = (self.values[rows], self.tasks[rows], self.weight[rows], self.key[rows])
+        return Side(number[self.image[rows]], *columns, main)
 
 
 class Drawn(NamedTuple):
@@ -104,6 +110,7 @@ class Reading:
     notes: list[str] = field(default_factory=list)
     copies: Integers | None = None
     captions: Captions | None = None
+    several: Flags | None = None  # which captions of both sides tell of several persons
     from_captions: bool = False  # values and tasks are a lexicon's, so that some may occur nowhere
 
     def __len__(self) -> int:
@@ -121,11 +128,11 @@ class Reading:
 
     def groups(self, seed: int) -> Integers:
         """The group of each image, `(n,)`, see `random_groups`."""
-        return random_groups(len(self), seed, copies=self.copies)
+        return random_groups(self.shown.key, seed)
 
     def draw(self, seed: int) -> Drawn | None:
         """Draw one more person with this seed; None where no image has two human captions."""
-        return draw_person(self.human.image, len(self), seed, self.copies) if self.human else None
+        return draw_person(self.human.image, len(self), self.human.key, seed, self.copies) if self.human else None
 
     def beside(self, drawn: Drawn) -> tuple[Reading, Reading]:
         """The captioner, and the person who is drawn in its place, both beside the other people."""
@@ -193,13 +200,13 @@ class Reading:
         }
 
 
-def draw_person(image: Integers, images: int, seed: int, copies: Integers | None) -> Drawn | None:
-    """Draw one more person with this seed; `image`: of each human caption, in order. None if no image has two."""
+def draw_person(image: Integers, images: int, keys: Hashes, seed: int, copies: Integers | None) -> Drawn | None:
+    """Draw one more person with this seed; `image`, `keys`: see `drawn_captions`. None if no image has two captions."""
     several = np.bincount(image, minlength=images) > 1
     if not several.any():
         return None
     kept, rows = np.flatnonzero(several), np.flatnonzero(several[image])
-    person = np.intersect1d(drawn_captions(image, images, seed, copies), rows)
+    person = np.intersect1d(drawn_captions(image, keys, seed), rows)
     left = None if copies is None else np.unique(copies[kept], return_inverse=True)[1]
     return Drawn(kept, np.cumsum(several) - 1, person, np.setdiff1d(rows, person), left)
 
@@ -208,24 +215,27 @@ def captions_of_a_person(captions: Captions, seed: int) -> Captions | None:
     """One human caption of each image in the captioner's place, and the others; None where no image has two."""
     references = captions.references or ()
     image = np.repeat(np.arange(len(captions)), list(map(len, references)) if references else 0)
-    drawn = draw_person(image, len(captions), seed, captions.copies)
+    drawn = draw_person(image, len(captions), captions.words().keys_by_side[1], seed, captions.copies)
     if drawn is None:
         return None
     texts = list(itertools.chain.from_iterable(references))
     others = itertools.groupby(drawn.others, key=image.__getitem__)
     person = captions.select(drawn.images, references=tuple(tuple(texts[row] for row in rows) for _, rows in others))
+    person.of_people("keys", None, lambda: captions.keys[drawn.images])
     if drawn.copies is not None:  # which the others alone may be too few to tell
         person.of_people("copies", None, lambda: drawn.copies)
     return person.saying(texts[row] for row in drawn.person)
 
 
-def drawn_captions(image: Integers, images: int, seed: int, pictures: Integers | None = None) -> Integers:
-    """The row of one caption of each image that has any, drawn with this seed; images of one of the `pictures`,
-    `(images,)`, get the one at the same place."""
-    counts = np.bincount(image, minlength=images)
-    chance = np.random.default_rng([seed, 8]).random(images)
-    places = ((chance if pictures is None else chance[pictures]) * counts).astype(np.int64)
-    return (np.cumsum(counts) - counts + places)[counts > 0]
+def drawn_captions(image: Integers, keys: Hashes, seed: int) -> Integers:
+    """The row of one caption of each image that has any, drawn with this seed by the captions' keys, see `Words`;
+    `image`: of each caption, in ascending order."""
+    if not len(image):
+        return image
+    chance = seeded(keys, seed)
+    first = np.flatnonzero(np.diff(image, prepend=-1))
+    least = np.flatnonzero(chance == np.repeat(np.minimum.reduceat(chance, first), np.diff(first, append=len(image))))
+    return least[np.flatnonzero(np.diff(image[least], prepend=-1))]  # of equal captions the first
 
 
 def named_by_any(image: Integers, images: int, named: Flags) -> Flags:
@@ -278,8 +288,16 @@ def read(
     weight = np.ones(len(captions)) if captions.weights is None else np.array(captions.weights)
     model, people = slice(0, words.model_rows), slice(words.model_rows, None)
     share = weight / np.maximum(np.bincount(words.model_image, minlength=len(weight)), 1)
-    said = Side(words.model_image, named[model], named_tasks[model], share[words.model_image])
-    human = Side(words.human_image, named[people], named_tasks[people], weight[words.human_image])
+    main = several = None
+    if rules.main_person:
+        main, several = captions.main_values(values, tokenizer)
+        main = main[:, whole]
+
+    def side(rows: slice, image: Integers, weight: Floats) -> Side:
+        of_main = None if main is None else main[rows]
+        return Side(image, named[rows], named_tasks[rows], weight[image], words.keys[rows], of_main)
+
+    said, human = side(model, words.model_image, share), side(people, words.human_image, weight)
     if captions.references and rules.names_compared:
         votes = count_naming(human.image, len(captions), human.values)
         if fault := made_from_captions(votes, value):
@@ -302,7 +320,7 @@ def read(
     return Reading(
         labels,
         tasks.labels if tasks else (),
-        Side(np.arange(len(captions)), value[:, None] == np.arange(len(labels)), shown, weight),
+        Side(np.arange(len(captions)), value[:, None] == np.arange(len(labels)), shown, weight, captions.keys),
         said,
         frozenset((ATTRIBUTES, TASKS)),
         human if captions.references else None,
@@ -312,6 +330,7 @@ def read(
         notes=notes,
         copies=captions.copies,
         captions=captions,
+        several=several,
         from_captions=True,
     )
 
@@ -516,4 +535,5 @@ def _given(
 
 
 def _side(labels: Mapping[str, Labels], weight: Floats) -> Side:
-    return Side(np.arange(len(labels[TASKS])), labels[ATTRIBUTES].flags, labels[TASKS].flags, weight)
+    rows = np.arange(len(labels[TASKS]))
+    return Side(rows, labels[ATTRIBUTES].flags, labels[TASKS].flags, weight, mix(rows.astype(np.uint64)))

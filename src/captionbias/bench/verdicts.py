@@ -26,11 +26,13 @@ def judged(
     estimates: Mapping[str, Estimate],
     margins: Mapping[str, float] | None = None,
     noise: Mapping[str, float] | None = None,
+    doubts: Mapping[str, str] | None = None,
 ) -> dict[str, Estimate]:
     """The estimates of a result with their units, and with verdicts: see `_verdict` for what is said of a score beside
     people; else of images within scenes, or of images as they are, `differs`, or `the same`, within the margin.
 
     `margins`, `noise`: in place of the usual ones, by the scores' keys. A score that has a margin keeps what it has.
+    `doubts`: why one cannot tell by a score, by its key, whatever its interval.
 
     >>> def said(**estimates):
     ...     return judged(estimates)["sway_wrong_gap"].verdict
@@ -40,13 +42,14 @@ def judged(
     >>> said(sway_wrong_gap=gap, sway_scenes=Estimate(0.0))
     'differs; no yardstick: people may differ as much'
     """
-    margins, noise = margins or {}, noise or {}
+    margins, noise, doubts = margins or {}, noise or {}, doubts or {}
     measured = {key: _measured(key, one, margins.get(key), noise.get(key)) for key, one in estimates.items()}
     for key in [key for key in measured if catalogue.SCORES[key].judged]:
         word = _verdict(measured, key)
+        word = CANNOT_TELL if word and key in doubts else word
         measured[key] = measured[key]._replace(
             verdict=word and said_beside(measured, word),
-            doubt=_doubt(measured, key),
+            doubt=doubts.get(key) or _doubt(measured, key),
             detectable=_detectable(measured, key),
         )
     return measured

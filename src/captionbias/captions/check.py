@@ -39,6 +39,7 @@ from captionbias.captions.texts import in_one_order, no_captions, uneven
 from captionbias.captions.values import ROW, as_list
 from captionbias.captions.words import Words as Words
 from captionbias.errors import InputError, Message, few, missing, naming
+from captionbias.hashes import Hashes, hashes_of, mix, sums_of
 from captionbias.text import (
     Lexicon,
     Mentions,
@@ -50,6 +51,7 @@ from captionbias.text import (
     tokenize,
 )
 from captionbias.text.languages import COVERED, check_language, load_language
+from captionbias.text.main_person import main_values
 from captionbias.text.tokens import is_unsplit
 from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
 
@@ -190,6 +192,18 @@ class Captions:
         return pictures if len(known) < len(pictures) * (1 - FEW_COPIES) else None
 
     @property
+    def keys(self) -> Hashes:
+        """A number for the picture that each image is, `(n,)`: of its scene, else of its human captions, its id or its
+        row. What is drawn, and what is resampled together, goes by it, wherever an image stands."""
+        return self.of_people("keys", None, self._keys)
+
+    def _keys(self) -> Hashes:
+        if self.scene or not self.references:
+            return hashes_of([str(name) for name in self.scene or self.image_ids or range(len(self))])
+        counts = np.array(list(map(len, self.references)), np.int64)
+        return mix(sums_of(hashes_of(list(chain.from_iterable(self.references))), counts))
+
+    @property
     def image_set(self) -> str:
         """A digest of the images, in any order: their ids, labels and human captions."""
         rows = zip(self.image_ids or repeat(""), self.attributes, self.references or repeat(()), strict=False)
@@ -207,14 +221,20 @@ class Captions:
             # Human captions' words come first, so that attackers of these are the same beside any captioner.
             tokens = Tokens.joined([human.tokens.between(0, 0), model, human.tokens])
             image = np.repeat(np.arange(len(samples)), list(map(len, samples))) if samples else np.arange(len(model))
-            self._words[tokenizer] = replace(human, tokens=tokens, model_image=image)
+            keys = np.concatenate((self._caption_keys(samples, image), human.keys))
+            self._words[tokenizer] = replace(human, tokens=tokens, model_image=image, keys=keys)
         return self._words[tokenizer]
 
     def _human_words(self, tokenizer: str) -> Words:
         references = self.references or ()
         counts = np.array(list(map(len, references)), np.int64)
         tokens = tokenize(list(chain.from_iterable(references)), tokenizer)
-        return Words(tokens, np.zeros(0, np.int64), np.repeat(np.arange(len(counts)), counts))
+        image = np.repeat(np.arange(len(counts)), counts)
+        return Words(tokens, np.zeros(0, np.int64), image, self._caption_keys(references, image))
+
+    def _caption_keys(self, texts: Sequence[Sequence[str]], image: Integers) -> Hashes:
+        """The number of each caption of these images, several of each; of one alone its image's."""
+        return mix(hashes_of(list(chain.from_iterable(texts))) ^ self.keys[image]) if texts else self.keys[image]
 
     def of_people(self, name: str, key: Any, make: Callable[[], T]) -> T:
         """What `make` makes of the human captions, once for all captioners made by `with_predictions`. Of each `name`
@@ -251,6 +271,31 @@ class Captions:
             return crossed_labels([self.named(part, tokenizer) for part in lexicon.parts])
         tokens, mentions = self.words(tokenizer).tokens, self.mentions(lexicon, tokenizer)
         return mentions.named(tokens, len(lexicon.labels))
+
+    def main_values(self, lexicon: Lexicon, tokenizer: str | None = None) -> tuple[Flags, Flags]:
+        """Which label of the lexicon each caption of `words(tokenizer)` names of the person who is meant, `(captions,
+        labels)`, and which captions tell of several persons, `(captions,)`; see `captionbias.text.main_person`."""
+        if lexicon.parts:
+            parts = [self.main_values(part, tokenizer) for part in lexicon.parts]
+            return crossed_labels([named for named, _ in parts]), np.any([several for _, several in parts], axis=0)
+        tokenizer = tokenizer or self.language or "words"
+        words, mentions = self.words(tokenizer), self.mentions(lexicon, tokenizer)
+        own = mentions.starts < len(words.model.ids)
+
+        def of_side(tokens: Tokens, found: Mentions, image: Integers) -> tuple[Flags, Flags]:
+            tasks = self.tasks and [self.tasks[of] for of in image.tolist()]
+            return main_values(tokens, found, lexicon, tokenizer, tasks)
+
+        human = mentions.select(~own)
+        human = human._replace(starts=human.starts - len(words.model.ids))
+        people = self.of_people(
+            f"main values {tokenizer} {lexicon.name}",
+            (lexicon, self.tasks),
+            lambda: of_side(words.human, human, words.human_image),
+        )
+        captioner = of_side(words.model, mentions.select(own), words.model_image)
+        named, several = (np.concatenate(sides) for sides in zip(captioner, people, strict=True))
+        return named, several
 
     def rows(self) -> dict[str, str]:
         """Entries of a signature: `rows`, a digest of the images in their order; `weights` and `scene`, digests of

@@ -5,23 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from captionbias.arrays import Integers
+from captionbias.hashes import Hashes
 from captionbias.text import Mentions, Tokens, mask_mentions
 
 
 @dataclass(frozen=True, eq=False)
 class Words:
     """Both sides' captions as one table of tokens: the model's, image by image, of the images `model_image`, `(model
-    captions,)`, then every human caption, likewise of the images `human_image`.
+    captions,)`, then every human caption, likewise of the images `human_image`. `keys`: a number for each caption, by
+    which one of an image is drawn.
     """
 
     tokens: Tokens
     model_image: Integers
     human_image: Integers
+    keys: Hashes
 
     @property
     def model_rows(self) -> int:
         """The number of the model's captions."""
         return len(self.model_image)
+
+    @property
+    def keys_by_side(self) -> tuple[Hashes, Hashes]:
+        """The keys of the model's captions, and of human ones."""
+        return self.keys[: self.model_rows], self.keys[self.model_rows :]
 
     @property
     def model(self) -> Tokens:

@@ -90,7 +90,7 @@ def captions_behind(
         scenes: dict[str, Any] = {}
         if swayed and name in swayed:
             values = lexicons["attribute"]
-            named = captions.named(values, tokenizer)
+            named, _ = captions.main_values(values, tokenizer)
             behind["cells"] = _cells(swayed[name].artefacts, said, named, values)
             first = np.unique(measured_on.words(tokenizer).model_image, return_index=True)[1]
             forms = word_forms(said.tokens, values, lexicons["task"], tokenizer)

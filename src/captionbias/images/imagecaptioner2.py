@@ -142,7 +142,7 @@ def imagecaptioner2(
     prompt, said = prompt_for(bench.lexicons["attribute"].name, prompt), answers_for(bench.values, answers)
     attacker = make_judge(judged_images, prompt, said, settings.epochs)
     [masked] = bench.hidden(("attribute",))
-    drawn = {side: [column.drawn(bench.rounds, bench.copies)] for side, column in masked.sides.items()}
+    drawn = {side: [column.drawn(bench.rounds)] for side, column in masked.sides.items()}
     plan = bench.plan("imagecaptioner2", drawn, balanced=True)
     if settings.trials < 2:
         text = "another judge would answer otherwise; a single one has no interval and no verdict"

@@ -18,6 +18,7 @@ from captionbias.bench.checks import given_tasks, no_tasks, unheard
 from captionbias.bench.protocol import Alignment
 from captionbias.bench.reading import drawn_captions, named_by_any
 from captionbias.errors import missing, naming
+from captionbias.hashes import Hashes
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import (
     BLIND,
@@ -242,20 +243,16 @@ class Pairing:
 
 
 def pairings(
-    image: Mapping[str, Integers],
-    images: int,
-    kind: str,
-    rounds: Sequence[Sequence[int]],
-    pictures: Integers | None = None,
+    image: Mapping[str, Integers], keys: Mapping[str, Hashes], kind: str, rounds: Sequence[Sequence[int]]
 ) -> list[Pairing]:
     """The pairing of each round of trials, given by their seeds, or one for all. `held-out`: a round draws one human
     caption of each image, and one of the captioner's, so that people describe it as often, and the caption scored does
-    not say what it shows. `every-caption`: as published, each caption is a row of its own in every trial. `pictures`:
-    see `drawn_captions`."""
+    not say what it shows. `every-caption`: as published, each caption is a row of its own in every trial. `image`,
+    `keys`: of each side's captions, see `drawn_captions`."""
     if kind == "every-caption":
         seeds = [seed for of_round in rounds for seed in of_round]
         return [Pairing(seeds, {side: np.arange(len(of)) for side, of in image.items()}, held_out=False)]
-    drawn = ({side: drawn_captions(of, images, seeds[0], pictures) for side, of in image.items()} for seeds in rounds)
+    drawn = ({side: drawn_captions(of, keys[side], seeds[0]) for side, of in image.items()} for seeds in rounds)
     return [Pairing(seeds, rows, held_out=True) for seeds, rows in zip(rounds, drawn, strict=True)]
 
 
@@ -267,7 +264,8 @@ def ask(bench: Bench, settings: DbacSettings, directions: Sequence[str]) -> list
         note(bench.notes, f"{named_twice}; remove them from one lexicon")
     images = len(bench.classes)
     image = {side: of for side, of in (("m", words.model_image), ("h", words.human_image)) if len(of)}
-    paired = pairings(image, images, settings.pairing, bench.rounds, bench.copies)
+    keys = dict(zip(("m", "h"), words.keys_by_side, strict=True))
+    paired = pairings(image, keys, settings.pairing, bench.rounds)
     # What outputs are called; of each pairing the truth by image, what images show, whether that is known.
     asked: dict[str, tuple[tuple[str, ...], list[tuple[Array, Flags, Flags]]]] = {}
     counts = drawn = None

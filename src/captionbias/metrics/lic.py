@@ -170,9 +170,7 @@ def lic(
 
     [masked] = bench.hidden(("attribute",), aligned=settings)
     columns = {side: [column] if side == "m" else column.split_up(bench.notes) for side, column in masked.sides.items()}
-    drawn = {
-        side: [column.drawn(bench.rounds, bench.copies) for column in of_side] for side, of_side in columns.items()
-    }
+    drawn = {side: [column.drawn(bench.rounds) for column in of_side] for side, of_side in columns.items()}
     plan = bench.plan("lic", drawn, balanced=True, pictures=pictures)
     unseen = {trial: ~flags for trial, flags in seen_in_training(list(plan)).items()}
     for trial, flags in unseen.items() if unseen_only else ():

@@ -16,6 +16,7 @@ Of two values, ties with the second are those with the first, negated: only the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -24,20 +25,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from captionbias.arrays import Flags, Floats, Floats32, Integers, sparse
+from captionbias.hashes import Hashes, seeded
 from captionbias.scores.sway import within_scenes
 from captionbias.statistics.significance import benjamini_hochberg
 
 FOLDS, PENALTY = 5, 30.0  # of the ridge regressions
-CONTEXT_USES, CONTEXTS = 30, 1000  # a word's uses in human captions to be contents; how many words at most
+CONTEXT_USES, CONTEXTS = 30, 500  # a word's uses in human captions to be contents; how many words at most
 LEAST_USES = 20  # of a word, by the captioner or by a person, to be tested
 FALSE_SHARE, LEAST_BEYOND = 0.05, 1.0  # of the words listed; of 100 captions
-Z, CHOSEN_Z = 1.959963984540054, 2.5  # of intervals; of words that one half of the images chooses
+Z, SCALED_Z, ALPHA = 1.959963984540054, 2.5, 0.025  # of intervals; of what is also more when scaled; of one side
+# Of the columns that one half of the images chooses: standard errors, what these are more of common columns, uses.
+CHOSEN_Z, COMMON, LEAST_CHOSEN = 1.5, 4.0, 3
+SELECTION = 1.25  # what choosing adds to the standard error, which takes the chosen columns as given
+RARITIES = ((0, 0), (1, 2), (3, 5), (6, 10), (11, 20), (21, 40))  # uses by human captions that are not drawn
 LEAST_SCORED, LEAST_SCENES = 1_000, 500  # pictures; scenes
 # Four quarters of the pictures can be halved in three ways. A quarter's share of a fold has so many groups, whose sums
 # give standard errors: 200 of all images.
 QUARTERS, GROUPS = 4, 10
 UNITS = FOLDS * QUARTERS * GROUPS
 HALVES = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
+HALVINGS = len(HALVES)
 INJECTED, RUNS, POWER = (1, 2, 3, 5, 10, 15, 20, 30, 50), 20, 0.8  # of 100 captions; a word is seen in so many runs
 
 Table = Any  # a sparse table, images x words
@@ -47,7 +54,9 @@ class Fit(NamedTuple):
     """The regressions on some images, all that a tie needs of references and values."""
 
     images: Integers
-    influences: tuple[Any, ...]  # of each draw, (images, contrasts * groups), float32; sparse within scenes
+    influences: tuple[
+        Any, ...
+    ]  # of each draw, of a half one, (images, contrasts * groups), float32; sparse within scenes
     spread: Floats  # of each contrast, the sum of what is left of it squared, the mean over draws
     groups: Integers  # the number of each group, of `UNITS`
     size: Floats  # what each group weighs, of all that its images weigh
@@ -90,7 +99,7 @@ class Ties(NamedTuple):
     @property
     def also_scaled(self) -> Flags:
         """Where it is more than saying the word more often explains."""
-        return (np.abs(self.scaled) > CHOSEN_Z * self.scaled_error) & (self.scaled * self.beyond > 0)
+        return (np.abs(self.scaled) > SCALED_Z * self.scaled_error) & (self.scaled * self.beyond > 0)
 
 
 class Amount(NamedTuple):
@@ -117,21 +126,13 @@ def context_words(human: Table, may: Flags, weights: Floats) -> Integers:
     return np.sort(kept[np.argsort(-uses[kept], kind="stable")[:CONTEXTS]])
 
 
-def distinct_draws(
-    image: Integers, draws: int, join: int = 1, seed: int = 0, pictures: Integers | None = None
-) -> tuple[Integers, ...]:
-    """Of each draw the rows of the human captions drawn, `join` of each image; `image`: that of each caption, in order.
-    All captions of an image are drawn once before any is again, for others tell more than the same; images of one of
-    the `pictures`, `(images,)`, get those at the same places."""
+def distinct_draws(image: Integers, keys: Hashes, draws: int, seed: int = 0) -> list[Integers]:
+    """Of each draw the row of the human caption drawn of each image; `image`: of each caption, in order; `keys`: what
+    they are drawn by. All captions of an image are drawn once before any is again: others tell more than the same."""
     captions = np.bincount(image)
-    starts = np.cumsum(captions) - captions
-    picture = image if pictures is None else pictures[image]
-    place = np.arange(len(image)) - starts[image]
-    chance = np.random.default_rng([seed, 11]).random((int(picture.max()) + 1, int(captions.max())))
-    order = np.lexsort((chance[picture, place], image))
-    counts, first = captions[captions > 0], starts[captions > 0]
-    chosen = (np.arange(number * join, (number + 1) * join)[:, None] % counts for number in range(draws))
-    return tuple(order[first + places].ravel() for places in chosen)
+    first = np.cumsum(captions) - captions
+    order = np.lexsort((seeded(keys, seed), image))
+    return [order[(first + number % np.maximum(captions, 1))[captions > 0]] for number in range(draws)]
 
 
 def people_draws(
@@ -140,8 +141,7 @@ def people_draws(
     """Of each draw the contents of each image, which are the shares of its captions that were not drawn which use each
     of the words `columns`, and the `tasks` it shows, where all are given; and the words that the drawn caption uses.
 
-    `human`: captions x words, of the images `image`. `drawn`: of each draw the rows of the captions drawn, of an image
-    one or, where the captioner's are as long, several, which are joined; another is left of each image.
+    `human`: captions x words, of the images `image`. `drawn`: of each draw the row of the caption drawn of each.
     """
     from scipy.sparse import csr_array, hstack
 
@@ -154,7 +154,7 @@ def people_draws(
     for rows in drawn:
         of_image = sparse(np.ones(len(rows)), (image[rows], rows), together.shape)
         left = captions - np.bincount(image[rows], minlength=images)
-        contents = (every - of_image @ said).multiply(1 / left[:, None]).tocsr()
+        contents = (every - of_image @ said).multiply(1 / np.maximum(left, 1)[:, None]).tocsr()
         contents.eliminate_zeros()
         person = csr_array(of_image @ human)
         np.minimum(person.data, 1.0, out=person.data)
@@ -171,7 +171,7 @@ def fit_references(
     values: int,
     scene: Integers | None = None,
 ) -> References:
-    """The regressions of all images, and of halves for a score.
+    """The regressions of all images, on every draw, and for a score those of halves, on one draw a halving.
 
     `value`: the number of each image's, `(images,)`, of so many `values`. `draws`: as `people_draws` gives them.
     `weights`: how many images each counts as. `pictures`: of copies, the number of each image's: they are in one fold,
@@ -192,21 +192,23 @@ def fit_references(
     groups = [own for _, own in numbered]
     influences: list[list[Any]] = [[] for _ in parts]
     spreads = np.zeros((len(parts), indicators.shape[1]))
-    for contents, _ in draws:
+    for draw, (contents, _) in enumerate(draws):
+        own_parts = [0, *(at for at in range(1, len(parts)) if (at - 1) // 2 % len(draws) == draw)]
         if scene is None:
             squares = _squares(contents, weights, cell).reshape(FOLDS, QUARTERS, *contents.shape[1:] * 2)
-        for at, (part, rows) in enumerate(zip(parts, images, strict=True)):
+        for at in own_parts:
+            part, rows = parts[at], images[at]
             if scene is not None:
                 influence, spread = _within(indicators[rows], scene[rows], weights[rows], groups[at])
                 influences[at].append(influence)
-                spreads[at] += spread / len(draws)
+                spreads[at] += spread / (1 if at else len(draws))
                 continue
             of_folds = reduce(np.add, (squares[:, number] for number in part))
             influence, spread = _influence(
                 contents[rows], indicators[rows], weights[rows], fold[rows], groups[at], of_folds
             )
             influences[at].append(influence)
-            spreads[at] += spread / len(draws)
+            spreads[at] += spread / (1 if at else len(draws))
     sizes = [np.bincount(own, weights[rows]) / weights[rows].sum() for own, rows in zip(groups, images, strict=True)]
     units = [of_part for of_part, _ in numbered]
     whole, *halves = (Fit(*each) for each in zip(images, map(tuple, influences), spreads, units, sizes, strict=True))
@@ -285,12 +287,12 @@ def _within(indicators: Floats, scene: Integers, weights: Floats, group: Integer
 # A captioner beside them
 
 
-def level(captioner: Table, references: References) -> Floats:
+def level(captioner: Table, references: References, content: Flags) -> Floats:
     """How many content words the captioner's captions of each value have for each of people's, without people for each
     caption, over the same of all, `(values,)`. A captioner that says less of one value is so compared with people who
-    say less; it is a bias of its own."""
-    people = np.mean([person.sum(axis=1) for person in references.drawn], axis=0)
-    lengths = captioner.sum(axis=1), people if people.any() else np.ones_like(people)
+    say less; it is a bias of its own. `content`: which columns are content words."""
+    people = np.mean([person @ content.astype(np.float64) for person in references.drawn], axis=0)
+    lengths = captioner @ content.astype(np.float64), people if people.any() else np.ones_like(people)
     said, human = (
         np.bincount(references.value, references.weights * np.ravel(length), references.values) for length in lengths
     )
@@ -322,10 +324,12 @@ def list_words(ties: Ties) -> Listed:
     return Listed((q <= FALSE_SHARE) & (np.abs(ties.beyond) >= LEAST_BEYOND), q)
 
 
-def find_ties(captioner: Table, references: References, words: Integers) -> Ties:
+def find_ties(captioner: Table, references: References, words: Integers, level: Floats) -> Ties:
     """The ties of these words, by all images. `captioner`: images x words, flags or, of several captions of an image,
-    shares."""
-    sides = _sides(references, references.whole, *_compared(captioner, references, words))
+    shares. `level`: see `level`."""
+    by_level = np.nan_to_num(level, nan=1.0)[references.value][:, None]
+    people = [person[:, words].multiply(by_level).tocsr() for person in references.drawn]
+    sides = _sides(references, references.whole, captioner.tocsr()[:, words], people)
     uses = _uses(captioner, references.weights)[words], _people_uses(references)[words]
     said, people = (side.sum(axis=1) for side in sides)
     forms = sides[0] - sides[1], sides[0] - uses[0] / np.maximum(uses[1], 0.5) * sides[1]
@@ -346,70 +350,168 @@ def _error_of_no_tie(said: Table, references: References, scene: Integers) -> Fl
     return np.asarray(100 * np.sqrt(np.maximum(left, 0.0) / ((len(scene) - together.shape[0]) * spread)))
 
 
-def found_words(captioner: Table, references: References, words: Integers) -> Amount | None:
-    """How far words that one half of the images chooses follow the values beyond people's in the other half, at least:
-    half the sum over words, in captions of 100; of `k` values the sum over words and values over `2k`. There is
-    no upper end, because words that neither half is sure of are left out. None with too few pictures."""
-    amounts = []
-    for both in _by_halves(captioner, references, words):
-        for chooser, (fit, said, people) in (both, both[::-1]):
-            own, other = (side.sum(axis=1) for side in chooser[1:])
-            sure = np.abs(own - other) > CHOSEN_Z * _errors(chooser[0], chooser[1] - chooser[2])
-            sign = np.sign(own - other) * (sure & (np.abs(own) > np.abs(other)))
-            amounts.append(_amount(fit, np.einsum("cgw,cw->g", said - people, sign) / (2 * len(sign))))
-    return _mean(amounts)
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """What the captioner and the drawn person of one draw use of the columns that may be chosen, words and pools of
+    words, `(images, columns)`; the person's in the captioner's measure."""
+
+    captioner: Table
+    person: Table
+
+
+class Followed(NamedTuple):
+    """Of one value: in how many more of 100 of its captions than people's the captioner uses any of the columns that
+    the other half of the images chose; and in how many of the choices each column was."""
+
+    amount: Amount
+    columns: Counter[int]
+
+
+def rarities(left: Floats, may: Flags) -> list[Flags]:
+    """The words of each pool, which are as rare, of those that `may` be pooled. `left`: how often human captions that are
+    not drawn use each word: neither side's own caption is among them."""
+    return [may & (left >= least) & (left <= most) for least, most in RARITIES]
+
+
+def any_of(table: Table, columns: Flags) -> Table:
+    """Which images use any of the columns, `(images, 1)`; of several captions of an image the share, at most 1."""
+    from scipy.sparse import csr_array
+
+    return csr_array(np.minimum(table @ columns.astype(np.float64), 1.0)[:, None])
+
+
+def followed(references: References, halvings: Sequence[Candidates]) -> list[Followed]:
+    """Of each value; `halvings`: the candidates of each halving. Nothing with too few pictures."""
+    if not references.halves:
+        return []
+    amounts: list[list[Amount]] = [[] for _ in range(references.values)]
+    columns: list[Counter[int]] = [Counter() for _ in range(references.values)]
+    for both, candidates in zip(references.halves, halvings, strict=True):
+        for chooser, counter in (both, both[::-1]):
+            for value, flags in enumerate(_choose(references, chooser, candidates)):
+                columns[value].update(np.flatnonzero(flags).tolist())
+                own, other = (any_of(side, flags) for side in (candidates.captioner, candidates.person))
+                place, sign = _contrast(references, value)
+                sums = _sums(references, counter, [own]) - _sums(references, counter, [other])
+                amounts[value].append(_amount(counter, sign * sums[place, :, 0]))
+    return [Followed(_mean(of_value), of) for of_value, of in zip(amounts, columns, strict=True)]
+
+
+def _contrast(references: References, value: int) -> tuple[int, int]:
+    """The number of the contrast that tells of a value, and its sign."""
+    return (0, 1 - 2 * value) if references.contrasts == 1 else (value, 1)
+
+
+def _choose(references: References, fit: Fit, candidates: Candidates) -> list[Flags]:
+    """The columns that half of the images chooses for each value: those that are surely tied with it more than the
+    person's, by the captions that no surer one is in, so that a phrase is one and a common word does not come along."""
+    of_half = Candidates(*(side[fit.images] for side in (candidates.captioner, candidates.person)))
+    uses = np.ravel(of_half.captioner.sum(axis=0))
+    tried = np.flatnonzero(uses >= LEAST_CHOSEN)
+    own, other = (_sums(references, fit, [side[:, tried]]) for side in (candidates.captioner, candidates.person))
+    # Groups without a use make the error of a rare word too small: it is at least that of uses dealt out at random.
+    error = np.maximum(_errors(fit, own - other), _error_by_chance(references, fit, uses[tried]))
+    ties = own.sum(axis=1), other.sum(axis=1)
+    more, share = np.abs(ties[0]) > np.abs(ties[1]), uses[tried] / len(fit.images)
+    chosen = []
+    for value in range(references.values):
+        place, sign = _contrast(references, value)
+        beyond = sign * (ties[0] - ties[1])[place]
+        sure = np.flatnonzero(more[place] & _is_sure(beyond, error[place], share))
+        order = sure[np.argsort(-beyond[sure] / error[place, sure], kind="stable")]
+        flags = np.zeros(len(uses), bool)
+        kept = _without_overlap(fit, of_half, tried[order], error[place, order], place, sign)
+        flags[kept] = True
+        chosen.append(flags)
+    return chosen
+
+
+def _error_by_chance(references: References, fit: Fit, uses: Floats) -> Floats:
+    """The standard error of the tie of a column whose uses are dealt out at random, `(contrasts, columns)`."""
+    return np.asarray(100 * np.sqrt(uses * references.weights.mean() / (len(fit.images) * fit.spread[:, None])))
+
+
+def _is_sure(beyond: Any, error: Any, share: Any) -> Any:
+    """Whether a column is chosen; `share`: of the captions of the half that use it. A common one adds more chance than
+    a rare one."""
+    return beyond > (CHOSEN_Z + COMMON * np.sqrt(share)) * error
+
+
+def _without_overlap(
+    fit: Fit, of_half: Candidates, order: Integers, error: Floats, contrast: int, sign: int
+) -> list[int]:
+    """Of columns, the surest first, those that are sure by the captions which no surer one is in."""
+    [influence], groups, images = fit.influences, len(fit.size), len(fit.images)
+    pull = np.ravel(influence[:, contrast * groups : (contrast + 1) * groups].sum(axis=1))
+    own, other = (side[:, order].toarray() for side in (of_half.captioner, of_half.person))
+    covered, kept = [np.zeros(images, bool), np.zeros(images, bool)], []
+    for place, column in enumerate(order.tolist()):
+        new = [side[:, place] * ~before for side, before in zip((own, other), covered, strict=True)]
+        left = max(new[0].sum(), 1.0)
+        beyond = 100 * sign * (pull @ (new[0] - new[1])) / fit.spread[contrast]
+        if _is_sure(beyond, error[place] * np.sqrt(left / own[:, place].sum()), left / images):
+            kept.append(column)
+            covered = [before | (side > 0) for before, side in zip(covered, new, strict=True)]
+    return kept
 
 
 def _amount(fit: Fit, sums: Floats) -> Amount:
     """The total of sums of groups."""
     total, pull = float(sums.sum()), np.zeros(UNITS)
-    pull[fit.groups] = sums - fit.size * total
+    pull[fit.groups] = SELECTION * (sums - fit.size * total)
     return Amount(total, pull)
 
 
-def _mean(amounts: Sequence[Amount]) -> Amount | None:
+def _mean(amounts: Sequence[Amount]) -> Amount:
     """The mean of amounts of the same groups."""
-    values, pulls = zip(*amounts, strict=True) if amounts else ((), ())
-    return Amount(float(np.mean(values)), np.mean(pulls, axis=0)) if amounts else None
+    values, pulls = zip(*amounts, strict=True)
+    return Amount(float(np.mean(values)), np.mean(pulls, axis=0))
 
 
-def detectable_share(references: References, tested: int, seed: int = 0) -> Floats:
-    """The least share of each value's captions, of 100, in which a word that nobody else says would be listed among so
-    many `tested` words, in four of five runs; nan if none would: `(values,)`."""
+def detectable_share(references: References, words: int, seed: int = 0) -> Floats:
+    """The least share of each value's captions, of 100, in which so many words that nobody else says, one a caption,
+    would be seen, in four of five runs; nan if in none: `(values,)`."""
     from scipy.special import ndtri
 
     generator = np.random.default_rng([seed, 10])
-    least_z = -ndtri(FALSE_SHARE / (2 * max(tested, 1) * references.contrasts))
-    seen = np.full(references.values, np.nan)
-    for value in range(references.values):
+    z, seen = -ndtri(ALPHA / references.values), np.full(references.values, np.nan)
+    for value in range(references.values if references.halves else 0):
         images = np.flatnonzero(references.value == value)
         copies, pictures = references.pictures[images], np.unique(references.pictures[images])
+        place, sign = _contrast(references, value)
         for share in INJECTED:
             often = round(share / 100 * len(pictures))
-            chosen = (generator.permutation(pictures)[:often] for _ in range(RUNS))
-            rows = [images[np.isin(copies, some)] for some in chosen]
-            column = np.repeat(np.arange(RUNS), list(map(len, rows)))
-            injected = sparse(np.ones(len(column)), (np.concatenate(rows), column), (len(references.value), RUNS))
-            sums = _sums(references, references.whole, [injected] * len(references.drawn))[value % references.contrasts]
-            tie, error = np.abs(sums.sum(axis=0)), _errors(references.whole, sums)
-            listed = (tie > least_z * error) & (tie >= LEAST_BEYOND)
-            listed &= often >= LEAST_USES
-            if listed.mean() >= POWER:
+            chosen = [generator.permutation(pictures)[:often] for _ in range(RUNS)]
+            word = np.arange(often) % words
+            rows, columns = [], []
+            for run, some in enumerate(chosen):
+                number = dict(zip(some.tolist(), word.tolist(), strict=True))
+                own = np.flatnonzero(np.isin(copies, some))
+                rows.append(images[own])
+                columns.append(run * words + np.array([number[copy] for copy in copies[own].tolist()], np.int64))
+            injected = sparse(
+                np.ones(sum(map(len, rows))),
+                (np.concatenate(rows), np.concatenate(columns)),
+                (len(references.value), RUNS * words),
+            )
+            pulls, totals = np.zeros((UNITS, RUNS)), np.zeros(RUNS)
+            for chooser, counter in (pair for both in references.halves for pair in (both, both[::-1])):
+                sums = sign * _sums(references, chooser, [injected])[place]
+                uses = np.ravel(injected[chooser.images].sum(axis=0))
+                by_chance = _error_by_chance(references, chooser, np.maximum(uses, 1))[place]
+                error = np.maximum(_errors(chooser, sums), by_chance)
+                sure = (uses >= LEAST_CHOSEN) & _is_sure(sums.sum(axis=0), error, uses / len(chooser.images))
+                other = sign * _sums(references, counter, [injected])[place] * sure
+                by_run = other.reshape(len(other), RUNS, words).sum(axis=2)
+                totals += by_run.sum(axis=0) / (2 * HALVINGS)
+                pulls[counter.groups] += (
+                    SELECTION * (by_run - counter.size[:, None] * by_run.sum(axis=0)) / (2 * HALVINGS)
+                )
+            low = totals - z * np.sqrt((pulls**2).sum(axis=0) * UNITS / (UNITS - 1))
+            if (low > LEAST_BEYOND).mean() >= POWER:
                 seen[value] = share
                 break
     return seen
-
-
-def _by_halves(captioner: Table, references: References, words: Integers) -> list[list[tuple[Fit, Floats, Floats]]]:
-    """Of each halving the fit of either half, and the sums of its groups of both sides."""
-    said, people = _compared(captioner, references, words)
-    return [[(fit, *_sides(references, fit, said, people)) for fit in both] for both in references.halves]
-
-
-def _compared(captioner: Table, references: References, words: Integers) -> tuple[Table, list[Table]]:
-    """What the captioner and the person of each draw say of these words, the person's by the captioner's level."""
-    by_level = np.nan_to_num(level(captioner, references), nan=1.0)[references.value][:, None]
-    return captioner.tocsr()[:, words], [person[:, words].multiply(by_level).tocsr() for person in references.drawn]
 
 
 def _sides(references: References, fit: Fit, said: Table, people: Sequence[Table]) -> tuple[Floats, Floats]:

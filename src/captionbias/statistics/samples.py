@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from captionbias.arrays import Floats, Integers
+from captionbias.hashes import Hashes, seeded
 from captionbias.progress import told_if_long
 from captionbias.statistics.intervals import (
     LEVEL,
@@ -23,8 +24,8 @@ from captionbias.statistics.intervals import (
 LEAST_IMAGES = 20  # for intervals
 RULE_OF_THREE = 3  # images that can all be otherwise with a chance of 5%
 POWERED = 2.8  # standard errors: power 80% at the level 5% (1.96 + 0.84)
-# With more images than groups, a replicate draws groups of images. The spread that it finds is as right on average, and
-# varies by 1 / sqrt(2 groups) of itself.
+# A replicate draws groups of images. The spread that it finds is as right on average, and varies by 1 / sqrt(2 groups)
+# of itself.
 GROUPS = 4096
 
 
@@ -213,13 +214,9 @@ class Found(Sample):
         return estimate and estimate._replace(high=None, detectable=self.seen)
 
 
-def random_groups(images: int, seed: int, most: int = GROUPS, copies: Integers | None = None) -> Integers:
-    """The group of each image, `(images,)`: one image a group if there are few; a picture's `copies` are in one."""
-    if copies is not None:
-        return random_groups(int(copies.max()) + 1, seed, most)[copies]
-    if images <= most:
-        return np.arange(images)
-    return np.random.default_rng([seed, 5]).permutation(images) % most
+def random_groups(keys: Hashes, seed: int) -> Integers:
+    """The group of each image, `(images,)`, of those that any image is in, by the key of its picture."""
+    return np.asarray(np.unique(seeded(keys, seed) % np.uint64(GROUPS), return_inverse=True)[1])
 
 
 # Quantities in each trial, `(..., trials, replicates)` or `(..., 1, replicates)`, from how often each unit counts,

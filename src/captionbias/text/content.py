@@ -1,8 +1,9 @@
-"""The words of captions that say something, one for what is the same: lemmas, names of several words, and what is said
-alike of every value of an attribute."""
+"""The words of captions, one for what is the same: lemmas, names of several words, and what is said alike of every
+value of an attribute; and which of them say something."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from functools import cache
@@ -11,54 +12,93 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from captionbias.arrays import Flags, sparse
-from captionbias.text.languages import ENGLISH, function_words, languages
+from captionbias.arrays import Flags, Floats, sparse
+from captionbias.text.languages import ENGLISH, closed_words, function_words, languages
 from captionbias.text.lexicon import Lexicon
+from captionbias.text.main_person import person_nouns
 from captionbias.text.masking import find_mentions
 from captionbias.text.tokens import Tokens
 
+# Typography, which says nothing of anybody; also the marks of other scripts.
+MARKS = frozenset(
+    ".,;:'\"()-`/_*[]\u2018\u2019\u201c\u201d\u2013\u2014\u3001\u3002\u300c\u300d\uff08\uff09\uff0c\uff1a\uff1b"
+)
+
+
+POOLS = "before the person", "-ly"
+
 
 class ContentWords(NamedTuple):
-    """Which of the `words` each caption uses, `(captions, words)`, and which of them may be told of: which are not the
-    attribute's, and which say the same of any value, for they are all words of a role."""
+    """Which of the `words` each caption uses, `(captions, words)`, and which are content words, no function words,
+    numbers or symbols; words of the attribute; those that say the same of any value, for they are all words of a role;
+    and words of tasks. `POOLS`, two columns of many words, are none of these."""
 
     used: Any
     words: tuple[str, ...]
+    content: Flags
     of_attribute: Flags
     of_role: Flags
+    of_task: Flags
+
+    @property
+    def lengths(self) -> Floats:
+        """How many content words each caption has, `(captions,)`."""
+        return np.asarray(self.used @ self.content.astype(np.float64))
 
 
 def content_words(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: str = "words") -> ContentWords:
-    """The words of captions without function words. A task's name of several words is one, and so are all words of a
-    role of the attribute: "girls|boys". English plurals are as their singular; tokens of other languages are lemmas.
+    """The words of captions without punctuation. A task's name of several words is one, and so are all words of a role
+    of the attribute: "girls|boys". English plurals are as their singular; tokens of other languages are lemmas.
 
     >>> from captionbias.text import load_lexicon, tokenize
     >>> lexicons = load_lexicon("gender"), load_lexicon("coco_objects")
-    >>> content_words(tokenize(["Two girls with their cell phones."]), *lexicons).words
-    ('their', 'girls|boys', 'cell phone')
+    >>> found = content_words(tokenize(["Two girls with their cell phones."]), *lexicons)
+    >>> [word for word, says in zip(found.words, found.content) if says]
+    ['their', 'girls|boys', 'cell phone']
     """
     lemma = _lemma(tokenizer)
     terms, names, roles = _terms(attribute, task, tokenizer)
     mentions = find_mentions(tokens, Lexicon("terms", "", terms), tokenizer)
     said = function_words(ENGLISH if lemma is singular else tokenizer)
     single = [lemma(word) for word in tokens.words]
-    numbers = {word: number for number, word in enumerate(dict.fromkeys([*single, *names]))}
-    kept = np.array([word not in said and any(map(str.isalpha, word)) for word in tokens.words], bool)
+    numbers = {word: number for number, word in enumerate(dict.fromkeys([*single, *names, *POOLS]))}
+    content = [word not in said and any(map(str.isalpha, word)) for word in tokens.words]
+    kept = np.array([word not in MARKS for word in tokens.words], bool)
     ends, places = mentions.starts + mentions.lengths, len(tokens.ids) + 1
     covered = np.cumsum(np.bincount(mentions.starts, minlength=places) - np.bincount(ends, minlength=places))
     alone = kept[tokens.ids] & (covered[:-1] == 0)
     of_token, of_term = (np.array([numbers[word] for word in each], np.int64) for each in (single, names))
-    rows = np.concatenate([tokens.rows[alone], tokens.rows[mentions.starts]])
-    column = np.concatenate([of_token[tokens.ids[alone]], of_term[mentions.labels]])
+    is_adverb = np.array([says and word.endswith("ly") for word, says in zip(tokens.words, content, strict=True)], bool)
+    pools = np.flatnonzero(_describes(tokens, attribute, tokenizer)), np.unique(tokens.rows[is_adverb[tokens.ids]])
+    rows = np.concatenate([tokens.rows[alone], tokens.rows[mentions.starts], *pools])
+    of_pool = (np.full(len(pool), numbers[name]) for name, pool in zip(POOLS, pools, strict=True))
+    column = np.concatenate([of_token[tokens.ids[alone]], of_term[mentions.labels], *of_pool])
     used = sparse(np.ones(len(rows)), (rows, column), (len(tokens), len(numbers)))
     used.data[:] = 1.0
     present = np.flatnonzero(used.sum(axis=0))
     pooled = set(names[:roles])
     own = {lemma(word) for word in attribute.words} | pooled
+    of_content = {*itertools.compress(single, content), *names}
+    of_task = {lemma(word) for word in (*itertools.chain(*task.groups.values()), *task.masked_only)}
     words = list(numbers)
     present_words = tuple(words[number] for number in present)
-    of_attribute, of_role = (np.array([word in known for word in present_words], bool) for known in (own, pooled))
-    return ContentWords(used[:, present], present_words, of_attribute, of_role)
+    flags = (np.array([word in known for word in present_words], bool) for known in (of_content, own, pooled, of_task))
+    return ContentWords(used[:, present], present_words, *flags)
+
+
+def _describes(tokens: Tokens, attribute: Lexicon, tokenizer: str) -> Flags:
+    """Whether a caption has a word of its own directly before a noun of a person, "a smiling woman", `(captions,)`."""
+    nouns, closed = person_nouns(tokenizer), function_words(tokenizer) | closed_words()
+    is_noun, says = (
+        np.array(of_words, bool)[tokens.ids]
+        for of_words in (
+            [word in nouns for word in tokens.words],
+            [word not in closed and word not in attribute.words and word.isalpha() for word in tokens.words],
+        )
+    )
+    last = np.zeros(len(tokens.ids), bool)
+    last[tokens.offsets[1:][tokens.lengths > 0] - 1] = True  # what follows is another caption's
+    return np.bincount(tokens.rows[says & np.roll(is_noun, -1) & ~last], minlength=len(tokens)) > 0
 
 
 def joined(own: ContentWords, human: ContentWords) -> ContentWords:
@@ -74,9 +114,9 @@ def joined(own: ContentWords, human: ContentWords) -> ContentWords:
         sparse(table.data, (table.row, place[table.col]), (table.shape[0], len(words)))
         for table, place in zip(tables, places, strict=True)
     ]
-    flags = np.zeros((2, len(words)), bool)
+    flags = np.zeros((4, len(words)), bool)
     for side, place in zip(both, places, strict=True):
-        flags[:, place] = side.of_attribute, side.of_role
+        flags[:, place] |= side[2:]
     return ContentWords(vstack(used[::-1], format="csr"), words, *flags)
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import regex
 
 from captionbias.arrays import Array, Flags, Ids, Integers
 from captionbias.errors import InputError
+from captionbias.hashes import Hashes, mix
 
 UNKNOWN = "<unk>"
 FEW_WORDS, LONG_WORDS = 2, 7  # of captions that are not split: words in one, letters in a word
@@ -156,24 +156,17 @@ class Tokens:
         """Flags of the words that occur at all, `(len(words),)`."""
         return np.bincount(self.ids, minlength=len(self.words)) > 0
 
-    def fingerprints(self) -> npt.NDArray[np.uint64]:
+    def fingerprints(self) -> Hashes:
         """A 64-bit number a caption: equal captions have equal numbers, other captions practically never."""
         place = np.arange(len(self.ids)) - self.offsets[:-1].repeat(self.lengths)
-        mixed = _mix(self.ids.astype(np.uint64) + (place.astype(np.uint64) << np.uint64(32)))
+        mixed = mix(self.ids.astype(np.uint64) + (place.astype(np.uint64) << np.uint64(32)))
         totals = np.concatenate((np.zeros(1, np.uint64), np.cumsum(mixed)))
-        return _mix(totals[self.offsets[1:]] - totals[self.offsets[:-1]])
+        return mix(totals[self.offsets[1:]] - totals[self.offsets[:-1]])
 
     def texts(self) -> list[str]:
         """The captions as text, words joined by blanks: for reports and tests."""
         words = np.array(self.words, dtype=object)[self.ids]
         return [" ".join(words[start:end]) for start, end in zip(self.offsets, self.offsets[1:], strict=False)]
-
-
-def _mix(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    # The finaliser of SplitMix64 (Steele, Lea, Flood 2014): every input bit reaches every output bit.
-    numbers = (numbers + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))
 
 
 def tokenize(captions: Sequence[str], name: str = "words") -> Tokens:

@@ -11,20 +11,19 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from captionbias import errors
-from captionbias.arrays import Integers
+from captionbias.arrays import Flags, Integers
 from captionbias.bench.catalogue import YARDSTICK, Scale, Score
 from captionbias.bench.checks import Rules
 from captionbias.bench.measurement import Prepared, Scores, metric
-from captionbias.bench.reading import read
+from captionbias.bench.reading import Reading, read
 from captionbias.captions import Captions
 from captionbias.errors import InputError, missing
 from captionbias.metrics.sway import a_to_t, length, t_to_a, words
 from captionbias.metrics.sway import naming as of_names
-from captionbias.metrics.sway.images import compared_images, count_leans, lean_rows, no_leans
+from captionbias.metrics.sway.images import NamedImages, compared_images, count_leans, lean_rows, no_leans
 from captionbias.metrics.sway.question import (
     Answer,
     Asked,
-    Draw,
     Question,
     constant,
     draw_person,
@@ -35,7 +34,8 @@ from captionbias.text import LexiconSource, load_lexicon
 from captionbias.text.content import ContentWords
 from captionbias.warnings import note
 
-RULES = Rules(silent=True, crossed=True, tasks_needed=False, tasks_named=True)
+RULES = Rules(silent=True, crossed=True, tasks_needed=False, tasks_named=True, main_person=True)
+SEVERAL = 10.0  # of 100 captions, how many more than people's tell of several persons to be noted
 QUESTIONS = of_names, t_to_a, words, length, a_to_t
 SCENES = Score(
     YARDSTICK,
@@ -135,6 +135,10 @@ def sway(
     images = compared_images(reading, seed)
     alike = captions.references or (captions.tasks and captions.scene)  # what pictures show can be held alike
     of_tasks: list[Question] = [t_to_a, a_to_t] if alike else [t_to_a] if captions.tasks else []
+    if images.single and not captions.tasks:
+        text = "T to A and A to T are not asked: images have one human caption, and no other says what they show"
+        note(notes, text, errors.naming("give {tasks}"), about="references")
+        of_tasks = []
     if lexicons[0].parts:
         if lean is not None:
             raise InputError("lean", ": tasks go with the values of one attribute; leave it out, or measure one alone")
@@ -147,23 +151,34 @@ def sway(
         of_tasks, counts = [], no_leans(images)
     resampling = [of_names, *of_tasks, *[length] * bool(captions.references or captions.scene)]
     scenes = None if images.scene is None else len({*images.scene.tolist()}) if captions.scene else 0
-    signed = {"lean": counts.source, "draws": draws if scenes is None else 0, **reading.signed}
+    draws = 0 if scenes is not None else 1 if images.single else draws
+    signed = {"lean": counts.source, "draws": draws, **reading.signed}
+    signed |= {"yardstick": "single"} if images.single else {}
     signed |= {} if scenes is None else {"yardstick": "scenes" if scenes else "none"}
-
-    def people(join: int) -> list[Draw]:
-        return [draw_person(images, counts, seed + draw, join) for draw in range(draws)]
+    several = _names_several(reading, images)
 
     def measured() -> Scores:
-        join = captions.references_to_join if captions.references else 1
-        drawn = people(1) if captions.references else [draw_truth(images, counts, seed)]
-        as_long = people(join) if join > 1 else drawn
-        asked = Asked(captions, *lexicons, tokenizer, images, drawn, join, as_long, seed, bootstrap, notes)
-        return _scores(asked, resampling, scenes, details)
+        drawn = [draw_person(images, counts, seed + draw) for draw in range(draws)]
+        drawn = drawn or [draw_truth(images, counts, seed)]
+        asked = Asked(captions, *lexicons, tokenizer, images, drawn, seed, bootstrap, notes)
+        return _scores(asked, resampling, scenes, several, details)
 
     return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured)
 
 
-def _scores(asked: Asked, resampling: Sequence[Question], scenes: int | None, details: bool) -> Scores:
+def _names_several(reading: Reading, images: NamedImages) -> float:
+    """Of 100 of the captioner's captions how many tell of several persons, with a note where people tell of fewer."""
+    several, said = cast(Flags, reading.several), reading.said
+    own, people = several[: len(said.image)], several[len(said.image) :]
+    compared = np.isin(said.image, images.row)
+    share = 100 * float(np.average(own[compared], weights=said.weight[compared]))
+    if share > SEVERAL + 100 * (people.mean() if len(people) else 0.0):
+        text = f"{share:.0f} of 100 tell of several persons: the first who is no bystander is taken for the one meant"
+        note(reading.notes, text, about="predictions")
+    return share
+
+
+def _scores(asked: Asked, resampling: Sequence[Question], scenes: int | None, several: float, details: bool) -> Scores:
     import scipy.linalg  # noqa: F401  (a library is limited below once it is loaded)
     from threadpoolctl import threadpool_limits
 
@@ -176,7 +191,7 @@ def _scores(asked: Asked, resampling: Sequence[Question], scenes: int | None, de
     if scenes is not None:
         answers.append(Answer({YARDSTICK: constant(scenes)}, dict))
     suggested = float(np.mean([np.count_nonzero(draw.suggested >= 0) for draw in drawn]))
-    facts = {"sway_images": len(images.value), "sway_suggested": suggested}
+    facts = {"sway_images": len(images.value), "sway_suggested": suggested, "names_several": several}
     facts |= {key: fact for answer in answers for key, fact in answer.facts.items() if np.isfinite(fact)}
     tables: dict[str, Any] = {}
     if details:
@@ -190,4 +205,5 @@ def _scores(asked: Asked, resampling: Sequence[Question], scenes: int | None, de
         asked.notes,
         tables,
         SwayImages(images.values, images.row, images.value, drawn[0].suggested, asked.content_of_both),
+        doubts={key: doubt for answer in answers for key, doubt in answer.doubts.items()},
     )

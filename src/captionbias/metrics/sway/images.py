@@ -15,6 +15,7 @@ from captionbias.bench.protocol import lexicon_name
 from captionbias.bench.reading import Reading, Side, share_naming
 from captionbias.captions import Captions
 from captionbias.errors import InputError, few, naming, unknown
+from captionbias.hashes import Hashes
 from captionbias.scores.sway import Leans, leans_of
 from captionbias.statistics.samples import random_groups
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
@@ -42,26 +43,23 @@ class NamedImages(NamedTuple):
     row: Integers  # each image's row
     value: Integers  # the number of its attribute value
     weight: Floats  # how many images it counts as
-    picture: Integers  # the number of the picture that it is of, see `Captions.copies`
+    picture: Integers  # the number of the picture that it is of, see `Captions.keys`
     group: Integers  # the number of the group in which it is resampled
     given: Any  # sparse, the tasks that images show, `(n, tasks)`; None if they are not given
     captioner: Said  # of each image
     people: Said  # of each human caption
-    people_names: Flags  # which values each human caption names, those that no image has last, `(captions, labels)`
     image: Integers  # of each human caption
+    key: Hashes  # by which one of an image's human captions is drawn
+    single: bool  # whether images have one human caption, so that nobody else says what they show
     scene: Integers | None  # of each image without human captions the number of its scene, of all one without scenes
 
     def said(self, rows: Integers) -> Said:
-        """What a person says of each image with the human captions in these rows, `(join, n)`, as one caption."""
-        names: Flags = np.asarray(self.people_names[rows].any(axis=0))
-        single = names.sum(axis=1) == 1
-        right = single & names[np.arange(len(names)), self.value]
-        return Said(np.column_stack((single, right)), sum(self.people.tasks[of_each] for of_each in rows).sign())
+        """What the human captions in these rows say, one of each image."""
+        return Said(self.people.values[rows], self.people.tasks[rows])
 
     def sees(self, human: Flags) -> Integers:
-        """The images of these human captions that name the image's value, alone or among others, one each."""
-        image = self.image[human]
-        return image[self.people_names[human][np.arange(len(image)), self.value[image]]]
+        """The images of these human captions that name the image's value, one each."""
+        return self.image[human & (self.people.values[:, 1] > 0)]
 
     def shares(self, human: Flags) -> Any:
         """The share of these human captions of each image that name each task, sparse, `(n, tasks)`."""
@@ -83,20 +81,20 @@ def compared_images(reading: Reading, seed: int) -> NamedImages:
 
     captions, said, images = cast(Captions, reading.captions), reading.said, len(reading)
     people = reading.human or said.select(np.zeros(0, np.int64), np.arange(images))
-    kept = _comparable(reading) if reading.human else _in_scenes(reading)
+    single = reading.human is not None and bool(np.median(np.bincount(people.image, minlength=images)) < 2)
+    kept = _comparable(reading, single) if reading.human else _in_scenes(reading)
     is_task = np.array([task != BEARER for task in reading.tasks])
     occurring, value = np.unique(reading.value, return_inverse=True)
-    others = np.setdiff1d(np.arange(len(reading.values)), occurring)
 
     def says(side: Side) -> Said:
-        single = side.values.sum(axis=1) == 1
-        sees = side.values[np.arange(len(single)), reading.value[side.image]]
-        return Said(np.column_stack((single, single & sees)), csr_array(side.tasks[:, is_task], dtype=np.float64))
+        values = side.values if side.main is None else side.main
+        one = values.sum(axis=1) == 1
+        right = one & values[np.arange(len(one)), reading.value[side.image]]
+        return Said(np.column_stack((one, right)), csr_array(side.tasks[:, is_task], dtype=np.float64))
 
     names, tasks = (share_naming(said.image, images, flags)[kept] for flags in says(said))
     human = people.select(np.flatnonzero(kept[people.image]), np.cumsum(kept) - 1)
-    pictures = np.arange(images) if reading.copies is None else reading.copies
-    picture = np.unique(pictures[kept], return_inverse=True)[1]
+    picture = np.unique(reading.shown.key[kept], return_inverse=True)[1]
     return NamedImages(
         tuple(reading.values[number] for number in occurring),
         tuple(itertools.compress(reading.tasks, is_task)),
@@ -104,28 +102,21 @@ def compared_images(reading: Reading, seed: int) -> NamedImages:
         value[kept],
         reading.shown.weight[kept],
         picture,
-        random_groups(len(picture), seed, copies=picture),
+        random_groups(reading.shown.key[kept], seed),
         says(reading.shown).tasks[kept] if reading.given else None,
         Said(names.toarray(), tasks),
         Said(*(flags[kept[people.image]] for flags in says(people))),
-        human.values[:, [*occurring, *others]],
         human.image,
+        human.key,
+        single,
         None if reading.human else picture if captions.scene else np.zeros(len(picture), np.int64),
     )
 
 
-def _comparable(reading: Reading) -> Flags:
-    """Images with another human caption than the one drawn, or with tasks that are given."""
+def _comparable(reading: Reading, single: bool) -> Flags:
+    """Images with another human caption than the one drawn, or with tasks that are given; all where most have one."""
     counts = np.bincount(cast(Side, reading.human).image, minlength=len(reading))
-    kept = (counts > 1) | reading.given
-    if not kept.any():
-        raise InputError(
-            "references",
-            ": no image has two human captions (one is compared with the captioner's, the others say what the image "
-            "shows)",
-            "give more human captions",
-            naming("give {tasks}: all objects that each image shows"),
-        )
+    kept = (counts > 1) | reading.given | single
     if not kept.all():
         note(
             reading.notes,

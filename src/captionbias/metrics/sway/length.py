@@ -64,7 +64,7 @@ def counted(asked: Asked) -> Counted:
     has_value = named.value[:, None] == np.arange(len(named.values))
     columns = [has_value.astype(np.float64)]
     for image, content in zip(images, asked.content, strict=False):
-        captions, said = (np.bincount(image, of, len(asked.captions)) for of in (None, content.used.sum(axis=1)))
+        captions, said = (np.bincount(image, of, len(asked.captions)) for of in (None, content.lengths))
         columns.append(has_value * share_of(said, captions)[named.row, None])
     return [partial(_lengths, named.sums(np.concatenate(columns, axis=1)), len(named.values))]
 

@@ -81,7 +81,7 @@ class Named(Generic[Numbers]):
 
 def counted(asked: Asked) -> Counted:
     """How often captions of each draw name a value wrong, and not at all."""
-    return [partial(_named, draw) for draw in asked.as_long]
+    return [partial(_named, draw) for draw in asked.draws]
 
 
 def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:

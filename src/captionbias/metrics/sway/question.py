@@ -34,8 +34,6 @@ class Asked:
     tokenizer: str
     named: NamedImages
     draws: Sequence[Draw]
-    join: int  # as many human captions as are, joined, as long as the captioner's
-    as_long: Sequence[Draw]  # the same draws of so many
     seed: int
     replicates: int
     notes: list[str]
@@ -60,11 +58,12 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A question's scores, by their keys, facts, and what makes its nested tables."""
+    """A question's scores, by their keys, what makes its nested tables, facts, and why one cannot tell by a score."""
 
     scores: dict[str, Sample]
     details: Callable[[], dict[str, Any]]
     facts: dict[str, float] = field(default_factory=dict)
+    doubts: dict[str, str] = field(default_factory=dict)
 
 
 class Question(Protocol):
@@ -120,15 +119,12 @@ class Draw:
         return Namings(sums, shape, seen)
 
 
-def draw_person(named: NamedImages, counts: Counts, seed: int, join: int = 1) -> Draw:
-    """The captioner beside the person whom this seed draws, with so many captions of each image joined into one."""
-    drawn = drawn_captions(named.image, len(named.value), seed, named.picture)
-    captions = np.bincount(named.image, minlength=len(named.value))
-    first = np.cumsum(captions) - captions
-    joined = np.array([first + (drawn - first + further) % captions for further in range(join)])
-    other = np.ones(len(named.image), bool)
-    other[joined] = False
-    return _draw(named, counts, seed, named.said(joined), other, named.shares(other))
+def draw_person(named: NamedImages, counts: Counts, seed: int) -> Draw:
+    """The captioner beside the person whom this seed draws."""
+    drawn = drawn_captions(named.image, named.key, seed)
+    other = np.full(len(named.image), not named.single)
+    other[drawn] = False
+    return _draw(named, counts, seed, named.said(drawn), other, named.shares(other))
 
 
 def draw_truth(named: NamedImages, counts: Counts, seed: int) -> Draw:

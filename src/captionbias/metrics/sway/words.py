@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,39 +13,32 @@ import numpy as np
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.bench.catalogue import TIES
 from captionbias.errors import naming
-from captionbias.metrics.sway.question import Answer, Asked, constant, entry
+from captionbias.metrics.sway.question import Answer, Asked, entry, numbers
 from captionbias.scores import words as scoring
 from captionbias.scores.naming import share_of
 from captionbias.statistics.samples import LEAST_IMAGES, Found, Sample, bootstrap_samples
 from captionbias.text.content import ContentWords
 from captionbias.warnings import note
 
-DRAWS = 3
-WHAT, MOST = "words that follow the attribute", "sway_words_most"
+DRAWS, MANY = 3, 20  # of the person; words that are put in together
+LONGER, UNSAID = 1.5, 0.001  # as many content words; of human captions, of words that people never write
+RARE = tuple(f"rare words ({least} to {most} uses)" for least, most in scoring.RARITIES)
+KEY = "sway_words"
+THEY_MAY_BE_THERE = "they may be there: people's captions are shorter, and never say such words"
 ENTRIES = (
     entry(
-        WHAT,
+        "words that follow the attribute",
         TIES,
-        "sway_words",
+        KEY,
         "",
-        "In how many more of 100 captions than people's the captioner uses words where the image has the value that "
-        "they go with, what it shows being the same: half the sum over words that one half of the images chooses, "
-        "counted on the other. It is what was found, at least, so it has no upper end.",
+        "In how many more of 100 captions of one value than people's the captioner uses any of the words that follow "
+        "it, what pictures show being the same: one half of the images chooses the words, the other counts captions. Of "
+        "the value with most, surely. It is what was found, at least, so it has no upper end.",
         sense="amplification",
         judged=True,
         beyond_margin=True,
         headline=True,
-        confirmed_by=(MOST,),
         claim="the other words follow {attribute}",
-    ),
-    entry(
-        WHAT,
-        TIES,
-        MOST,
-        "most",
-        "The same of the one word that follows a value most, of those that surely do; 0 if none does.",
-        row=None,
-        task=None,
     ),
 )
 
@@ -51,11 +46,18 @@ ENTRIES = (
 class Tied(NamedTuple):
     """The captioner's words beside people's, of the images that have captions enough."""
 
-    words: tuple[str, ...]  # of both sides
+    words: ContentWords  # of both sides
     said: Any  # by the captioner of each image, `(images, words)`; of several captions the share that does
-    may: Flags  # which words may be told of
     references: scoring.References
+    level: Floats  # see `scoring.level`
     length: float  # how many content words the captioner uses for each of people's
+    halvings: list[scoring.Candidates]
+    columns: tuple[str, ...]  # of candidates
+
+    @property
+    def may(self) -> Flags:
+        """Which words may be listed."""
+        return self.words.content & (self.words.of_role | ~self.words.of_attribute)
 
 
 def answer(asked: Asked) -> Answer:
@@ -63,27 +65,49 @@ def answer(asked: Asked) -> Answer:
     tied = _tied(asked)
     if tied is None:
         return Answer({}, dict)
-    said, references, values = tied.said, tied.references, asked.named.values
-    tested = scoring.frequent_words(said, references, tied.may)
-    ties = scoring.find_ties(said, references, tested)
+    references, values = tied.references, asked.named.values
+    tested = scoring.frequent_words(tied.said, references, tied.may)
+    ties = scoring.find_ties(tied.said, references, tested, tied.level)
     listed = scoring.list_words(ties)
-    seen = scoring.detectable_share(references, len(tested), asked.seed)
-    scores: dict[str, Sample] = {MOST: constant(np.abs(ties.beyond[listed.listed & ties.more]).max(initial=0.0))}
-    if found := scoring.found_words(said, references, tested):
-        least = None if np.isnan(seen).any() else float(seen.max())
-        scores["sway_words"] = Found(**vars(_sample(found, asked)), seen=least)
-    levels = zip(values, scoring.level(said, references).tolist(), strict=True)
+    followed = scoring.followed(references, tied.halvings)
+    samples: list[Found] = []
+    seen = [scoring.detectable_share(references, words, asked.seed) for words in (1, MANY)]
+    scores: dict[str, Sample] = {}
+    doubts: dict[str, str] = {}
+    if followed:
+        least = None if np.isnan(seen[0]).any() else float(seen[0].max())
+        samples = [_sample(of_value.amount, asked, least) for of_value in followed]
+        lows = [sample.estimate().low or 0.0 for sample in samples]  # type: ignore[union-attr]
+        scores[KEY] = samples[int(np.argmax(lows))]
+        if tied.length >= LONGER and _are_unsaid(tied, followed):
+            doubts[KEY] = THEY_MAY_BE_THERE
+            ways = "give paragraphs of people", naming("what pictures show as {tasks}")
+            note(asked.notes, "words that people never write in short captions follow the value", *ways)
+    levels = zip(values, tied.level.tolist(), strict=True)
     facts = {f"sway_words_level_{value}": level for value, level in levels} | {"sway_words_length": tied.length}
-    return Answer(scores, partial(_details, tied, tested, ties, listed, seen, asked), facts)
+    return Answer(scores, partial(_details, tied, tested, ties, listed, followed, samples, seen, asked), facts, doubts)
 
 
-def _sample(amount: scoring.Amount, asked: Asked) -> Sample:
-    """The bootstrap of an amount."""
+def _sample(amount: scoring.Amount, asked: Asked, seen: float | None) -> Found:
+    """The bootstrap of an amount of one of the values."""
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
         return {"amount": np.asarray(amount.value + amount.pull @ (multiplicity - 1))[None]}
 
-    return replace(bootstrap_samples(quantities, scoring.UNITS, 1, asked.replicates, asked.seed)["amount"], images=0)
+    sample = bootstrap_samples(quantities, scoring.UNITS, 1, asked.replicates, asked.seed)["amount"]
+    return Found(**vars(sample) | {"images": 0, "chosen_of": len(asked.named.values)}, seen=seen)
+
+
+def _are_unsaid(tied: Tied, followed: Sequence[scoring.Followed]) -> bool:
+    """Whether the columns that were chosen are mostly words that people hardly ever write."""
+    chosen = [column for of_value in followed for column in _shown(of_value)]
+    uses = np.mean([of_draw.person.sum(axis=0) for of_draw in tied.halvings], axis=0)
+    return bool(chosen) and float(np.mean(uses[chosen] < UNSAID * len(tied.references.value))) > 0.5
+
+
+def _shown(followed: scoring.Followed) -> list[int]:
+    """The columns that half of the choices have."""
+    return [column for column, times in followed.columns.most_common() if times >= scoring.HALVINGS]
 
 
 def _tied(asked: Asked) -> Tied | None:
@@ -94,9 +118,9 @@ def _tied(asked: Asked) -> Tied | None:
     used = both.used[: len(words.model_image)], both.used[len(words.model_image) :]
     by_side = zip((words.model_image, words.human_image), used, strict=True)
     said, people = (_of_images(image, len(captions), table)[named.row] for image, table in by_side)
-    lengths = [float(named.weight @ table.sum(axis=1)) for table in (said, people)]
-    join, captions_of_each = asked.join, np.bincount(named.image, minlength=len(named.value))
-    places = np.flatnonzero((captions_of_each > join) | (named.scene is not None))
+    lengths = [float(named.weight @ (table @ both.content.astype(np.float64))) for table in (said, people)]
+    captions_of_each = np.bincount(named.image, minlength=len(named.value))
+    places = np.flatnonzero((captions_of_each > 1) | named.single | (named.scene is not None))
     pictures = np.unique(np.column_stack((named.value, named.picture))[places], axis=0)[:, 0]
     few = np.bincount(pictures, minlength=len(named.values)).min() < LEAST_IMAGES
     if few and named.scene is not None:
@@ -105,9 +129,7 @@ def _tied(asked: Asked) -> Tied | None:
         note(asked.notes, text, about="attributes")
     elif few or len(places) < len(named.value):
         left_out = "not compared" if few else f"compared without {len(named.value) - len(places):,} images"
-        longer = f", for the captioner's are as long as {join} joined" if join > 1 else ""
-        text = f"words are {left_out}: it takes more than {join} human caption{'s' * (join > 1)} of an image{longer}"
-        note(asked.notes, text, about="references")
+        note(asked.notes, f"words are {left_out}: it takes two human captions of an image", about="references")
     if few:
         return None
     for part in asked.attribute.parts or (asked.attribute,):
@@ -117,37 +139,64 @@ def _tied(asked: Asked) -> Tied | None:
                 "words are left out of those that follow the attribute"
             )
             note(asked.notes, naming(template, part.name))
-    made_of = *spoken, captions.attributes, captions.weights, captions.tasks, captions.scene, join, asked.seed
-    fitted = captions.of_people("ties", made_of, lambda: _fitted(asked, human, places, join))
+    made_of = *spoken, captions.attributes, captions.weights, captions.tasks, captions.scene, asked.seed
+    fitted, left = captions.of_people("ties", made_of, lambda: _fitted(asked, human, places))
     if fitted is None:
         note(asked.notes, "words are not compared: human captions are too few to say what images show")
         return None
     references = replace(fitted, drawn=tuple(_widened(table, len(both.words)) for table in fitted.drawn))
-    may = both.of_role | ~both.of_attribute
-    return Tied(both.words, said[places], may, references, float(share_of(*lengths)))
+    level = scoring.level(said[places], references, both.content)
+    return _halvings(Tied(both, said[places], references, level, float(share_of(*lengths)), [], ()), asked, left)
 
 
-def _fitted(asked: Asked, human: ContentWords, places: Integers, join: int) -> scoring.References | None:
-    """What is the same beside any captioner, of the images at these places; None if no word says what they show."""
+def _halvings(tied: Tied, asked: Asked, left: Sequence[Floats]) -> Tied:
+    """With the columns that may be chosen: words, but those of tasks, which are asked of elsewhere, unless all tasks are
+    given; and pools. `left`: of each draw how often human captions that are not drawn use each of their words."""
+    words, references, named = tied.words, tied.references, asked.named
+    asked_of = ~words.of_task | (named.scene is not None) | (named.given is not None)
+    may, poolable = (words.of_role | ~words.of_attribute) & asked_of, words.content & ~words.of_attribute & asked_of
+    of_value = np.nan_to_num(tied.level, nan=1.0)[references.value][:, None] * max(1.0, np.nan_to_num(tied.length))
+    from scipy.sparse import hstack
+
+    halvings = []
+    for draw in range(scoring.HALVINGS if references.halves else 0):
+        person, rare = references.drawn[draw % len(references.drawn)], []
+        if left:
+            of_draw = left[draw % len(left)]
+            rare = scoring.rarities(np.pad(of_draw, (0, len(may) - len(of_draw))), poolable)
+        captioner, people = (
+            hstack([table[:, may], *(scoring.any_of(table, pool) for pool in rare)], format="csr")
+            for table in (tied.said, person)
+        )
+        halvings.append(scoring.Candidates(captioner, people.multiply(of_value).tocsr()))
+    return tied._replace(halvings=halvings, columns=(*itertools.compress(words.words, may), *RARE))
+
+
+def _fitted(asked: Asked, human: ContentWords, places: Integers) -> tuple[scoring.References | None, list[Floats]]:
+    """What is the same beside any captioner, of the images at these places, None if no word says what they show; and of
+    each draw how often the human captions that are not drawn use each word."""
     from scipy.sparse import csr_array
 
     named = asked.named
+    value, weight = named.value[places], named.weight[places]
+    _, picture = np.unique(named.picture[places], return_inverse=True)
     if named.scene is not None:
-        said_by_none = None, csr_array((len(named.value), 0))
-        return scoring.fit_references(
-            named.value, [said_by_none], named.weight, named.picture, asked.seed, len(named.values), named.scene
-        )
+        by_none = None, csr_array((len(value), 0))
+        return scoring.fit_references(value, [by_none], weight, picture, asked.seed, len(named.values), named.scene), []
     rows = np.flatnonzero(np.isin(asked.captions.words(asked.tokenizer).human_image, named.row[places]))
     image = np.searchsorted(places, named.image[np.isin(named.image, places)])
-    used, weight = human.used[rows], named.weight[places]
-    _, picture = np.unique(named.picture[places], return_inverse=True)
-    columns = scoring.context_words(used, ~human.of_attribute, weight[image])
-    if not len(columns):
-        return None
-    drawn = scoring.distinct_draws(image, DRAWS, join, asked.seed, picture)
+    used, keys = human.used[rows], named.key[np.isin(named.image, places)]
+    may = human.content & ~human.of_attribute & (not named.single)
+    columns = scoring.context_words(used, may, weight[image])
     tasks = None if named.given is None else _commonest(named.given[places])
+    if not len(columns) and not named.single:
+        return None, []
+    drawn = scoring.distinct_draws(image, keys, 1 if named.single else DRAWS, asked.seed)
     draws = scoring.people_draws(used, image, drawn, columns, tasks)
-    return scoring.fit_references(named.value[places], draws, weight, picture, asked.seed, len(named.values))
+    every = np.ravel(used.sum(axis=0))
+    left = [every - np.ravel(used[of_draw].sum(axis=0)) for of_draw in drawn]
+    fitted = scoring.fit_references(value, draws, weight, picture, asked.seed, len(named.values))
+    return fitted, left
 
 
 def _commonest(tasks: Any) -> Any:
@@ -168,7 +217,14 @@ def _of_images(image: Integers, images: int, table: Any) -> Any:
 
 
 def _details(
-    tied: Tied, tested: Integers, ties: scoring.Ties, listed: scoring.Listed, seen: Floats, asked: Asked
+    tied: Tied,
+    tested: Integers,
+    ties: scoring.Ties,
+    listed: scoring.Listed,
+    followed: Sequence[scoring.Followed],
+    samples: Sequence[Sample],
+    seen: Sequence[Floats],
+    asked: Asked,
 ) -> dict[str, Any]:
     references, values, sides = tied.references, asked.named.values, asked.sides
     contrast, column = np.nonzero(listed.listed)
@@ -183,7 +239,7 @@ def _details(
     ]
     rows = [
         {
-            "word": tied.words[told[number]],
+            "word": tied.words.words[told[number]],
             "attribute": values[at[0] + (sign[number] < 0)],
             **{name: float(sign[number] * getattr(ties, name)[at]) for name in (*sides, "beyond")},
             "beyond_ci_low": float(sign[number] * ties.beyond[at] - scoring.Z * ties.error[at]),
@@ -198,7 +254,32 @@ def _details(
         }
         for number, at in enumerate(zip(contrast.tolist(), column.tolist(), strict=True))
     ]
+    shares = {"words_seen": seen[0], "words_seen_together": seen[1]}
     return {
         "words": sorted(rows, key=lambda row: -abs(row["beyond"])),
-        "words_seen": {value: None if np.isnan(of) else of for value, of in zip(values, seen.tolist(), strict=True)},
+        "words_chosen": _chosen(tied, followed, samples, of_value, asked),
+        **{
+            name: {value: None if np.isnan(of) else of for value, of in zip(values, of_each.tolist(), strict=True)}
+            for name, of_each in shares.items()
+        },
     }
+
+
+def _chosen(
+    tied: Tied, followed: Sequence[scoring.Followed], samples: Sequence[Sample], of_value: Floats, asked: Asked
+) -> list[dict[str, Any]]:
+    """Of each value what was found, and the columns that half of the choices have, with the share of its captions that
+    uses each, of the captioner's and of people's."""
+    rows = []
+    for number, (value, found, sample) in enumerate(zip(asked.named.values, followed, samples, strict=True)):
+        columns = _shown(found)
+        uses = {
+            side: np.mean([of_value[number] @ getattr(of, side)[:, columns].toarray() for of in tied.halvings], axis=0)
+            for side in asked.sides
+        }
+        listed = [
+            {"words": tied.columns[column]} | {f"uses_{side}": float(of[place]) for side, of in uses.items()}
+            for place, column in enumerate(columns)
+        ]
+        rows.append({"attribute": value, **numbers({KEY: sample}), "columns": listed})
+    return rows

@@ -1,0 +1,360 @@
+"""Whom a caption is about: the value that it names of the person who is meant, and of nobody else.
+
+"A woman rides a bike. In the background, a man walks by." is about a woman; "a dog with his tongue out", "a man-made
+lake" and "Is it a man or a woman?" are about nobody. Words of persons are read in order and bystanders left out. The
+first noun of a person is the subject, with those that "and" joins to it; a subject without a value, "a skier", gets
+that of the first word that refers to it. Which words do what is data of a language.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from captionbias.arrays import Flags, Integers
+from captionbias.text.languages import ENGLISH, language_data, languages
+from captionbias.text.lexicon import Lexicon, LexiconSource, load_lexicon
+from captionbias.text.masking import NO_LABEL, Mentions, find_mentions
+from captionbias.text.tokens import Tokens, tokenize
+
+NOUN, PRONOUN, PERSON, ADJECTIVE, OWNER, ANIMAL, STOP = range(1, 8)  # what a word is; 0: any other
+QUESTIONS = frozenset("?\uff1f")  # also full-width, as all marks below
+STOPS = QUESTIONS | frozenset(".!\u3002\uff01")
+ENDS = STOPS | frozenset(",;\uff0c\uff1b\u3001")
+APART, JOINED, CLAUSE = 4, 5, 5  # words between alternatives, between nouns of one subject, to the end of a clause
+
+
+@dataclass(frozen=True)
+class PersonWords:
+    """Lists of a language.
+
+    `people` and `groups`: nouns of persons without a value, one and several. `things`: what is no person in spite of
+    its words, such as "media player". `parts`: what makes no person of the word before ("man made"); `hyphened`: what
+    does so behind a hyphen. `owned`: what stands for its owner ("a man's hand"). `hedges`: what says who the subject is
+    ("is", "looks like"). `first`: how sentences begin whose subject comes last ("Next to her is a man").
+    """
+
+    people: frozenset[str]
+    groups: frozenset[str]
+    pronouns: frozenset[str]
+    adjectives: frozenset[str]
+    animals: frozenset[str]
+    things: frozenset[str]
+    parts: frozenset[str]
+    hyphened: frozenset[str]
+    owners: frozenset[str]
+    owned: frozenset[str]
+    no: frozenset[str]
+    joins: frozenset[str]
+    either: frozenset[str]
+    definite: frozenset[str]
+    hedges: frozenset[str]
+    there: frozenset[str]
+    others: frozenset[str]
+    background: frozenset[str]
+    passing: frozenset[str]
+    by: frozenset[str]
+    of: frozenset[str]
+    closed: frozenset[str]
+    articles: frozenset[str]
+    first: frozenset[str]
+
+
+class Person(NamedTuple):
+    """A word of a person: its place and end among the words of a caption, what it is, which value it names, where its
+    sentence starts, and whether it is of a bystander."""
+
+    place: int
+    end: int
+    kind: int
+    value: int | None
+    sentence: int = 0
+    aside: bool = False
+
+
+@cache
+def person_words(tokenizer: str) -> PersonWords | None:
+    """The lists of a language, English's for a tokenizer that is none; None if a language has no lists.
+
+    >>> "skier" in person_words("words").people
+    True
+    """
+    lists = language_data(tokenizer if tokenizer in languages() else ENGLISH).get("persons")
+    return lists and PersonWords(**{name: frozenset(words) for name, words in lists.items()})
+
+
+@cache
+def person_nouns(tokenizer: str) -> frozenset[str]:
+    """The nouns of persons of a language, with and without a gender."""
+    lists, language = person_words(tokenizer), tokenizer if tokenizer in {*languages()} - {ENGLISH} else ""
+    gender = load_lexicon(f"gender-{language}" if language else "gender").words
+    return (gender | lists.people | lists.groups) - lists.pronouns - lists.adjectives if lists else gender
+
+
+def named_of(
+    caption: str, attribute: LexiconSource = "gender", tokenizer: str = "words", tasks: Sequence[str] = ()
+) -> str | None:
+    """The value that a caption names of the person who is meant, see `main_values`; None if it names none.
+
+    >>> named_of("A woman rides a bike. In the background, a man walks by."), named_of("a man-made lake")
+    ('female', None)
+    >>> named_of("This person looks like a man."), named_of("a man and a woman"), named_of("a waiter", tasks=["waiter"])
+    ('male', None, None)
+    """
+    lexicon, tokens = load_lexicon(attribute), tokenize([caption], tokenizer)
+    flags, _ = main_values(tokens, find_mentions(tokens, lexicon, tokenizer), lexicon, tokenizer, [tasks])
+    return next((label for label, flag in zip(lexicon.labels, flags[0], strict=True) if flag), None)
+
+
+def main_values(
+    tokens: Tokens,
+    mentions: Mentions,
+    lexicon: Lexicon,
+    tokenizer: str = "words",
+    tasks: Sequence[Sequence[str]] | None = None,
+) -> tuple[Flags, Flags]:
+    """Which label of a lexicon each caption names of the person who is meant, `(captions, labels)`, one at most, and
+    which captions tell of several persons, `(captions,)`.
+
+    Args:
+        mentions: the lexicon's words in the captions, see `find_mentions`.
+        tokenizer: a language, whose lists are read; without lists any word of the lexicon names.
+        tasks: of each caption, tasks of its image: a word that is one of them ("waiter") names no value.
+    """
+    lists = person_words(tokenizer)
+    if lists is None:
+        named = mentions.named(tokens, len(lexicon.labels))
+        return named, named.sum(axis=1) > 1
+    kinds, values = _kinds(tokens, mentions, lists, tokenizer, tasks)
+    rows, is_person = tokens.rows, (kinds > 0) & (kinds <= PERSON)
+    named, several = np.zeros((len(tokens), len(lexicon.labels)), bool), np.zeros(len(tokens), bool)
+    of_value = np.bincount(rows[values != NO_LABEL], minlength=len(tokens)) > 0
+    persons = np.bincount(rows[is_person], minlength=len(tokens))
+    alone = np.flatnonzero(is_person & (persons == 1)[rows] & of_value[rows])
+    plain = alone[_is_plain(alone, kinds, tokens, lists)]
+    named[rows[plain], values[plain]] = True
+    ruled = of_value & (persons > 0)
+    ruled[rows[plain]] = False
+    words, ends = np.array(tokens.words, dtype=object), np.arange(1, len(kinds) + 1)
+    ends[mentions.starts] = mentions.starts + mentions.lengths
+    for row in np.flatnonzero(ruled).tolist():
+        start, end = tokens.offsets[row], tokens.offsets[row + 1]
+        places = start + np.flatnonzero(kinds[start:end])
+        columns = ((places - start), (ends[places] - start), kinds[places], values[places])
+        found = [
+            Person(place, last, kind, None if value == NO_LABEL else value)
+            for place, last, kind, value in zip(*(column.tolist() for column in columns), strict=True)
+        ]
+        value, several[row] = main_person(words[tokens.ids[start:end]].tolist(), found, lists)
+        if value is not None:
+            named[row, value] = True
+    return named, several
+
+
+def _kinds(
+    tokens: Tokens,
+    mentions: Mentions,
+    lists: PersonWords,
+    tokenizer: str,
+    tasks: Sequence[Sequence[str]] | None,
+) -> tuple[Integers, Integers]:
+    """What each token is, and the number of the label that it names."""
+    listed = {PERSON: person_nouns(tokenizer), ANIMAL: lists.animals, STOP: STOPS}
+    of_word = {word: kind for kind, words in listed.items() for word in words}
+    kinds = np.array([of_word.get(word, 0) for word in tokens.words], np.int64)[tokens.ids]
+    values = np.full(len(kinds), NO_LABEL)
+    for further in range(1, int(mentions.lengths.max(initial=1))):
+        kinds[mentions.starts[mentions.lengths > further] + further] = 0
+    is_pronoun, is_adjective = (_flags(tokens, words)[mentions.starts] for words in (lists.pronouns, lists.adjectives))
+    kinds[mentions.starts] = np.select(
+        [mentions.labels == NO_LABEL, is_pronoun, is_adjective], [PERSON, PRONOUN, ADJECTIVE], NOUN
+    )
+    values[mentions.starts] = mentions.labels
+    names = {name for row in tasks or () for name in row}
+    rows = np.searchsorted(tokens.offsets, mentions.starts, side="right") - 1
+    for number in np.flatnonzero(_flags(tokens, names)[mentions.starts]).tolist():
+        place = mentions.starts[number]
+        if tasks and tokens.words[tokens.ids[place]] in tasks[rows[number]]:
+            kinds[place], values[place] = PERSON, NO_LABEL
+    return kinds, values
+
+
+def _flags(tokens: Tokens, words: frozenset[str] | set[str]) -> Flags:
+    """Which tokens are one of the words."""
+    return np.array([word in words for word in tokens.words], bool)[tokens.ids]
+
+
+def _is_plain(places: Integers, kinds: Integers, tokens: Tokens, lists: PersonWords) -> Flags:
+    """Which of these words, each the only one of a person in its caption, name their value without a further rule."""
+    rows = tokens.rows[places]
+    doubtful = _flags(tokens, lists.no | lists.either | lists.owners | lists.parts | lists.hyphened | QUESTIONS)
+    doubtful |= (kinds == ANIMAL) | _flags(tokens, {word for phrase in lists.things for word in phrase.split()})
+    ends = np.bincount(tokens.rows[kinds == STOP], minlength=len(tokens))[rows]
+    last = kinds[tokens.offsets[1:][rows] - 1] == STOP
+    has_doubt = np.bincount(tokens.rows[doubtful], minlength=len(tokens))[rows] > 0
+    return np.asarray((kinds[places] <= PRONOUN) & ~has_doubt & (ends == last))
+
+
+# The rule, of one caption
+
+
+def main_person(words: Sequence[str], found: Sequence[Person], lists: PersonWords) -> tuple[int | None, bool]:
+    """The value that a caption of these words names of the person who is meant, and whether it tells of several.
+
+    `found`: its words of persons and animals, and its full stops, in order.
+    """
+    persons = _persons(words, found, lists)
+    nouns = [person for person in persons if person.kind in (NOUN, PERSON)]
+    others = [one for before, one in itertools.pairwise(nouns) if not _is_same(before, one, words, lists)]
+    front = [person for person in persons if not person.aside]
+    if not front and STOPS.isdisjoint(words[:-1]):
+        front = persons
+    return _value(front, words, lists), bool(others)
+
+
+def _is_same(before: Person, person: Person, words: Sequence[str], lists: PersonWords) -> bool:
+    """Whether a noun is of the person before: "a female tennis player", "the man"."""
+    between = words[before.end : person.place]
+    return _is_definite(words, person, lists) or (len(between) < 3 and lists.closed.isdisjoint(between))
+
+
+def _persons(words: Sequence[str], found: Sequence[Person], lists: PersonWords) -> list[Person]:
+    """Those that are persons, without denied ones, alternatives and sentences that ask."""
+    persons: list[Person] = []
+    start, animal, described = 0, False, None  # a place and a value of an adjective
+    kind_at = {person.place: person.kind for person in found}
+    for place, end, kind, value, *_ in found:
+        before, after = words[max(start, place - 3) : place], words[end : end + CLAUSE]
+        following = after[0] if after else ""
+        if kind == STOP:
+            if words[place] in QUESTIONS:
+                persons = [person for person in persons if person.sentence < start]
+            start, animal, described = end, animal and not persons, None
+            continue
+        here = bool(persons) and persons[-1].sentence == start
+        if kind == ANIMAL:
+            animal = animal or not here
+            continue
+        if kind == ADJECTIVE:
+            described = end, value
+            continue
+        if animal and not here if kind == PRONOUN else _is_thing(words, place, end, lists):
+            continue
+        beast = kind_at.get(end) == ANIMAL or (
+            following in lists.joins and kind_at.get(end + 1) in (NOUN, PERSON) and kind_at.get(end + 2) == ANIMAL
+        )
+        if kind != PRONOUN and beast:  # "a mother and baby elephant"
+            continue
+        if "," not in before and not lists.no.isdisjoint(before):
+            continue
+        if described and value is None and kind == PERSON and lists.closed.isdisjoint(words[described[0] : place]):
+            kind, value = NOUN, described[1]
+        described = None
+        if kind == PERSON and _completes(end, words, found, lists):
+            continue
+        if kind != PRONOUN and following in lists.owners:
+            if kind == PERSON or lists.owned.isdisjoint(after[1:5]):
+                continue
+            kind = OWNER
+        last = persons[-1] if here else None
+        if before and before[-1] == "/" and not (last and last.end == place - 1):  # "s/he"
+            continue
+        other = last and value is not None and last.value not in (None, value) and place - last.end < APART
+        if last and other and not lists.either.isdisjoint(words[last.end : place]):
+            persons.pop()
+            continue
+        persons.append(Person(place, end, kind, value, start, _is_aside(words, start, place, end, lists)))
+    return persons
+
+
+def _is_thing(words: Sequence[str], place: int, end: int, lists: PersonWords) -> bool:
+    """Whether a word of a person is part of the name of something else."""
+    following, second = (*words[end : end + 2], "", "")[:2]
+    if following in lists.parts or (following == "-" and second in lists.hyphened):
+        return True
+    here = " ".join(words[place:end])
+    return f"{words[place - 1]} {here}" in lists.things or f"{here} {following}" in lists.things
+
+
+def _completes(end: int, words: Sequence[str], found: Sequence[Person], lists: PersonWords) -> bool:
+    """Whether a noun without a value is part of one that has a value: "a teenage boy", "a group of three men"."""
+    first = end + 1 if words[end : end + 1] and words[end] in lists.of else end
+    reach = first + (4 if first > end else 2)
+    named = next((one for one in found if one.kind == NOUN and end <= one.place < reach), None)
+    return named is not None and lists.closed.isdisjoint(words[first : named.place])
+
+
+def _is_aside(words: Sequence[str], start: int, place: int, end: int, lists: PersonWords) -> bool:
+    """Whether somebody is a bystander: in the background, another one, or one who passes by."""
+    before, after = words[max(start, place - 3) : place], words[end : end + CLAUSE]
+    if not lists.background.isdisjoint(words[start : start + 4]):
+        return True
+    if not lists.others.isdisjoint([*before[-2:], *after[:2]]) and lists.definite.isdisjoint(before):
+        return True
+    clause = next((at for at, word in enumerate(after) if word in ENDS), len(after) if len(after) < CLAUSE else 0)
+    if not clause:
+        return False
+    passes = clause > 1 and after[clause - 1] in lists.by and after[clause - 2] in lists.passing
+    return passes or after[clause - 1] in lists.background
+
+
+def _value(persons: Sequence[Person], words: Sequence[str], lists: PersonWords) -> int | None:
+    """The value of the first subject; of one without a value that of the first word that refers to it."""
+    subject: Person | None = None
+    owner: int | None = None
+    another: int | None = None  # the value of somebody else, to whom words of this value refer
+    for number, person in enumerate(persons):
+        if person.kind == PRONOUN:
+            if person.value != another:
+                return person.value
+        elif person.kind == OWNER:
+            owner = person.value if owner is None else owner
+        else:
+            among = subject is not None and not lists.groups.isdisjoint(words[subject.place : subject.end])
+            definite = _is_definite(words, person, lists)
+            if subject is None or among or (definite and person.value != another):
+                values = _members(persons[number:]) if among else _joined(persons[number:], words, lists)
+                if values:
+                    return values.pop() if len(values) == 1 else None
+                subject = subject or person
+            another = person.value if person.value is not None else None if definite else another
+    return owner if subject is None else None
+
+
+def _is_definite(words: Sequence[str], person: Person, lists: PersonWords) -> bool:
+    """Whether a noun is of somebody who is known: "the man", "(the skier) is a young man", "(someone) looks like a
+    man"."""
+    before = words[max(person.sentence, person.place - 4) : person.place]
+    if not lists.definite.isdisjoint(before[-2:]):
+        return True
+    hedge = next((at for at in range(len(before) - 1, -1, -1) if before[at] in lists.hedges), None)
+    if hedge is None or len(before) - hedge > 3 or (hedge and before[hedge - 1] in lists.there):
+        return False
+    sentence = words[person.sentence : person.place]
+    return sentence[0] not in lists.first or "," in sentence
+
+
+def _members(persons: Sequence[Person]) -> set[int]:
+    """The values that the first one's sentence names."""
+    sentence = persons[0].sentence
+    return {one.value for one in persons if one.kind == NOUN and one.sentence == sentence and one.value is not None}
+
+
+def _joined(persons: Sequence[Person], words: Sequence[str], lists: PersonWords) -> set[int]:
+    """The values of the first noun and of those that are joined to it: "a man, a woman and a boy"."""
+    last, values = persons[0], {persons[0].value}
+    for person in persons[1:]:
+        if person.kind in (NOUN, PERSON):
+            between = words[last.end : person.place]
+            if not between or between[0] not in lists.joins or len(between) > JOINED - 1:
+                break
+            if not (lists.closed - lists.articles - lists.joins).isdisjoint(between):
+                break
+            last = person
+            values.add(person.value)
+    return {value for value in values if value is not None}
