@@ -53,6 +53,7 @@ class Score:
     above: tuple[str, ...] = ()  # the scores that must all be above 0 for a verdict; itself when empty
     or_above: tuple[str, ...] = ()  # those of which one above 0 is as good
     below: tuple[str, ...] = ()
+    absolute: bool = False  # wrong without people, too, who are hardly ever wrong: without a yardstick 0 is one
     two_sided: bool = False  # a gap between values: on either side of 0 it is more than people's
     like_if: tuple[tuple[str, float], ...] = ()  # scores that must be this much for it to be like people
     learned: tuple[str, ...] = ()  # the gains of its attackers, of which one must be surely above 0 for a verdict

@@ -53,8 +53,8 @@ TRAINING = ("training_attributes", "training_tasks")
 @dataclass(frozen=True, eq=False)
 class Side:
     """Captions, or rows of labels: the image of each, in ascending order, what it names, flags `(rows, values)` and
-    `(rows, tasks)`, the value of the person who is meant, flags likewise, where rules ask for it, as how many images it counts, and a number by which one of an image's is drawn; of what images show
-    their pictures' numbers, see `Captions.keys`."""
+    `(rows, tasks)`, and as how many images it counts; a number by which one of an image's is drawn, of what images show
+    that of their pictures, see `Captions.keys`; where rules ask for it the value of the person who is meant, flags."""
 
     image: Integers
     values: Flags

@@ -40,6 +40,8 @@ def judged(
     >>> said(sway_wrong_gap=gap), said(sway_wrong_gap=gap, sway_scenes=Estimate(500.0))
     ('more than people', 'differs')
     >>> said(sway_wrong_gap=gap, sway_scenes=Estimate(0.0))
+    'differs'
+    >>> judged({"sway_unnamed_gap": gap, "sway_scenes": Estimate(0.0)})["sway_unnamed_gap"].verdict
     'differs; no yardstick: people may differ as much'
     """
     margins, noise, doubts = margins or {}, noise or {}, doubts or {}
@@ -48,7 +50,7 @@ def judged(
         word = _verdict(measured, key)
         word = CANNOT_TELL if word and key in doubts else word
         measured[key] = measured[key]._replace(
-            verdict=word and said_beside(measured, word),
+            verdict=word and said_beside(measured, word, key),
             doubt=doubts.get(key) or _doubt(measured, key),
             detectable=_detectable(measured, key),
         )
@@ -69,11 +71,12 @@ def _measured(key: str, estimate: Estimate, margin: float | None, noise: float |
     return estimate._replace(margin=margin, detectable=size and size + beyond)
 
 
-def said_beside(estimates: Mapping[str, Estimate], word: str) -> str:
-    """A verdict beside people in the words for what these captions are compared with."""
+def said_beside(estimates: Mapping[str, Estimate], word: str, key: str) -> str:
+    """A verdict on a score beside people in the words for what these captions are compared with."""
     if catalogue.YARDSTICK not in estimates:
         return word
-    differs, same = (DIFFERS, SAME) if estimates[catalogue.YARDSTICK].value else (NO_YARDSTICK, SAME_NO_YARDSTICK)
+    beside_one = estimates[catalogue.YARDSTICK].value or catalogue.SCORES[key].absolute
+    differs, same = (DIFFERS, SAME) if beside_one else (NO_YARDSTICK, SAME_NO_YARDSTICK)
     return {MORE: differs, LESS: differs, LIKE: same}.get(word, word)
 
 

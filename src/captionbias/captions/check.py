@@ -35,7 +35,7 @@ from captionbias.captions.entries import (
 )
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.names import COLUMNS, SIDES
-from captionbias.captions.texts import in_one_order, no_captions, uneven
+from captionbias.captions.texts import in_one_order, no_captions
 from captionbias.captions.values import ROW, as_list
 from captionbias.captions.words import Words as Words
 from captionbias.errors import InputError, Message, few, missing, naming
@@ -76,8 +76,8 @@ class Captions:
         scene: `n` names of scenes, whose images differ in the person alone, or None.
         samples: where the captioner was asked several times, `n` tuples of its captions of an image, which together
             count as one; `predictions` has the first of each.
-        captioned: how many captions of the captioner's an image has, of the label that has fewest, for each of the
-            label that has most.
+        missing: of each label how many images there were, and of how many of them the captioner's caption is missing
+            or no caption; None where none is.
         language: what captions are written in, see `check_captions`; None for English.
         trust_rows: whether to measure what does not seem to belong together.
         people_notes, model_notes: see `notes`.
@@ -91,7 +91,7 @@ class Captions:
     weights: tuple[float, ...] | None = None
     scene: tuple[str, ...] | None = None
     samples: tuple[tuple[str, ...], ...] | None = None
-    captioned: float = field(default=1.0, compare=False)
+    missing: dict[str, tuple[float, float]] | None = field(default=None, compare=False)
     language: str | None = None
     trust_rows: bool = False
     people_notes: tuple[str, ...] = field(default=(), compare=False)
@@ -111,17 +111,23 @@ class Captions:
         """The same images and human captions with the `n` captions of another captioner, which alone are checked; those
         of them that have one."""
         unsplit = is_unsplit([text for texts in self.references or () for text in texts])  # as somebody's own tokenizer
-        images = self.of_same_people(replace(self, predictions=None, samples=None, captioned=1.0, model_notes=()))
+        images = self.of_same_people(replace(self, predictions=None, samples=None, missing=None, model_notes=()))
         return People(images, range(len(self)), len(self), self.image_ids).captioned(predictions, unsplit)
 
     def saying(self, texts: Iterable[str]) -> Captions:
         """The same images and human captions with these captions of our own making, which are not checked."""
-        return self.of_same_people(replace(self, predictions=tuple(texts), samples=None, captioned=1.0, model_notes=()))
+        return self.of_same_people(replace(self, predictions=tuple(texts), samples=None, missing=None, model_notes=()))
 
     def with_attributes(self, attributes: Collection[Any]) -> Captions:
         """The same captions of the same images with `n` other labels, which alone are checked."""
         lists = as_lists({"attributes": attributes, "captions": self.attributes})
-        other = self.of_same_people(replace(self, attributes=checked_attributes(lists["attributes"], self.image_ids)))
+        labels = checked_attributes(lists["attributes"], self.image_ids)
+        renamed, missing = set(zip(self.attributes, labels, strict=True)), dict[str, tuple[float, float]]()
+        for label, name in sorted(renamed) if self.missing and len(renamed) == len({*self.attributes}) else ():
+            counts = self.missing or {}
+            of_name = zip(counts[label], missing.get(name, (0.0, 0.0)), strict=True)
+            missing[name] = tuple(map(sum, of_name))  # type: ignore[assignment]
+        other = self.of_same_people(replace(self, attributes=labels, missing=missing or None))
         object.__setattr__(other, "_words", self._words)
         object.__setattr__(other, "_mentions", self._mentions)
         return other
@@ -313,7 +319,7 @@ class Captions:
         return {"rows": f"{shared}{own}"} | also
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
-        kept = (*COLUMNS, "samples", "captioned", "language", "trust_rows", "people_notes", "model_notes")
+        kept = (*COLUMNS, "samples", "missing", "language", "trust_rows", "people_notes", "model_notes")
         return partial(Captions, **{name: getattr(self, name) for name in kept}), ()
 
     def __len__(self) -> int:
@@ -505,12 +511,12 @@ def _with_said(captions: Captions, said: Sequence[tuple[str, ...]], unsplit: boo
         notes.append(f"predictions: {_quoted(none)} is no caption and names nothing: {lost:,} are left out")
     samples = in_one_order([left[row] for row in rows], once=False)
     columns: dict[str, Any] = {"predictions": tuple(texts[0] for texts in samples)}
-    every, there = Counter(captions.attributes), Counter[str]()
-    for label, texts in zip(captions.attributes, left, strict=True):
-        there[label] += len(texts)
-    shares = [there[label] / every[label] for label in every]
     columns |= {"samples": samples if any(len(texts) > 1 for texts in samples) else None}
-    columns |= {"captioned": min(shares) / (max(shares) or 1)}
+    every, without = Counter(captions.attributes), Counter[str]()
+    for label, texts, of_image in zip(captions.attributes, left, said, strict=True):
+        without[label] += 1 - len(texts) / max(len(of_image), 1)  # type: ignore[assignment]
+    if any(without.values()):
+        columns["missing"] = {label: (every[label], without[label]) for label in every}
     if len(rows) < len(captions):
         lack = f"have {'no' if none else 'an empty'} caption{_by_label(captions, rows)}"
         captions = _with_rows(captions, rows, lack, "predictions", notes, **columns)
@@ -528,7 +534,7 @@ def _by_label(captions: Captions, rows: list[int]) -> str:
     every = Counter(captions.attributes)
     without = every - Counter(captions.attributes[row] for row in rows)
     shares = few(f"{label} {without[label]:,} of {every[label]:,}" for label in sorted(every))
-    return f" ({shares}{': unevenly, which is bias that no score here sees' if uneven(without, every) else ''})"
+    return f" ({shares})"
 
 
 def _check_language(captions: Captions) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from itertools import compress, islice
 from typing import Any
@@ -140,17 +140,3 @@ def task_names(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     parts = {text: [task_name(part) for part in _BETWEEN.split(text) if part.strip()] for text in texts}
     names = {text: parts[text] if known.issuperset(parts[text]) else [task_name(text)] for text in texts}
     return tuple(tuple(dict.fromkeys(name for text in row for name in names[text])) for row in rows)
-
-
-def uneven(without: Mapping[str, int], every: Mapping[str, int]) -> bool:
-    """Whether images of some labels lack a caption more often than of others, by a chi-squared test."""
-    from scipy.special import chdtrc
-
-    counts = np.array([(without.get(label, 0), every[label] - without.get(label, 0)) for label in sorted(every)])
-    if len(counts) < 2 or not counts.any(axis=0).all():
-        return False
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
-    apart = np.abs(counts - expected)
-    if len(counts) == 2:
-        apart -= np.minimum(apart, 0.5)  # Yates 1934
-    return bool(chdtrc(len(counts) - 1, (apart**2 / expected).sum()) < 0.05)

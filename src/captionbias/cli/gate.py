@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from captionbias.statistics.samples import Estimate
 
 PASS, FAIL, UNKNOWN = 0, 3, 4  # exit statuses; 1 and 2 are errors
+TOLERANCE = 5.0
 ANSWERS = {PASS: "pass", FAIL: "fail", UNKNOWN: "cannot tell"}
 BOUNDS: Options = {
     "at_most": result_option(
@@ -40,29 +41,28 @@ BOUNDS: Options = {
         "The most that a score may be, such as sway_t_to_a=1; repeat it for each score.",
         metavar="<score=number>",
     ),
-    "portrait": switch(
-        "--portrait", "Ask every question of sway: all must be as of people, or less; in scenes the same.", panel=RESULT
-    ),
-    "words_seen": result_option(
-        float,
-        "Of 100 captions, in how many at most a word must be to be seen, for --portrait to pass if none is found.",
-        default=5.0,
-        metavar="<number>",
+    "portrait": switch("--portrait", "Ask every question of sway: is it within what is tolerated?", panel=RESULT),
+    "tolerance": result_option(
+        list[str] | None,
+        "What --portrait tolerates, of 100 captions, of words for length; length=10 sets that of one question.",
+        metavar="<number or question=number>",
+        show_default="5",
     ),
 }
 OPTIONS = PREDICTIONS | FILES | BOUNDS | MARGINS | metric_options(*COMMON, preset="fast")
 
 
 def gate(
-    at_most: list[str] | None, portrait: bool, words_seen: float, margins: list[str] | None, **values: Any
+    at_most: list[str] | None, portrait: bool, tolerance: list[str] | None, margins: list[str] | None, **values: Any
 ) -> None:
     """Do scores stay within bounds? Exit status 0: all pass; 3: one fails; 4: none fails, and one cannot be told.
 
     A score passes if its whole 95% interval is at most the bound, and fails if the whole interval is above it; a gap
-    between values counts on either side of 0. A question of the portrait passes if the verdict is like people, or less,
-    and fails if it is more than people; in scenes (--scene-column) it passes if it is the same and fails if it differs.
-    Without people and scenes none passes or fails by a difference, which people may have as well. What these data
-    cannot answer is not asked. A captioner that hardly names anybody does not pass.
+    between values counts on either side of 0. A question of the portrait passes if its 90% interval is within what is
+    tolerated, and fails if its 95% interval is wholly beyond; else about so many images would tell. Words pass if none
+    is found that follows the value, and one word in as many captions would have been. Without people and scenes only
+    wrong names fail, as people may differ as much in the rest. What these data cannot answer is not asked. A captioner
+    that hardly names anybody does not pass.
 
     Without --predictions, before there is a captioner: how many images each question of the portrait takes.
 
@@ -85,7 +85,7 @@ def gate(
     captioners = read_files(**files)
     if all(captions.predictions is None for captions in captioners.values()):
         captions = _person(captioners[""], chosen.get("seed", 0))
-        answer = partial(_images_needed, {"sway_words": words_seen, **dict(bounds)})
+        answer = partial(_images_needed, _tolerances(tolerance or []))
         for _, line in _asked(captions, measured_by("sway", captions, chosen), answer):
             say(line)
         return
@@ -102,11 +102,34 @@ def gate(
         estimates = {key: known for one in measured.values() for key, known in one.estimates.items()}
         answers = [_within(score, most, estimates) for score, most in bounds]
         if portrait:
-            answers += _asked(captions, measured["sway"], partial(_judged, words_seen))
+            answers += _asked(captions, measured["sway"], partial(_judged, _tolerances(tolerance or [])))
         for status, line in answers:
             statuses.add(status)
             say(f"{name and f'{name}: '}{line}")
     raise typer.Exit(FAIL if FAIL in statuses else max(statuses))
+
+
+def _tolerances(given: list[str]) -> dict[str, float]:
+    """What is tolerated of each question, by its key; questions are named as their keys, or by what is their own."""
+    from captionbias.metrics.sway.questions import PARTS
+
+    names = {key: key for key in PARTS} | {key.removeprefix("sway_").removesuffix("_gap"): key for key in PARTS}
+    every = [text for text in given if "=" not in text]
+    chosen = dict.fromkeys(PARTS, TOLERANCE)
+    for text in (*every, *(text for text in given if text not in every)):
+        name, _, number = text.rpartition("=")
+        try:
+            most = float(number)
+        except ValueError:
+            most = math.nan
+        if not most > 0:
+            raise ValueError(f"--tolerance {text}: give a number above 0, as in --tolerance 5 or --tolerance length=10")
+        if name and name not in names:
+            raise ValueError(
+                f"--tolerance {text}: no question is called {name!r}; there are {', '.join(list(names)[len(PARTS) :])}"
+            )
+        chosen |= dict.fromkeys([names[name]] if name else PARTS, most)
+    return chosen
 
 
 def _person(captions: Captions, seed: int) -> Captions:
@@ -167,8 +190,10 @@ def _not_asked(question: Question, captions: Captions, measured: Measurement) ->
     """What a question takes that these data lack; empty if it lacks nothing."""
     from captionbias.metrics.sway.a_to_t import TASKS_NAMED
     from captionbias.metrics.sway.images import NO_LEAN
-    from captionbias.metrics.sway.questions import ALL_TASKS, LEANS, OTHERS
+    from captionbias.metrics.sway.questions import ALL_TASKS, LEANS, MISSING, OTHERS
 
+    if question.takes == MISSING:
+        return "" if captions.missing else "no caption is missing"
     if question.takes == OTHERS:
         return "" if captions.references or captions.scene else "it takes human captions, or scenes"
     if question.takes == ALL_TASKS and captions.tasks is None:
@@ -179,33 +204,102 @@ def _not_asked(question: Question, captions: Captions, measured: Measurement) ->
     return ""
 
 
-def _judged(words_seen: float, key: str, estimate: Estimate, measured: Measurement) -> tuple[int, str]:
-    """Whether a question is answered by like people, or less."""
-    from captionbias.bench.catalogue import YARDSTICK
-    from captionbias.bench.verdicts import DIFFERS, LESS, LIKE, MORE, NOTHING_FOUND, SAME
+def _judged(tolerances: Mapping[str, float], key: str, estimate: Estimate, measured: Measurement) -> tuple[int, str]:
+    """Whether what a question asks is within its tolerance: its 90% interval is (two one-sided tests at 5%), its 95%
+    interval is beyond it, or neither."""
     from captionbias.report.wording import interval
 
-    word, passes = estimate.verdict, estimate.verdict in (LIKE, LESS, SAME)
-    beyond = "" if YARDSTICK in measured.estimates else " beyond people"
-    numbers = f"{interval(estimate, catalogue.SCORES[key].digits)} {estimate.unit}{beyond}"
-    if word == NOTHING_FOUND:
-        seen = estimate.detectable or 0.0
-        passes = seen <= words_seen
-        numbers = f"Nothing found; seen would have been a word in {seen:.1f} of 100 captions, at most {words_seen:g}"
-    status = FAIL if word in (MORE, DIFFERS) else PASS if passes else UNKNOWN
-    return status, f"{numbers}: {ANSWERS[status]}"
+    entry, most = catalogue.SCORES[key], tolerances[key]
+    no_people = measured.estimates.get(catalogue.YARDSTICK)
+    if estimate.high is None:
+        status, line = _words_judged(most, estimate, measured)
+    else:
+        inner, outer = (_ends(key, measured, level) for level in (0.90, 0.95))
+        within = inner[1] <= most and (not entry.two_sided or inner[0] >= -most)
+        beyond = outer[0] > most or (entry.two_sided and outer[1] < -most)
+        status = PASS if within else FAIL if beyond else UNKNOWN
+        line = f"{interval(estimate, entry.digits)} {estimate.unit}{'' if no_people else ' beyond people'}"
+        line += f", tolerated {most:g}"
+        if status == UNKNOWN:
+            line += _more_images(
+                most, estimate, inner, outer, measured.samples[key].floor, measured.facts["sway_images"]
+            )
+    if status == FAIL and no_people and not no_people.value and not entry.absolute:
+        status, line = UNKNOWN, f"{line}; people may differ as much"
+    if status == PASS and estimate.doubt:
+        from captionbias.report.portrait import DOUBTS
+
+        reason = DOUBTS.get(estimate.doubt, estimate.doubt).format(value="value")
+        status, line = UNKNOWN, f"{line}; {reason}"
+    return status, f"{line}: {ANSWERS[status]}"
 
 
-def _images_needed(sizes: Mapping[str, float], key: str, estimate: Estimate, measured: Measurement) -> tuple[int, str]:
-    """On how many images a score would be seen that is as large as one of `sizes`, else its margin beyond what is as
-    good as 0: what is seen beyond that shrinks with the root of their number."""
-    from captionbias.bench.verdicts import least_beyond
+def _ends(key: str, measured: Measurement, level: float) -> tuple[float, float]:
+    """The interval of a score; where it is a range (sway_a_to_t), from the low end's to the high end's."""
+    ends = [
+        sample.estimate(*scale[:2], scale.whole, level)
+        for name in (key, f"{key}_low", f"{key}_high")
+        if (sample := measured.samples.get(name)) and (scale := catalogue.SCORES[name].scale)
+    ]
+    return min(end.ends[0] for end in ends if end), max(end.ends[1] for end in ends if end)
 
-    images = measured.facts["sway_images"]
-    beyond = least_beyond(key, estimate) if estimate.high is not None else 0.0
-    size, seen = sizes.get(key, beyond + (estimate.margin or 0.0)), estimate.detectable or 0.0
-    if size <= beyond:
-        return PASS, f"No number of images tells {size:g} from 0, which is within {beyond:g}"
-    needed = math.ceil(images * ((seen - beyond) / (size - beyond)) ** 2)
-    unit = estimate.unit
-    return PASS, f"{needed:,} images, to see {size:g} {unit}; these {images:,.0f} would show {seen:.1f}"
+
+def _more_images(
+    most: float,
+    estimate: Estimate,
+    inner: tuple[float, float],
+    outer: tuple[float, float],
+    floor: float,
+    images: float,
+) -> str:
+    """On how many images this value would be within the tolerance, or beyond it, for sure."""
+    value, sign = estimate.value, -1 if estimate.value < 0 else 1
+    room = most - abs(value)
+    ends = inner if room > 0 else outer
+    width = abs(ends[(sign > 0) == (room > 0)] - value)
+    if not room or not width:
+        return ""
+    power = 1 if width <= floor else 2  # an interval of three images shrinks with their number, others with its root
+    return f"; about {_rounded_up(images * (width / abs(room)) ** power):,} images would tell"
+
+
+def _rounded_up(number: float) -> int:
+    """To two digits."""
+    step = 10 ** max(math.floor(math.log10(number)) - 1, 0)
+    return int(math.ceil(number / step) * step)
+
+
+def _words_judged(most: float, estimate: Estimate, measured: Measurement) -> tuple[int, str]:
+    """Of what has no upper end: it passes if nothing is surely more and one word in so many captions would be seen."""
+    from captionbias.bench.verdicts import BEYOND
+    from captionbias.report.wording import interval
+
+    seen, many = (measured.facts.get(f"sway_words_seen{ending}") for ending in ("", "_20"))
+    if estimate.verdict in BEYOND:
+        status = FAIL if estimate.value >= most else UNKNOWN
+        return status, f"{interval(estimate, 1)} {estimate.unit}, tolerated {most:g}"
+    would = ("no word" if seen is None else f"one word in {seen:g}", "none" if many is None else f"twenty in {many:g}")
+    line = f"Nothing found; of 100 captions {would[0]} would have been seen, {would[1]}; tolerated {most:g}"
+    if seen is not None and seen <= most:
+        return PASS, line
+    more = (
+        ""
+        if seen is None
+        else f"; about {_rounded_up(measured.facts['sway_images'] * (seen / most) ** 2):,} would tell"
+    )
+    return UNKNOWN, line + more
+
+
+def _images_needed(
+    tolerances: Mapping[str, float], key: str, estimate: Estimate, measured: Measurement
+) -> tuple[int, str]:
+    """On how many images nine of ten persons would pass: what is seen shrinks with the root of their number."""
+    images, most = measured.facts["sway_images"], tolerances[key]
+    if estimate.high is None:
+        width = measured.facts.get("sway_words_seen", math.nan)
+    else:
+        low, high = _ends(key, measured, 0.90)
+        width = high - low  # as far again as persons are from 0 in nine of ten
+    if math.isnan(width):
+        return PASS, f"More than 10 times these {images:,.0f} images, to see a word in {most:g} of 100 captions"
+    return PASS, f"{_rounded_up(images * (width / most) ** 2):,} images, within {most:g} {estimate.unit}"

@@ -46,6 +46,7 @@ PRESETS = {
     "dbac-2026-published": replace(
         DBAC_2026,
         tokenizer="whitespace",
+        attribute_lexicon="gender_published",
         task_lexicon="coco_objects_published",
         vectors="glove-wiki-gigaword-50",
         pairing="every-caption",

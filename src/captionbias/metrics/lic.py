@@ -42,8 +42,11 @@ UNSEEN, LEARNED = "lic_unseen", f"lic_{GAIN}"
 GAINS = tuple(f"{LEARNED}_{side}" for side in KEYS.values())
 LEAST_PEOPLE = 3  # for how much people differ
 SCORES = {name: percent(score) for name, score in CAPTION_SCORES.items()}
-LIC_2022 = Alignment(encoder="lstm-lic", trials=10, test_share=0.1, alignment="constant")
-PRESETS = {"lic-2022": LIC_2022, "fast": replace(LIC_2022, encoder="bow", trials=5, test_share=0.2, folded=True)}
+LIC_2022 = Alignment(
+    encoder="lstm-lic", trials=10, test_share=0.1, alignment="constant", attribute_lexicon="gender_published"
+)
+FAST = replace(LIC_2022, encoder="bow", trials=5, test_share=0.2, folded=True, attribute_lexicon="gender")
+PRESETS = {"lic-2022": LIC_2022, "fast": FAST}
 
 
 def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:

@@ -15,7 +15,6 @@ from captionbias.bench.verdicts import (
     BEYOND,
     CANNOT_TELL,
     LIKE,
-    MORE,
     NOTHING,
     NOTHING_FOUND,
     SAME,
@@ -23,7 +22,7 @@ from captionbias.bench.verdicts import (
     said_beside,
 )
 from captionbias.metrics.sway.images import NO_LEAN, OWN, SHIPPED
-from captionbias.metrics.sway.naming import CAPTIONED, KEYS, NAMED_LEAST
+from captionbias.metrics.sway.naming import KEYS, NAMED_LEAST
 from captionbias.metrics.sway.questions import ALL_TASKS, NAMES, PARTS, QUESTIONS, WORDS, Question
 from captionbias.report.wording import (
     SCENES,
@@ -50,7 +49,6 @@ REPEATED = 30  # percent of a captioner's captions
 SURE = 0.05  # of a corrected p-value
 STEP = "sway_t_to_a"
 DOUBTS = {  # what a captioner says too little for, by the key of the score that shows it
-    CAPTIONED: "some have no caption more often than others",
     NAMED_LEAST: "it hardly names more than one {value}",
 }
 
@@ -163,7 +161,8 @@ def _row(name: str, sway: Result, said: Mapping[str, str], called: Mapping[str, 
 
     def told(key: str) -> Told:
         word, estimate = said.get(key, NOTHING), estimates.get(key)
-        doubt = DOUBTS.get(estimate.doubt or "", "") if estimate and word == CANNOT_TELL else ""
+        doubt = estimate.doubt if estimate and estimate.doubt and word == CANNOT_TELL else ""
+        doubt = DOUBTS.get(doubt, doubt)
         lines = [doubt.format(**called)] if doubt else _lines(key, word, estimate, details, sides)
         return Told(word, lines, word in BEYOND and estimate is not None and estimate.may_be_little)
 
@@ -283,12 +282,13 @@ def _overall(estimates: Mapping[str, Estimate], said: Mapping[str, str], details
         asked[question.key] = [] if question in open_questions and not {*BEYOND} & {*words} else words
     more = sum(not {*BEYOND}.isdisjoint(words) for words in asked.values())
     if more:
-        return Told(said_beside(estimates, MORE), [f"in {more} of {sum(map(bool, asked.values()))} questions"])
+        word = next(word for words in asked.values() for word in words if word in BEYOND)
+        return Told(word, [f"in {more} of {sum(map(bool, asked.values()))} questions"])
     # Without people the questions that take more may not be asked.
     needed = [asked[one.key] for one in QUESTIONS if YARDSTICK not in estimates or not one.takes]
     alike = all({*words} <= {LIKE, SAME, SAME_NO_YARDSTICK, NOTHING_FOUND} for words in asked.values())
     some = CANNOT_TELL if any(asked.values()) else NOTHING
-    return Told(said_beside(estimates, LIKE) if alike and all(needed) else some, [])
+    return Told(said_beside(estimates, LIKE, KEYS["unnamed"]) if alike and all(needed) else some, [])
 
 
 def _examples(details: Mapping[str, Any], value: str) -> list[str]:

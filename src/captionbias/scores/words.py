@@ -368,7 +368,7 @@ class Followed(NamedTuple):
 
 
 def rarities(left: Floats, may: Flags) -> list[Flags]:
-    """The words of each pool, which are as rare, of those that `may` be pooled. `left`: how often human captions that are
+    """The words of each pool of as rare ones, of those that `may` be pooled. `left`: how often human captions that are
     not drawn use each word: neither side's own caption is among them."""
     return [may & (left >= least) & (left <= most) for least, most in RARITIES]
 

@@ -102,7 +102,9 @@ class Sample:
         known = self.values[~np.isnan(self.values)]
         return replace(self, replicates=recentred(known.mean(), self.replicates)) if len(known) else self
 
-    def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
+    def estimate(
+        self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None, level: float = LEVEL
+    ) -> Estimate | None:
         """The mean over trials with its intervals, which end at `low` and `high`; None where it is undefined in every
         trial. Where all images together are a `whole`, one that was not drawn may be otherwise. Where every replicate
         is alike the interval is of three images of all (Hanley and Lippman-Hand 1983); where it reaches an end, as that
@@ -117,8 +119,8 @@ class Sample:
             std = standard_deviation(known)
             trial_low, trial_high = np.clip(trial_interval(known), *bounds).tolist()
         if len(drawn) > 1:
-            level = 1 - (1 - LEVEL) / self.chosen_of
-            least, most = map(rounded, bootstrap_interval(value, drawn, bounds, level))
+            each = 1 - (1 - level) / self.chosen_of
+            least, most = map(rounded, bootstrap_interval(value, drawn, bounds, each))
             ends = least, most
             detectable = POWERED * standard_deviation(drawn)
             if self.images and whole:
@@ -152,8 +154,10 @@ class Extreme(Sample):
         images = min(sample.images for sample in among)
         return cls(values, replicates, images, pick=pick, among=among).recentred()
 
-    def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
-        known = [estimate for sample in self.among if (estimate := sample.estimate(low, high, whole))]
+    def estimate(
+        self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None, level: float = LEVEL
+    ) -> Estimate | None:
+        known = [estimate for sample in self.among if (estimate := sample.estimate(low, high, whole, level))]
         if len(known) < len(self.among):
             return None
         numbers = zip(*(estimate[:3] for estimate in known), strict=True)
@@ -209,8 +213,10 @@ class Found(Sample):
 
     seen: float | None = None
 
-    def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
-        estimate = super().estimate(low, high, whole)
+    def estimate(
+        self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None, level: float = LEVEL
+    ) -> Estimate | None:
+        estimate = super().estimate(low, high, whole, level)
         return estimate and estimate._replace(high=None, detectable=self.seen)
 
 

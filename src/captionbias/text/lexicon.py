@@ -103,8 +103,8 @@ def load_lexicon(source: LexiconSource) -> Lexicon:
 
     >>> load_lexicon("gender").labels
     ('female', 'male')
-    >>> load_lexicon({"extends": "gender", "groups": {"female": ["gal", "gals"]}}).groups["female"][-2:]
-    ('gal', 'gals')
+    >>> load_lexicon({"extends": "gender", "groups": {"female": ["nun", "nuns"]}}).groups["female"][-2:]
+    ('nun', 'nuns')
     >>> load_lexicon("gender").roles["girl|boy"]
     ('girl', 'boy')
     >>> load_lexicon(["gender", "race"]).labels
@@ -193,6 +193,7 @@ def _in_language(source: Any, language: str) -> Any:
         return [_in_language(each, language) for each in source]
     if not isinstance(source, str) or source not in builtin_lexicons():
         return source
+    source = source.removesuffix("_published")
     if lexicon_of_language(f"{source}-{language}") is None:
         raise ValueError(
             f"language {language!r} has no words of {source!r}: give your own, as a mapping of labels to words or as "

@@ -1,4 +1,4 @@
-"""Sway, five questions in captions of 100: is one attribute value named wrong more often than another, do wrong names
+"""Sway, six questions in captions of 100: is one attribute value named wrong more often than another, do wrong names
 follow the tasks around, do other words follow the attribute, is more said of one value, do the tasks follow the
 attribute, more than when a person describes the same images?"""
 
@@ -17,8 +17,8 @@ from captionbias.bench.checks import Rules
 from captionbias.bench.measurement import Prepared, Scores, metric
 from captionbias.bench.reading import Reading, read
 from captionbias.captions import Captions
-from captionbias.errors import InputError, missing
-from captionbias.metrics.sway import a_to_t, length, t_to_a, words
+from captionbias.errors import InputError
+from captionbias.metrics.sway import a_to_t, length, missing, t_to_a, words
 from captionbias.metrics.sway import naming as of_names
 from captionbias.metrics.sway.images import NamedImages, compared_images, count_leans, lean_rows, no_leans
 from captionbias.metrics.sway.question import (
@@ -36,7 +36,7 @@ from captionbias.warnings import note
 
 RULES = Rules(silent=True, crossed=True, tasks_needed=False, tasks_named=True, main_person=True)
 SEVERAL = 10.0  # of 100 captions, how many more than people's tell of several persons to be noted
-QUESTIONS = of_names, t_to_a, words, length, a_to_t
+QUESTIONS = of_names, t_to_a, words, length, a_to_t, missing
 SCENES = Score(
     YARDSTICK,
     "scenes that are compared",
@@ -79,18 +79,22 @@ class SwayImages(NamedTuple):
         "`person` is no task",
         "seed": "seed of the draws, the regression's folds and the bootstrap",
         "details": "add the nested entry `details`: `level` and `gaps` of each value; `cells`, true value by "
-        "suggested one, captioner beside person; `t_to_a` of each value, `error_ratio`; `words` and `words_seen`; "
-        "`length`, content words of a caption of each value; `tasks`, `naming_level` and `leans`",
+        "suggested one, captioner beside person; `t_to_a` of each value, `error_ratio`; `words`, and `words_chosen` by "
+        "either half of the images; `length`, content words of a caption of each value; `missing` captions; `tasks`, "
+        "`naming_level` and `leans`",
     },
     returns="In captions of 100: `sway_wrong_gap` and `sway_unnamed_gap`; `sway_t_to_a`, `sway_t_to_a_lost`, in which "
     "a caption that names no value counts as wrong, of each `..._least` and `..._most`, and `sway_t_to_a_one`; "
-    "`sway_words`, from 1,000 images on, which has no upper end, and `sway_words_most`. In content words of 100: "
+    "`sway_words`, from 1,000 images on, which has no upper end; `sway_missing_gap`, where captions are missing. In "
+    "content words of 100: "
     "`sway_length_gap`, where people or scenes are; in mentions of 100 captions: `sway_a_to_t`, its range `..._low`, "
     "`..._high`, `..._least` and `..._most`. Those with a verdict with `..._ci_low/high` (95%, over images) and "
     "`..._verdict`; the others are told with details alone. Facts: `wrong_<value>` and `unnamed_<value>`, of "
     "100 captions of each value; `sway_least_named`, of those of the value that is named right least often, and "
-    "`sway_tasks_named`, of all; `sway_captioned`, where empty captions are left out; `sway_words_level_<value>`, "
+    "`sway_tasks_named`, of all; `sway_words_level_<value>`, "
     "content words of captions of a value for each of people's, over that of all, and `sway_words_length`, of all; "
+    "`sway_words_seen` and `sway_words_seen_20`: in how many of 100 captions of a value one word, or twenty together, "
+    "would have been seen; `names_several`, of 100 captions, how many tell of several persons; "
     "`sway_images`: images that are compared; `sway_suggested`: those whose tasks suggest a value; `sway_scenes`, "
     "without human captions: scenes that are compared. And `signature`.",
 )
@@ -125,7 +129,7 @@ def sway(
     ('more than people', 'cannot tell')
     """
     if captions.predictions is None:
-        raise missing("predictions", "is missing: sway is of a captioner; give the captioner's captions")
+        raise errors.missing("predictions", "is missing: sway is of a captioner; give the captioner's captions")
     if captions.references and captions.scene:
         ways = errors.naming("leave {references} out"), errors.naming("leave {scene} out, to compare with people")
         raise InputError("scene", ": images of a scene are compared with each other, without human captions:", *ways)
@@ -187,7 +191,7 @@ def _scores(asked: Asked, resampling: Sequence[Question], scenes: int | None, se
         counted = [question.counted(asked) for question in resampling]
         samples = resampled(counted, int(images.group.max()) + 1, asked.replicates, asked.seed)
         answers = [question.answer(asked, of) for question, of in zip(resampling, samples, strict=True)]
-        answers.append(words.answer(asked))
+        answers += [words.answer(asked), missing.answer(asked)]
     if scenes is not None:
         answers.append(Answer({YARDSTICK: constant(scenes)}, dict))
     suggested = float(np.mean([np.count_nonzero(draw.suggested >= 0) for draw in drawn]))

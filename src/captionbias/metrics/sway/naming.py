@@ -19,8 +19,7 @@ from captionbias.statistics.samples import RULE_OF_THREE, Largest, Sample
 
 LEAST_NAMED = 5.0  # of 100 captions of each value: who names it right more rarely is not told from who never does
 NAMED_LEAST = "sway_least_named"
-CAPTIONED, LEAST_CAPTIONED = "sway_captioned", 99.0
-NAMES_BOTH = ((NAMED_LEAST, LEAST_NAMED), (CAPTIONED, LEAST_CAPTIONED))
+NAMES_BOTH = ((NAMED_LEAST, LEAST_NAMED),)
 KEYS = {kind: f"sway_{kind}_gap" for kind in KINDS}
 
 
@@ -40,22 +39,13 @@ def _entries() -> Iterable[Score]:
             "the largest gap of one value to the mean of the others. 0 is a person.",
             sense="amplification",
             judged=True,
+            absolute=kind == "wrong",
             two_sided=True,
             beyond_margin=True,
             headline=True,
             like_if=NAMES_BOTH,
             claim=claim,
         )
-    yield entry(
-        "captions there are",
-        PERCENT,
-        CAPTIONED,
-        "",
-        "Where empty captions are left out: how many there are of the value that has fewest, for each 100 of the value "
-        f"that has most, of as many images. Below {LEAST_CAPTIONED:g} nothing is said to be like people.",
-        in_tables=False,
-        task=None,
-    )
     yield entry(
         "value named right least",
         PERCENT,
@@ -96,8 +86,6 @@ def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
     ]
     right = 100 - named.levels.values[:, 0, :, 0].sum(axis=0)
     scores: dict[str, Sample] = {NAMED_LEAST: constant(float(right.min()))}
-    if asked.captions.captioned < 1:
-        scores[CAPTIONED] = constant(100 * asked.captions.captioned)
     scores |= {key: Largest.of(of_kind) for key, of_kind in zip(KEYS.values(), gaps, strict=True)}
     facts = {
         f"{what}_{value}": float(named.levels.values[kind, 0, number, 0])

@@ -8,6 +8,7 @@ from typing import NamedTuple
 NAMES, WORDS, IN_A_LINE = "names", "words", "in a line"  # shown with whom is named wrong, with the words, by itself
 LEANS, ALL_TASKS = "leans", "all tasks"  # which tasks go with whom; all tasks that are there
 OTHERS = "others"  # human captions, or captions of the same scene
+MISSING = "missing"  # images without a caption
 
 
 class Part(NamedTuple):
@@ -94,6 +95,11 @@ QUESTIONS = (
             ),
         ),
         takes=ALL_TASKS,
+    ),
+    Question(
+        "Are captions of one {value} missing?",
+        (Part("sway_missing_gap", "are captions of one value missing more often?", "caption one {value} less often"),),
+        takes=MISSING,
     ),
 )
 PARTS = {part.key: part for question in QUESTIONS for part in question.parts}

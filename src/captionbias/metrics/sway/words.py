@@ -32,8 +32,8 @@ ENTRIES = (
         KEY,
         "",
         "In how many more of 100 captions of one value than people's the captioner uses any of the words that follow "
-        "it, what pictures show being the same: one half of the images chooses the words, the other counts captions. Of "
-        "the value with most, surely. It is what was found, at least, so it has no upper end.",
+        "it, what pictures show being the same: one half of the images chooses the words, the other counts captions. "
+        "Of the value with most, surely. It is what was found, at least, so it has no upper end.",
         sense="amplification",
         judged=True,
         beyond_margin=True,
@@ -71,12 +71,11 @@ def answer(asked: Asked) -> Answer:
     listed = scoring.list_words(ties)
     followed = scoring.followed(references, tied.halvings)
     samples: list[Found] = []
-    seen = [scoring.detectable_share(references, words, asked.seed) for words in (1, MANY)]
+    one, many = (scoring.detectable_share(references, words, asked.seed).max() for words in (1, MANY))
     scores: dict[str, Sample] = {}
     doubts: dict[str, str] = {}
     if followed:
-        least = None if np.isnan(seen[0]).any() else float(seen[0].max())
-        samples = [_sample(of_value.amount, asked, least) for of_value in followed]
+        samples = [_sample(of_value.amount, asked, None if np.isnan(one) else one) for of_value in followed]
         lows = [sample.estimate().low or 0.0 for sample in samples]  # type: ignore[union-attr]
         scores[KEY] = samples[int(np.argmax(lows))]
         if tied.length >= LONGER and _are_unsaid(tied, followed):
@@ -85,7 +84,8 @@ def answer(asked: Asked) -> Answer:
             note(asked.notes, "words that people never write in short captions follow the value", *ways)
     levels = zip(values, tied.level.tolist(), strict=True)
     facts = {f"sway_words_level_{value}": level for value, level in levels} | {"sway_words_length": tied.length}
-    return Answer(scores, partial(_details, tied, tested, ties, listed, followed, samples, seen, asked), facts, doubts)
+    facts |= {"sway_words_seen": float(one), f"sway_words_seen_{MANY}": float(many)}
+    return Answer(scores, partial(_details, tied, tested, ties, listed, followed, samples, asked), facts, doubts)
 
 
 def _sample(amount: scoring.Amount, asked: Asked, seen: float | None) -> Found:
@@ -150,8 +150,8 @@ def _tied(asked: Asked) -> Tied | None:
 
 
 def _halvings(tied: Tied, asked: Asked, left: Sequence[Floats]) -> Tied:
-    """With the columns that may be chosen: words, but those of tasks, which are asked of elsewhere, unless all tasks are
-    given; and pools. `left`: of each draw how often human captions that are not drawn use each of their words."""
+    """With the columns that may be chosen: words, but those of tasks, which are asked of elsewhere, unless all tasks
+    are given; and pools. `left`: of each draw how often human captions that are not drawn use each of their words."""
     words, references, named = tied.words, tied.references, asked.named
     asked_of = ~words.of_task | (named.scene is not None) | (named.given is not None)
     may, poolable = (words.of_role | ~words.of_attribute) & asked_of, words.content & ~words.of_attribute & asked_of
@@ -223,7 +223,6 @@ def _details(
     listed: scoring.Listed,
     followed: Sequence[scoring.Followed],
     samples: Sequence[Sample],
-    seen: Sequence[Floats],
     asked: Asked,
 ) -> dict[str, Any]:
     references, values, sides = tied.references, asked.named.values, asked.sides
@@ -254,14 +253,9 @@ def _details(
         }
         for number, at in enumerate(zip(contrast.tolist(), column.tolist(), strict=True))
     ]
-    shares = {"words_seen": seen[0], "words_seen_together": seen[1]}
     return {
         "words": sorted(rows, key=lambda row: -abs(row["beyond"])),
         "words_chosen": _chosen(tied, followed, samples, of_value, asked),
-        **{
-            name: {value: None if np.isnan(of) else of for value, of in zip(values, of_each.tolist(), strict=True)}
-            for name, of_each in shares.items()
-        },
     }
 
 
@@ -270,8 +264,8 @@ def _chosen(
 ) -> list[dict[str, Any]]:
     """Of each value what was found, and the columns that half of the choices have, with the share of its captions that
     uses each, of the captioner's and of people's."""
-    rows = []
-    for number, (value, found, sample) in enumerate(zip(asked.named.values, followed, samples, strict=True)):
+    rows: list[dict[str, Any]] = []
+    for number, (found, sample) in enumerate(zip(followed, samples, strict=True)):
         columns = _shown(found)
         uses = {
             side: np.mean([of_value[number] @ getattr(of, side)[:, columns].toarray() for of in tied.halvings], axis=0)
@@ -281,5 +275,5 @@ def _chosen(
             {"words": tied.columns[column]} | {f"uses_{side}": float(of[place]) for side, of in uses.items()}
             for place, column in enumerate(columns)
         ]
-        rows.append({"attribute": value, **numbers({KEY: sample}), "columns": listed})
+        rows.append({"attribute": asked.named.values[number], **numbers({KEY: sample}), "columns": listed})
     return rows

@@ -1,0 +1,65 @@
+"""Are captions of one value refused or missing more often than of the others?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from captionbias.bench.catalogue import CAPTIONS, PERCENT
+from captionbias.metrics.sway.question import Answer, Asked, entry, numbers
+from captionbias.statistics.samples import RULE_OF_THREE, Largest, Sample
+
+GAP = "sway_missing_gap"
+ENTRIES = (
+    entry(
+        "gap in missing captions",
+        CAPTIONS,
+        GAP,
+        "",
+        "In how many more of 100 images the captioner gives no caption, or refuses to, where the image has one value "
+        "than where it has another. Of two values above 0: the first has fewer captions; of more the largest gap of "
+        "one value to the mean of the others. People describe every image.",
+        sense="amplification",
+        judged=True,
+        two_sided=True,
+        beyond_margin=True,
+        headline=True,
+        claim="captions of some are missing",
+    ),
+)
+
+
+def answer(asked: Asked) -> Answer:
+    """The gap, where any caption is missing. Nothing else is known of these images, so its interval is that of
+    independent ones."""
+    labels = {value.casefold(): number for number, value in enumerate(asked.named.values)}
+    images, without = np.zeros(len(labels)), np.zeros(len(labels))
+    for label, (every, missing) in (asked.captions.missing or {}).items():
+        if label.casefold() in labels:
+            images[labels[label.casefold()]] += every
+            without[labels[label.casefold()]] += missing
+    if not without.any():
+        return Answer({}, dict)
+    shares = without / images
+    generator, shape = np.random.default_rng([asked.seed, 12]), (asked.replicates, len(labels))
+    drawn = generator.binomial(images.astype(np.int64), shares, shape).T / images[:, None]
+    floor = 100 * RULE_OF_THREE / images.min()
+    levels = [Sample(100 * shares[[value]], 100 * drawn[value], int(images[value])) for value in labels.values()]
+    gaps = [Sample(100 * _gaps(shares)[[value]], 100 * _gaps(drawn)[value], floor=floor) for value in labels.values()]
+
+    def details() -> dict[str, Any]:
+        rows: list[dict[str, Any]] = [
+            {"attribute": value, "images": int(images[number])}
+            | numbers({"missing": levels[number]}, PERCENT)
+            | numbers({"gap": gaps[number]}, CAPTIONS)
+            for number, value in enumerate(asked.named.values)
+        ]
+        return {"missing": rows}
+
+    return Answer({GAP: Largest.of(gaps)}, details)
+
+
+def _gaps(shares: Any) -> Any:
+    """How much larger each value's share is than the mean of the others', `(values, ...)`."""
+    return shares - (shares.sum(axis=0) - shares) / (len(shares) - 1)
