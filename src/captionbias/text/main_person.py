@@ -209,12 +209,29 @@ def main_person(words: Sequence[str], found: Sequence[Person], lists: PersonWord
     `found`: its words of persons and animals, and its full stops, in order.
     """
     persons = _persons(words, found, lists)
+    persons = _together(persons, words, lists)
     nouns = [person for person in persons if person.kind in (NOUN, PERSON)]
     others = [one for before, one in itertools.pairwise(nouns) if not _is_same(before, one, words, lists)]
     front = [person for person in persons if not person.aside]
     if not front and STOPS.isdisjoint(words[:-1]):
         front = persons
     return _value(front, words, lists), bool(others)
+
+
+def _together(persons: Sequence[Person], words: Sequence[str], lists: PersonWords) -> list[Person]:
+    """The same, with those beside a bystander to whom they are joined as bystanders: "two women and a man walk by"."""
+    aside = [person.aside for person in persons]
+    for place in (*range(1, len(persons)), *range(len(persons) - 1, 0, -1)):
+        if aside[place - 1] != aside[place] and _is_joined(persons[place - 1], persons[place], words, lists):
+            aside[place - 1 : place + 1] = True, True
+    return [person._replace(aside=of) for person, of in zip(persons, aside, strict=True)]
+
+
+def _is_joined(before: Person, person: Person, words: Sequence[str], lists: PersonWords) -> bool:
+    """Whether a noun is joined to the one before: "a man, a woman and a boy"."""
+    between = words[before.end : person.place]
+    closed = lists.closed - lists.articles - lists.joins
+    return 0 < len(between) < JOINED and between[0] in lists.joins and closed.isdisjoint(between)
 
 
 def _is_same(before: Person, person: Person, words: Sequence[str], lists: PersonWords) -> bool:
@@ -350,10 +367,7 @@ def _joined(persons: Sequence[Person], words: Sequence[str], lists: PersonWords)
     last, values = persons[0], {persons[0].value}
     for person in persons[1:]:
         if person.kind in (NOUN, PERSON):
-            between = words[last.end : person.place]
-            if not between or between[0] not in lists.joins or len(between) > JOINED - 1:
-                break
-            if not (lists.closed - lists.articles - lists.joins).isdisjoint(between):
+            if not _is_joined(last, person, words, lists):
                 break
             last = person
             values.add(person.value)
