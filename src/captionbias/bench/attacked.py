@@ -20,9 +20,10 @@ from captionbias.attackers.base import (
 from captionbias.attackers.registry import Attacker
 from captionbias.bench.aligned import Sides, align_human, alignment_vectors, by_vectors
 from captionbias.bench.attacks import GAIN, AttackPlan, AttackScores, gain
+from captionbias.bench.catalogue import scores_of
 from captionbias.bench.checks import FEW_IMAGES, Rules
 from captionbias.bench.protocol import Alignment, Settings, lexicon_name
-from captionbias.bench.reading import Reading, drawn_captions, read
+from captionbias.bench.reading import LONGER, Reading, drawn_captions, read
 from captionbias.captions import Captions, Words
 from captionbias.errors import InputError, naming
 from captionbias.hashes import Hashes
@@ -35,7 +36,6 @@ from captionbias.warnings import note
 # image's picture, and the name of what made them.
 PICTURE_READERS: list[Callable[..., tuple[Attacker, Floats32, str]]] = []
 PEOPLE = 5
-LONGER = 1.5  # as many words
 ATTACKED = Rules(crossed=True, names_compared=False, captioner=False)
 
 
@@ -170,6 +170,12 @@ class Bench:
     def sides(self) -> Sides:
         """Whose captions there are."""
         return Sides(self.words.model_rows > 0, len(self.words.human_image) > 0)
+
+    def doubts(self, metric: str) -> dict[str, str]:
+        """Why one cannot tell by any score of a metric, where the captioner says so much more than people."""
+        model, human = self.captions.mean_words or (1.0, 1.0)
+        judged = (score.key for score in scores_of(metric) if score.judged)
+        return dict.fromkeys(judged, "longer than people's") if model >= LONGER * human else {}
 
     @property
     def copies(self) -> Integers | None:

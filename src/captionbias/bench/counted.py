@@ -75,7 +75,7 @@ def count(
         scores = beyond_a_person(metric, *(samples(*side) for side in sides))
         made, _ = sides[0]
         facts, details = made.told(totals(made.columns))
-        return Scores(scores, dict(facts), reading.notes, dict(details))
+        return Scores(scores, dict(facts), reading.notes, dict(details), doubts=reading.doubts(metric))
 
     return Prepared({**reading.signed, **signed, "seed": seed, "bootstrap": bootstrap}, measured)
 

@@ -122,7 +122,8 @@ def attack_labels(
     def measured() -> Scores:
         answers = answers_to(every, attacker, cache=cache, distributed=distributed, progress=progress)
         scores = beyond_a_person(attack.metric, *(samples(*side, answers) for side in sides))
-        return Scores(scores, {}, reading.notes, reading.occurring().image_counts())
+        counts, doubts = reading.occurring().image_counts(), reading.doubts(attack.metric)
+        return Scores(scores, {}, reading.notes, counts, doubts=doubts)
 
     return Prepared(settings | {"seed": seed, "bootstrap": bootstrap}, measured)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.attackers.base import SMALLEST_CLASS
+from captionbias.bench.catalogue import scores_of
 from captionbias.bench.checks import (
     EVERY_METRIC,
     Naming,
@@ -47,6 +48,8 @@ from captionbias.warnings import note
 P = ParamSpec("P")
 T = TypeVar("T")
 ATTRIBUTES, TASKS = "attributes", "tasks"
+SEVERAL = 10.0  # of 100 captions, how many more than people's tell of several persons to be noted
+LONGER = 1.5  # as many words, or tasks, as people
 TRAINING = ("training_attributes", "training_tasks")
 
 
@@ -158,6 +161,29 @@ class Reading:
         except ValueError as error:
             note(self.notes, Message("not compared with one more person: ", message_of(error)))
             return prepared
+
+    def share_of_several(self, images: Integers) -> float:
+        """Of 100 of the captioner's captions of these images how many tell of several persons, with a note where so
+        many fewer of people's do."""
+        several, said = cast(Flags, self.several), self.said
+        own, people = several[: len(said.image)], several[len(said.image) :]
+        rows = np.isin(said.image, images)
+        share = 100 * float(np.average(own[rows], weights=said.weight[rows]))
+        if share > SEVERAL + 100 * (people.mean() if len(people) else 0.0):
+            text = (
+                f"{share:.0f} of 100 tell of several persons: the first who is no bystander is taken for the one meant"
+            )
+            note(self.notes, text, about="predictions")
+        return share
+
+    def doubts(self, metric: str) -> dict[str, str]:
+        """Why one cannot tell by any score of a metric, where captions name so many more tasks than people's: they may
+        be there."""
+        if self.human is None or not self.human.tasks.any():
+            return {}
+        said, human = (side.tasks.sum(axis=1).mean() for side in (self.said, self.human))
+        judged = (score.key for score in scores_of(metric) if score.judged)
+        return dict.fromkeys(judged, "more tasks than people name") if said >= LONGER * human else {}
 
     def occurring(self) -> Reading:
         """Without the values and tasks of a lexicon that no image shows."""

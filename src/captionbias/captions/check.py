@@ -287,19 +287,17 @@ class Captions:
         tokenizer = tokenizer or self.language or "words"
         words, mentions = self.words(tokenizer), self.mentions(lexicon, tokenizer)
         own = mentions.starts < len(words.model.ids)
-
-        def of_side(tokens: Tokens, found: Mentions, image: Integers) -> tuple[Flags, Flags]:
-            tasks = self.tasks and [self.tasks[of] for of in image.tolist()]
-            return main_values(tokens, found, lexicon, tokenizer, tasks)
-
         human = mentions.select(~own)
         human = human._replace(starts=human.starts - len(words.model.ids))
+        model_tasks, human_tasks = (
+            self.tasks and [self.tasks[of] for of in image.tolist()] for image in (words.model_image, words.human_image)
+        )
         people = self.of_people(
             f"main values {tokenizer} {lexicon.name}",
             (lexicon, self.tasks),
-            lambda: of_side(words.human, human, words.human_image),
+            lambda: main_values(words.human, human, lexicon, tokenizer, human_tasks),
         )
-        captioner = of_side(words.model, mentions.select(own), words.model_image)
+        captioner = main_values(words.model, mentions.select(own), lexicon, tokenizer, model_tasks)
         named, several = (np.concatenate(sides) for sides in zip(captioner, people, strict=True))
         return named, several
 

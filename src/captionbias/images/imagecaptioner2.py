@@ -162,6 +162,7 @@ def imagecaptioner2(
             {"test_images": float(np.mean([len(trial.test) for trial in plan]))},
             bench.notes,
             bench.counts() | {"trials": trial_rows(bench.seeds, by_trial)},
+            doubts=bench.doubts("imagecaptioner2"),
         )
 
     return Prepared(signed, measured)

@@ -233,6 +233,7 @@ def dbac(
                 {one.name: replace(one, plans={}) for one in asked},
             ),
             noise,
+            bench.doubts("dbac"),
         )
 
     return Prepared(signed, measured)

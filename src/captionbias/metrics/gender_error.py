@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from captionbias.arrays import Floats
+from captionbias.arrays import Flags, Floats
 from captionbias.bench.catalogue import PERCENT, RATIO, Score
 from captionbias.bench.checks import Rules
 from captionbias.bench.counted import Columns, Counted, Sums, count
@@ -21,7 +21,7 @@ from captionbias.text import LexiconSource, load_lexicon
 from captionbias.warnings import note
 
 MOST = 0.5  # of the captions
-CAPTIONS = "captions"
+CAPTIONS, MAIN = "captions", "error_main"
 
 
 @metric(
@@ -52,6 +52,18 @@ CAPTIONS = "captions"
             task="gender_error",
         ),
         Score(
+            MAIN,
+            "wrong label of the person meant, %",
+            1,
+            PERCENT,
+            "Captions that name the other label of the person whom they are about, bystanders left out; see Who is "
+            "meant.",
+            row="  of the person who is meant, %",
+            against_a_person=True,
+            published=True,
+            task="gender_error_main",
+        ),
+        Score(
             "unnamed",
             "no label or both, %",
             1,
@@ -71,8 +83,9 @@ CAPTIONS = "captions"
         "see `captionbias.text.load_lexicon`",
     },
     returns="`ratio`: captions of the lexicon's second label over captions of its first (male over female), absent "
-    "when there are none of the first; `error`: percent of all captions that have the wrong label; `unnamed`: percent "
-    "that have neither or both, and so cannot be wrong; of the last two also `..._human` and `..._excess`. Each with "
+    "when there are none of the first; `error`: percent of all captions that have the wrong label; `error_main`: "
+    "percent that have it of the person who is meant; `unnamed`: percent that have neither or both, and so cannot be "
+    "wrong; of the last three also `..._human` and `..._excess`. Each with "
     "`..._ci_low/high` (95%, over images). And `signature`.",
 )
 def gender_error(
@@ -105,7 +118,7 @@ def gender_error(
             "two; give a lexicon of two labels",
         )
     # Captions in another language count as unnamed.
-    reading = read(captions, attribute_lexicon, None, tokenizer, Rules(one_language=False))
+    reading = read(captions, attribute_lexicon, None, tokenizer, Rules(one_language=False, main_person=True))
     reading = replace(reading, signed={"ratio": "/".join(reversed(lexicon.labels)), **reading.signed})
     return count("gender_error", reading, _counted, {}, controls=controls, seed=seed, bootstrap=bootstrap)
 
@@ -116,7 +129,8 @@ def _counted(reading: Reading) -> Counted:
     says = np.stack((first & ~second, second & ~first, ~first & ~second, first & second), axis=1)
     columns = reading.shown.values[reading.said.image, :, None] & says[:, None]
     table = Columns(reading.said, columns.reshape(len(says), -1))
-    return Counted({CAPTIONS: table}, _formula, partial(_told, reading))
+    main = Columns(reading.said, cast(Flags, reading.said.main) & ~reading.shown.values[reading.said.image])
+    return Counted({CAPTIONS: table, MAIN: main}, _formula, partial(_told, reading))
 
 
 def _formula(sums: Sums) -> dict[str, Floats]:
@@ -126,6 +140,7 @@ def _formula(sums: Sums) -> dict[str, Floats]:
     return {
         "ratio": np.where(first > 0, second / first, np.nan),
         "error": (said[0, 1] + said[1, 0]) / captions,
+        MAIN: sums[MAIN].sum(axis=0) / captions,
         "unnamed": (neither + both) / captions,
     }
 

@@ -214,6 +214,7 @@ def lic(
             },
             Attacks({"lic": plan.keep(answers)}, attacker),
             _noise(scored, bench.notes),
+            bench.doubts("lic"),
         )
 
     return Prepared(signed, measured)

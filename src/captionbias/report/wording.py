@@ -11,7 +11,6 @@ from captionbias.bench.catalogue import SCORES, YARDSTICK
 from captionbias.bench.verdicts import (
     BEYOND,
     CANNOT_TELL,
-    LEARNED_NOTHING,
     NO_YARDSTICK,
     NOTHING,
     NOTHING_FOUND,
@@ -136,8 +135,8 @@ def said_of(key: str, estimate: Estimate, details: Mapping[str, Any] | None = No
     said, size = estimate.verdict or NOTHING, estimate.detectable
     if said == NOTHING_FOUND and size:
         return f"{said} (would have seen a word in {size:g} of 100 captions)"
-    if said == CANNOT_TELL and estimate.doubt == LEARNED_NOTHING:
-        return f"{said}: {LEARNED_NOTHING}"
+    if said == CANNOT_TELL and estimate.doubt and estimate.doubt not in SCORES:
+        return f"{said}: {estimate.doubt}"
     if said == CANNOT_TELL and size:
         return f"{said} (would see {fixed(size, SCORES[key].digits)})"
     if said in (SAME, SAME_NO_YARDSTICK):

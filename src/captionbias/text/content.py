@@ -89,13 +89,8 @@ def content_words(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: 
 def _describes(tokens: Tokens, attribute: Lexicon, tokenizer: str) -> Flags:
     """Whether a caption has a word of its own directly before a noun of a person, "a smiling woman", `(captions,)`."""
     nouns, closed = person_nouns(tokenizer), function_words(tokenizer) | closed_words()
-    is_noun, says = (
-        np.array(of_words, bool)[tokens.ids]
-        for of_words in (
-            [word in nouns for word in tokens.words],
-            [word not in closed and word not in attribute.words and word.isalpha() for word in tokens.words],
-        )
-    )
+    is_noun = tokens.among(nouns)
+    says = tokens.among({word for word in tokens.words if word.isalpha()} - closed - attribute.words)
     last = np.zeros(len(tokens.ids), bool)
     last[tokens.offsets[1:][tokens.lengths > 0] - 1] = True  # what follows is another caption's
     return np.bincount(tokens.rows[says & np.roll(is_noun, -1) & ~last], minlength=len(tokens)) > 0

@@ -130,74 +130,86 @@ def main_values(
     if lists is None:
         named = mentions.named(tokens, len(lexicon.labels))
         return named, named.sum(axis=1) > 1
-    kinds, values = _kinds(tokens, mentions, lists, tokenizer, tasks)
-    rows, is_person = tokens.rows, (kinds > 0) & (kinds <= PERSON)
+    persons = PersonTokens.of(tokens, mentions, lists, person_nouns(tokenizer), tasks)
+    plain, ruled = persons.plain_and_ruled()
     named, several = np.zeros((len(tokens), len(lexicon.labels)), bool), np.zeros(len(tokens), bool)
-    of_value = np.bincount(rows[values != NO_LABEL], minlength=len(tokens)) > 0
-    persons = np.bincount(rows[is_person], minlength=len(tokens))
-    alone = np.flatnonzero(is_person & (persons == 1)[rows] & of_value[rows])
-    plain = alone[_is_plain(alone, kinds, tokens, lists)]
-    named[rows[plain], values[plain]] = True
-    ruled = of_value & (persons > 0)
-    ruled[rows[plain]] = False
-    words, ends = np.array(tokens.words, dtype=object), np.arange(1, len(kinds) + 1)
-    ends[mentions.starts] = mentions.starts + mentions.lengths
-    for row in np.flatnonzero(ruled).tolist():
-        start, end = tokens.offsets[row], tokens.offsets[row + 1]
-        places = start + np.flatnonzero(kinds[start:end])
-        columns = ((places - start), (ends[places] - start), kinds[places], values[places])
-        found = [
-            Person(place, last, kind, None if value == NO_LABEL else value)
-            for place, last, kind, value in zip(*(column.tolist() for column in columns), strict=True)
-        ]
-        value, several[row] = main_person(words[tokens.ids[start:end]].tolist(), found, lists)
+    named[tokens.rows[plain], persons.values[plain]] = True
+    words = np.array(tokens.words, dtype=object)
+    for row in ruled.tolist():
+        own = words[tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]].tolist()
+        value, several[row] = main_person(own, persons.of_caption(row), lists)
         if value is not None:
             named[row, value] = True
     return named, several
 
 
-def _kinds(
-    tokens: Tokens,
-    mentions: Mentions,
-    lists: PersonWords,
-    tokenizer: str,
-    tasks: Sequence[Sequence[str]] | None,
-) -> tuple[Integers, Integers]:
-    """What each token is, and the number of the label that it names."""
-    listed = {PERSON: person_nouns(tokenizer), ANIMAL: lists.animals, STOP: STOPS}
-    of_word = {word: kind for kind, words in listed.items() for word in words}
-    kinds = np.array([of_word.get(word, 0) for word in tokens.words], np.int64)[tokens.ids]
-    values = np.full(len(kinds), NO_LABEL)
-    for further in range(1, int(mentions.lengths.max(initial=1))):
-        kinds[mentions.starts[mentions.lengths > further] + further] = 0
-    is_pronoun, is_adjective = (_flags(tokens, words)[mentions.starts] for words in (lists.pronouns, lists.adjectives))
-    kinds[mentions.starts] = np.select(
-        [mentions.labels == NO_LABEL, is_pronoun, is_adjective], [PERSON, PRONOUN, ADJECTIVE], NOUN
-    )
-    values[mentions.starts] = mentions.labels
-    names = {name for row in tasks or () for name in row}
-    rows = np.searchsorted(tokens.offsets, mentions.starts, side="right") - 1
-    for number in np.flatnonzero(_flags(tokens, names)[mentions.starts]).tolist():
-        place = mentions.starts[number]
-        if tasks and tokens.words[tokens.ids[place]] in tasks[rows[number]]:
-            kinds[place], values[place] = PERSON, NO_LABEL
-    return kinds, values
+@dataclass(frozen=True, eq=False)
+class PersonTokens:
+    """Of each token what it is, which label it names, and where what it is of several words ends."""
 
+    tokens: Tokens
+    lists: PersonWords
+    kinds: Integers
+    values: Integers
+    ends: Integers
 
-def _flags(tokens: Tokens, words: frozenset[str] | set[str]) -> Flags:
-    """Which tokens are one of the words."""
-    return np.array([word in words for word in tokens.words], bool)[tokens.ids]
+    @classmethod
+    def of(
+        cls,
+        tokens: Tokens,
+        mentions: Mentions,
+        lists: PersonWords,
+        nouns: frozenset[str],
+        tasks: Sequence[Sequence[str]] | None,
+    ) -> PersonTokens:
+        """Those of captions; see `main_values`."""
+        of_word = {
+            word: kind for kind, words in ((PERSON, nouns), (ANIMAL, lists.animals), (STOP, STOPS)) for word in words
+        }
+        kinds = np.array([of_word.get(word, 0) for word in tokens.words], np.int64)[tokens.ids]
+        values, ends = np.full(len(kinds), NO_LABEL), np.arange(1, len(kinds) + 1)
+        for further in range(1, int(mentions.lengths.max(initial=1))):
+            kinds[mentions.starts[mentions.lengths > further] + further] = 0
+        is_pronoun, is_adjective = (tokens.among(of)[mentions.starts] for of in (lists.pronouns, lists.adjectives))
+        of_mention = [mentions.labels == NO_LABEL, is_pronoun, is_adjective]
+        kinds[mentions.starts] = np.select(of_mention, [PERSON, PRONOUN, ADJECTIVE], NOUN)
+        values[mentions.starts], ends[mentions.starts] = mentions.labels, mentions.starts + mentions.lengths
+        rows, of_tasks = tokens.rows[mentions.starts], tokens.among({name for row in tasks or () for name in row})
+        for number in np.flatnonzero(of_tasks[mentions.starts]).tolist():
+            place = mentions.starts[number]
+            if tasks and tokens.words[tokens.ids[place]] in tasks[rows[number]]:
+                kinds[place], values[place] = PERSON, NO_LABEL
+        return cls(tokens, lists, kinds, values, ends)
 
+    def plain_and_ruled(self) -> tuple[Integers, Integers]:
+        """The places of words that name their value without a rule, each the only one of a person in its caption; and
+        the other captions that have a word of a value."""
+        tokens, lists, rows, captions = self.tokens, self.lists, self.tokens.rows, len(self.tokens)
+        is_person = (self.kinds > 0) & (self.kinds <= PERSON)
+        doubtful = tokens.among(lists.no | lists.either | lists.owners | lists.parts | lists.hyphened | QUESTIONS)
+        doubtful |= tokens.among({word for phrase in lists.things for word in phrase.split()})
+        of_value, persons, doubts, stops = (
+            np.bincount(rows[flags], minlength=captions)
+            for flags in (self.values != NO_LABEL, is_person, doubtful | (self.kinds == ANIMAL), self.kinds == STOP)
+        )
+        last = np.zeros(captions, bool)
+        filled = tokens.lengths > 0
+        last[filled] = self.kinds[tokens.offsets[1:][filled] - 1] == STOP
+        is_plain = (persons == 1) & (doubts == 0) & (stops == last)
+        plain = np.flatnonzero(is_person & (self.kinds <= PRONOUN) & is_plain[rows])
+        ruled = (of_value > 0) & (persons > 0)
+        ruled[rows[plain]] = False
+        return plain, np.flatnonzero(ruled)
 
-def _is_plain(places: Integers, kinds: Integers, tokens: Tokens, lists: PersonWords) -> Flags:
-    """Which of these words, each the only one of a person in its caption, name their value without a further rule."""
-    rows = tokens.rows[places]
-    doubtful = _flags(tokens, lists.no | lists.either | lists.owners | lists.parts | lists.hyphened | QUESTIONS)
-    doubtful |= (kinds == ANIMAL) | _flags(tokens, {word for phrase in lists.things for word in phrase.split()})
-    ends = np.bincount(tokens.rows[kinds == STOP], minlength=len(tokens))[rows]
-    last = kinds[tokens.offsets[1:][rows] - 1] == STOP
-    has_doubt = np.bincount(tokens.rows[doubtful], minlength=len(tokens))[rows] > 0
-    return np.asarray((kinds[places] <= PRONOUN) & ~has_doubt & (ends == last))
+    def of_caption(self, row: int) -> list[Person]:
+        """The words of persons and animals, and the full stops, of a caption."""
+        start, end = self.tokens.offsets[row], self.tokens.offsets[row + 1]
+        places = start + np.flatnonzero(self.kinds[start:end])
+        columns = places - start, self.ends[places] - start, self.kinds[places], self.values[places]
+        return [
+            Person(place, last, kind, None if value == NO_LABEL else value)
+            for place, last, kind, value in zip(*(column.tolist() for column in columns), strict=True)
+        ]
 
 
 # The rule, of one caption

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -151,6 +151,10 @@ class Tokens:
             ids.append(np.array([numbers[word] for word in table.words], np.int32)[table.ids])
             lengths.append(table.lengths)
         return cls(np.concatenate(ids), np.cumsum(np.concatenate(lengths)), tuple(numbers))
+
+    def among(self, words: Collection[str]) -> Flags:
+        """Flags of the tokens that are one of the words, `(tokens,)`."""
+        return np.array([word in words for word in self.words], bool)[self.ids]
 
     def present(self) -> Flags:
         """Flags of the words that occur at all, `(len(words),)`."""

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from captionbias import errors
-from captionbias.arrays import Flags, Integers
+from captionbias.arrays import Integers
 from captionbias.bench.catalogue import YARDSTICK, Scale, Score
 from captionbias.bench.checks import Rules
 from captionbias.bench.measurement import Prepared, Scores, metric
-from captionbias.bench.reading import Reading, read
+from captionbias.bench.reading import read
 from captionbias.captions import Captions
 from captionbias.errors import InputError
 from captionbias.metrics.sway import a_to_t, length, missing, t_to_a, words
 from captionbias.metrics.sway import naming as of_names
-from captionbias.metrics.sway.images import NamedImages, compared_images, count_leans, lean_rows, no_leans
+from captionbias.metrics.sway.images import Counts, NamedImages, compared_images, count_leans, lean_rows, no_leans
 from captionbias.metrics.sway.question import (
     Answer,
     Asked,
@@ -30,12 +30,12 @@ from captionbias.metrics.sway.question import (
     draw_truth,
     resampled,
 )
-from captionbias.text import LexiconSource, load_lexicon
+from captionbias.text import Lexicon, LexiconSource, load_lexicon
 from captionbias.text.content import ContentWords
 from captionbias.warnings import note
 
 RULES = Rules(silent=True, crossed=True, tasks_needed=False, tasks_named=True, main_person=True)
-SEVERAL = 10.0  # of 100 captions, how many more than people's tell of several persons to be noted
+LEAST_OF_VALUE = 30  # images, for an interval of a gap between values
 QUESTIONS = of_names, t_to_a, words, length, a_to_t, missing
 SCENES = Score(
     YARDSTICK,
@@ -137,29 +137,19 @@ def sway(
     captions, notes = cast(Captions, reading.captions), reading.notes
     lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
     images = compared_images(reading, seed)
-    alike = captions.references or (captions.tasks and captions.scene)  # what pictures show can be held alike
-    of_tasks: list[Question] = [t_to_a, a_to_t] if alike else [t_to_a] if captions.tasks else []
-    if images.single and not captions.tasks:
-        text = "T to A and A to T are not asked: images have one human caption, and no other says what they show"
-        note(notes, text, errors.naming("give {tasks}"), about="references")
-        of_tasks = []
-    if lexicons[0].parts:
-        if lean is not None:
-            raise InputError("lean", ": tasks go with the values of one attribute; leave it out, or measure one alone")
-        note(notes, "T to A and A to T are not asked of crossed attributes: measure each alone")
-        of_tasks = []
-    counts = count_leans(images, lean, lexicons, notes) if of_tasks else no_leans(images)
-    if of_tasks and not captions.references and (draw_truth(images, counts, seed).suggested < 0).all():
-        text = "T to A and A to T are not measured: no task goes with one value more than with another on these images"
-        note(notes, text, errors.naming("say which tasks go with whom, with {lean}"), about="tasks")
-        of_tasks, counts = [], no_leans(images)
+    of_tasks, counts = _of_tasks(images, lean, lexicons, seed, notes)
     resampling = [of_names, *of_tasks, *[length] * bool(captions.references or captions.scene)]
     scenes = None if images.scene is None else len({*images.scene.tolist()}) if captions.scene else 0
+    pictures = np.bincount(images.value)
+    if pictures.min() < LEAST_OF_VALUE and images.scene is None:
+        few = f"there are {pictures.min()} of {images.values[int(pictures.argmin())]}"
+        note(notes, f"no interval below {LEAST_OF_VALUE} images of each value; {few}", about="attributes")
+        bootstrap = 0
     draws = 0 if scenes is not None else 1 if images.single else draws
     signed = {"lean": counts.source, "draws": draws, **reading.signed}
     signed |= {"yardstick": "single"} if images.single else {}
     signed |= {} if scenes is None else {"yardstick": "scenes" if scenes else "none"}
-    several = _names_several(reading, images)
+    several = reading.share_of_several(images.row)
 
     def measured() -> Scores:
         drawn = [draw_person(images, counts, seed + draw) for draw in range(draws)]
@@ -170,16 +160,35 @@ def sway(
     return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured)
 
 
-def _names_several(reading: Reading, images: NamedImages) -> float:
-    """Of 100 of the captioner's captions how many tell of several persons, with a note where people tell of fewer."""
-    several, said = cast(Flags, reading.several), reading.said
-    own, people = several[: len(said.image)], several[len(said.image) :]
-    compared = np.isin(said.image, images.row)
-    share = 100 * float(np.average(own[compared], weights=said.weight[compared]))
-    if share > SEVERAL + 100 * (people.mean() if len(people) else 0.0):
-        text = f"{share:.0f} of 100 tell of several persons: the first who is no bystander is taken for the one meant"
-        note(reading.notes, text, about="predictions")
-    return share
+def _of_tasks(
+    images: NamedImages,
+    lean: LexiconSource | None,
+    lexicons: tuple[Lexicon, Lexicon],
+    seed: int,
+    notes: list[str],
+) -> tuple[list[Question], Counts]:
+    """The questions about tasks that can be asked, with a note of those that cannot, and on what leans were counted."""
+    given, of_scenes = images.given is not None, images.scene is not None and images.scene.any()
+    alike = images.scene is None or (given and of_scenes)  # what pictures show can be held alike
+    asked: list[Question] = [t_to_a, a_to_t] if alike else [t_to_a] if given else []
+    if lexicons[0].parts:
+        if lean is not None:
+            raise InputError("lean", ": tasks go with the values of one attribute; leave it out, or measure one alone")
+        note(notes, "T to A and A to T are not asked of crossed attributes: measure each alone")
+        return [], no_leans(images)
+    if images.single and not given:
+        text = "T to A and A to T are not asked: images have one human caption, and no other says what they show"
+        note(notes, text, errors.naming("give {tasks}"), about="references")
+        return [], no_leans(images)
+    counts = count_leans(images, lean, lexicons, notes) if asked else no_leans(images)
+    if asked and images.scene is not None and (draw_truth(images, counts, seed).suggested < 0).all():
+        text = "T to A and A to T are not measured: no task goes with one value more than with another on these images"
+        note(notes, text, errors.naming("say which tasks go with whom, with {lean}"), about="tasks")
+        return [], no_leans(images)
+    if a_to_t in asked and images.scene is None and len(images.value) < a_to_t.LEAST_IMAGES:
+        note(notes, f"A to T is not measured below {a_to_t.LEAST_IMAGES} images")
+        asked.remove(a_to_t)
+    return asked, counts
 
 
 def _scores(asked: Asked, resampling: Sequence[Question], scenes: int | None, several: float, details: bool) -> Scores:

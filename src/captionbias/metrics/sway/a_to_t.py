@@ -34,6 +34,7 @@ RANGE = (
     "there or all be made up. With complete tasks there is no such range."
 )
 TASKS_NAMED = "sway_tasks_named"
+LEAST_IMAGES = 300  # with fewer, 2 of 60 persons read more than people
 WITHOUT = "The same if the one task were left out that leaves the {}."
 ENTRIES = (
     _entry(
