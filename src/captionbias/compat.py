@@ -25,6 +25,8 @@ ENDINGS = {
 # What is gone, by its name, and what to do instead.
 REMOVED = {
     "sway_words_size": "was removed: compare sway_words of as many images",
+    "sway_words_most": "was removed: the words found are in details, words_chosen",
+    "sway_captioned": "was removed: give sway_missing_gap",
     "power": "was removed: captionbias gate --references people.parquet prints how many images each question takes",
     "anonymousbench": "was removed: scipy.stats.pearsonr correlates scores with people's answers",
 }

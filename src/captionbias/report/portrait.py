@@ -21,6 +21,7 @@ from captionbias.bench.verdicts import (
     SAME_NO_YARDSTICK,
     said_beside,
 )
+from captionbias.errors import few
 from captionbias.metrics.sway.images import NO_LEAN, OWN, SHIPPED
 from captionbias.metrics.sway.naming import KEYS, NAMED_LEAST
 from captionbias.metrics.sway.questions import ALL_TASKS, NAMES, PARTS, QUESTIONS, WORDS, Question
@@ -42,7 +43,7 @@ from captionbias.report.wording import (
 from captionbias.statistics.samples import Estimate
 
 ENOUGH = 20  # images of a cell for its share to be shown, and captions that name a task for it to be an example
-FEW_VALUES, MOST_TASKS = 4, 2
+FEW_VALUES, MOST_TASKS, MOST_CHOSEN = 4, 2, 3
 # What leans were counted on, by what the settings call them; nothing of those that are given.
 COUNTED_ON = {OWN: "these images"} | dict.fromkeys((f"{SHIPPED},named", f"{SHIPPED},given"), "COCO's labelled photos")
 REPEATED = 30  # percent of a captioner's captions
@@ -162,6 +163,8 @@ def _row(name: str, sway: Result, said: Mapping[str, str], called: Mapping[str, 
     def told(key: str) -> Told:
         word, estimate = said.get(key, NOTHING), estimates.get(key)
         doubt = estimate.doubt if estimate and estimate.doubt and word == CANNOT_TELL else ""
+        if doubt == NAMED_LEAST and key != KEYS["wrong"]:  # which is said once
+            return Told(word, [])
         doubt = DOUBTS.get(doubt, doubt)
         lines = [doubt.format(**called)] if doubt else _lines(key, word, estimate, details, sides)
         return Told(word, lines, word in BEYOND and estimate is not None and estimate.may_be_little)
@@ -212,8 +215,16 @@ def _lines(
         return [f"a word in {fixed(estimate.detectable, 0)} of 100 captions would have been seen"]
     if estimate.high is None:  # of words
         sure = f"at least {fixed(estimate.low, 1)}" if word in BEYOND else "too small for a verdict"
-        return [f"all words together: {fixed(estimate.value, 1)}", sure]
+        return [f"all words together: {fixed(estimate.value, 1)}", sure, *_chosen(details, key, estimate)]
     return [f"{interval(estimate, SCORES[key].digits)} {estimate.unit}"]
+
+
+def _chosen(details: Mapping[str, Any], key: str, estimate: Estimate) -> list[str]:
+    """Of whom most words are found, and which: those that half of the images choose."""
+    rows = [row for row in details.get("words_chosen", ()) if row[key] == estimate.value and row["columns"]]
+    return [
+        f"{group(row['attribute'])}: {few([of['words'] for of in row['columns']], MOST_CHOSEN)}" for row in rows[:1]
+    ]
 
 
 def _wrong(details: Mapping[str, Any], whose: str = "") -> dict[str, Wrong]:

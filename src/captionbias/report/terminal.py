@@ -14,6 +14,7 @@ from captionbias.report.views import (
     differences,
     scored,
     sway_cells,
+    sway_chosen,
     sway_level,
     sway_tasks,
     sway_words,
@@ -31,6 +32,7 @@ def measurement_tables(measured: Measurement) -> Iterator[Grid]:
         grids = (
             sway_level(details),
             sway_cells(details),
+            sway_chosen(details),
             sway_words(details, top=WORDS),
             sway_tasks(details, top=OTHERS),
         )

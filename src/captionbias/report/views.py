@@ -263,6 +263,31 @@ def sway_words(details: Mapping[str, Any], captioner: str = "captioner", top: in
     )
 
 
+def sway_chosen(details: Mapping[str, Any]) -> Grid:
+    """What the score of words is of: by value, the words that one half of the images chose and the other counted."""
+
+    def told(column: Mapping[str, Any]) -> str:
+        people = f" ({column['uses_person']:.1f})" if "uses_person" in column else ""
+        return f"{column['words'].replace('|', ' or ')} {column['uses_captioner']:.1f}{people}"
+
+    rows: list[list[Cell]] = [
+        [
+            row["attribute"],
+            f"{row['sway_words']:.1f}, at least {row['sway_words_ci_low']:.1f}",
+            ", ".join(map(told, row["columns"][:MOST_CHOSEN])),
+        ]
+        for row in details.get("words_chosen", ())
+        if row["columns"] and "sway_words_ci_low" in row
+    ]
+    return Grid(
+        "Captions that use any word that follows their value",
+        columns("images of", "beyond people", "words"),
+        rows,
+        "Of 100 captions. Words are chosen by one half of the images and counted in the other; of 100 captions of the "
+        "value, those that use each, in brackets people's.",
+    )
+
+
 def _by_value(
     rows: Sequence[Mapping[str, Any]], what: str, sides: Mapping[str, str]
 ) -> tuple[list[str], Callable[[Mapping[str, Any]], list[float]]]:
