@@ -21,6 +21,7 @@ from captionbias.report.portrait import FEW_VALUES, SURE, Portrait, Told, Wrong
 from captionbias.report.wording import MOST_WORDS, Yardstick, fixed, group, yardstick_of
 from captionbias.statistics.samples import Estimate
 
+MOST_CHOSEN = 12  # columns of words
 TWO_SIDED = "A gap is as bad below 0 as above it: of two values the first fares worse above 0, the second below."
 ALONE = (
     "On the same images. Each attribute alone hides its own words, the crossing those of all. A captioner can be "
