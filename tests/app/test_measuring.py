@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from captionbias.app.data import CAPTIONER, Columns, Data, as_said, with_columns
-from captionbias.app.measuring import Look, Settings, look, measure, read
+from captionbias.app.measuring import Look, PageSettings, look, measure, read
 from captionbias.captions.tables import table_from_memory
 from captionbias.synthetic import plant
 
@@ -24,7 +24,7 @@ def test_what_is_missing_is_told():
     assert look(data, "gender").not_ready.startswith("none of these files has labels")
     for metrics, seed, missing in (((), 0, "choose at least one metric"), (("lic",), None, "seed is empty")):
         with pytest.raises(ValueError, match=missing):
-            next(measure(data, Settings(metrics=metrics, seed=seed), lambda step, done: None))
+            next(measure(data, PageSettings(metrics=metrics, seed=seed), lambda step, done: None))
 
 
 def test_labels_too_few_are_left_out_or_told_of_if_they_are_kept():
@@ -62,7 +62,7 @@ def test_captions_of_another_language_are_read_by_its_words():
         "",
         "language 'de' has no words of '",
     )
-    *_, found = measure(data, Settings(metrics=("lic",), trials=2), lambda step, done: None)
+    *_, found = measure(data, PageSettings(metrics=("lic",), trials=2), lambda step, done: None)
     assert "tok:de" in found.audit.signatures["lic"]
 
 
@@ -70,7 +70,7 @@ def test_scenes_are_compared_within_once_their_column_is_chosen():
     planted = plant(200, scenes=True)
     content = {"id": range(200), "caption": planted.predictions, "sex": planted.attributes, "set": planted.scene}
     data = with_columns(data_of(content), READ | {"scene_column": "set"})
-    *_, found = measure(data, Settings(trials=2), lambda step, done: None)
+    *_, found = measure(data, PageSettings(trials=2), lambda step, done: None)
     assert "yardstick:scenes" in found.audit.signatures["sway"]
     assert "--scene-column set" in found.command
     assert {"more than people", "like people"}.isdisjoint(found.audit.verdicts.values())

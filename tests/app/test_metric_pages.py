@@ -7,7 +7,7 @@ import pytest
 
 from captionbias import metrics
 from captionbias.app.data import CAPTIONER, as_said
-from captionbias.app.measuring import Settings, measure
+from captionbias.app.measuring import PageSettings, measure
 from captionbias.app.page import page
 from captionbias.app.runs import Runs
 from captionbias.captions.tables import table_from_memory
@@ -22,7 +22,7 @@ def test_every_page_measures_as_the_library_does(name: str) -> None:
     rows = {"caption": few.predictions, "references": few.references, "gender": few.attributes, "tasks": few.tasks}
     data = as_said([table_from_memory(rows, "nic")], {"nic": CAPTIONER})
     seen: list[float] = []
-    *_, run = measure(data, Settings(metrics=(name,), trials=2), lambda step, done: seen.append(done))
+    *_, run = measure(data, PageSettings(metrics=(name,), trials=2), lambda step, done: seen.append(done))
     options: dict[str, Any] = {"preset": "fast"} if entry.presets else {}
     options |= metrics.find_metric(name).accepted({"trials": 2})
     expected = metrics.find_metric(name)(**vars(few), **options)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from captionbias.app import measuring
 from captionbias.app.data import CAPTIONER, LABELS, Columns, Data, as_said, read_uploads
 from captionbias.app.example import example
-from captionbias.app.measuring import Settings
+from captionbias.app.measuring import PageSettings
 from captionbias.app.results import again
 from captionbias.app.uploads import open_tables
 from captionbias.cli.main import app
@@ -25,7 +25,7 @@ HERE = ["a man waits here", "one dog"] * 60
 
 
 def measured(data: Data, task_words: str = "coco_objects", metrics: Any = ("lic",)) -> Any:
-    settings = Settings("gender", task_words, metrics, trials=2, seed=3)
+    settings = PageSettings("gender", task_words, metrics, trials=2, seed=3)
     *_, run = measuring.measure(data, settings, lambda step, done: None)
     return run
 

@@ -39,7 +39,9 @@ def test_a_default_that_stands_for_something_is_told_where_it_is_none():
 def test_an_argument_that_is_described_nowhere_is_refused(own_metrics):
     def length(captions, /, *, shortest=1): ...
 
-    with pytest.raises(TypeError, match="length: shortest is no argument of other metrics: say in `about` what it is"):
+    with pytest.raises(
+        TypeError, match="length: shortest is not an argument of other metrics: say in `about` what it is"
+    ):
         metric("Length", "how long?", [])(length)
     described = metric("Length", "how long?", [], about={"shortest": "words that count"})(length)
     assert "    shortest: words that count.\n" in described.__doc__

@@ -27,7 +27,7 @@ def objects_gap(own_metrics):
     @metric("Objects gap", "do captions of one value's images name more?", [gap])
     def objects_gap(captions, /, *, task_lexicon="coco_objects", controls=True, seed=0, bootstrap=0):
         def counted(reading):
-            said, value = reading.said, reading.shown.values[reading.said.image]
+            said, value = reading.predictions, reading.truth.values[reading.predictions.image]
             columns = Columns(said, np.column_stack((value * said.tasks.sum(axis=1)[:, None], value)))
             return Counted({"named": columns}, formula, lambda sums: ({}, {}))
 

@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 from captionbias.captions import CaptionBiasWarning, read_captions
-from captionbias.captions.texts import in_one_order
+from captionbias.captions.texts import canonical_order
 
 
 @pytest.mark.usefixtures("no_warnings")
@@ -21,7 +21,7 @@ def test_coco_captions_are_grouped_by_image(tmp_path, write):
     results = write(tmp_path / "results.json", [{"image_id": 42, "caption": "m"}, {"image_id": 7, "caption": "w"}])
     labels = write(tmp_path / "labels.csv", [{"image_id": 7, "attribute": "f"}, {"image_id": 42, "attribute": "m"}])
     captions = read_captions(predictions=results, references=references, attributes=labels)
-    assert captions.references == in_one_order([["a woman", "a lady", "a dog"], ["a man", "a guy"]], once=False)
+    assert captions.references == canonical_order([["a woman", "a lady", "a dog"], ["a man", "a guy"]], once=False)
     assert (captions.attributes, captions.tasks) == (("f", "m"), None)
     alone = read_captions(references=references, attributes=labels)
     assert (alone.image_ids, alone.predictions) == (("7", "42"), None)
@@ -167,7 +167,7 @@ def test_several_captions_of_an_image_are_samples(tmp_path, write, ending, rows)
     said = write(tmp_path / f"sat.{ending}", of("image_id caption", *rows))
 
     captions = read_captions(predictions=said, references=people, attribute="sex")
-    samples = in_one_order([["a man", "a guy"], ["a cat", "a dog"], ["a cow"]], once=False)
+    samples = canonical_order([["a man", "a guy"], ["a cat", "a dog"], ["a cow"]], once=False)
     assert (captions.predictions, captions.samples) == (tuple(texts[0] for texts in samples), samples)
 
 
@@ -318,5 +318,5 @@ def test_references_repeated_beside_each_sample_are_read_once():
     samples = [["first a", "second a"], ["first b", "second b"]]
     rows = {"image_id": [*"aabb"], "caption": [*samples[0], *samples[1]], "sex": [*"mmff"]}
     captions = read_captions({**rows, "references": [people[image] for image in "aabb"]}, attribute="sex")
-    assert captions.references == in_one_order(people.values(), once=False)
-    assert captions.samples == in_one_order(samples, once=False)
+    assert captions.references == canonical_order(people.values(), once=False)
+    assert captions.samples == canonical_order(samples, once=False)

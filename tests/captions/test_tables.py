@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from captionbias.captions import read_captions
 from captionbias.captions.tables import as_table
-from captionbias.captions.texts import in_one_order
+from captionbias.captions.texts import canonical_order
 from captionbias.captions.values import entries
 
 FORMATS = ["csv", "tsv", "json", "jsonl", "parquet"]
@@ -35,7 +35,7 @@ def test_formats_give_the_same_captions_in_the_order_of_their_ids(
     )
     assert captions.image_ids == ("7", "42", "9223372036854775807")
     assert captions.predictions == ('a woman, her dog\nand a "cat"', "a man\u2028on a\x85bike", "NA")
-    assert captions.references == in_one_order(
+    assert captions.references == canonical_order(
         [["a woman", "a lady, a dog"], ["a man rides"], ["null", "None"]], once=False
     )
     assert captions.attributes == ("female", "male", "NA")

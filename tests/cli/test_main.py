@@ -19,7 +19,7 @@ from captionbias.bench.arguments import ARGUMENTS
 from captionbias.captions import check_captions
 from captionbias.cli.measure import _tell_cost
 from captionbias.cli.options import METRIC, in_options
-from captionbias.errors import InputError, missing, naming, said
+from captionbias.errors import InputError, missing, phrase, render
 from captionbias.io.formats import json_text
 from captionbias.metrics import catalogue, dbac, find_metric, lic
 from captionbias.synthetic import plant
@@ -344,17 +344,17 @@ def test_demo_measures_five_captioners_whose_bias_is_known():
     ("message", "written"),
     [
         (
-            naming("{bootstrap} must be more; leave out {unseen_only}", unseen_only=True),
+            phrase("{bootstrap} must be more; leave out {unseen_only}", unseen_only=True),
             "must be more; leave out --unseen-only",
         ),
-        (naming("give {tasks}, or {directions}", directions=["a_to_t"]), "give tasks, or --direction a_to_t"),
+        (phrase("give {tasks}, or {directions}", directions=["a_to_t"]), "give tasks, or --direction a_to_t"),
         (
-            naming("as in {attribute_lexicon}", attribute_lexicon=["gender", "race"]),
+            phrase("as in {attribute_lexicon}", attribute_lexicon=["gender", "race"]),
             "--attribute gender --attribute race",
         ),
-        (naming("choose {vectors}, or {cache}", vectors="captions", cache=False), "--vectors captions, or --no-cache"),
-        (naming("as in {labels}", labels={"0": "a woman"}), "as in --label '0=a woman'"),
-        (naming("give {unsplit}", unsplit=True), "give unsplit=True"),
+        (phrase("choose {vectors}, or {cache}", vectors="captions", cache=False), "--vectors captions, or --no-cache"),
+        (phrase("as in {labels}", labels={"0": "a woman"}), "as in --label '0=a woman'"),
+        (phrase("give {unsplit}", unsplit=True), "give unsplit=True"),
         (missing("references", "is missing"), "--references is missing"),
         (InputError("references", "is empty", row=3), "references[3] is empty"),
         (InputError("vectors", ": there is no file"), "--vectors: there is no file"),
@@ -364,7 +364,7 @@ def test_messages_of_the_library_name_options_in_place_of_arguments(message, wri
     names = ("unseen_only", "bootstrap", "vectors", "tasks", "references")
     flags = {name: (f"--{name.replace('_', '-')}", "") for name in names} | {"cache": ("--cache", "--no-cache")}
     flags |= {"directions": ("--direction", ""), "attribute_lexicon": ("--attribute", ""), "labels": ("--label", "")}
-    assert said(message, partial(in_options, flags)).endswith(written)
+    assert render(message, partial(in_options, flags)).endswith(written)
 
 
 def test_what_users_name_like_arguments_is_said_as_it_is(tmp_path):

@@ -17,7 +17,7 @@ import captionbias
 from captionbias import metrics
 from captionbias.bench.catalogue import METRICS, YARDSTICK, scores_of
 from captionbias.images.drawings import draw
-from captionbias.metrics.sway.naming import CAPTIONED
+from captionbias.metrics.sway.misnaming import CAPTIONED
 from captionbias.synthetic import plant
 
 ROOT = Path(__file__).parents[2]

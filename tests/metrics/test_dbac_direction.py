@@ -7,9 +7,9 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.bench.attacked import Bench
 from captionbias.bench.attacks import answers_to
 from captionbias.bench.protocol import preset_settings
-from captionbias.bench.reading import drawn_captions
+from captionbias.bench.reading import draw_captions
 from captionbias.captions import CaptionBiasWarning, check_captions
-from captionbias.captions.texts import in_one_order
+from captionbias.captions.texts import canonical_order
 from captionbias.metrics.dbac import PRESETS
 from captionbias.metrics.dbac_direction import PAIRINGS, ask
 from captionbias.scores.omega import BLIND
@@ -151,11 +151,11 @@ def test_an_image_of_weight_3_counts_as_the_image_three_times(pairing, silent):
 
 def test_a_round_of_trials_draws_one_sample_of_each_image(silent):
     samples = [[text, f"{text} quokka"][: 1 + (row > 0)] for row, text in enumerate(silent["predictions"])]
-    samples = in_one_order(samples, once=False)
+    samples = canonical_order(samples, once=False)
     image = np.repeat(np.arange(IMAGES), list(map(len, samples)))
     for direction in answered(silent | {"predictions": samples}):
         for trial, compared in zip(direction.plans[""].trials["m"][0], direction.compared, strict=True):
-            place = drawn_captions(image, IMAGES, 0) - np.searchsorted(image, np.arange(IMAGES))
+            place = draw_captions(image, IMAGES, 0) - np.searchsorted(image, np.arange(IMAGES))
             drawn = [texts[number].endswith("quokka") for texts, number in zip(samples, place, strict=True)]
             assert 0 < sum(drawn) < IMAGES
             assert [text.endswith("quokka") for text in trial.examples.tokens.texts()] == drawn

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from captionbias.report.grid import RULE, Column, Grid, Scored, Strong
+from captionbias.report.grid import RULE, Grid, GridColumn, Scored, Strong
 from captionbias.statistics.samples import Estimate
 from tests.report.conftest import rendered
 
@@ -12,7 +12,7 @@ HEADS = ["word", "goes with", "beyond people", "of female: captioner", "of femal
 ROW = ["lady or gentleman", "female", Scored(Estimate(-13.8, -14.3, -13.2), 1), 14.6, 11.0, 16.3]
 WORDS = Grid(
     "Words that follow a value [95% interval]",
-    tuple(Column(name, "" if number < 2 else ".1f") for number, name in enumerate([*HEADS, "not only said more"])),
+    tuple(GridColumn(name, "" if number < 2 else ".1f") for number, name in enumerate([*HEADS, "not only said more"])),
     [Strong([*ROW, "yes\nof course"]), RULE, ["  [b]size[/b] counted as wrong", *ROW[1:], "no"]],
     "Of 100 captions.",
 )
@@ -47,7 +47,7 @@ def test_the_rest_of_an_indented_row_is_indented():
 @pytest.mark.parametrize("width", [4, 20, 60])
 def test_a_name_that_is_longer_than_the_terminal_is_folded(width):
     name = "captioner" * 10
-    grid = Grid("", (Column(name), Column("score", ".1f")), [[name, 1.5]])
+    grid = Grid("", (GridColumn(name), GridColumn("score", ".1f")), [[name, 1.5]])
     text = rendered(grid, width)
     assert name in re.sub(r"\s|1\.5|score|─", "", text)
     assert max(map(len, text.splitlines())) <= width

@@ -87,7 +87,7 @@ def test_every_answer_is_in_the_picture_and_every_note_below_it(two):
         assert all(
             f">{escape(line)}<" in page
             for question in QUESTIONS
-            if question.shown != IN_A_LINE
+            if question.view != IN_A_LINE
             for told in row.answers[question.key]
             for line in told.lines
         )

@@ -9,8 +9,8 @@ from captionbias.metrics import Measurement, catalogue, sway
 from captionbias.report.grid import Strong
 from captionbias.report.terminal import measurement_tables
 from captionbias.report.views import sway_level, sway_words
-from captionbias.report.wording import interval, said_of
-from captionbias.statistics.samples import Found
+from captionbias.report.wording import interval, verdict_text
+from captionbias.statistics.samples import LowerBound
 from captionbias.synthetic import plant
 from tests.report.conftest import rendered
 
@@ -24,7 +24,7 @@ def test_every_metric_has_a_row_for_each_score_and_a_verdict_in_bold_where_it_is
         if score.in_tables and score.key in measured.estimates:
             number, said = (
                 interval(measured.estimates[score.key], score.digits),
-                said_of(score.key, measured.estimates[score.key], measured.details),
+                verdict_text(score.key, measured.estimates[score.key], measured.details),
             )
             labels = {score.row, score.label}
             (row,) = (row for row in rows if row[:1] and row[0] in labels and row[1] == number)
@@ -63,7 +63,7 @@ def test_sway_is_told_question_by_question(swayed):
         "Tasks that are named more for one value [95% interval]",
     ]
     assert (
-        said_of("sway_wrong_gap", swayed.estimates["sway_wrong_gap"], swayed.details)
+        verdict_text("sway_wrong_gap", swayed.estimates["sway_wrong_gap"], swayed.details)
         == "more than people, worse for women"
     )
 
@@ -94,10 +94,10 @@ def test_of_several_values_a_word_may_go_with_all_but_one():
 
 
 def test_nothing_found_says_what_would_have_been_found():
-    words = Found(np.array([0.1]), np.array([-0.2, 0.4]), seen=2.0)
+    words = LowerBound(np.array([0.1]), np.array([-0.2, 0.4]), seen=2.0)
     measured = Measurement({"sway_words": words}, {}, metric="sway", settings={})
     assert (
-        said_of("sway_words", measured.estimates["sway_words"])
+        verdict_text("sway_words", measured.estimates["sway_words"])
         == "nothing found (would have seen a word in 2 of 100 captions)"
     )
     assert interval(measured.estimates["sway_words"], 1) == "0.1, at least -0.2"

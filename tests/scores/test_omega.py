@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from captionbias.scores.omega import BLIND, MATCHED, PUBLISHED, Told, omega_forms, omega_parts
+from captionbias.scores.omega import BLIND, MATCHED, PUBLISHED, PairSums, omega_forms, omega_parts
 
 
 def of_pairs(told, multiplicity, weights):
     """Each form of omega, and what it is made of."""
-    sums = told.drawn(multiplicity)
+    sums = told.resample(multiplicity)
     return omega_forms(sums, weights) | omega_parts(sums, weights)
 
 
 def test_nothing_in_common_is_undefined_not_zero():
     shown, image = np.array([0, 1, 0, 1]), np.arange(4)
-    told = Told.of(np.zeros(4, np.int64), shown, image, np.ones(4), 4, np.full(4, 0.5))
+    told = PairSums.of(np.zeros(4, np.int64), shown, image, np.ones(4), 4, np.full(4, 0.5))
     found = of_pairs(told, np.ones((4, 1)), {PUBLISHED: np.full((2, 1), 2.0), MATCHED: np.zeros((2, 1))})
     assert np.isnan(found[MATCHED][0])
     assert found["effective_sample_matched"][0] == 0
@@ -22,7 +22,7 @@ def test_nothing_in_common_is_undefined_not_zero():
 
 
 def test_a_replicate_without_test_captions_is_undefined():
-    told = Told.of(np.array([0, 1]), np.array([0, 1]), np.array([0, 3]), np.ones(2), 4, np.full(2, 0.5))
+    told = PairSums.of(np.array([0, 1]), np.array([0, 1]), np.array([0, 3]), np.ones(2), 4, np.full(2, 0.5))
     multiplicity = np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 2.0], [1.0, 0.0]])
     with np.errstate(all="raise"):
         found = of_pairs(told, multiplicity, {form: np.ones((2, 2)) for form in (PUBLISHED, MATCHED)})
@@ -43,8 +43,8 @@ def test_a_whole_count_is_the_caption_repeated():
     named, shown, times = (random.integers(1, 4, size=30) for _ in range(3))
     quality, image = random.random(30), np.arange(30)
     repeated = [column.repeat(times) for column in (named, shown, image, quality)]
-    once = Told.of(named, shown, image, times.astype(float), 30, quality)
-    again = Told.of(*repeated[:3], np.ones(times.sum()), 30, repeated[3])
+    once = PairSums.of(named, shown, image, times.astype(float), 30, quality)
+    again = PairSums.of(*repeated[:3], np.ones(times.sum()), 30, repeated[3])
     multiplicity = random.integers(0, 3, size=(30, 5)).astype(float)
-    for first, second in zip(once.drawn(multiplicity), again.drawn(multiplicity), strict=True):
+    for first, second in zip(once.resample(multiplicity), again.resample(multiplicity), strict=True):
         assert first == pytest.approx(second, rel=1e-15)

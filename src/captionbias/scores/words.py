@@ -47,7 +47,7 @@ HALVES = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
 HALVINGS = len(HALVES)
 INJECTED, RUNS, POWER = (1, 2, 3, 5, 10, 15, 20, 30, 50), 20, 0.8  # of 100 captions; a word is seen in so many runs
 
-Table = Any  # a sparse table, images x words
+WordTable = Any  # a sparse table, images x words
 
 
 class Fit(NamedTuple):
@@ -70,7 +70,7 @@ class References:
     values: int
     weights: Floats
     pictures: Integers  # the number of each image's
-    drawn: tuple[Table, ...]  # of each draw, the words that the drawn person uses
+    drawn: tuple[WordTable, ...]  # of each draw, the words that the drawn person uses
     whole: Fit
     halves: tuple[tuple[Fit, Fit], ...]  # none where there are too few pictures for a score
     scene: Integers | None = None  # the number of each image's, if no people describe them
@@ -118,7 +118,7 @@ class Amount(NamedTuple):
 # What people say
 
 
-def context_words(human: Table, may: Flags, weights: Floats) -> Integers:
+def context_words(human: WordTable, may: Flags, weights: Floats) -> Integers:
     """The words that say what a picture shows: the commonest in human captions, `(captions, words)`, of those that
     `may`, which are not the attribute's. `weights`: of each caption's image."""
     uses = _uses(human, weights)
@@ -136,8 +136,8 @@ def distinct_draws(image: Integers, keys: Hashes, draws: int, seed: int = 0) -> 
 
 
 def people_draws(
-    human: Table, image: Integers, drawn: Sequence[Integers], columns: Integers, tasks: Table | None = None
-) -> tuple[tuple[Table, Table], ...]:
+    human: WordTable, image: Integers, drawn: Sequence[Integers], columns: Integers, tasks: WordTable | None = None
+) -> tuple[tuple[WordTable, WordTable], ...]:
     """Of each draw the contents of each image, which are the shares of its captions that were not drawn which use each
     of the words `columns`, and the `tasks` it shows, where all are given; and the words that the drawn caption uses.
 
@@ -164,7 +164,7 @@ def people_draws(
 
 def fit_references(
     value: Integers,
-    draws: Sequence[tuple[Table, Table]],
+    draws: Sequence[tuple[WordTable, WordTable]],
     weights: Floats,
     pictures: Integers,
     seed: int,
@@ -217,7 +217,7 @@ def fit_references(
     return References(value, values, weights, pictures, people, whole, by_halves, scene)
 
 
-def _squares(contents: Table, weights: Floats, cell: Integers) -> Floats:
+def _squares(contents: WordTable, weights: Floats, cell: Integers) -> Floats:
     """The products of contents, each with each, summed over the images of each cell: `(cells, contents, contents)`."""
     squares = np.empty((FOLDS * QUARTERS, *contents.shape[1:] * 2))
     for number, square in enumerate(squares):
@@ -228,7 +228,7 @@ def _squares(contents: Table, weights: Floats, cell: Integers) -> Floats:
 
 
 def _influence(
-    contents: Table, indicators: Floats, weights: Floats, fold: Integers, group: Integers, squares: Floats
+    contents: WordTable, indicators: Floats, weights: Floats, fold: Integers, group: Integers, squares: Floats
 ) -> tuple[Floats32, Floats]:
     """How much each image's words count in each group's sum, `(images, contrasts * groups)`, and what is left of each
     contrast, squared and summed. Images are in the order of folds and groups. `squares`: each fold's, see `_squares`.
@@ -287,7 +287,7 @@ def _within(indicators: Floats, scene: Integers, weights: Floats, group: Integer
 # A captioner beside them
 
 
-def level(captioner: Table, references: References, content: Flags) -> Floats:
+def level(captioner: WordTable, references: References, content: Flags) -> Floats:
     """How many content words the captioner's captions of each value have for each of people's, without people for each
     caption, over the same of all, `(values,)`. A captioner that says less of one value is so compared with people who
     say less; it is a bias of its own. `content`: which columns are content words."""
@@ -300,7 +300,7 @@ def level(captioner: Table, references: References, content: Flags) -> Floats:
         return np.asarray((said / human) / (said.sum() / human.sum()))
 
 
-def frequent_words(captioner: Table, references: References, may: Flags) -> Integers:
+def frequent_words(captioner: WordTable, references: References, may: Flags) -> Integers:
     """The words that the captioner or people use often enough, of those that `may` be tested."""
     uses = _uses(captioner, references.weights), _people_uses(references)
     return np.flatnonzero(may & (np.maximum(*uses) >= LEAST_USES))
@@ -324,7 +324,7 @@ def list_words(ties: Ties) -> Listed:
     return Listed((q <= FALSE_SHARE) & (np.abs(ties.beyond) >= LEAST_BEYOND), q)
 
 
-def find_ties(captioner: Table, references: References, words: Integers, level: Floats) -> Ties:
+def find_ties(captioner: WordTable, references: References, words: Integers, level: Floats) -> Ties:
     """The ties of these words, by all images. `captioner`: images x words, flags or, of several captions of an image,
     shares. `level`: see `level`."""
     by_level = np.nan_to_num(level, nan=1.0)[references.value][:, None]
@@ -339,7 +339,7 @@ def find_ties(captioner: Table, references: References, words: Integers, level: 
     return Ties(said, people, beyond, error, scaled, scaled_error)
 
 
-def _error_of_no_tie(said: Table, references: References, scene: Integers) -> Floats:
+def _error_of_no_tie(said: WordTable, references: References, scene: Integers) -> Floats:
     """The standard error of ties that are none, `(contrasts, words)`: that of groups is by the uses of the value's own
     images, which of a rare word may be none by chance. Beside people theirs are as rare."""
     weights = references.weights / references.weights.mean()
@@ -355,8 +355,8 @@ class Candidates:
     """What the captioner and the drawn person of one draw use of the columns that may be chosen, words and pools of
     words, `(images, columns)`; the person's in the captioner's measure."""
 
-    captioner: Table
-    person: Table
+    captioner: WordTable
+    person: WordTable
 
 
 class Followed(NamedTuple):
@@ -373,7 +373,7 @@ def rarities(left: Floats, may: Flags) -> list[Flags]:
     return [may & (left >= least) & (left <= most) for least, most in RARITIES]
 
 
-def any_of(table: Table, columns: Flags) -> Table:
+def any_of(table: WordTable, columns: Flags) -> WordTable:
     """Which images use any of the columns, `(images, 1)`; of several captions of an image the share, at most 1."""
     from scipy.sparse import csr_array
 
@@ -514,12 +514,12 @@ def detectable_share(references: References, words: int, seed: int = 0) -> Float
     return seen
 
 
-def _sides(references: References, fit: Fit, said: Table, people: Sequence[Table]) -> tuple[Floats, Floats]:
+def _sides(references: References, fit: Fit, said: WordTable, people: Sequence[WordTable]) -> tuple[Floats, Floats]:
     """The sums of both sides, the captioner's and the drawn person's."""
     return _sums(references, fit, [said] * len(people)), _sums(references, fit, people)
 
 
-def _sums(references: References, fit: Fit, words: Sequence[Table]) -> Floats:
+def _sums(references: References, fit: Fit, words: Sequence[WordTable]) -> Floats:
     """Each group's part of the ties of words, the mean over draws: `(contrasts, groups, words)`; `words`: of each draw,
     images x words."""
     products = (
@@ -542,5 +542,5 @@ def _people_uses(references: References) -> Floats:
     return np.asarray(np.mean([_uses(person, references.weights) for person in references.drawn], axis=0))
 
 
-def _uses(table: Table, weights: Floats) -> Floats:
+def _uses(table: WordTable, weights: Floats) -> Floats:
     return np.ravel(weights @ table)

@@ -59,14 +59,14 @@ def content_words(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: 
     lemma = _lemma(tokenizer)
     terms, names, roles = _terms(attribute, task, tokenizer)
     mentions = find_mentions(tokens, Lexicon("terms", "", terms), tokenizer)
-    said = function_words(ENGLISH if lemma is singular else tokenizer)
+    closed = function_words(ENGLISH if lemma is singular else tokenizer)
     single = [lemma(word) for word in tokens.words]
     numbers = {word: number for number, word in enumerate(dict.fromkeys([*single, *names, *POOLS]))}
-    content = [word not in said and any(map(str.isalpha, word)) for word in tokens.words]
-    kept = np.array([word not in MARKS for word in tokens.words], bool)
+    content = [word not in closed and any(map(str.isalpha, word)) for word in tokens.words]
+    is_content = np.array([word not in MARKS for word in tokens.words], bool)
     ends, places = mentions.starts + mentions.lengths, len(tokens.ids) + 1
     covered = np.cumsum(np.bincount(mentions.starts, minlength=places) - np.bincount(ends, minlength=places))
-    alone = kept[tokens.ids] & (covered[:-1] == 0)
+    alone = is_content[tokens.ids] & (covered[:-1] == 0)
     of_token, of_term = (np.array([numbers[word] for word in each], np.int64) for each in (single, names))
     is_adverb = np.array([says and word.endswith("ly") for word, says in zip(tokens.words, content, strict=True)], bool)
     pools = np.flatnonzero(_describes(tokens, attribute, tokenizer)), np.unique(tokens.rows[is_adverb[tokens.ids]])
@@ -96,7 +96,7 @@ def _describes(tokens: Tokens, attribute: Lexicon, tokenizer: str) -> Flags:
     return np.bincount(tokens.rows[says & np.roll(is_noun, -1) & ~last], minlength=len(tokens)) > 0
 
 
-def joined(own: ContentWords, human: ContentWords) -> ContentWords:
+def join_sides(own: ContentWords, human: ContentWords) -> ContentWords:
     """Of the captions of both, one after the other; the words of the second come first."""
     from scipy.sparse import vstack
 
@@ -151,7 +151,7 @@ def _terms(attribute: Lexicon, task: Lexicon, tokenizer: str) -> tuple[dict[str,
 
 
 def singular(word: str) -> str:
-    """The singular of an English plural; what is none stays, or loses an -s that is no ending.
+    """The singular of an English plural; what is none stays, or loses an -s that is not an ending.
 
     >>> [singular(word) for word in ("ties", "benches", "dresses", "racquets", "tennis", "bus")]
     ['tie', 'bench', 'dress', 'racquet', 'tennis', 'bus']

@@ -18,17 +18,16 @@ from captionbias.bench.measurement import Prepared, Scores, metric
 from captionbias.bench.reading import read
 from captionbias.captions import Captions
 from captionbias.errors import InputError
-from captionbias.metrics.sway import a_to_t, length, missing, t_to_a, words
-from captionbias.metrics.sway import naming as of_names
+from captionbias.metrics.sway import a_to_t, length, misnaming, missing, t_to_a, words
 from captionbias.metrics.sway.images import Counts, NamedImages, compared_images, count_leans, lean_rows, no_leans
 from captionbias.metrics.sway.question import (
-    Answer,
-    Asked,
-    Question,
+    QuestionModule,
+    QuestionResult,
+    SwayInput,
     constant,
     draw_person,
     draw_truth,
-    resampled,
+    resample,
 )
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
 from captionbias.text.content import ContentWords
@@ -36,7 +35,7 @@ from captionbias.warnings import note
 
 RULES = Rules(silent=True, crossed=True, tasks_needed=False, tasks_named=True, main_person=True)
 LEAST_OF_VALUE = 30  # images, for an interval of a gap between values
-QUESTIONS = of_names, t_to_a, words, length, a_to_t, missing
+QUESTIONS = misnaming, t_to_a, words, length, a_to_t, missing
 SCENES = Score(
     YARDSTICK,
     "scenes that are compared",
@@ -76,7 +75,7 @@ class SwayImages(NamedTuple):
         "attributes": "`n` labels, each a label of `attribute_lexicon`; two values or more, also crossed attributes",
         "tasks": "`n` lists of all tasks that the images show, such as COCO's annotated objects; those that the other "
         "human captions name when None. People do not name all that is there: without them A to T is a range. "
-        "`person` is no task",
+        "`person` is not a task",
         "seed": "seed of the draws, the regression's folds and the bootstrap",
         "details": "add the nested entry `details`: `level` and `gaps` of each value; `cells`, true value by "
         "suggested one, captioner beside person; `t_to_a` of each value, `error_ratio`; `words`, and `words_chosen` by "
@@ -131,14 +130,14 @@ def sway(
     if captions.predictions is None:
         raise errors.missing("predictions", "is missing: sway is of a captioner; give the captioner's captions")
     if captions.references and captions.scene:
-        ways = errors.naming("leave {references} out"), errors.naming("leave {scene} out, to compare with people")
+        ways = errors.phrase("leave {references} out"), errors.phrase("leave {scene} out, to compare with people")
         raise InputError("scene", ": images of a scene are compared with each other, without human captions:", *ways)
     reading = read(captions, attribute_lexicon, task_lexicon, tokenizer, RULES)
     captions, notes = cast(Captions, reading.captions), reading.notes
     lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
     images = compared_images(reading, seed)
     of_tasks, counts = _of_tasks(images, lean, lexicons, seed, notes)
-    resampling = [of_names, *of_tasks, *[length] * bool(captions.references or captions.scene)]
+    resampling = [misnaming, *of_tasks, *[length] * bool(captions.references or captions.scene)]
     scenes = None if images.scene is None else len({*images.scene.tolist()}) if captions.scene else 0
     pictures = np.bincount(images.value)
     if pictures.min() < LEAST_OF_VALUE and images.scene is None:
@@ -154,8 +153,8 @@ def sway(
     def measured() -> Scores:
         drawn = [draw_person(images, counts, seed + draw) for draw in range(draws)]
         drawn = drawn or [draw_truth(images, counts, seed)]
-        asked = Asked(captions, *lexicons, tokenizer, images, drawn, seed, bootstrap, notes)
-        return _scores(asked, resampling, scenes, several, details)
+        inputs = SwayInput(captions, *lexicons, tokenizer, images, drawn, seed, bootstrap, notes)
+        return _scores(inputs, resampling, scenes, several, details)
 
     return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured)
 
@@ -166,11 +165,11 @@ def _of_tasks(
     lexicons: tuple[Lexicon, Lexicon],
     seed: int,
     notes: list[str],
-) -> tuple[list[Question], Counts]:
+) -> tuple[list[QuestionModule], Counts]:
     """The questions about tasks that can be asked, with a note of those that cannot, and on what leans were counted."""
     given, of_scenes = images.given is not None, images.scene is not None and images.scene.any()
     alike = images.scene is None or (given and of_scenes)  # what pictures show can be held alike
-    asked: list[Question] = [t_to_a, a_to_t] if alike else [t_to_a] if given else []
+    inputs: list[QuestionModule] = [t_to_a, a_to_t] if alike else [t_to_a] if given else []
     if lexicons[0].parts:
         if lean is not None:
             raise InputError("lean", ": tasks go with the values of one attribute; leave it out, or measure one alone")
@@ -178,31 +177,33 @@ def _of_tasks(
         return [], no_leans(images)
     if images.single and not given:
         text = "T to A and A to T are not asked: images have one human caption, and no other says what they show"
-        note(notes, text, errors.naming("give {tasks}"), about="references")
+        note(notes, text, errors.phrase("give {tasks}"), about="references")
         return [], no_leans(images)
-    counts = count_leans(images, lean, lexicons, notes) if asked else no_leans(images)
-    if asked and images.scene is not None and (draw_truth(images, counts, seed).suggested < 0).all():
+    counts = count_leans(images, lean, lexicons, notes) if inputs else no_leans(images)
+    if inputs and images.scene is not None and (draw_truth(images, counts, seed).suggested < 0).all():
         text = "T to A and A to T are not measured: no task goes with one value more than with another on these images"
-        note(notes, text, errors.naming("say which tasks go with whom, with {lean}"), about="tasks")
+        note(notes, text, errors.phrase("say which tasks go with whom, with {lean}"), about="tasks")
         return [], no_leans(images)
-    if a_to_t in asked and images.scene is None and len(images.value) < a_to_t.LEAST_IMAGES:
+    if a_to_t in inputs and images.scene is None and len(images.value) < a_to_t.LEAST_IMAGES:
         note(notes, f"A to T is not measured below {a_to_t.LEAST_IMAGES} images")
-        asked.remove(a_to_t)
-    return asked, counts
+        inputs.remove(a_to_t)
+    return inputs, counts
 
 
-def _scores(asked: Asked, resampling: Sequence[Question], scenes: int | None, several: float, details: bool) -> Scores:
+def _scores(
+    inputs: SwayInput, resampling: Sequence[QuestionModule], scenes: int | None, several: float, details: bool
+) -> Scores:
     import scipy.linalg  # noqa: F401  (a library is limited below once it is loaded)
     from threadpoolctl import threadpool_limits
 
-    images, drawn = asked.named, asked.draws
+    images, drawn = inputs.named, inputs.draws
     with threadpool_limits(1):  # more threads wait for each other longer than they work
-        counted = [question.counted(asked) for question in resampling]
-        samples = resampled(counted, int(images.group.max()) + 1, asked.replicates, asked.seed)
-        answers = [question.answer(asked, of) for question, of in zip(resampling, samples, strict=True)]
-        answers += [words.answer(asked), missing.answer(asked)]
+        counted = [question.counted(inputs) for question in resampling]
+        samples = resample(counted, int(images.group.max()) + 1, inputs.replicates, inputs.seed)
+        answers = [question.answer(inputs, of) for question, of in zip(resampling, samples, strict=True)]
+        answers += [words.answer(inputs), missing.answer(inputs)]
     if scenes is not None:
-        answers.append(Answer({YARDSTICK: constant(scenes)}, dict))
+        answers.append(QuestionResult({YARDSTICK: constant(scenes)}, dict))
     suggested = float(np.mean([np.count_nonzero(draw.suggested >= 0) for draw in drawn]))
     facts = {"sway_images": len(images.value), "sway_suggested": suggested, "names_several": several}
     facts |= {key: fact for answer in answers for key, fact in answer.facts.items() if np.isfinite(fact)}
@@ -215,8 +216,8 @@ def _scores(asked: Asked, resampling: Sequence[Question], scenes: int | None, se
     return Scores(
         {key: sample for answer in answers for key, sample in answer.scores.items()},
         facts,
-        asked.notes,
+        inputs.notes,
         tables,
-        SwayImages(images.values, images.row, images.value, drawn[0].suggested, asked.content_of_both),
+        SwayImages(images.values, images.row, images.value, drawn[0].suggested, inputs.content_of_both),
         doubts={key: doubt for answer in answers for key, doubt in answer.doubts.items()},
     )

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from captionbias.bench.catalogue import CAPTIONS, PERCENT
-from captionbias.metrics.sway.question import Answer, Asked, entry, numbers
-from captionbias.statistics.samples import RULE_OF_THREE, Largest, Sample
+from captionbias.metrics.sway.question import QuestionResult, SwayInput, entry, numbers
+from captionbias.statistics.samples import RULE_OF_THREE, LargestOf, Sample
 
 GAP = "sway_missing_gap"
 ENTRIES = (
@@ -30,7 +30,7 @@ ENTRIES = (
 )
 
 
-def answer(asked: Asked) -> Answer:
+def answer(asked: SwayInput) -> QuestionResult:
     """The gap, where any caption is missing. Nothing else is known of these images, so its interval is that of
     independent ones."""
     labels = {value.casefold(): number for number, value in enumerate(asked.named.values)}
@@ -40,7 +40,7 @@ def answer(asked: Asked) -> Answer:
             images[labels[label.casefold()]] += every
             without[labels[label.casefold()]] += missing
     if not without.any():
-        return Answer({}, dict)
+        return QuestionResult({}, dict)
     shares = without / images
     generator, shape = np.random.default_rng([asked.seed, 12]), (asked.replicates, len(labels))
     drawn = generator.binomial(images.astype(np.int64), shares, shape).T / images[:, None]
@@ -57,7 +57,7 @@ def answer(asked: Asked) -> Answer:
         ]
         return {"missing": rows}
 
-    return Answer({GAP: Largest.of(gaps)}, details)
+    return QuestionResult({GAP: LargestOf.of(gaps)}, details)
 
 
 def _gaps(shares: Any) -> Any:

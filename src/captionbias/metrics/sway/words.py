@@ -12,11 +12,11 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.bench.catalogue import TIES
-from captionbias.errors import naming
-from captionbias.metrics.sway.question import Answer, Asked, entry, numbers
+from captionbias.errors import phrase
+from captionbias.metrics.sway.question import QuestionResult, SwayInput, entry, numbers
 from captionbias.scores import words as scoring
-from captionbias.scores.naming import share_of
-from captionbias.statistics.samples import LEAST_IMAGES, Found, Sample, bootstrap_samples
+from captionbias.scores.misnaming import share_of
+from captionbias.statistics.samples import LEAST_IMAGES, LowerBound, Sample, bootstrap_samples
 from captionbias.text.content import ContentWords
 from captionbias.warnings import note
 
@@ -60,17 +60,17 @@ class Tied(NamedTuple):
         return self.words.content & (self.words.of_role | ~self.words.of_attribute)
 
 
-def answer(asked: Asked) -> Answer:
+def answer(asked: SwayInput) -> QuestionResult:
     """What was found of words that follow the attribute, and how much would have been."""
     tied = _tied(asked)
     if tied is None:
-        return Answer({}, dict)
+        return QuestionResult({}, dict)
     references, values = tied.references, asked.named.values
     tested = scoring.frequent_words(tied.said, references, tied.may)
     ties = scoring.find_ties(tied.said, references, tested, tied.level)
     listed = scoring.list_words(ties)
     followed = scoring.followed(references, tied.halvings)
-    samples: list[Found] = []
+    samples: list[LowerBound] = []
     one, many = (scoring.detectable_share(references, words, asked.seed).max() for words in (1, MANY))
     scores: dict[str, Sample] = {}
     doubts: dict[str, str] = {}
@@ -80,22 +80,24 @@ def answer(asked: Asked) -> Answer:
         scores[KEY] = samples[int(np.argmax(lows))]
         if asked.named.scene is None and tied.length >= LONGER and _are_unsaid(tied, followed):
             doubts[KEY] = THEY_MAY_BE_THERE
-            ways = "give paragraphs of people", naming("what pictures show as {tasks}")
+            ways = "give paragraphs of people", phrase("what pictures show as {tasks}")
             note(asked.notes, "words that people never write in short captions follow the value", *ways)
     levels = zip(values, tied.level.tolist(), strict=True)
     facts = {f"sway_words_level_{value}": level for value, level in levels} | {"sway_words_length": tied.length}
     facts |= {"sway_words_seen": float(one), f"sway_words_seen_{MANY}": float(many)}
-    return Answer(scores, partial(_details, tied, tested, ties, listed, followed, samples, asked), facts, doubts)
+    return QuestionResult(
+        scores, partial(_details, tied, tested, ties, listed, followed, samples, asked), facts, doubts
+    )
 
 
-def _sample(amount: scoring.Amount, asked: Asked, seen: float | None) -> Found:
+def _sample(amount: scoring.Amount, asked: SwayInput, seen: float | None) -> LowerBound:
     """The bootstrap of an amount of one of the values."""
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
         return {"amount": np.asarray(amount.value + amount.pull @ (multiplicity - 1))[None]}
 
     sample = bootstrap_samples(quantities, scoring.UNITS, 1, asked.replicates, asked.seed)["amount"]
-    return Found(**vars(sample) | {"images": 0, "chosen_of": len(asked.named.values)}, seen=seen)
+    return LowerBound(**vars(sample) | {"images": 0, "chosen_of": len(asked.named.values)}, seen=seen)
 
 
 def _are_unsaid(tied: Tied, followed: Sequence[scoring.Followed]) -> bool:
@@ -110,7 +112,7 @@ def _shown(followed: scoring.Followed) -> list[int]:
     return [column for column, times in followed.columns.most_common() if times >= scoring.HALVINGS]
 
 
-def _tied(asked: Asked) -> Tied | None:
+def _tied(asked: SwayInput) -> Tied | None:
     """The words of both sides; None, with a note, where too few images have captions enough."""
     named, captions = asked.named, asked.captions
     words, spoken = captions.words(asked.tokenizer), (asked.attribute, asked.task, asked.tokenizer)
@@ -138,9 +140,9 @@ def _tied(asked: Asked) -> Tied | None:
                 "{attribute_lexicon} {!r} has no roles, which tell which words say the same of another value: its "
                 "words are left out of those that follow the attribute"
             )
-            note(asked.notes, naming(template, part.name))
+            note(asked.notes, phrase(template, part.name))
     made_of = *spoken, captions.attributes, captions.weights, captions.tasks, captions.scene, asked.seed
-    fitted, left = captions.of_people("ties", made_of, lambda: _fitted(asked, human, places))
+    fitted, left = captions.cached("ties", made_of, lambda: _fitted(asked, human, places))
     if fitted is None:
         note(asked.notes, "words are not compared: human captions are too few to say what images show")
         return None
@@ -149,11 +151,11 @@ def _tied(asked: Asked) -> Tied | None:
     return _halvings(Tied(both, said[places], references, level, float(share_of(*lengths)), [], ()), asked, left)
 
 
-def _halvings(tied: Tied, asked: Asked, left: Sequence[Floats]) -> Tied:
+def _halvings(tied: Tied, asked: SwayInput, left: Sequence[Floats]) -> Tied:
     """With the columns that may be chosen: words, but those of tasks, which are asked of elsewhere, unless all tasks
     are given; and pools. `left`: of each draw how often human captions that are not drawn use each of their words."""
     words, references, named = tied.words, tied.references, asked.named
-    asked_of = ~words.of_task | (named.scene is not None) | (named.given is not None)
+    asked_of = ~words.of_task | (named.scene is not None) | (named.given_tasks is not None)
     may, poolable = (words.of_role | ~words.of_attribute) & asked_of, words.content & ~words.of_attribute & asked_of
     of_value = np.nan_to_num(tied.level, nan=1.0)[references.value][:, None] * max(1.0, np.nan_to_num(tied.length))
     from scipy.sparse import hstack
@@ -172,7 +174,7 @@ def _halvings(tied: Tied, asked: Asked, left: Sequence[Floats]) -> Tied:
     return tied._replace(halvings=halvings, columns=(*itertools.compress(words.words, may), *RARE))
 
 
-def _fitted(asked: Asked, human: ContentWords, places: Integers) -> tuple[scoring.References | None, list[Floats]]:
+def _fitted(asked: SwayInput, human: ContentWords, places: Integers) -> tuple[scoring.References | None, list[Floats]]:
     """What is the same beside any captioner, of the images at these places, None if no word says what they show; and of
     each draw how often the human captions that are not drawn use each word."""
     from scipy.sparse import csr_array
@@ -188,7 +190,7 @@ def _fitted(asked: Asked, human: ContentWords, places: Integers) -> tuple[scorin
     used, keys = human.used[rows], named.key[np.isin(named.image, places)]
     may = human.content & ~human.of_attribute & (not named.single)
     columns = scoring.context_words(used, may, weight[image])
-    tasks = None if named.given is None else _commonest(named.given[places])
+    tasks = None if named.given_tasks is None else _commonest(named.given_tasks[places])
     if not len(columns) and not named.single:
         return None, []
     drawn = scoring.distinct_draws(image, keys, 1 if named.single else DRAWS, asked.seed)
@@ -223,7 +225,7 @@ def _details(
     listed: scoring.Listed,
     followed: Sequence[scoring.Followed],
     samples: Sequence[Sample],
-    asked: Asked,
+    asked: SwayInput,
 ) -> dict[str, Any]:
     references, values, sides = tied.references, asked.named.values, asked.sides
     contrast, column = np.nonzero(listed.listed)
@@ -260,7 +262,7 @@ def _details(
 
 
 def _chosen(
-    tied: Tied, followed: Sequence[scoring.Followed], samples: Sequence[Sample], of_value: Floats, asked: Asked
+    tied: Tied, followed: Sequence[scoring.Followed], samples: Sequence[Sample], of_value: Floats, asked: SwayInput
 ) -> list[dict[str, Any]]:
     """Of each value what was found, and the columns that half of the choices have, with the share of its captions that
     uses each, of the captioner's and of people's."""
