@@ -167,7 +167,7 @@ def _of_tasks(
     notes: list[str],
 ) -> tuple[list[QuestionModule], Counts]:
     """The questions about tasks that can be asked, with a note of those that cannot, and on what leans were counted."""
-    given, of_scenes = images.given is not None, images.scene is not None and images.scene.any()
+    given, of_scenes = images.given_tasks is not None, images.scene is not None and images.scene.any()
     alike = images.scene is None or (given and of_scenes)  # what pictures show can be held alike
     inputs: list[QuestionModule] = [t_to_a, a_to_t] if alike else [t_to_a] if given else []
     if lexicons[0].parts:

@@ -53,7 +53,7 @@ class NamedImages(NamedTuple):
     single: bool  # whether images have one human caption, so that nobody else says what they show
     scene: Integers | None  # of each image without human captions the number of its scene, of all one without scenes
 
-    def joined_flags(self, rows: Integers) -> CaptionFlags:
+    def flags_of(self, rows: Integers) -> CaptionFlags:
         """What the human captions in these rows say, one of each image."""
         return CaptionFlags(self.people.values[rows], self.people.tasks[rows])
 

@@ -124,7 +124,7 @@ def draw_person(named: NamedImages, counts: Counts, seed: int) -> Draw:
     drawn = draw_captions(named.image, named.key, seed)
     other = np.full(len(named.image), not named.single)
     other[drawn] = False
-    return _draw(named, counts, seed, named.joined_flags(drawn), other, named.shares(other))
+    return _draw(named, counts, seed, named.flags_of(drawn), other, named.shares(other))
 
 
 def draw_truth(named: NamedImages, counts: Counts, seed: int) -> Draw:
