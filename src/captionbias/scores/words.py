@@ -158,7 +158,9 @@ def people_draws(
         contents.eliminate_zeros()
         person = csr_array(of_image @ human)
         np.minimum(person.data, 1.0, out=person.data)
-        draws.append((contents if tasks is None else hstack([contents, tasks], format="csr"), person))
+        known = [contents, *([] if tasks is None else [tasks])]
+        nothing = [csr_array((images, 1))] * (not columns.size and tasks is None)  # for a regression on nothing
+        draws.append((hstack(known + nothing, format="csr"), person))
     return tuple(draws)
 
 

@@ -170,8 +170,18 @@ def _halvings(tied: Tied, asked: SwayInput, left: Sequence[Floats]) -> Tied:
             hstack([table[:, may], *(scoring.any_of(table, pool) for pool in rare)], format="csr")
             for table in (tied.said, person)
         )
-        halvings.append(scoring.Candidates(captioner, people.multiply(of_value).tocsr()))
+        people = people.multiply(of_value).tocsr()
+        if named.single and named.given_tasks is None:  # what pictures show moves what is said, as often as it is said
+            people = people.multiply(_times_as_often(captioner, people)).tocsr()
+        halvings.append(scoring.Candidates(captioner, people))
     return tied._replace(halvings=halvings, columns=(*itertools.compress(words.words, may), *RARE))
+
+
+def _times_as_often(captioner: Any, people: Any) -> Floats:
+    """How often the captioner uses each column for each time that people do, at least 1; 1 of what these hardly say."""
+    own, other = (np.ravel(table.sum(axis=0)) for table in (captioner, people))
+    ratio = np.divide(own, other, out=np.ones_like(own), where=other >= scoring.LEAST_CHOSEN)
+    return np.maximum(ratio, 1.0)[None, :]
 
 
 def _fitted(asked: SwayInput, human: ContentWords, places: Integers) -> tuple[scoring.References | None, list[Floats]]:
