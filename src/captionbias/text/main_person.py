@@ -9,7 +9,7 @@ that of the first word that refers to it. Which words do what is data of a langu
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -130,14 +130,12 @@ def main_values(
     if lists is None:
         named = mentions.named(tokens, len(lexicon.labels))
         return named, named.sum(axis=1) > 1
-    persons = PersonTokens.of(tokens, mentions, lists, person_nouns(tokenizer), tasks)
+    persons = PersonTokens.found(tokens, mentions, lists, person_nouns(tokenizer), tasks)
     plain, ruled = persons.plain_and_ruled()
     named, several = np.zeros((len(tokens), len(lexicon.labels)), bool), np.zeros(len(tokens), bool)
     named[tokens.rows[plain], persons.values[plain]] = True
-    words = np.array(tokens.words, dtype=object)
-    for row in ruled.tolist():
-        own = words[tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]].tolist()
-        value, several[row] = main_person(own, persons.of_caption(row), lists)
+    for row, words, own in zip(ruled.tolist(), persons.words_of(ruled), persons.of(ruled), strict=True):
+        value, several[row] = main_person(words, own, lists)
         if value is not None:
             named[row, value] = True
     return named, several
@@ -154,7 +152,7 @@ class PersonTokens:
     ends: Integers
 
     @classmethod
-    def of(
+    def found(
         cls,
         tokens: Tokens,
         mentions: Mentions,
@@ -201,15 +199,22 @@ class PersonTokens:
         ruled[rows[plain]] = False
         return plain, np.flatnonzero(ruled)
 
-    def of_caption(self, row: int) -> list[Person]:
-        """The words of persons and animals, and the full stops, of a caption."""
-        start, end = self.tokens.offsets[row], self.tokens.offsets[row + 1]
-        places = start + np.flatnonzero(self.kinds[start:end])
-        columns = places - start, self.ends[places] - start, self.kinds[places], self.values[places]
-        return [
-            Person(place, last, kind, None if value == NO_LABEL else value)
-            for place, last, kind, value in zip(*(column.tolist() for column in columns), strict=True)
+    def words_of(self, rows: Integers) -> Iterator[list[str]]:
+        """The words of these captions."""
+        words, offsets = np.array(self.tokens.words, dtype=object), self.tokens.offsets
+        return (words[self.tokens.ids[offsets[row] : offsets[row + 1]]].tolist() for row in rows.tolist())
+
+    def of(self, rows: Integers) -> Iterator[list[Person]]:
+        """The words of persons and animals, and the full stops, of these captions."""
+        places = np.flatnonzero(self.kinds)
+        row, starts = self.tokens.rows[places], self.tokens.offsets
+        first, last = np.searchsorted(row, rows), np.searchsorted(row, rows, side="right")
+        columns = places - starts[row], self.ends[places] - starts[row], self.kinds[places], self.values[places]
+        every = [
+            Person(place, end, kind, None if value == NO_LABEL else value)
+            for place, end, kind, value in zip(*(column.tolist() for column in columns), strict=True)
         ]
+        return (every[start:end] for start, end in zip(first.tolist(), last.tolist(), strict=True))
 
 
 # The rule, of one caption
