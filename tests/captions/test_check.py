@@ -66,12 +66,10 @@ def test_every_kind_of_column_gives_the_same_plain_strings(convert):
 
 def test_captions_pass_unchanged_but_labels_and_tasks_lose_blanks_and_repetitions():
     texts = ["  امرأة تركب دراجة ", "👩‍🦽 with a 🐕", "une femme\nà vélo", "x" * MAX_CHARACTERS]
-    labels, tasks = [" a", "b\n", "a", "b"], [["dog ", "dog"], [], [], []]
-    captions = check_captions(predictions=texts, references=[[t] for t in texts], attributes=labels, tasks=tasks)
-    assert captions.predictions == tuple(texts)
-    assert captions.references == tuple((t,) for t in texts)
-    assert captions.attributes == ("a", "b", "a", "b")
-    assert captions.tasks == (("dog",), (), (), ())
+    given = {"attributes": [" a", "b\n", "a", "b"], "tasks": [["dog ", "dog"], [], [], []]}
+    captions = check_captions(predictions=texts, references=[[text] for text in texts], **given)
+    assert (captions.predictions, captions.references) == (tuple(texts), tuple((text,) for text in texts))
+    assert (captions.attributes, captions.tasks) == (("a", "b", "a", "b"), (("dog",), (), (), ()))
 
 
 def fault(check=check_captions, **columns):
@@ -82,28 +80,25 @@ def fault(check=check_captions, **columns):
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("changes", "message"),
     [
-        ({"attributes": ["a", "b"]}, "predictions and references are both missing: give model captions"),
-        ({**GOOD, "attributes": None}, "attributes is missing: give one label for each image"),
+        ({"predictions": None, "references": None}, "predictions and references are both missing: give model captions"),
+        ({"attributes": None}, "attributes is missing: give one label for each image"),
         *(
-            ({**GOOD, name: GOOD[name][:2]}, f"and {name} has length 2: entry i of each belongs to image i")
+            ({name: GOOD[name][:2]}, f"and {name} has length 2: entry i of each belongs to image i")
             for name in ("references", "attributes", "tasks", "image_ids")
         ),
-        ({"predictions": [], "attributes": []}, "predictions has no rows: give at least one image"),
-        ({**GOOD, "image_ids": [7, "8", 7.0]}, "image_ids[2] repeats 7, the image of row 0: give each image one row"),
-        ({**GOOD, "image_ids": [7, None, 8]}, "image_ids[1] is missing: every row needs an image id"),
-        ({**GOOD, "image_ids": [7, [8], 9]}, "image_ids[1] is of type list: "),
-        ({**GOOD, "attributes": ["Male", "Male ", "Male"]}, "only one value 'Male' in all 3 rows: a bias between"),
-        ({**GOOD, "tasks": [[], [], []]}, "tasks has no task in any image: name the objects or activities"),
-        (
-            {"predictions": ["a", 3, None, [4]], "attributes": ["m", "f", "m", "f"]},
-            "predictions[1][0] is of type int",  # the first bad row, whatever its fault
-        ),
+        (dict.fromkeys(GOOD, ()), "predictions has no rows: give at least one image"),
+        ({"image_ids": [7, "8", 7.0]}, "image_ids[2] repeats 7, the image of row 0: give each image one row"),
+        ({"image_ids": [7, None, 8]}, "image_ids[1] is missing: every row needs an image id"),
+        ({"image_ids": [7, [8], 9]}, "image_ids[1] is of type list: "),
+        ({"attributes": ["Male", "Male ", "Male"]}, "only one value 'Male' in all 3 rows: a bias between"),
+        ({"tasks": [[], [], []]}, "tasks has no task in any image: name the objects or activities"),
+        ({"predictions": ["a", 3, [4]]}, "predictions[1][0] (image 7) is of type int"),  # the first, whatever its fault
     ],
 )
-def test_a_bad_column_is_named_with_the_way_out(columns, message):
-    assert message in fault(**columns)
+def test_a_bad_column_is_named_with_the_way_out(changes, message):
+    assert message in fault(**GOOD | changes)
 
 
 @pytest.mark.parametrize("argument", list(GOOD))
@@ -163,12 +158,14 @@ def test_as_many_references_are_joined_as_make_them_as_long():
 
 
 def test_two_sides_without_labels_are_checked_alike():
-    sides = {name: GOOD[name] for name in ("predictions", "references")}
-    captions = check_captions(**GOOD)
+    captions, sides = check_captions(**GOOD), {name: GOOD[name] for name in ("predictions", "references")}
     assert check_sides(**sides) == (captions.predictions, captions.references)
-    assert fault(check_sides, **{**sides, "references": None}).startswith("references is missing: give model captions")
-    assert fault(check_sides, **{**sides, "predictions": ["a"]}).startswith("predictions has length 1 and references")
-    assert fault(check_sides, **{**sides, "references": [["a"], [], ["b"]]}).startswith("references[1] is empty")
+    for changes, message in (
+        ({"references": None}, "references is missing: give model captions"),
+        ({"predictions": ["a"]}, "predictions has length 1 and references"),
+        ({"references": [["a"], [], ["b"]]}, "references[1] is empty"),
+    ):
+        assert fault(check_sides, **sides | changes).startswith(message)
 
 
 @pytest.mark.parametrize(

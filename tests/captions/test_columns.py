@@ -155,46 +155,41 @@ def test_several_columns_of_references_are_several_captions_an_image(fault):
     assert message.startswith("predictions has no column 'c': it has 'caption', 'a', 'b', 'gender'")
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "parquet", ""])
-def test_names_with_dots_reach_into_nested_columns(ending, tmp_path, write, fault):
-    output = [{"scores": {"top": label}, "text": text} for text, label in zip(MODEL, GENDER, strict=True)]
-    table = {"image_id": IDS, "output": output}
-    if ending:
-        table = write(tmp_path / f"nested.{ending}", table)
-    columns = {"prediction_column": "output.text", "attribute_column": "output.scores.top"}
-    captions = read_captions(predictions=table, **columns)
-    assert (captions.predictions, captions.attributes) == (tuple(MODEL), tuple(GENDER))
-    nested = "is nested: name what is in it, as in prediction_column='output.text'"
-    absent = "has no column 'output.txt': it has 'output.scores', 'output.text'; name one of these"
-    for name, told in (("output.txt", absent), ("output", nested), (None, nested)):
-        columns["prediction_column"] = name
-        assert fault(read_captions, predictions=table, **columns).endswith(told)
-
-
 def batched(text):
     """As OpenAI's batches answer."""
     message = {"role": "assistant", "content": text}
-    return {"response": {"body": {"id": "a", "choices": [{"index": 0, "message": message}]}}, "error": None}
+    return {"body": {"id": "a", "choices": [{"index": 0, "message": message}]}}
 
 
-BATCHES = [{"custom_id": str(i), "id": f"batch {i}", **batched(text)} for i, text in zip(IDS, MODEL, strict=True)]
+ANSWERS = [{"image_id": i, "id": f"batch {i}", "response": batched(t)} for i, t in zip(IDS, MODEL, strict=True)]
 OUTPUTS = [{"image_id": i, "outputs": [{"text": t}, {"text": t[::-1]}]} for i, t in zip(IDS, MODEL, strict=True)]
+SCORED = [{"image_id": i, "output": {"n": {"top": 1}, "text": t}} for i, t in zip(IDS, MODEL, strict=True)]
+NESTED = "is nested: name what is in it, as in prediction_column="
 
 
 @pytest.mark.parametrize(
-    ("rows", "column"), [(BATCHES, "response.body.choices.0.message.content"), (OUTPUTS, "outputs.0.text")]
+    ("rows", "column", "wrong"),
+    [
+        (
+            SCORED,
+            "output.text",
+            {"output.txt": "it has 'output.n', 'output.text'; name", "output": NESTED + "'output.t"},
+        ),
+        (OUTPUTS, "outputs.0.text", {"outputs.2.text": "it has 'outputs.0', 'outputs.1'"}),
+        (ANSWERS, "response.body.choices.0.message.content", {"response.body.choices.message": ".choices.0'"}),
+    ],
 )
-def test_numbers_in_a_name_reach_into_lists(rows, column, tmp_path, write, fault):
-    labels = {"image_id": IDS, "gender": GENDER}
-    for ending in ("jsonl", "parquet"):
-        said = {"predictions": write(tmp_path / f"said.{ending}", rows), "attributes": labels, "attribute": "gender"}
+def test_names_with_dots_and_numbers_reach_into_objects_and_lists(rows, column, wrong, tmp_path, write, fault):
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    for source in (columns, write(tmp_path / "said.jsonl", rows), write(tmp_path / "said.parquet", rows)):
+        said = {"predictions": source, "attributes": {"image_id": IDS, "gender": GENDER}, "attribute": "gender"}
         assert read_captions(**said, prediction_column=column).predictions == tuple(MODEL)
-    for wrong, there in ((column.replace("0", "2"), "0'"), (column.replace(".0", ""), "0'")):
-        assert there in fault(read_captions, **said, prediction_column=wrong).partition("it has")[2]
-    if rows is BATCHES:
-        assert fault(read_captions, **said).endswith(f"as in prediction_column='{column}'")
-    else:
+        for name, told in wrong.items():
+            assert told in fault(read_captions, **said, prediction_column=name)
+    if rows is OUTPUTS:
         assert read_captions(**said, prediction_column="outputs").samples[1] == (MODEL[1], MODEL[1][::-1])
+    else:
+        assert fault(read_captions, **said).endswith(f"{NESTED}'{column}'")
 
 
 @pytest.mark.usefixtures("no_warnings")

@@ -36,22 +36,19 @@ def test_coco_captions_are_grouped_by_image(tmp_path, write):
 
 def test_the_objects_of_coco_s_instances_are_tasks_and_an_image_that_is_not_listed_is_left_out(tmp_path, fault):
     shown = [(9, 3), (7, 1), (9, 2), (9, 3), (9, 1)]  # image and category, one of them twice
-    instances = {
-        "images": [{"id": 9}, {"id": 7}, {"id": 8}],
-        "annotations": of("image_id category_id segmentation", *((*one, [[1, 2, 3, 4, 5, 6]]) for one in shown)),
-        "categories": of("id name", (1, "person"), (2, "hot dog"), (3, "cake")),
-    }
-    predictions = of("image_id caption attribute", (7, "a man", "m"), (9, "a girl", "f"), (10, "a dog", "m"))
-    predictions, path = {key: [row[key] for row in predictions] for key in predictions[0]}, tmp_path / "instances.json"
-    path.write_text(json.dumps(instances))
+    annotations = of("image_id category_id segmentation", *((*one, [[1, 2, 3, 4, 5, 6]]) for one in shown))
+    categories = of("id name", (1, "person"), (2, "hot dog"), (3, "cake"))
+    given = {"predictions": {"image_id": [7, 9, 10], "caption": ["a man", "a girl", "a dog"], "attribute": [*"mfm"]}}
+    given["tasks"] = path = tmp_path / "instances.json"
+    images = [{"id": 9}, {"id": 7}, {"id": 8}]
+    path.write_text(json.dumps({"images": images, "annotations": annotations, "categories": categories}))
     with pytest.warns(CaptionBiasWarning) as noted:
-        captions = read_captions(predictions=predictions, tasks=path)
+        captions = read_captions(**given)
     assert (captions.image_ids, captions.tasks) == (("7", "9"), ((), ("hot dog", "cake")))
     assert notes_of(noted) == [f"1 of 3 images have no entry in {path} and are left out (first: 10)"]
-    people_alone = {"categories": instances["categories"][:1], "annotations": [{"image_id": 9, "category_id": 1}]}
-    path.write_text(json.dumps(instances | people_alone))
+    path.write_text(json.dumps({"images": images, "annotations": annotations[1:2], "categories": categories[:1]}))
     told = f"{path} has no category beside people: give COCO's instances_*.json"
-    assert fault(read_captions, predictions=predictions, tasks=path).startswith(told)
+    assert fault(read_captions, **given).startswith(told)
 
 
 @pytest.mark.usefixtures("no_warnings")
@@ -126,13 +123,6 @@ def test_weights_are_joined_like_labels_and_a_guess_is_told(tmp_path, write, end
     assert notes_of(noted) == ([] if options else [guess])
 
 
-@pytest.mark.usefixtures("no_warnings")
-@pytest.mark.parametrize(("weights", "options"), [(["heavy", "light", "1"], {}), ([2, 1, 3], {"weight_column": ""})])
-def test_a_column_so_named_that_holds_no_weights_or_is_not_to_be_read_is_left_alone(weights, options):
-    table = {**PEOPLE, "caption": ["a", "b", "c"], "weight": weights}
-    assert read_captions(table, attribute="sex", **options).weights is None
-
-
 @pytest.mark.parametrize("weight", [0, -1, "heavy", None, float("inf")])
 @WEIGHTED
 def test_what_is_no_weight_names_the_image_and_the_way_out(weight, name, options, fault):
@@ -141,6 +131,9 @@ def test_what_is_no_weight_names_the_image_and_the_way_out(weight, name, options
         f"weights: that of image 2 is {weight!r} in '{name}' of table: give each image one number above 0, leave it "
         "out, or read none (weight_column='')"
     )
+    unread = ({"weight": ["heavy", "light", "1"]}, {}), ({"weight": [2, 1, 3]}, {"weight_column": ""})
+    for column, chosen in unread:
+        assert read_captions(PEOPLE | {"caption": [*"abc"]} | column, attribute="sex", **chosen).weights is None
 
 
 @pytest.mark.usefixtures("no_warnings")  # every metric notes it

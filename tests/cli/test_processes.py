@@ -12,7 +12,6 @@ QUICK = ["--trials", "1", "--bootstrap", "0", "--no-cache"]
     "command",
     [
         ["measure", "lic", "--preset", "fast"],
-        ["measure", "all", "--preset", "fast"],
         ["compare", "--metric", "lic", "--preset", "fast"],
         ["report", "--metric", "lic", "--output", "{folder}/report.html"],
     ],

@@ -14,8 +14,8 @@ from captionbias.synthetic import plant
 from tests import signals
 from tests.patience import PATIENCE
 
-IMAGES = 8000
-LONG = " on a day that is long" * 8  # an array of a megabyte travels to workers as a file
+IMAGES = 1500
+LONG = " on a day that is long" * 40  # an array of a megabyte travels to workers as a file
 
 
 @pytest.fixture
