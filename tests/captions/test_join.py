@@ -55,20 +55,19 @@ def test_the_objects_of_coco_s_instances_are_tasks_and_an_image_that_is_not_list
 def test_long_form_groups_captions_labels_and_tasks(tmp_path, write):
     rows = [(1, "a", "m", "dog"), (2, "b", "f", ""), (1, "c", "", "cat"), (1, "d", "m ", "dog")]
     captions = read_captions(references=write(tmp_path / "long.csv", of("image_id caption attribute tasks", *rows)))
-    assert captions.references == (("a", "c", "d"), ("b",))
-    assert captions.attributes == ("m", "f")
+    assert (captions.references, captions.attributes) == ((("a", "c", "d"), ("b",)), ("m", "f"))
     assert captions.tasks == (("dog", "cat"), ())
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_among_lists_of_tasks_an_empty_one_is_none_and_a_missing_one_leaves_the_image_out(tmp_path, write, ending):
-    said = write(tmp_path / "p.csv", of("image_id caption attribute", *((i, f"a {i}", "mfmf"[i]) for i in range(4))))
-    shown = of("image_id objects", *enumerate([None, ["hot dog"], [], None]))
-    path = write(tmp_path / f"objects.{ending}", shown)
-    with pytest.warns(CaptionBiasWarning) as noted:
-        captions = read_captions(predictions=said, tasks=path)
-    assert (captions.image_ids, captions.tasks) == (("1", "2"), (("hot dog",), ()))
-    assert notes_of(noted) == [f"2 of 4 images have no entry in {path} and are left out (first: 0, 3)"]
+def test_among_lists_of_tasks_an_empty_one_is_none_and_a_missing_one_leaves_the_image_out(tmp_path, write):
+    predictions = write(tmp_path / "p.csv", of("image_id caption attribute", *((i, "a", "mfmf"[i]) for i in range(4))))
+    for ending in ("csv", "jsonl", "parquet"):
+        lists = [None, ["hot dog"], [], None]
+        path = write(tmp_path / f"objects.{ending}", of("image_id objects", *enumerate(lists)))
+        with pytest.warns(CaptionBiasWarning) as noted:
+            captions = read_captions(predictions=predictions, tasks=path)
+        assert (captions.image_ids, captions.tasks) == (("1", "2"), (("hot dog",), ()))
+        assert notes_of(noted) == [f"2 of 4 images have no entry in {path} and are left out (first: 0, 3)"]
 
 
 @pytest.mark.parametrize(
@@ -216,29 +215,27 @@ def test_numbers_of_captions_are_not_taken_for_those_of_images(tmp_path, write):
 SAID = {"image_id": [1, 2, 3, 4], "caption": ["a", "b", "c", "d"]}
 VOTES = [(1, "f"), (1, "m"), (1, "f"), (2, "m"), (3, "m"), (3, "f"), (3, "unsure"), (3, "f"), (4, None), (4, "m")]
 LISTS = [["f", "m", "f"], ["m"], ["m", "f", "unsure", "f"], [None, "m"]]
-FOUR = [(image, *votes, *[None] * (4 - len(votes))) for image, votes in enumerate(LISTS, 1)]
+IN_COLUMNS = [(image, *votes, *[None] * (4 - len(votes))) for image, votes in enumerate(LISTS, 1)]
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize(
     ("columns", "rows"),
     [
-        ("image_id gender", VOTES),
-        ("image_id gender", VOTES * 2),
-        ("image_id gender", [*enumerate(LISTS, 1)]),
-        ("image_id Gender_1 Gender_2 Gender_3 Gender_4", FOUR),
+        *(("image_id gender", rows) for rows in (VOTES, VOTES * 2, [*enumerate(LISTS, 1)])),
+        ("image_id Gender_1 Gender_2 Gender_3 Gender_4", IN_COLUMNS),
     ],
     ids=["rows", "rows twice", "lists", "columns"],
 )
-def test_of_votes_the_majority_counts_and_an_image_without_one_is_left_out(tmp_path, write, ending, columns, rows):
-    labels = write(tmp_path / f"labels.{ending}", of(columns, *rows))
-    with pytest.warns(CaptionBiasWarning) as noted:
-        captions = read_captions(predictions=SAID, attributes=labels, attribute="gender")
-    assert (captions.image_ids, captions.attributes) == (("1", "2", "4"), ("f", "m", "m"))
-    assert notes_of(noted)[0] == (
-        f"2 of 4 images have several labels in 'gender' of {labels} (first: 1, 3): the majority counts; 1 without "
-        "one are left out"
-    )
+def test_of_votes_the_majority_counts_and_an_image_without_one_is_left_out(tmp_path, write, columns, rows):
+    for ending in ("csv", "jsonl", "parquet"):
+        labels = write(tmp_path / f"labels.{ending}", of(columns, *rows))
+        with pytest.warns(CaptionBiasWarning) as noted:
+            captions = read_captions(predictions=SAID, attributes=labels, attribute="gender")
+        assert (captions.image_ids, captions.attributes) == (("1", "2", "4"), ("f", "m", "m"))
+        told = (
+            f"2 of 4 images have several labels in 'gender' of {labels} (first: 1, 3): the majority counts; 1 without "
+        )
+        assert notes_of(noted)[0] == f"{told}one are left out"
 
 
 def test_of_a_crossing_each_attribute_has_its_own_votes(fault):

@@ -4,7 +4,6 @@ import json
 import pickle
 import random
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from captionbias.captions import read_captions
 from captionbias.captions.tables import as_table
 from captionbias.captions.texts import in_one_order
 from captionbias.captions.values import entries
+from tests.launch import python
 
 FORMATS = ["csv", "tsv", "json", "jsonl", "parquet"]
 
@@ -223,8 +223,7 @@ def test_a_small_file_that_unpacks_to_more_than_the_limit_is_refused_before_it_d
         files.append(tmp_path / f"{rows}.parquet")
         pq.write_table(pa.table({"caption": text, "attribute": label}), files[-1], compression="zstd")
         assert files[-1].stat().st_size < 1_000_000
-    command = [sys.executable, "-c", ENDS_WITH_ITS_MEMORY, *map(str, files)]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    printed = python("-c", ENDS_WITH_ITS_MEMORY, *files, folder=tmp_path)
     for line, file in zip(printed.splitlines(), files, strict=True):
         status, megabytes, said = json.loads(line)
         assert (status, megabytes < 500) == (2, True)

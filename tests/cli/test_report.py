@@ -13,7 +13,7 @@ from captionbias.report.markdown import markdown_report
 from tests.cli.conftest import IMAGES, invoke
 from tests.report.conftest import data_of
 
-QUICK = ["--trials", "2", "--bootstrap", "60", "--no-cache"]
+QUICK = ["--trials", "2", "--bootstrap", "20", "--no-cache"]
 
 
 def test_page_markdown_and_json_are_the_library_s_audit(files, planted, tmp_path):
@@ -23,7 +23,7 @@ def test_page_markdown_and_json_are_the_library_s_audit(files, planted, tmp_path
     people = {name: column for name, column in vars(planted["nic"]).items() if name != "predictions"}
     captioners = {name: one.predictions for name, one in planted.items()}
     captioners = check_captioners(captioners, **people, image_ids=list(range(IMAGES)))
-    expected = audit(captioners, trials=2, bootstrap=60, cache=False)
+    expected = audit(captioners, trials=2, bootstrap=20, cache=False)
     written = json.loads(data.read_text())
     assert written == data_of(page.read_text())
     of_lists = json.loads(json_text(expected.as_dict()))

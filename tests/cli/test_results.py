@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 from captionbias import intersections, read_captions
+from captionbias.analysis.compare import compare
+from captionbias.attackers import engine, ranks
 from captionbias.captions import count_cells
+from captionbias.metrics import catalogue, find_metric
 from captionbias.synthetic import plant
 from tests.cli.conftest import IMAGES, invoke, ran, write_sides
 
@@ -103,3 +106,36 @@ def test_both_attributes_are_shown_and_written_alone_and_crossed(crossed, tmp_pa
         assert any(line.startswith(heading) and "LIC x 100" in line for line in shown.splitlines())
     assert f"signature {signature}" in shown
     assert f"{len(captions)} images" in shown
+
+
+@pytest.mark.parametrize("metric", ["dbac", "gender_error"])
+def test_the_files_give_the_library_s_comparison_of_any_metric(metric, files, planted, tmp_path):
+    """A name in brackets is shown letter by letter: Rich would take `[/v2]` for the end of a style."""
+    quick = [*QUICK[:4], "--bootstrap", "300", "--no-cache"]
+    chosen = {"preset": "fast", "trials": 2, "bootstrap": 300, "cache": False, "attribute_lexicon": "gender"}
+    renamed = ["--predictions", f"nic[/v2]={files[1]}", "--predictions", f"[bold]={files[3]}", *files[4:]]
+    shown = invoke("compare", *renamed, "--metric", metric, *quick, "--output", tmp_path / "all.json")
+    people = {name: column for name, column in vars(planted["nic"]).items() if name != "predictions"}
+    captioners = {"nic[/v2]": planted["nic"].predictions, "[bold]": planted["sat"].predictions}
+    expected = compare(captioners, **people, metric=metric, **find_metric(metric).accepted(chosen))
+    written = json.loads((tmp_path / "all.json").read_text())
+    assert written["differences"] == json.loads(json.dumps(expected.as_dict()["differences"]))
+    assert (written["metric"], written["images"]) == (metric, IMAGES)
+    assert written["signature"] == expected.signature
+    texts = ["first less second", f"signature {expected.signature}", "p, corrected", *captioners]
+    assert all(text in shown for text in [*texts, *map(catalogue.label, expected.scores)])
+
+
+@pytest.mark.parametrize("command", ["measure lic", "compare --metric lic", "report --metric lic --output {}/r.html"])
+def test_every_command_that_trains_attackers_shares_them(command, files, tmp_path, monkeypatch):
+    """Among the processes that `accelerate launch` started."""
+    asked = []
+
+    def share(keys, train, *, distributed=False):
+        asked.append(distributed)
+        return ranks.share(keys, train)
+
+    monkeypatch.setattr(engine, "share", share)
+    quick = ["--preset", "fast", "--trials", "1", "--bootstrap", "0", "--no-cache"]
+    invoke(*command.format(tmp_path).split(), *files, *quick)
+    assert set(asked) == {True}
