@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.captions import CaptionBiasWarning, check_captions, read_captions
+from captionbias.captions import CaptionBiasWarning, captioned_labels, check_captions, read_captions
 from captionbias.captions.texts import in_one_order, plain
 from captionbias.errors import InputError
 from captionbias.synthetic import plant
+from tests.refusals import refuses
 from tests.whole import sway
 
 PLANTED = vars(plant(400, captions=4, t_to_a=0.2))
@@ -161,3 +162,16 @@ def test_no_note_of_tasks_is_long():
     [told] = [note for note in measured.notes if "not in task_lexicon" in note]
     assert "and 395 more not in" in told
     assert max(map(len, measured.notes)) <= 300
+
+
+NAMING = [["a man", "a dude", "a dog"], ["a woman", "a cat"], ["a lady", "her bag", "a boy"], [], ["two people"]]
+
+
+def test_labels_are_taken_from_captions_of_which_enough_name_one_value_and_none_another():
+    for least, labels in ((1, ["male", "female"]), (2, ["male", None]), (3, [None, None])):
+        assert captioned_labels(NAMING, least=least) == [*labels, None, None, None]
+    own = {"cat": ["cat", "kitten"], "dog": ["dog"]}
+    assert captioned_labels([["a kitten", "a cat"], ["a dog"]], own) == ["cat", None]
+    assert captioned_labels([["a black woman", "a black lady"]], ["gender", "race"]) == ["female, dark"]
+    refuses(r"captions\[1\]\[1\] is missing", captioned_labels, [["a man"], ["a dog", None]])
+    refuses("least must be 1 or more, not 0", captioned_labels, NAMING, least=0)
