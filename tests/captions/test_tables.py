@@ -237,14 +237,14 @@ def test_a_small_file_that_unpacks_to_more_than_the_limit_is_refused_before_it_d
 def test_parquet_is_read_alike_however_it_is_packed(tmp_path):
     """With dictionaries, without them, with one that is full halfway, in several groups of rows, in other encodings."""
     draw = random.Random(0)
-    lists = [[f"a {draw.random()}" for _ in range(draw.randint(0, 4))] for _ in range(9000)]
+    lists = [[f"a {draw.random()}" for _ in range(draw.randint(0, 4))] for _ in range(3000)]
     lists = [None if draw.random() < 0.1 else texts for texts in lists]
     plain = [texts[0] if texts else None for texts in lists]
-    kinds = {"lists": lists, "plain": plain, "label": ["f", "m", None] * 3000, "number": range(9000)}
+    kinds = {"lists": lists, "plain": plain, "label": ["f", "m", None] * 1000, "number": range(3000)}
     kinds |= {"of": [{"k": text, "l": texts} for text, texts in zip(plain, lists, strict=True)]}
     table = pa.table({**kinds, "category": pa.array(kinds["label"]).dictionary_encode()})
-    table = table.append_column("numbers", pa.array([row % 5 for row in range(9000)]).dictionary_encode())
-    table = table.append_column("pairs", pa.array([[("k", "v")], None, []] * 3000, pa.map_(pa.string(), pa.string())))
+    table = table.append_column("numbers", pa.array([row % 5 for row in range(3000)]).dictionary_encode())
+    table = table.append_column("pairs", pa.array([[("k", "v")], None, []] * 1000, pa.map_(pa.string(), pa.string())))
     delta = {"plain": "DELTA_LENGTH_BYTE_ARRAY", "lists.list.element": "DELTA_BYTE_ARRAY"}
     for packing in (
         {},
