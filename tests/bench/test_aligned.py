@@ -1,4 +1,4 @@
-"""A captioner's own vocabulary: human captions keep its words, and lose all others."""
+"""A captioner's own vocabulary."""
 
 import json
 import re
@@ -26,7 +26,7 @@ def replaced(result):
 
 
 @both
-def test_human_captions_keep_the_words_of_the_vocabulary_and_no_others(metric):
+def test_human_captions_keep_the_words_of_the_vocabulary_and_no_others(metric, tmp_path):
     """'quietly' and 'here' are said of half of the images, and by no model caption."""
     of_predictions = metric(**CAPTIONS, **FAST)
     own = metric(**CAPTIONS, **FAST, vocabulary=OWN)
@@ -34,14 +34,7 @@ def test_human_captions_keep_the_words_of_the_vocabulary_and_no_others(metric):
     assert replaced(of_predictions) == 2 * IMAGES // 2
     assert replaced(own) == IMAGES // 2, "'here'"
     assert replaced(none) == 2 * IMAGES // 2 + 2 * IMAGES, "'holds', in every caption, though the captioner says it"
-    signatures = {result["signature"] for result in (of_predictions, own, none)}
-    assert len(signatures) == 3
     assert re.search(r"\|align:constant(,names-kept)?,to-[0-9a-f]{8}\|", own["signature"])
-
-
-@both
-def test_a_file_of_words_is_as_good_as_a_list_in_any_order(metric, tmp_path):
     (tmp_path / "words.json").write_text(json.dumps(OWN))
-    found = metric(**CAPTIONS, **FAST, vocabulary=OWN)
-    for given in (tmp_path / "words.json", str(tmp_path / "words.json"), OWN[::-1]):
-        assert metric(**CAPTIONS, **FAST, vocabulary=given) == found
+    for given in (tmp_path / "words.json", OWN[::-1]):
+        assert metric(**CAPTIONS, **FAST, vocabulary=given) == own
