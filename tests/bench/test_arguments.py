@@ -23,11 +23,6 @@ def test_a_docstring_says_what_each_argument_is_in_the_order_of_the_signature(na
     assert " ".join(returned.split()) == METRICS[name].returns != ""
 
 
-def test_every_argument_is_one_of_a_metric():
-    taken = {name for metric in METRICS for name in find_metric(metric).arguments}
-    assert ARGUMENTS.keys() <= taken
-
-
 def test_a_default_that_stands_for_something_is_told_where_it_is_none():
     model = ARGUMENTS["model"]._replace(about="`n` models")
     assert model.sentence(None) == "`n` models; `bert-base-uncased` when None."

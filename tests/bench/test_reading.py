@@ -1,7 +1,4 @@
-"""Labels and captions that name them: the same scores of both, and what is refused with its row and the way out.
-
-`tests/captions/test_labels.py` has every way to write labels and all that is refused of them.
-"""
+"""Labels and captions that name them: the same scores of both, and how often captions are searched."""
 
 import contextlib
 import random
@@ -12,11 +9,10 @@ from collections import Counter
 import pytest
 
 from captionbias.analysis.audit import audit
-from captionbias.bench.reading import Reading, Side
-from captionbias.captions import CaptionBiasWarning, Captions, Words, check_captions
-from captionbias.metrics import DEFINED, directional_ba, dpa, find_metric, label_leakage, multi_directional_ba
+from captionbias.captions import CaptionBiasWarning, check_captions
+from captionbias.metrics import directional_ba, dpa, label_leakage, multi_directional_ba
 from captionbias.synthetic import plant
-from captionbias.text import Mentions, Tokens, find_mentions
+from captionbias.text import find_mentions
 from captionbias.text.marks import find_marks
 from tests.metrics.by_definition import scores
 
@@ -79,9 +75,6 @@ def of_captions(metric, captions, **options):
     return measured(metric, captions, **{"task_lexicon": LEXICON} | options)
 
 
-# --- captions ---
-
-
 @parametrized(directional_ba, multi_directional_ba, *ATTACKS)
 def test_captions_give_what_the_labels_give_that_they_name(metric):
     """Attackers learn from images; counts compare with images when there are no human captions to compare with."""
@@ -112,9 +105,6 @@ def test_tasks_that_captions_cannot_name_are_left_out_with_a_warning():
     assert scores(found) == scores(without)
 
 
-# --- classes ---
-
-
 @pytest.mark.parametrize(("rare", "named"), [(["f", "m"], "f and m"), (["m"], "m"), ([], "no value")])
 @parametrized(*ATTACKS)
 def test_a_set_of_values_too_small_to_split_is_refused_by_its_name(metric, rare, named):
@@ -128,23 +118,14 @@ def test_a_set_of_values_too_small_to_split_is_refused_by_its_name(metric, rare,
     assert measured(metric, labels(10))
 
 
-# How often captions are handed on and searched
-
-HOLDERS = Captions, Words, Tokens, Mentions, Reading, Side
-
-
 @contextlib.contextmanager
-def watched(every):
-    """The calls of functions of ours that `every` is true of: the function, who calls it, and its arguments."""
+def searches():
+    """Who calls `find_mentions`, and of what."""
     calls = []
 
     def watch(frame, event, _):
-        code = frame.f_code
-        if event == "call" and "captionbias" in code.co_filename and not code.co_name.startswith("<"):
-            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            call = code, frame.f_back.f_code, {name: frame.f_locals.get(name) for name in names}
-            if every(call):
-                calls.append(call)
+        if event == "call" and frame.f_code is find_mentions.__code__:
+            calls.append((frame.f_back.f_code, dict(frame.f_locals)))
 
     sys.setprofile(watch)
     try:
@@ -153,33 +134,14 @@ def watched(every):
         sys.setprofile(None)
 
 
-def is_handed_captions(call):
-    """Captions, their words, mentions or what these name; the methods of these do not count."""
-    *_, arguments = call
-    own = next(iter(arguments), None) in ("self", "cls")
-    return not own and any(isinstance(value, HOLDERS) for value in arguments.values())
-
-
-@pytest.mark.parametrize("name", sorted(DEFINED.keys() - {"imagecaptioner2"}))  # which is of pictures
-def test_captions_stay_in_few_functions_on_their_way_to_a_score(name):
-    metric, given = find_metric(name), vars(plant(120, captions=3))
-    options = {"preset": "fast", "trials": 1, "bootstrap": 20, "cache": False, "alignment": "constant"}
-    options = metric.accepted(options)
-    metric(check_captions(**given), **options)  # what is loaded once is loaded
-    captions = check_captions(**given)
-    with watched(is_handed_captions) as calls:
-        metric(captions, **options)
-    assert 5 < len({code for code, *_ in calls}) < 12
-
-
 def test_each_text_is_searched_once_for_the_words_of_a_lexicon():
     """Of two captioners, people's once for both. What a page marks is found again, in the texts that it lists."""
     captions = check_captions(**vars(plant(150, captions=3)))
     other = captions.with_predictions(vars(plant(150, captions=3, seed=1))["predictions"])
-    with watched(lambda call: call[0] is find_mentions.__code__) as calls:
+    with searches() as calls:
         audit({"one": captions, "other": other}, trials=1, cache=False)
     searched = Counter()
-    for _, caller, arguments in calls:
+    for caller, arguments in calls:
         if caller is not find_marks.__code__:
             searched[arguments["lexicon"].name] += len(arguments["tokens"])
     assert searched == dict.fromkeys(("gender", "coco_objects", "terms"), 150 * (2 + 3))

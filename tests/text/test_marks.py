@@ -16,6 +16,19 @@ def test_each_place_holds_its_word(caption):
     assert places == sorted(places)
 
 
+@pytest.mark.parametrize(
+    ("language", "caption", "marked"),
+    [
+        ("de", "Zwei Radfahrerinnen im Café: Frauen!", ["Radfahrerinnen", "Frauen"]),
+        ("ja", "ｶﾌｪで女の人とＷＯＭＡＮ、少女。", ["女の人", "少女"]),
+        ("zh", "一个小男孩和她", ["男孩", "她"]),
+    ],
+)
+def test_words_of_other_languages_are_marked_where_they_are_written(language, caption, marked):
+    (marks,) = find_marks([caption], load_lexicon(f"gender-{language}"), language)
+    assert [caption[start:end] for start, end, _ in marks] == marked
+
+
 def test_the_longest_words_are_marked_and_those_of_each_part_of_a_crossing():
     captions = ["Two hot dogs and a dog", "a black woman", "nothing"]
     assert find_marks(captions, load_lexicon("coco_objects"))[0] == [(4, 12, "hot dog"), (19, 22, "dog")]

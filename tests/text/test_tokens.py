@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from captionbias.text import TOKENIZERS, Tokens, split_words, tokenize
 from captionbias.text.tokens import tokenizer_name
+from tests.refusals import refuses
 
 # Few letters, so that equal captions and equal words are common; blanks and punctuation among them.
 CAPTION = st.text(alphabet="ab. ,\t", max_size=8)
@@ -54,17 +55,14 @@ def test_words_lose_no_visible_character(caption):
 
 
 def test_an_unknown_tokenizer_is_refused_by_name():
-    with pytest.raises(ValueError, match=r"tokenizer 'nltk' is unknown; choose one of words, whitespace"):
-        tokenize(["a"], "nltk")
+    refuses("tokenizer 'nltk' is unknown; choose one of words, whitespace", tokenize, ["a"], "nltk")
 
 
 @pytest.mark.parametrize("words", [None, "a man", 3])
 def test_a_tokenizer_that_returns_no_list_of_words_is_refused_with_the_caption(words):
     name = tokenizer_name(lambda caption: words if caption == "a man" else caption.split())
-    with pytest.raises(
-        ValueError, match=f"tokenizer: of caption 1, 'a man', it returned {words!r}; it must return a list"
-    ):
-        tokenize(["a dog", "a man"], name)
+    message = f"tokenizer: of caption 1, 'a man', it returned {words!r}; it must return a list"
+    refuses(message, tokenize, ["a dog", "a man"], name)
 
 
 @NAMES
