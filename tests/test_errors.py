@@ -1,4 +1,4 @@
-"""Messages that every view says in words of its own, and the arguments that they name."""
+"""Messages that every view says in words of its own."""
 
 import ast
 import pickle

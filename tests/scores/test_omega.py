@@ -6,16 +6,11 @@ import pytest
 from captionbias.scores.omega import BLIND, MATCHED, PUBLISHED, Told, omega_forms, omega_parts
 
 
-def of_pairs(told, multiplicity, weights):
-    """Each form of omega, and what it is made of."""
-    sums = told.drawn(multiplicity)
-    return omega_forms(sums, weights) | omega_parts(sums, weights)
-
-
 def test_nothing_in_common_is_undefined_not_zero():
     shown, image = np.array([0, 1, 0, 1]), np.arange(4)
     told = Told.of(np.zeros(4, np.int64), shown, image, np.ones(4), 4, np.full(4, 0.5))
-    found = of_pairs(told, np.ones((4, 1)), {PUBLISHED: np.full((2, 1), 2.0), MATCHED: np.zeros((2, 1))})
+    sums, weights = told.drawn(np.ones((4, 1))), {PUBLISHED: np.full((2, 1), 2.0), MATCHED: np.zeros((2, 1))}
+    found = omega_forms(sums, weights) | omega_parts(sums, weights)
     assert np.isnan(found[MATCHED][0])
     assert found["effective_sample_matched"][0] == 0
     assert found[PUBLISHED][0] == pytest.approx(1.0)
@@ -25,7 +20,8 @@ def test_a_replicate_without_test_captions_is_undefined():
     told = Told.of(np.array([0, 1]), np.array([0, 1]), np.array([0, 3]), np.ones(2), 4, np.full(2, 0.5))
     multiplicity = np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 2.0], [1.0, 0.0]])
     with np.errstate(all="raise"):
-        found = of_pairs(told, multiplicity, {form: np.ones((2, 2)) for form in (PUBLISHED, MATCHED)})
+        sums, weights = told.drawn(multiplicity), {form: np.ones((2, 2)) for form in (PUBLISHED, MATCHED)}
+        found = omega_forms(sums, weights) | omega_parts(sums, weights)
     for part in (PUBLISHED, MATCHED, "mean_quality", "mean_weight", "coverage"):
         assert np.isnan(found[part]).tolist() == [False, True], part
 
@@ -36,15 +32,3 @@ def test_of_an_error_the_more_there_is_the_smaller_is_every_form():
     sums, weights = [error, blind, np.ones((2, 1))], {PUBLISHED: weight, MATCHED: weight}
     found = {form: value for form, (value,) in omega_forms(sums, weights, inverse=True).items()}
     assert found == {PUBLISHED: pytest.approx(4 / 5), MATCHED: pytest.approx(4 / 13), BLIND: pytest.approx(4 / 20)}
-
-
-def test_a_whole_count_is_the_caption_repeated():
-    random = np.random.default_rng(0)
-    named, shown, times = (random.integers(1, 4, size=30) for _ in range(3))
-    quality, image = random.random(30), np.arange(30)
-    repeated = [column.repeat(times) for column in (named, shown, image, quality)]
-    once = Told.of(named, shown, image, times.astype(float), 30, quality)
-    again = Told.of(*repeated[:3], np.ones(times.sum()), 30, repeated[3])
-    multiplicity = random.integers(0, 3, size=(30, 5)).astype(float)
-    for first, second in zip(once.drawn(multiplicity), again.drawn(multiplicity), strict=True):
-        assert first == pytest.approx(second, rel=1e-15)
