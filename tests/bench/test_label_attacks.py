@@ -79,7 +79,7 @@ def test_errors_without_a_reason_are_no_bias_to_dpa_once_the_labels_are_as_wrong
 def test_a_dense_network_finds_what_the_linear_attacker_finds(monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.setattr(engine, "cores", lambda: 1)  # workers take longer to start than these trainings
-    linear, dense = (measured(dpa, encoder, a_to_t=0.5, t_to_a=0.5, images=1000) for encoder in ("linear", "dense"))
+    linear, dense = (measured(dpa, encoder, a_to_t=0.5, t_to_a=0.5, images=600) for encoder in ("linear", "dense"))
     for name in DIRECTIONS:
         assert interval(dense, f"dpa_{name}")[0] > 0
         assert dense[f"dpa_{name}"] == pytest.approx(linear[f"dpa_{name}"], rel=0.35)

@@ -48,19 +48,17 @@ def test_a_shipped_list_measures_as_coco_does(name):
     groups, planted = load_lexicon(name).groups, plant(1000, t_to_a=0.3)
     by_coco = sway(**vars(planted), lean="own", bootstrap=100)
     labels = [label for label in list(groups) if "waiter" not in label][:: len(groups) // len(TASKS)]
-    other = {task: (label, groups[label][0]) for task, label in zip(TASKS, labels, strict=False)}
+    words = {task: groups[label][0] for task, label in zip(TASKS, labels, strict=False)}
 
     def said(caption):
-        return next((caption.replace(task, word) for task, (_, word) in other.items() if task in caption), caption)
+        return next((caption.replace(task, word) for task, word in words.items() if task in caption), caption)
 
-    result = sway(
-        predictions=[said(caption) for caption in planted.predictions],
-        references=[[said(caption) for caption in captions] for captions in planted.references],
-        attributes=planted.attributes,
-        tasks=[[other[task][0] for task in tasks] for tasks in planted.tasks],
-        task_lexicon=name,
-        bootstrap=100,
-    )
+    captions = vars(planted) | {
+        "predictions": list(map(said, planted.predictions)),
+        "references": [list(map(said, captions)) for captions in planted.references],
+        "tasks": [[labels[TASKS.index(task)] for task in tasks] for tasks in planted.tasks],
+    }
+    result = sway(**captions, task_lexicon=name, bootstrap=100)
     assert result["sway_t_to_a_least_ci_low"] > 0
     assert result["sway_t_to_a"] == pytest.approx(by_coco["sway_t_to_a"], abs=0.5)  # people are drawn by their captions
     for fact in ("sway_tasks_named", "sway_suggested"):
