@@ -29,21 +29,18 @@ def named(captions: list[str]) -> tuple[np.ndarray, list[str | None], list[str]]
 def test_a_dial_changes_what_it_is_for_and_nothing_else(dials):
     still, turned = plant(1000, seed=3), plant(1000, seed=3, **dials)
     assert vars(turned) == {**vars(still), "predictions": turned.predictions}
-    people, tasks, rests = named(still.predictions)
-    turned_people, turned_tasks, turned_rests = named(turned.predictions)
+    (people, tasks, rests), (turned_people, turned_tasks, turned_rests) = map(
+        named, (still.predictions, turned.predictions)
+    )
     assert turned_rests == rests
-    if "a_to_t" in dials:  # other tasks, but in the same captions
-        assert np.array_equal(turned_people, people)
-        assert [task is None for task in turned_tasks] == [task is None for task in tasks]
-        assert turned_tasks != tasks
-    elif "t_to_a" in dials:  # other people, but in the same captions
-        assert turned_tasks == tasks
-        assert np.array_equal(turned_people == NOBODY, people == NOBODY)
-        assert not np.array_equal(turned_people, people)
-    else:  # some captions lose their task
-        assert np.array_equal(turned_people, people)
+    assert (turned_tasks == tasks) == ("t_to_a" in dials)
+    assert np.array_equal(turned_people, people) == ("t_to_a" not in dials)
+    assert np.array_equal(turned_people == NOBODY, people == NOBODY)  # other people, but in the same captions
+    if "naming" in dials:  # some captions lose their task
         assert all(turned in (task, None) for turned, task in zip(turned_tasks, tasks, strict=True))
         assert turned_tasks.count(None) > tasks.count(None)
+    else:
+        assert [task is None for task in turned_tasks] == [task is None for task in tasks]
 
 
 def test_everything_depends_on_the_seed():

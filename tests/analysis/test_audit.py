@@ -121,9 +121,9 @@ def test_a_score_that_no_trial_has_is_missing_with_its_reason_and_a_dash():
     assert "dbac_a_to_t_matched" not in content["comparisons"]["dbac"]["results"]["x"]
 
 
-def test_the_mask_is_in_captions_and_not_among_the_words_that_give_the_attribute_away(people):
+def test_the_mask_is_in_captions_and_not_among_the_words_that_give_the_attribute_away(captioners, people):
     """Only captions of men name the attribute, so its mask tells most."""
-    pairs = zip(plant(IMAGES, captions=2).predictions, people["attributes"], strict=True)
+    pairs = zip(captioners["faithful"], people["attributes"], strict=True)
     said = [f"{text} man man" if label == "male" else text for text, label in pairs]
     found = audit({"x": said}, attributes=people["attributes"], metrics=["lic"], cache=False, **CHOSEN).words["x"]
     assert any("<gender>" in caption["words"] for caption in found["captions"])

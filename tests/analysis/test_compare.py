@@ -72,28 +72,24 @@ def test_without_human_captions_the_captioners_captions_are_compared(captioners,
     assert of_dbac.scores == ["omega_m_a_to_t", "omega_m_t_to_a"]
 
 
-def test_without_a_bootstrap_there_are_differences_and_no_p_values(captioners, people, folder):
+def test_without_a_bootstrap_there_are_no_p_values_and_of_too_few_replicates_is_told(captioners, people, folder):
     found = compare(captioners, **people, metric="lic", **CHOSEN | {"bootstrap": 0}, cache=folder)
     for one in found.differences:
         assert np.isfinite(one.difference)
         assert np.isnan([one.ci_low, one.p, one.p_holm]).all()
     assert "-" in shown(found)
-
-
-def test_too_few_replicates_for_so_many_differences_are_told_of(captioners, people, folder):
     with pytest.warns(CaptionBiasWarning, match="bootstrap=100 is too few for 6 differences.*take 240 or more"):
         compare(captioners, **people, metric="dbac", **CHOSEN | {"bootstrap": 100}, cache=folder)
 
 
 def test_ten_captioners_can_differ_after_correction(captioners, people, folder):
-    plain = {f"plain-{number}": captioners["faithful"] for number in range(9)}
-    captioners = plain | {"biased": captioners["biased"]}
+    ten = {f"plain-{number}": captioners["faithful"] for number in range(9)} | {"biased": captioners["biased"]}
     options = {"preset": "fast", "trials": 2, "directions": ["a_to_t"], "cache": folder}
-    found = compare(captioners, **people, metric="dbac", **options)
+    found = compare(ten, **people, metric="dbac", **options)
     assert {one.score for one in found.differences} == {"dbac_a_to_t_net"}
     assert "bootstrap:3600" in found.signature
-    clear = [one for one in found.differences if one.p_holm < 0.05]
-    assert [(one.first, one.second) for one in clear] == [(name, "biased") for name in plain]
+    clear = [(one.first, one.second) for one in found.differences if one.p_holm < 0.05]
+    assert clear == [(name, "biased") for name in list(ten)[:-1]]
 
 
 @pytest.mark.parametrize(

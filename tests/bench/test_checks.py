@@ -122,28 +122,28 @@ def test_of_a_crossing_each_attribute_is_held_to_its_own_words():
 
 def test_labels_made_from_the_references_are_noticed_and_independent_ones_are_not():
     """People name a wrong value in 15 captions of 100, annotators label what the images show."""
-    planted = plant(400, captions=3)
-    pairs = [("woman", "man"), ("lady", "guy"), ("girl", "boy")]
-    other, female = dict([*pairs, *(pair[::-1] for pair in pairs)]), {word for word, _ in pairs}
-    random = np.random.default_rng(0)
+    planted, random = plant(400, captions=3), np.random.default_rng(0)
+    other = {"woman": "man", "lady": "guy", "girl": "boy"}
+    other |= {male: female for female, male in other.items()}
 
     def wrong(text):
         return " ".join(other.get(word, word) for word in text.split()) if random.random() < 0.15 else text
 
     references = [[wrong(text) for text in texts] for texts in planted.references]
-    votes = [
-        sum((word in female) - (word in other and word not in female) for text in texts for word in text.split())
-        for texts in references
-    ]
+    words = [" ".join(texts).split() for texts in references]
+    votes = [sum(list(other).index(word) < 3 or -1 for word in of if word in other) for of in words]
     rows = [row for row, vote in enumerate(votes) if vote]
-    made = ["female" if votes[row] > 0 else "male" for row in rows]
-    people = {
+    given = {
         "predictions": [wrong(planted.predictions[row]) for row in rows],
         "references": [references[row] for row in rows],
     }
+    made, independent = (
+        ["female" if votes[row] > 0 else "male" for row in rows],
+        [planted.attributes[row] for row in rows],
+    )
     for metric in (gender_error, sway, ba_mals):
-        for labels, expected in ((made, True), ([planted.attributes[row] for row in rows], False)):
-            notes = metric.measure(**people, attributes=labels, bootstrap=0).notes
+        for labels, expected in ((made, True), (independent, False)):
+            notes = metric.measure(**given, attributes=labels, bootstrap=0).notes
             assert any("as though made from them" in said for said in notes) is expected
 
 
