@@ -1,5 +1,7 @@
-"""What attackers read and how their answers count."""
+"""What attackers read, in words of the captioner's vocabulary, and how their answers count."""
 
+import json
+import re
 import sys
 
 import numpy as np
@@ -126,3 +128,35 @@ def test_one_more_person_is_as_though_read_anew(planted):
 
     for found, expected in zip(arrays(person), arrays(anew), strict=True):
         assert np.array_equal(found, expected)
+
+
+IMAGES = 40
+CAPTIONS = {
+    "predictions": ["a woman holds a cake", "a man holds a dog"] * (IMAGES // 2),
+    "references": [["a woman quietly holds a cake", "here a woman holds a cake"], ["a man holds a dog"] * 2]
+    * (IMAGES // 2),
+    "attributes": ["female", "male"] * (IMAGES // 2),
+}
+CONSTANT = {"preset": "fast", "trials": 1, "bootstrap": 0, "cache": False, "alignment": "constant", "details": True}
+OWN = ["a", "holds", "cake", "dog", "quietly"]
+
+
+def replaced(result):
+    """The human words that became `<unk>`, and how many: of the captions that the attribute is guessed from."""
+    details = result["details"]
+    return details.get("a_to_t", details)["alignment"]["replaced_unknown"]
+
+
+@pytest.mark.parametrize("metric", [lic, dbac])
+def test_human_captions_keep_the_words_of_the_vocabulary_and_no_others(metric, tmp_path):
+    """'quietly' and 'here' are said of half of the images, and by no model caption."""
+    of_predictions = metric(**CAPTIONS, **CONSTANT)
+    own = metric(**CAPTIONS, **CONSTANT, vocabulary=OWN)
+    none = metric(**CAPTIONS, **CONSTANT, vocabulary=["a", "cake", "dog"])
+    assert replaced(of_predictions) == 2 * IMAGES // 2
+    assert replaced(own) == IMAGES // 2, "'here'"
+    assert replaced(none) == 2 * IMAGES // 2 + 2 * IMAGES, "'holds', in every caption, though the captioner says it"
+    assert re.search(r"\|align:constant(,names-kept)?,to-[0-9a-f]{8}\|", own["signature"])
+    (tmp_path / "words.json").write_text(json.dumps(OWN))
+    for words in (tmp_path / "words.json", OWN[::-1]):
+        assert metric(**CAPTIONS, **CONSTANT, vocabulary=words) == own

@@ -1,14 +1,18 @@
-"""What a metric returns is a flat dict for whoever wants one, and a table and a plot for people."""
+"""What a metric takes, in words of one place, and what it returns: a flat dict, a table and a plot for people."""
 
 import copy
 import json
 import pickle
+import re
+from inspect import signature
 
 import evaluate
 import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
 
+from captionbias.bench.catalogue import METRICS
+from captionbias.bench.measurement import metric
 from captionbias.metrics import Result, find_metric
 from captionbias.statistics.samples import Extreme, Sample
 from captionbias.synthetic import plant
@@ -60,3 +64,24 @@ def test_an_extreme_of_what_is_not_defined_is_not_defined():
     assert Extreme.of(min, [sample([1.0]), sample([np.nan], np.full(401, np.nan))]).estimate() is None
     bare = Extreme.of(min, [sample([1.0], []), sample([2.0], [])]).estimate()
     assert (bare.value, bare.low, bare.high) == (1.0, None, None)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_docstring_says_what_each_argument_is_in_the_order_of_the_signature(name):
+    """A section of its own in the source would be there twice."""
+    document = find_metric(name).__doc__
+    assert re.findall(r"^(\w+):$", document, re.MULTILINE).count("Args") == 1
+    args = document.partition("Args:\n")[2].partition("\n\n")[0]
+    assert re.findall(r"^    (\w+): \S", args, re.MULTILINE) == [*signature(find_metric(name)).parameters]
+    assert max(map(len, document.splitlines())) <= 120
+    returned = document.partition("Returns:\n")[2].partition("\n\n")[0]
+    assert " ".join(returned.split()) == METRICS[name].returns != ""
+
+
+def test_an_argument_that_is_described_nowhere_is_refused(own_metrics):
+    def length(captions, /, *, shortest=1): ...
+
+    with pytest.raises(TypeError, match="length: shortest is no argument of other metrics: say in `about` what it is"):
+        metric("Length", "how long?", [])(length)
+    described = metric("Length", "how long?", [], about={"shortest": "words that count"})(length)
+    assert "    shortest: words that count.\n" in described.__doc__

@@ -188,13 +188,6 @@ def test_tasks_given_as_contents_explain_who_names_all_of_them():
     assert ties[1] == pytest.approx(0, abs=2)
 
 
-def test_longer_captions_are_compared_with_as_many_joined_ones():
-    value, said, _, _ = pictures(4000, captions=6)
-    longer = (said[:, 0] | said[:, 1]).astype(float)
-    references, *_ = fitted(value, said[:, 2:], join=2)
-    assert not list_words(every_tie(longer, references)).listed.any()
-
-
 def test_captions_are_drawn_once_before_any_is_again_and_copies_of_a_picture_alike():
     image = np.array([0, 0, 0, 1, 1, 1, 1, 2, 2])
     drawn = np.array(distinct_draws(image, 4))
