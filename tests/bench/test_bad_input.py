@@ -1,4 +1,4 @@
-"""Bad captions, labels and options are refused: what, where, and the way out."""
+"""What some metrics alone refuse; what all do is in `tests/metrics/test_conformance.py`."""
 
 import math
 import re
@@ -7,19 +7,12 @@ import numpy as np
 import pytest
 
 from captionbias import metrics
-from captionbias.analysis.audit import audit
-from captionbias.analysis.compare import compare
 from captionbias.synthetic import plant
-from tests.refusals import refuses
 from tests.whole import dbac, lic
 
 FAST = {"preset": "fast", "trials": 1, "bootstrap": 20, "alignment": "constant"}
 IMAGES = 60
-
-
-@pytest.fixture(params=[lic, dbac], ids=["lic", "dbac"])
-def metric(request):
-    return request.param
+both = pytest.mark.parametrize("metric", [lic, dbac], ids=lambda metric: metric.name)
 
 
 @pytest.fixture
@@ -31,16 +24,10 @@ def fault(name, given):
     metric = getattr(metrics, name)
     with pytest.raises(ValueError, match=r".") as raised:
         metric(**{key: value for key, value in (FAST | given).items() if key in metric.options()})
-    assert len(str(raised.value)) < 600
     return str(raised.value)
 
 
-@pytest.mark.parametrize("several", [audit, compare])
-def test_of_several_captioners_the_bad_one_is_named(several, planted):
-    captioners = {"nic": planted.pop("predictions"), "sat": [3] * IMAGES}
-    refuses(r"^sat: predictions\[0\] is of type int", several, captioners, **planted)
-
-
+@both
 def test_a_label_needs_ten_images_to_split(metric, planted):
     labels = ["male"] * 10 + ["female"] * (IMAGES - 10)
     assert metric(**{**planted, "attributes": labels}, **FAST)
@@ -62,25 +49,8 @@ TRAINED = {"training_attributes": PREDICTED["attributes"], "training_tasks": PRE
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("lic", {"preset": ["fast"]}, r"preset \['fast'\] is unknown; choose one of "),
-        ("lic", {"encoder": "gru"}, "encoder 'gru' is unknown; choose one of bow, linear"),
-        ("lic", {"tokenizer": "bpe"}, "tokenizer 'bpe' is unknown; choose one of words, whitespace"),
-        ("lic", {"alignment": "no"}, "alignment 'no' is unknown; choose one of constant, contextual"),
-        ("lic", {"alignment": "contextual", "delta": 0}, "delta is 0: give a cosine distance above 0 and at most 2"),
-        ("lic", {"attribute_lexicon": "shoes"}, "lexicon 'shoes' is neither a built-in one"),
-        ("lic", {"trials": 0}, "trials must be a whole number of 1 or more, not 0"),
-        ("lic", {"unseen_only": 1}, "unseen_only must be True or False, not 1"),
-        ("lic", {"details": "no"}, "details must be True or False, not 'no'"),
-        ("lic", {"distributed": 1}, "distributed must be True or False, not 1"),
-        ("lic", {"seed": None}, "seed must be a whole number of 0 or more, not None"),
-        ("lic", {"bootstrap": 2.5}, "bootstrap must be a whole number of 0 or more, not 2.5"),
-        ("lic", {"bootstrap": 2}, "bootstrap must be 20 or more, or 0 for no intervals, not 2"),
-        *(("lic", {"vocabulary": wrong}, "vocabulary must be a list of words, or a JSON") for wrong in ([], [1], {})),
-        ("lic", {"vocabulary": "nowhere.json"}, "vocabulary 'nowhere.json' cannot be read: "),
         *(("dbac", {"directions": wrong}, "directions must list one or both") for wrong in ("a_to_t", [], ["a"], 5)),
-        ("dbac", {"quality": "perplexity"}, "quality 'perplexity' is unknown; choose one of confidence, accuracy"),
         ("dbac", {"pairing": "pairs"}, "pairing 'pairs' is unknown"),
-        ("dbac", {"task_lexicon": {"shoe": []}}, "lexicon 'custom' has no words"),
         ("dbac", {"task_lexicon": UNSAID}, "task_lexicon 'custom': none"),
         ("dbac", {"attribute_lexicon": UNSAID}, "attribute_lexicon 'custom': none of its words"),
         ("dbac", NO_TASK, "tasks: none of its names"),
@@ -124,7 +94,6 @@ def test_captions_that_cannot_be_measured(name, change, message, planted):
         ("directional_ba", {"tasks": None}, "tasks is missing"),
         ("directional_ba", {"tasks": PREDICTED["tasks"] * 2}, "attributes has length 60 and tasks has length 120"),
         ("directional_ba", {"predicted_tasks": PREDICTED["tasks"][1:]}, "attributes has length 60 and predicted_tasks"),
-        ("directional_ba", {"predicted_tasks": [["dog"]] * 17 + [["gnu"]] * 43}, r"predicted_tasks\[17\]"),
         ("directional_ba", {"predicted_tasks": FLAGS}, "predicted_tasks is an array without names"),
         ("directional_ba", {"training_tasks": TRAINED["training_tasks"]}, "training_attributes and training_tasks bel"),
         (
@@ -134,9 +103,6 @@ def test_captions_that_cannot_be_measured(name, change, message, planted):
         ),
         ("directional_ba", TRAINED | {"training_tasks": FLAGS}, "training_tasks has 3 labels"),
         ("ba_mals", {"words": True}, "references is missing"),
-        ("ba_mals", {"weights": [1.0, 2.0]}, "weights has length 2"),
-        ("ba_mals", {"weights": [1.0, 0.0] * 30}, r"weights\[1\] is 0.0: a weight is a number above 0"),
-        ("label_leakage", {"predicted_tasks": None}, "predicted_tasks.* missing"),
         ("dpa", {"predicted_tasks": [[]] * 60}, "a_to_t: nothing is predicted for any image"),
         ("dpa", {"predicted_attributes": [[]] * 60}, "t_to_a: nothing is predicted for any image"),
         ("dpa", {"precision": "bf16"}, "precision 'bf16': encoder 'linear' has no choice"),
@@ -152,6 +118,7 @@ TEXTS = ["رجل يركب دراجة", "אישה עם כלב", "👩‍🦰🛹"
 TEXTS += ["a\tMAN\nwith\u00a0a 🐕 dog", "man " * 2500, "a woman with a dog"]
 
 
+@both
 def test_any_text_is_scored(metric, planted):
     odd = [TEXTS[row % len(TEXTS)] for row in range(IMAGES)]
     for changed in ({"predictions": odd}, {"references": [[text] for text in odd]}):

@@ -11,7 +11,6 @@ from captionbias.scores.words import (
     QUARTERS,
     Ties,
     context_words,
-    detectable_share,
     distinct_draws,
     find_ties,
     fit_references,
@@ -200,15 +199,6 @@ def test_captions_are_drawn_once_before_any_is_again_and_copies_of_a_picture_ali
         places = rows - 5 * np.arange(40)
         assert (places[::2] == places[1::2]).all()
         assert len(set(places.tolist())) > 1
-
-
-def test_what_would_have_been_seen_shrinks_with_more_images():
-    seen = []
-    for images in (500, 4000):
-        value, said, *_ = pictures(images)
-        seen.append(detectable_share(fitted(value, said)[0], WORDS))
-    assert (seen[0] > seen[1]).all()
-    assert (seen[1] <= 3).all()
 
 
 def test_too_few_pictures_have_a_list_and_no_score():
