@@ -55,8 +55,8 @@ def test_shares_are_of_weights_and_of_who_names_one_value_alone():
     [bag] = [row for row in found.details["tasks"] if row["task"] == "handbag"]
     assert bag["named_captioner"]["female"] == pytest.approx(100 * 20 / 68)
     assert [row["lean_female"] for row in found.details["leans"]] == pytest.approx([0.5, -0.5], abs=0.01)
-    both = measured(people=("a woman and a man", "one woman and man"), trust_rows=True).details["level"]
-    assert [row["unnamed_person"] for row in both] == [100, 100]
+    both = measured(people=("a woman and a man", "one woman and man"), trust_rows=True)
+    assert [row["unnamed_person"] for row in both.details["level"]] == [100, 100]
 
 
 def test_longer_captions_are_beside_people_who_say_as_much_in_several():
@@ -88,8 +88,8 @@ def test_of_three_values_less_said_of_one_is_found():
 def test_copies_of_a_picture_draw_one_person_and_are_left_out_of_their_own_leans():
     words = [" ".join(f"{place}{row}" for place in range(16)) for row in range(30)]
     texts = [[f"a {who} and a person with a dog {of}" for who in ("man", "woman")] for of in words] * 2
-    columns = {"references": texts, "attributes": ["female", "male"] * 15 + ["male", "female"] * 15}
-    captions = check_captions(**columns, predictions=["a man and a dog", "a woman"] * 30, trust_rows=True)
+    labels, said = ["female", "male"] * 15 + ["male", "female"] * 15, ["a man and a dog", "a woman"] * 30
+    captions = check_captions(references=texts, attributes=labels, predictions=said, trust_rows=True)
     reading = read(captions, "gender", "coco_objects", "words", RULES)
     named = compared_images(reading, 0)
     assert "person" not in named.tasks
