@@ -97,8 +97,9 @@ def test_a_p_value_goes_by_the_least_sure_of_all_that_decide_and_by_what_is_beyo
 
 
 def test_verdicts_are_corrected_by_how_sure_it_is_that_they_are_beyond_what_people_read():
-    """It is hardly more than people's 2, though surely more than 0."""
-    hardly = Measurement({"lic": spread(4.0, 2.08)}, {}, noise={"lic": 2.0}, metric="lic", settings={})
+    hardly = Measurement(
+        {"lic": spread(4.0, 2.08)}, {}, noise={"lic": 2.0}, metric="lic", settings={}
+    )  # surely above 0
     unclear = Measurement({LEAKAGE: spread(0.1, 2.0)}, {}, metric=LEAKAGE, settings={})
     for others, word in (([], MORE), ([unclear] * 5, CANNOT_TELL)):
         measured = [("hardly", hardly), *((str(number), one) for number, one in enumerate(others))]
@@ -109,9 +110,7 @@ def test_verdicts_are_corrected_by_how_sure_it_is_that_they_are_beyond_what_peop
 def test_an_interval_is_as_wide_as_what_it_was_chosen_of_and_what_three_captions_can_hide():
     assert spread(0.0, 1.0, chosen_of=5).estimate()[1:3] == (-0.99, 0.99)
     hidden = spread(2.0, 0.1, floor=3.0, chosen_of=2) - spread(0.0, 0.0)
-    assert (hidden.floor, hidden.chosen_of) == (3, 2)
-    assert hidden.estimate()[1:3] == (-1, 5)
-    assert hidden.estimate().detectable == 3
+    assert (hidden.chosen_of, *hidden.estimate()[1:3], hidden.estimate().detectable) == (2, -1, 5, 3)
     seen = Sample(np.zeros(1), np.random.default_rng(0).normal(0, 2.0, 20_000)).estimate().detectable
     assert norm.sf(norm.ppf(0.975) - seen / 2.0) == pytest.approx(0.8, abs=0.02)  # in four of five samples
 
@@ -184,18 +183,13 @@ def test_a_text_is_no_caption_if_one_of_a_hundred_images_has_it_and_hardly_a_per
         return no_captions(said, [[text] for text in people[blurry:]] + [["a blurry scene"]] * blurry, None)
 
     assert none(40) == none(10) == {refusal}
-    assert none(9) == set()
-    assert none(40, blurry=50) == set()  # people say it of other images
+    assert none(9) == none(40, blurry=50) == set()  # people say it of other images
     assert no_captions([[refusal]] * 12 + [["a man"]] * 1988, [[text] for text in people * 2], None) == set()
 
 
-def test_tables_are_joined_by_majority_in_the_order_of_numbers_and_repeated_rows_count_once(tmp_path):
-    rows = {
-        "image_id": [10, 10, 9, 9, 9, 8, 8],
-        "caption": ["a", "b", "c", "d", "e", "f", "f"],
-        "references": [["x", "y"], ["x", "y"], ["z"], ["z"], ["w"], ["v"], ["u"]],
-        "attribute": ["m", "m", "f", "m", "f", "m", "f"],
-    }
+def test_tables_are_joined_by_majority_in_the_order_of_numbers_and_repeated_rows_count_once():
+    rows = {"image_id": [10, 10, 9, 9, 9, 8, 8], "caption": [*"abcdeff"], "attribute": [*"mmfmfmf"]}
+    rows["references"] = [["x", "y"], ["x", "y"], ["z"], ["z"], ["w"], ["v"], ["u"]]
     read = read_captions(rows, prediction_column="caption")
     assert (read.image_ids, read.attributes) == (("9", "10"), ("f", "m"))
     assert [sorted(texts) for texts in read.references] == [["w", "z", "z"], ["x", "y"]]

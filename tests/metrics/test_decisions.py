@@ -20,12 +20,12 @@ LEAN = {"female": ["handbag"], "male": ["tie"]}
 SHOWN = [("woman", "handbag")] * 40 + [("woman", "tie")] * 8 + [("man", "tie")] * 40 + [("man", "handbag")] * 20
 
 
-def measured(said="a {} near a {}", people=("a {} with a {}", "one {} and a {}"), shown=SHOWN, **options):
-    """Of these people and objects; `said`: by the captioner, of each image or of all."""
+def measured(said="a {} near a {}", people=("a {} with a {}", "one {} and a {}"), shown=SHOWN, called=(), **options):
+    """Of these people and objects; `said`: by the captioner, of each image or of all; `called`: by people."""
     texts = [said] * len(shown) if isinstance(said, str) else said
     columns = {
         "predictions": [text.format(*of) for text, of in zip(texts, shown, strict=True)],
-        "references": [[text.format(*of) for text in people] for of in shown],
+        "references": [[text.format(*of) for text in people] for of in called or shown],
         "attributes": ["female" if who == "woman" else "male" for who, _ in shown],
         "tasks": [[what] for _, what in shown],
     }
@@ -64,6 +64,15 @@ def test_longer_captions_are_beside_people_who_say_as_much_in_several():
     assert [row["unnamed_person"] for row in found.details["level"]] == [0, 0]
 
 
+def test_what_a_default_could_explain_is_how_often_people_do_not_name_whom_all_others_name():
+    """Of 8 women beside a tie nobody names four, whom the captioner calls men; one of two people calls four men."""
+    called = [(who, what, who) for who, what in SHOWN]
+    called[40:48] = [("figure", "tie", "figure")] * 4 + [("woman", "tie", "man")] * 4
+    said = ["a {} near a {}"] * 40 + ["a man and a {1}"] * 4 + ["a {} near a {}"] * 64
+    women, _ = measured(said, ("a {} with a {}", "one {2} and a {1}"), called=called).details["t_to_a"]
+    assert (women["step"], women["bound"], women["step_beyond"]) == (0, 100, -100)
+
+
 def test_labels_are_not_told_to_follow_the_tasks_by_what_chance_brings():
     """People contradict 33 of 100 labels that tasks suggest and 23 of 100 others, or 45 and 5."""
     other = {"woman": "man", "man": "woman"}
@@ -71,8 +80,7 @@ def test_labels_are_not_told_to_follow_the_tasks_by_what_chance_brings():
     for along, against, told in ((33, 23, False), (45, 5, True)):
         wrong = [row % 50 < (along if (row // 50) in (0, 3) else against) // 2 for row in range(200)]
         called = [(other[who] if off else who, what) for off, (who, what) in zip(wrong, shown, strict=True)]
-        people = [[text.format(*of) for text in ("a {} with a {}", "one {} and a {}")] for of in called]
-        notes = measured(shown=shown, references=people, bootstrap=0).notes
+        notes = measured(shown=shown, called=called, bootstrap=0).notes
         assert any("labels that follow the tasks hide" in note for note in notes) == told
 
 
