@@ -97,9 +97,7 @@ def test_a_p_value_goes_by_the_least_sure_of_all_that_decide_and_by_what_is_beyo
 
 
 def test_verdicts_are_corrected_by_how_sure_it_is_that_they_are_beyond_what_people_read():
-    hardly = Measurement(
-        {"lic": spread(4.0, 2.08)}, {}, noise={"lic": 2.0}, metric="lic", settings={}
-    )  # surely above 0
+    hardly = Measurement({"lic": spread(4.0, 2.08)}, {}, noise={"lic": 2.0}, metric="lic", settings={})
     unclear = Measurement({LEAKAGE: spread(0.1, 2.0)}, {}, metric=LEAKAGE, settings={})
     for others, word in (([], MORE), ([unclear] * 5, CANNOT_TELL)):
         measured = [("hardly", hardly), *((str(number), one) for number, one in enumerate(others))]
