@@ -483,8 +483,8 @@ def _given(
     training, given = None, {side: value for side, value in training_labels.items() if value is not None}
     if len(given) == 1:
         raise InputError("training_attributes", naming("and {training_tasks} belong together: give both or neither"))
+    known: dict[str, Labels] = {}
     if given:
-        known = {}
         for side, value in given.items():
             argument = f"training_{side}"
             shown[side], known[side] = join_labels(side, shown[side], argument, check_labels(argument, value))
@@ -500,7 +500,8 @@ def _given(
     lists = {} if weights is None else as_lists({"weights": weights, ATTRIBUTES: range(images)})
     counted = np.array(checked_weights(lists["weights"], None)) if lists else np.ones(images)
     # Whatever the labels are called, and in whatever order these are.
-    digest = digest_of_rows(*(sorted(column.tobytes() for column in of.flags.T) for of in shown.values()))
+    told = [np.concatenate([of[side].flags for of in (shown, known) if of]) for side in shown]
+    digest = digest_of_rows(*(sorted(column.tobytes() for column in flags.T) for flags in told))
     signed = {"labels": "given"} | ({"training": "given"} if training else {}) | {"rows": digest}
     return Reading(
         shown[ATTRIBUTES].names,
