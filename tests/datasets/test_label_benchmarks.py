@@ -1,5 +1,7 @@
 """Other people's benchmarks: labels of everybody in a picture, votes, scenes, and a measurement of each."""
 
+from itertools import product
+
 import pandas as pd
 import pytest
 
@@ -52,24 +54,13 @@ def test_labels_alone(read):
     assert (old["image_id"], young["image_id"]) == ("forest_eastasian_female_old_0", "forest_black_male_young_1")
 
 
-def test_files_that_are_missing_are_named_with_where_they_come_from(folder):
-    with pytest.raises(ValueError, match=r"no fairface_label_val\.csv.*joojs/fairface.*--config"):
-        build_dataset("label_benchmarks", folder, folder / "to", ["fairface"])
-
-
 def test_a_benchmark_of_scenes_is_measured_within_them(folder):
-    values = [(race, gender) for race in ("White", "Black") for gender in ("male", "female")]
-    rows = pd.DataFrame(
-        {
-            "counterfactual_set": f"race_gender_barber_{scene}",
-            "a1a2": f"{race}_{gender}",
-            "caption": f"a {race} {gender} barber",
-            **{"a1_type": "race", "a1": race, "a2_type": "gender", "a2": gender},
-        }
-        for scene in range(60)
-        for race, gender in values
-    )
-    rows.to_parquet(folder / "train-0.parquet")
+    rows = [
+        {"counterfactual_set": f"race_gender_barber_{scene}", "a1a2": f"{race}_{gender}"}
+        | {"caption": f"a {race} {gender} barber", "a1_type": "race", "a1": race, "a2_type": "gender", "a2": gender}
+        for scene, race, gender in product(range(60), ("White", "Black"), ("male", "female"))
+    ]
+    pd.DataFrame(rows).to_parquet(folder / "train-0.parquet")
     built = build_dataset("label_benchmarks", folder, folder.parent / "to", ["social_counterfactuals"]).folder
     labels = built / "social_counterfactuals" / "test-00000-of-00001.parquet"
     table = pd.read_parquet(labels)
