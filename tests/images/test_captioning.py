@@ -88,9 +88,12 @@ def test_prompt_beams_and_length_are_obeyed(tiny_blip, tiny_git, tiny_chat_model
 
 
 def test_no_image_is_captioned_twice_by_the_same_model(tiny_blip, pictures, monkeypatch):
-    first = caption(tiny_blip, pictures, batch_size=5, **SHORT)
+    cut_off = r"12 of 12 images have a caption cut off at 8 tokens \(raise"
+    with pytest.warns(CaptionBiasWarning, match=cut_off):
+        first = caption(tiny_blip, pictures, batch_size=5, **SHORT)
     monkeypatch.setattr(captioning, "load_captioner", no_model)
-    assert caption(tiny_blip, pictures, batch_size=4, **SHORT) == first
+    with pytest.warns(CaptionBiasWarning, match=cut_off):  # also when they are kept
+        assert caption(tiny_blip, pictures, batch_size=4, **SHORT) == first
     under_other_names = [file.read_bytes() for file in sorted(pictures.iterdir())]
     assert list(caption(tiny_blip, under_other_names, **SHORT).values()) == list(first.values())
     others = [{"num_beams": 2}, {"prompt": "a"}, {"max_new_tokens": 9}, {"cache": False}]
@@ -187,12 +190,6 @@ def test_draws_have_the_probabilities_of_their_logits():
     assert np.allclose(found[0.7], [0, *(expected[1:3] / expected[1:3].sum()), 0], atol=0.03)
 
 
-def test_captions_that_the_limit_cuts_off_are_counted_again_when_they_are_kept(tiny_blip, all_pictures):
-    for _ in range(2):
-        with pytest.warns(CaptionBiasWarning, match=r"12 of 12 images have a caption cut off at 8 tokens \(raise"):
-            caption(tiny_blip, all_pictures, **SHORT)
-
-
 def with_template(folder, source, template, *, of_tokenizer=False):
     """A copy of a chat model with another template, kept in its processor or in its tokenizer."""
     from transformers import AutoProcessor
@@ -246,3 +243,22 @@ def test_an_adapter_is_laid_over_its_model(tiny_blip, all_pictures, tmp_path):
     found = caption(tmp_path / "adapter", all_pictures, **SHORT)
     assert found == caption(tmp_path / "merged", all_pictures, **SHORT)
     assert found != caption(tiny_blip, all_pictures, **SHORT)
+
+
+PROMPTS = {
+    "BLIP-2 (T5)": "a photo of",
+    "Kosmos-2": "<grounding>An image of",
+    "PaliGemma": "caption en",
+    "Florence-2": "<CAPTION>",
+    "Mllama": "user <|image|> Describe the image in one short sentence. assistant ",
+}
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_a_family_is_asked_as_it_was_trained_and_the_prompt_is_not_in_captions(name, tmp_path):
+    model, images = families.saved(tmp_path / "model", name), families.pictures()
+    assert families.opened(model).asked == PROMPTS[name]
+    found, alone = (caption(model, images, max_new_tokens=6, cache=False, batch_size=size) for size in (8, 1))
+    assert found == alone
+    assert len(found) == families.IMAGES
+    assert not any(words in text for text in found.values() for words in ("An image of", "caption en", "user"))

@@ -16,6 +16,7 @@ import pytest
 from PIL import Image
 
 from captionbias import CaptionBiasWarning
+from captionbias.images import served
 from captionbias.images.captioning import caption
 from captionbias.images.reading import read_images
 from tests.launch import environment, free_port
@@ -35,8 +36,8 @@ def answering():
                 asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
                 status, body = answers[min(len(asked), len(answers)) - 1]
                 self.send_response(status)
-                self.send_header("content-type", "application/json")
-                self.send_header("retry-after-ms", "1")
+                for header, value in {"content-type": "application/json", "retry-after-ms": "1"}.items():
+                    self.send_header(header, value)
                 self.end_headers()
                 self.wfile.write(json.dumps(body).encode())
 
@@ -51,6 +52,10 @@ def answering():
     for server in servers:
         server.shutdown()
         server.server_close()
+
+
+def parts_of(request, kind):
+    return [part[kind] for part in request["messages"][0]["content"] if kind in part]
 
 
 def chosen(text, **choice):
@@ -75,22 +80,23 @@ def test_a_served_model_captions_as_the_same_model_here(tiny_chat_model, picture
                 assert server.poll() is None, log.read_text()
                 time.sleep(0.2)
         url, few = f"http://127.0.0.1:{port}/v1", {"max_new_tokens": 8, "prompt": "describe this picture"}
-        served = caption(str(tiny_chat_model), pictures, endpoint=url, batch_size=4, **few)
+        found = caption(str(tiny_chat_model), pictures, endpoint=url, batch_size=4, **few)
     finally:
         server.kill()
         server.wait()
-    assert served == caption(tiny_chat_model, pictures, **few)
-    assert len(set(served.values())) > 4
+    assert found == caption(tiny_chat_model, pictures, **few)
+    assert len(set(found.values())) > 4
 
 
-def test_each_picture_gets_the_answer_to_it_and_is_not_asked_about_twice(answering, pictures):
+def test_each_picture_gets_the_answer_to_it_and_is_not_asked_about_twice(answering, pictures, monkeypatch):
     endpoint, asked = answering(*[(200, chosen(f"a dog {number}")) for number in range(12)])
     found = caption("m", pictures, endpoint=endpoint, batch_size=1)
     assert list(found.values()) == [f"a dog {number}" for number in range(12)]
     for picture, request in zip(read_images(pictures), asked, strict=True):
-        [url] = [part["image_url"]["url"] for part in request["messages"][0]["content"] if "image_url" in part]
-        sent = Image.open(io.BytesIO(b64decode(url.partition(",")[2])))
+        [sent] = parts_of(request, "image_url")
+        sent = Image.open(io.BytesIO(b64decode(sent["url"].partition(",")[2])))
         assert np.abs(np.asarray(sent, int) - np.asarray(picture, int)).mean() < 8
+    monkeypatch.setattr(served, "RETRIES", 0)
     gone = "http://127.0.0.1:9/v1"
     refuses(f"endpoint {gone} does not answer: start the server", caption, "m", pictures, endpoint=gone)
     assert caption("m", pictures, endpoint=endpoint, batch_size=3) == found
@@ -105,8 +111,7 @@ def test_a_server_that_fails_for_a_while_is_asked_again(answering, pictures, mon
     endpoint, asked = answering((503, {}), (429, {}), (200, chosen("a dog")))
     assert set(caption("m", pictures, endpoint=endpoint, batch_size=2).values()) == {"a dog"}
     assert len(asked) == 12 + 2
-    [text] = [part["text"] for part in asked[0]["messages"][0]["content"] if part["type"] == "text"]
-    assert text == "Describe the image in one short sentence."
+    assert parts_of(asked[0], "text") == ["Describe the image in one short sentence."]
     assert (asked[0]["temperature"], asked[0]["max_tokens"]) == (0.0, 30)
 
 
@@ -142,5 +147,5 @@ def test_what_stops_a_run_is_named_and_what_was_answered_is_not_asked_again(answ
     refuses(message, caption, "m", pictures, endpoint=working, batch_size=2)
     before = len(asked)
     refuses(message, caption, "m", pictures, endpoint=working, batch_size=12)
-    urls = [part["image_url"]["url"] for one in asked for part in one["messages"][0]["content"] if "image_url" in part]
+    urls = [part["url"] for one in asked for part in parts_of(one, "image_url")]
     assert not {*urls[:4]} & {*urls[before:]}
