@@ -89,8 +89,8 @@ def describe(
     if captions.predictions is None:
         raise ValueError("predictions is missing: give the captions that are to be changed")
     reading = read(captions.first_samples(), attribute_lexicon, task_lexicon, tokenizer).occurring()
-    named, values = reading.said.values, reading.shown.values
-    shown = reading.shown.tasks & (np.array(reading.tasks) != BEARER)
+    named, values = reading.predictions.values, reading.truth.values
+    shown = reading.truth.tasks & (np.array(reading.tasks) != BEARER)
     both, shares = shown.T.astype(np.float64) @ values, values.mean(axis=0)
     return Described(
         captions.predictions,

@@ -154,17 +154,17 @@ def without_a_browser(files: list[Path]) -> dict[str, str]:
 
 def laps(runs: Runs, paths: list[str], **settings: Any) -> Iterator[str]:
     """Read and measure these files; tells what is done, as soon as it is."""
-    run = runs.read(Run(settings=measuring.Settings(**settings)), "", lambda: read_files(paths))
+    run = runs.read(Run(settings=measuring.PageSettings(**settings)), "", lambda: read_files(paths))
     assert run.reading
     run.reading.result()
-    assert run.ready, run.told or run.look().not_ready
+    assert run.ready, run.message or run.look().not_ready
     yield "files to check"
     runs.ask(run, "")
     for what, is_there in (("first", lambda: run.result), ("whole", lambda: not run.working)):
         while not is_there():
             runs.look(run)  # a run that no page shows is cancelled
             time.sleep(0.01)
-        assert run.result, run.told
+        assert run.result, run.message
         assert run.result.report
         yield f"files to the {what} report"
 

@@ -103,7 +103,7 @@ def swayed(planted: Planted | PlantedScenes, language: str | None = None) -> dic
     shown = np.array([TASKS.index(task) for (task,) in planted.tasks])
     said = planted.predictions
     person = np.array([[text.startswith(phrases) for phrases in kind.people] for text in said]).argmax(axis=1)
-    task = np.array([[*(phrase in text for phrase in kind.said["tasks"]), True] for text in said]).argmax(axis=1)
+    task = np.array([[*(phrase in text for phrase in kind.phrases["tasks"]), True] for text in said]).argmax(axis=1)
     beside, wrong = leaning[shown], person != value
 
     def beyond(counted: Flags) -> float:

@@ -23,7 +23,7 @@ from rich.table import Table
 
 from captionbias import audit
 from captionbias.metrics import sway
-from captionbias.report.drawn import WIDE, naming
+from captionbias.report.drawn import WIDE, naming_drawing
 from captionbias.report.portrait import audit_portrait
 from captionbias.report.svg import document
 
@@ -115,7 +115,7 @@ def main(
         people, captioners = images["nic"], {name: of["predictions"] for name, of in images.items()}
         found = audit_portrait(audit(captioners, people["references"], people["attributes"], metrics=["sway"]))
         assert found is not None
-        document([naming(found)], WIDE, "Who is called what, beside which objects").save(picture)
+        document([naming_drawing(found)], WIDE, "Who is called what, beside which objects").save(picture)
         return
     console = Console(width=260)
     for attribute, captioners, values in (("gender", KNOWN, ("female", "male")), ("race", SKIN, ("light", "dark"))):

@@ -11,7 +11,7 @@ from typer.main import get_command
 import captionbias
 from captionbias.app import pieces
 from captionbias.cli.main import app
-from captionbias.errors import Argument, InputError, message_of, missing, naming, said, within
+from captionbias.errors import Argument, InputError, message_of, missing, phrase, render, within
 from captionbias.report import wording
 
 NODES = [
@@ -21,7 +21,7 @@ NODES = [
     for node in ast.walk(ast.parse(text))
 ]
 CALLS = [node for node in NODES if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-NAMING = [call for call in CALLS if call.func.id == "naming"]
+NAMING = [call for call in CALLS if call.func.id == "phrase"]
 TEMPLATES = [
     node.value
     for node in NODES
@@ -34,8 +34,8 @@ RAISED = [call for call in CALLS if call.func.id in ("InputError", "missing", "u
 IN_PYTHON = {"tokenizer", "unsplit", "predicted_attributes", "training_tasks"}
 FAULT = InputError(
     Argument("tasks", row=3, image="{x}"),
-    naming("is less than {seed} and {}:", "{tasks}", seed=1),
-    naming("give {directions}", directions=["a"]),
+    phrase("is less than {seed} and {}:", "{tasks}", seed=1),
+    phrase("give {directions}", directions=["a"]),
     "add some",
 )
 
@@ -46,23 +46,23 @@ def options(argument):
 
 def test_python_s_words_are_what_the_error_prints_and_a_view_has_its_own():
     assert str(FAULT) == "tasks[3] (image {x}) is less than seed=1 and {tasks}: give directions=['a'], or add some"
-    assert said(FAULT, options) == "--tasks is less than seed=1 and {tasks}: give --direction a, or add some"
-    assert said(FAULT, lambda _: None) == "tasks[3] (image {x}) is less than seed=1 and {tasks}: add some"
-    assert said(missing("tasks", "is missing:", naming("give {tasks}")), lambda _: None) == "tasks is missing"
+    assert render(FAULT, options) == "--tasks is less than seed=1 and {tasks}: give --direction a, or add some"
+    assert render(FAULT, lambda _: None) == "tasks[3] (image {x}) is less than seed=1 and {tasks}: add some"
+    assert render(missing("tasks", "is missing:", phrase("give {tasks}")), lambda _: None) == "tasks is missing"
 
 
 @pytest.mark.parametrize("told", [ValueError("give tasks"), "give tasks", KeyError(1)])
 def test_what_has_no_parts_is_said_as_it_is(told):
-    assert said(told, options) == str(told)
+    assert render(told, options) == str(told)
 
 
 def test_parts_outlive_what_is_put_around_them_and_a_pickle():
     """Errors come from worker processes, notes from stored results."""
-    note = naming("LIC: {} at {tasks}", FAULT.message)
+    note = phrase("LIC: {} at {tasks}", FAULT.message)
     for copied in (note, pickle.loads(pickle.dumps(note)), message_of(UserWarning(note))):
-        assert (str(copied), said(copied, options)) == (str(note), said(note, options))
+        assert (str(copied), render(copied, options)) == (str(note), render(note, options))
     error = pickle.loads(pickle.dumps(within("sat", within("lic", InputError("tasks", "are few", row=2)))))
-    assert (str(error), said(error, options)) == ("sat: lic: tasks[2] are few", "sat: lic: --tasks are few")
+    assert (str(error), render(error, options)) == ("sat: lic: tasks[2] are few", "sat: lic: --tasks are few")
     assert str(within("sat", ValueError("x"))) == "sat: x"
 
 
@@ -87,7 +87,7 @@ def test_every_error_is_of_an_argument_that_some_function_takes():
 
 
 def test_the_page_says_what_users_named_as_it_is():
-    told = InputError("attributes", "is <predictions>", naming("{attribute_lexicon} is 'references'"), row=2)
+    told = InputError("attributes", "is <predictions>", phrase("{attribute_lexicon} is 'references'"), row=2)
     assert pieces.in_words(told) == (
         "the labels of image 2 is &lt;predictions&gt;; the words for the attribute is &#x27;references&#x27;"
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from captionbias.bench.measurement import Result
-from captionbias.bench.verdicts import judged
+from captionbias.bench.verdicts import judge
 from captionbias.metrics import catalogue
 from captionbias.statistics.samples import Estimate
 
@@ -43,7 +43,7 @@ def result_of(content: Mapping[str, Any]) -> Result:
     known = {key: value for key, value in content.items() if value is not None}
     scores = [key for key in known if key in catalogue.SCORES]
     written = [f"{key}{ending}" for key in scores for ending in ("", *ENDINGS.values())]
-    estimates = judged({key: _estimate(known, key) for key in scores})
+    estimates = judge({key: _estimate(known, key) for key in scores})
     result = Result()
     for key in catalogue.results_among(estimates):
         result |= estimates[key].flat(key)

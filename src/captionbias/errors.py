@@ -26,16 +26,16 @@ class Argument(NamedTuple):
         return f"{self.name}{value}{rows}" + (f" (image {self.image})" if self.image is not None else "")
 
 
-Words = Callable[[Argument], "str | None"]  # what a view calls an argument; None where it has no words for it
+Wording = Callable[[Argument], "str | None"]  # what a view calls an argument; None where it has no words for it
 
 
 class Message(str):
     """Text and arguments one after the other, then ways out; as a string it names arguments as Python does.
 
-    >>> message = Message("too few images", ways=["add some", naming("give {bootstrap}", bootstrap=0)])
+    >>> message = Message("too few images", ways=["add some", phrase("give {bootstrap}", bootstrap=0)])
     >>> print(message)
     too few images; add some, or give bootstrap=0
-    >>> said(message, {Argument("bootstrap", 0): "--bootstrap 0"}.get), said(message, {}.get)
+    >>> render(message, {Argument("bootstrap", 0): "--bootstrap 0"}.get), render(message, {}.get)
     ('too few images; add some, or give --bootstrap 0', 'too few images; add some')
     """
 
@@ -45,7 +45,7 @@ class Message(str):
     def __new__(cls, *parts: str | Argument, ways: Iterable[str] = ()) -> Message:
         """`ways`: what helps, of which a view leaves out those with an argument that it has no words for."""
         ways = tuple(ways)
-        message = super().__new__(cls, _said(parts, ways, str))
+        message = super().__new__(cls, _render(parts, ways, str))
         message.parts, message.ways = parts, ways
         return message
 
@@ -61,9 +61,9 @@ class Message(str):
                 yield from part.arguments()
 
 
-def _said(parts: Iterable[str | Argument], ways: Sequence[str], words: Words) -> str:
-    texts = ((words(part) or str(part)) if isinstance(part, Argument) else said(part, words) for part in parts)
-    text, helps = "".join(texts), [said(way, words) for way in ways if all(map(words, Message(way).arguments()))]
+def _render(parts: Iterable[str | Argument], ways: Sequence[str], words: Wording) -> str:
+    texts = ((words(part) or str(part)) if isinstance(part, Argument) else render(part, words) for part in parts)
+    text, helps = "".join(texts), [render(way, words) for way in ways if all(map(words, Message(way).arguments()))]
     if not helps:
         return text.removesuffix(":") if ways else text
     listed = ", or ".join(filter(None, [", ".join(helps[:-1]), helps[-1]]))
@@ -87,10 +87,10 @@ class InputError(ValueError):
         return str(self.message)
 
 
-def naming(text: str, *rest: object, **values: Any) -> Message:
+def phrase(text: str, *rest: object, **values: Any) -> Message:
     """A message with arguments where the text has their names in braces, some with values, and the rest in empty ones.
 
-    >>> print(naming("give {seed} to {!r}, {:.1f} times", "me", 2, seed=1))
+    >>> print(phrase("give {seed} to {!r}, {:.1f} times", "me", 2, seed=1))
     give seed=1 to 'me', 2.0 times
     """
     parts: list[str | Argument] = []
@@ -125,18 +125,18 @@ def missing(argument: str, text: str, *ways: str) -> InputError:
     return InputError(Argument(argument, missing=True), text, *ways)
 
 
-def message_of(told: str | Exception) -> str:
+def message_of(fault: str | Exception) -> str:
     """The message, with its parts if it has any, of an error or a warning."""
-    if isinstance(told, InputError):
-        return told.message
-    own = told.args[0] if isinstance(told, Exception) and told.args else told
-    return own if isinstance(own, Message) else str(told)
+    if isinstance(fault, InputError):
+        return fault.message
+    own = fault.args[0] if isinstance(fault, Exception) and fault.args else fault
+    return own if isinstance(own, Message) else str(fault)
 
 
-def said(told: str | Exception, words: Words) -> str:
+def render(fault: str | Exception, words: Wording) -> str:
     """A message, or that of an error or a warning, in a view's words."""
-    message = message_of(told)
-    return _said(message.parts, message.ways, words) if isinstance(message, Message) else message
+    message = message_of(fault)
+    return _render(message.parts, message.ways, words) if isinstance(message, Message) else message
 
 
 def within(where: str, error: ValueError) -> ValueError:

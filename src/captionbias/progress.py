@@ -21,8 +21,8 @@ _silent: ContextVar[bool] = ContextVar("silent", default=False)
 
 
 @contextmanager
-def steps_shown(progress: Progress) -> Iterator[None]:
-    """Within, `told_if_long` is silent if the caller wants no progress, or shows it himself."""
+def show_steps(progress: Progress) -> Iterator[None]:
+    """Within, `report_if_long` is silent if the caller wants no progress, or shows it himself."""
     token = _silent.set(progress is False or callable(progress))
     try:
         yield
@@ -38,12 +38,12 @@ def reported(progress: Progress, name: str) -> Iterator[Report]:
     elif progress is False:
         yield lambda finished, total: None
     else:
-        with told_if_long(f"training {name}", "attackers", at_once=bool(progress)) as report:
+        with report_if_long(f"training {name}", "attackers", at_once=bool(progress)) as report:
             yield report
 
 
 @contextmanager
-def told_if_long(doing: str, unit: str, at_once: bool = False) -> Iterator[Report]:
+def report_if_long(doing: str, unit: str, at_once: bool = False) -> Iterator[Report]:
     """A bar once `BAR_AFTER` has passed, or `at_once`; where nobody looks at it, in the log of a batch job, once every
     `LINE_EVERY`.
 

@@ -52,12 +52,12 @@ PRONOUNS = (("she", "a woman", "a lady"), ("he", "a man", "a guy"))
 
 class Kind(NamedTuple):
     """An attribute. `people`: phrases for a person of each value, and last for one of unknown value. `share`: of the
-    images that show each task, those with each value, `(values, tasks)`. `said`: the rest of a caption."""
+    images that show each task, those with each value, `(values, tasks)`. `phrases`: the rest of a caption."""
 
     values: tuple[str, ...]
     people: tuple[tuple[str, ...], ...]
     share: Floats
-    said: Mapping[str, Any] = ENGLISH
+    phrases: Mapping[str, Any] = ENGLISH
 
     def leaning(self) -> Integers:
         """The number of the value that each task leans to, -1 for none: `(tasks + 1,)`, no task last."""
@@ -84,10 +84,10 @@ def kind_of(values: int, language: str | None = None) -> Kind:
         return KINDS[values]
     if values != 2:
         raise ValueError(f"values must be 2 in language {language!r}, not {values}")
-    said = load_language(name).planted
-    if said is None:
+    phrases = load_language(name).planted
+    if phrases is None:
         raise ValueError(f"language {name!r} has no 'planted' in its file; add it, as the languages of the package do")
-    return KINDS[values]._replace(people=tuple(map(tuple, said["people"])), said=said)
+    return KINDS[values]._replace(people=tuple(map(tuple, phrases["people"])), phrases=phrases)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,14 +161,16 @@ def plant(  # type: ignore[misc]  # which has these dials by name
     kind = kind_of(values, language)
     attribute = np.arange(images) % values
     by_attribute = kind.share / kind.share.sum(axis=1, keepdims=True)
-    shown = _draw(by_attribute[attribute], world)
+    tasks_shown = _draw(by_attribute[attribute], world)
     if scenes:
         kind = kind._replace(people=tuple(phrases[:1] for phrases in kind.people))
-        shown = np.repeat(_draw(np.tile(by_attribute.mean(axis=0), (-(-images // values), 1)), world), values)[:images]
+        tasks_shown = np.repeat(_draw(np.tile(by_attribute.mean(axis=0), (-(-images // values), 1)), world), values)[
+            :images
+        ]
     repeated = np.repeat(np.arange(images), captions)
-    references = _captions(kind, attribute[repeated], shown[repeated], human)
-    predictions = _captions(kind, attribute, shown, model, a_to_t, t_to_a, naming, silence)
-    labels, tasks = [kind.values[value] for value in attribute], [[TASKS[task]] for task in shown]
+    references = _captions(kind, attribute[repeated], tasks_shown[repeated], human)
+    predictions = _captions(kind, attribute, tasks_shown, model, a_to_t, t_to_a, naming, silence)
+    labels, tasks = [kind.values[value] for value in attribute], [[TASKS[task]] for task in tasks_shown]
     if scenes:
         return PlantedScenes(predictions, labels, tasks, (np.arange(images) // values).tolist())
     by_image = [references[start : start + captions] for start in range(0, len(references), captions)]
@@ -230,7 +232,7 @@ def _draw(probabilities: Floats, generator: np.random.Generator) -> Integers:
 def _captions(
     kind: Kind,
     attribute: Integers,
-    shown: Integers,
+    tasks_shown: Integers,
     generator: np.random.Generator,
     a_to_t: float = 0.0,
     t_to_a: float = 0.0,
@@ -242,8 +244,8 @@ def _captions(
     fits = leaning[:NO_TASK] == np.arange(values)[:, None]
     weights = fits / fits.sum(axis=1, keepdims=True) if a_to_t > 0 else np.full(fits.shape, 1 / len(TASKS))
     instead = _draw(weights[attribute], generator)
-    task = np.where(generator.random(images) < abs(a_to_t), instead, shown)
-    drawn, beside = generator.integers(values, size=images), leaning[shown]
+    task = np.where(generator.random(images) < abs(a_to_t), instead, tasks_shown)
+    drawn, beside = generator.integers(values, size=images), leaning[tasks_shown]
     other = np.where(beside == NO_VALUE, drawn, beside) if t_to_a > 0 else drawn
     person = np.where(generator.random(images) < abs(t_to_a), other, attribute)
     silent = silence * ((beside != attribute) & (beside != NO_VALUE))
@@ -257,7 +259,7 @@ def _words(kind: Kind, person: Integers, task: Integers, generator: np.random.Ge
         return np.array(choices, dtype=object)[generator.integers(len(choices), size=len(person))]
 
     people = np.stack([pick(choices) for choices in kind.people])[person, np.arange(len(person))]
-    tasks = np.array([*kind.said["tasks"], ""], dtype=object)[task]
-    parts = zip(people, pick(kind.said["manners"]), tasks, pick(kind.said["places"]), strict=True)
-    say = kind.said["sentence"].format
+    tasks = np.array([*kind.phrases["tasks"], ""], dtype=object)[task]
+    parts = zip(people, pick(kind.phrases["manners"]), tasks, pick(kind.phrases["places"]), strict=True)
+    say = kind.phrases["sentence"].format
     return [say(person=who, manner=how, task=what, place=where) for who, how, what, where in parts]

@@ -158,7 +158,7 @@ def test_an_attribute_that_cannot_be_measured_alone_is_missing_with_its_reason()
     [
         (LEXICONS, "gender_error", "metric 'gender_error' is not measured at"),
         ({"gender": "gender"}, "lic", "lexicons has 1 attributes: a crossing needs two or more"),
-        ({**LEXICONS, "age": "age"}, "lic", "'female, dark', which is no label of 3 crossed attributes"),
+        ({**LEXICONS, "age": "age"}, "lic", "'female, dark', which is not a label of 3 crossed attributes"),
     ],
 )
 def test_what_is_no_crossing_is_refused(lexicons, metric, message):

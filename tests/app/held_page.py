@@ -15,7 +15,7 @@ from captionbias.app import measuring, page, server
 from captionbias.app.runs import UNSEEN, Run, Runs
 from captionbias.cli.main import run as captionbias
 
-TRIALS = measuring.Settings().trials
+TRIALS = measuring.PageSettings().trials
 
 
 def held(run: Run, watch: Any) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from captionbias import metrics
 from captionbias.app.compared import together
 from captionbias.app.data import CAPTIONER, LABELS, Columns, Data, as_said, captions_of, read_uploads, with_columns
 from captionbias.app.example import example
-from captionbias.app.measuring import Look, Settings, look, measure, read
+from captionbias.app.measuring import Look, PageSettings, look, measure, read
 from captionbias.app.results import again
 from captionbias.app.uploads import open_tables
 from captionbias.captions.tables import table_from_memory
@@ -35,7 +35,7 @@ def data_of(content, **said):
 
 
 def measured(data, *asked, watch=lambda step, done: None, **settings):
-    *_, run = measure(data, Settings(*asked, **{"trials": 2} | settings), watch)
+    *_, run = measure(data, PageSettings(*asked, **{"trials": 2} | settings), watch)
     return run
 
 

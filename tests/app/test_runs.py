@@ -9,7 +9,7 @@ import pytest
 
 from captionbias.app import runs as module
 from captionbias.app.data import CAPTIONER, Columns, Data
-from captionbias.app.measuring import Look, Settings
+from captionbias.app.measuring import Look, PageSettings
 from captionbias.app.runs import EXPIRES, MAX_HELD, MAX_WAITING, Run, Runs, State
 from captionbias.captions.tables import Table
 from tests.patience import PATIENCE
@@ -68,21 +68,21 @@ def wait_for(true):
 
 
 def test_a_draft_is_changed_and_what_was_asked_for_stays_as_it_was(found, work):
-    draft = found.change(Run("me"), "me", data(), Settings())
+    draft = found.change(Run("me"), "me", data(), PageSettings())
     assert found.find(draft.id) is draft
-    assert found.change(draft, "me", draft.data, Settings("race")) is draft
+    assert found.change(draft, "me", draft.data, PageSettings("race")) is draft
     asked = found.ask(draft, "me")
     assert asked is draft
-    other = found.change(draft, "me", draft.data, Settings("race", seed=5))
+    other = found.change(draft, "me", draft.data, PageSettings("race", seed=5))
     assert (other.id == draft.id, other.state, other.data) == (False, State.DRAFT, draft.data)
-    assert (draft.settings, other.settings) == (Settings("race"), Settings("race", seed=5))
+    assert (draft.settings, other.settings) == (PageSettings("race"), PageSettings("race", seed=5))
     assert found.change(draft, "me", draft.data, draft.settings) is draft, "what changes nothing is no change"
     assert found.ask(draft, "me") is not draft, "measured again it is another run"
-    assert found.change(other, "a visitor", other.data, Settings()) is not other
+    assert found.change(other, "a visitor", other.data, PageSettings()) is not other
 
 
 def test_files_that_are_read_make_another_run_and_what_is_wrong_with_them_is_told(found, work):
-    first = found.keep(Run("me", data=data(), settings=Settings(seed=7)))
+    first = found.keep(Run("me", data=data(), settings=PageSettings(seed=7)))
     may = Event()
 
     def read():
@@ -102,7 +102,7 @@ def test_files_that_are_read_make_another_run_and_what_is_wrong_with_them_is_tol
 
     third = found.read(second, "me", refuse)
     third.reading.result(PATIENCE)
-    assert (third.state, third.told, bool(third.data)) == (State.DRAFT, "nic.csv is empty", False)
+    assert (third.state, third.message, bool(third.data)) == (State.DRAFT, "nic.csv is empty", False)
 
 
 def test_runs_are_measured_one_by_one_in_the_order_in_which_they_were_asked_for(found, work):
@@ -132,7 +132,7 @@ def test_a_cancelled_run_keeps_its_part_and_gets_no_more(found, work):
     work.rest.set()
     other = ask(found)
     wait_for(lambda: other.state == State.DONE)
-    assert (run.state, run.told, run.result.whole) == (State.CANCELLED, "Cancelled.", False)
+    assert (run.state, run.message, run.result.whole) == (State.CANCELLED, "Cancelled.", False)
     found.cancel(other)
     assert other.state == State.DONE, "what has ended stays as it is"
 
@@ -147,7 +147,7 @@ def test_what_fails_tells_why_and_others_get_their_turn(caplog):
     found = Runs(fail)
     runs = [ask(found) for _ in range(2)]
     wait_for(lambda: runs[1].state == State.FAILED)
-    assert [run.told for run in runs] == [
+    assert [run.message for run in runs] == [
         "choose at least one metric",
         "the page failed; whoever serves it finds the reason in its log",
     ]
@@ -163,7 +163,7 @@ def test_a_run_at_which_nobody_looks_is_cancelled_and_says_so(found, work, clock
     clock[0] += 20
     found.expire()
     assert [run.state for run in (looked, left, waits)] == [State.RUNNING, State.CANCELLED, State.WAITING]
-    assert left.told == "Cancelled: no page showed this run for 60 s."
+    assert left.message == "Cancelled: no page showed this run for 60 s."
     clock[0] += 50
     wait_for(lambda: looked.state == State.CANCELLED)  # by itself, at its next step
 
@@ -178,7 +178,7 @@ def test_the_time_of_a_run_is_told_and_limited(work, clock):
     assert run.left() == "step, about 30 s left"
     clock[0] += 31
     wait_for(lambda: run.state == State.FAILED)
-    assert "took more than 1 minutes, the limit of this page: take the fast preset" in run.told
+    assert "took more than 1 minutes, the limit of this page: take the fast preset" in run.message
     found.close()
 
 
@@ -221,7 +221,7 @@ def test_what_will_be_measured_is_looked_at_once(monkeypatch):
     monkeypatch.setattr(module.measuring, "look", lambda *asked: looked.append(asked) or Look())
     run = Run(data=data())
     assert run.look() is run.look()
-    run.settings = Settings("race")
+    run.settings = PageSettings("race")
     run.look()
     run.data = replace(run.data, columns=Columns("id"))
     run.look()

@@ -10,17 +10,17 @@ from scipy.stats import norm
 from captionbias.analysis.compare import corrected
 from captionbias.attackers.base import stratified_split
 from captionbias.bench.catalogue import SCORES
-from captionbias.bench.checks import Naming, contradicted
+from captionbias.bench.checks import Naming, label_contradiction
 from captionbias.bench.measurement import Measurement
 from captionbias.bench.reading import draw_person, read
-from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING_FOUND, judged, p_of_verdict
+from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING_FOUND, judge, verdict_p_value
 from captionbias.captions import check_captions, read_captions
 from captionbias.captions.belonging import Agreement
-from captionbias.captions.texts import no_captions
+from captionbias.captions.texts import non_captions
 from captionbias.cli import gate
 from captionbias.images import captioning
 from captionbias.metrics import ba_mals, directional_ba, gender_error, label_leakage
-from captionbias.statistics.samples import Estimate, Extreme, Largest, Sample, bootstrap_samples, mean_over_trials
+from captionbias.statistics.samples import Estimate, ExtremeOf, LargestOf, Sample, bootstrap_samples, mean_over_trials
 from captionbias.statistics.significance import holm, p_value
 from captionbias.synthetic import plant
 from captionbias.text import load_lexicon
@@ -61,7 +61,7 @@ def estimates(known):
 def test_what_is_said_of_an_interval_beside_the_others(known, words):
     for word, changes in words.items():
         for change in changes:
-            assert judged(estimates(known | change))[next(iter(known))].verdict == word
+            assert judge(estimates(known | change))[next(iter(known))].verdict == word
 
 
 def spread(value, width, **about):
@@ -71,8 +71,8 @@ def spread(value, width, **about):
 
 def test_people_s_noise_and_all_that_decide_count_and_margins_chosen_one_after_the_other_are_signed():
     known = {name: (*UP, size) for name, size in zip(A_TO_T, (1, 2, 2, 2, 5), strict=True)}
-    assert judged(estimates(known))["sway_a_to_t"].detectable == 5
-    assert judged(estimates({GAP: (*UP, 1.5)}))[GAP].detectable == 2.5
+    assert judge(estimates(known))["sway_a_to_t"].detectable == 5
+    assert judge(estimates({GAP: (*UP, 1.5)}))[GAP].detectable == 2.5
     measured = Measurement({"lic": spread(3.0, 1.0)}, {}, noise={"lic": 2.5}, metric="lic", settings={})
     assert (measured.estimates["lic"].noise, measured.estimates["lic"].verdict) == (2.5, CANNOT_TELL)
     both = Measurement({}, {}, metric="sway", settings={}).with_margins({"sway_t_to_a": 2.0}).with_margins({GAP: 3.0})
@@ -83,16 +83,16 @@ def test_people_s_noise_and_all_that_decide_count_and_margins_chosen_one_after_t
 def test_a_p_value_goes_by_the_least_sure_of_all_that_decide_and_by_what_is_beyond():
     sure, unsure, bare = spread(2.0, 1.0), spread(0.5, 1.0), Sample(np.array([-0.5]), np.zeros(0))
     both = {LOW: sure, LEAST: unsure}
-    assert p_of_verdict(both, A_TO_T[0], 1) > 0.05 > p_of_verdict(both | {LEAST: sure}, A_TO_T[0], 1)
-    assert p_of_verdict({LENGTH: sure, FURTHER: bare}, LENGTH, 1) == 1
-    ends = {T_TO_A[1]: Extreme.of(min, [sure, unsure]), ONE: Extreme.of(max, [sure, unsure])}
-    assert p_of_verdict(ends, T_TO_A[0], 1) < 0.05  # one of them by itself is as good
+    assert verdict_p_value(both, A_TO_T[0], 1) > 0.05 > verdict_p_value(both | {LEAST: sure}, A_TO_T[0], 1)
+    assert verdict_p_value({LENGTH: sure, FURTHER: bare}, LENGTH, 1) == 1
+    ends = {T_TO_A[1]: ExtremeOf.of(min, [sure, unsure]), ONE: ExtremeOf.of(max, [sure, unsure])}
+    assert verdict_p_value(ends, T_TO_A[0], 1) < 0.05  # one of them by itself is as good
     for sample, beyond, p in ((sure, 1.5, 0.5), (spread(-2.0, 1.0), 1.5, 0.5), (bare, 1.0, 1), (bare, 0.1, 0)):
         side = int(np.sign(sample.values[0]))
-        assert p_of_verdict({LEAKAGE: sample}, LEAKAGE, side, beyond) == pytest.approx(p, abs=0.01)
-    assert p_of_verdict({LEAKAGE: spread(2.0, 0.1, floor=3.0)}, LEAKAGE, 1) == 1
+        assert verdict_p_value({LEAKAGE: sample}, LEAKAGE, side, beyond) == pytest.approx(p, abs=0.01)
+    assert verdict_p_value({LEAKAGE: spread(2.0, 0.1, floor=3.0)}, LEAKAGE, 1) == 1
     chosen = [{LEAKAGE: spread(2.0, 2.1, chosen_of=number)} for number in (1, 3)]
-    assert np.divide(*(p_of_verdict(one, LEAKAGE, 1) for one in chosen)) == pytest.approx(1 / 3)
+    assert np.divide(*(verdict_p_value(one, LEAKAGE, 1) for one in chosen)) == pytest.approx(1 / 3)
     assert p_value(1.0, np.ones(99)) == 2 / 100  # no smaller one can be told
 
 
@@ -115,10 +115,10 @@ def test_an_interval_is_as_wide_as_what_it_was_chosen_of_and_what_three_captions
 
 def test_of_several_the_one_furthest_from_0_is_chosen_and_differences_are_those_of_each():
     first, second, third = (spread(value, 1.0) for value in (2.0, -9.0, 5.0))
-    largest = Largest.of([first, second, third])
+    largest = LargestOf.of([first, second, third])
     assert (largest.values.tolist(), largest.chosen_of) == ([-9], 3)
-    assert (Largest.of([first, second]).values.tolist(), Largest.of([first, second]).chosen_of) == ([2], 1)
-    other = Largest.of([first, spread(-8.0, 1.0), spread(-6.0, 1.0)])
+    assert (LargestOf.of([first, second]).values.tolist(), LargestOf.of([first, second]).chosen_of) == ([2], 1)
+    other = LargestOf.of([first, spread(-8.0, 1.0), spread(-6.0, 1.0)])
     assert (largest - other).values.tolist() == [11]
     for units in (19, 20):
         drawn = bootstrap_samples(lambda counts, _: {"sum": counts[:1]}, units, 1, 40, seed=0)["sum"].replicates
@@ -142,7 +142,7 @@ def test_an_image_counts_as_its_weight_however_many_captions_it_has():
     people, said = [["a girl", "a woman with a dog"], ["a man"]], [["a woman", "a lady"], ["a man with a dog"]]
     captions = check_captions(predictions=said, references=people, attributes=["female", "male"], weights=[2, 4])
     reading = read(captions, "gender", "coco_objects")
-    assert (reading.said.weight.tolist(), reading.human.weight.tolist()) == ([1, 1, 4], [2, 2, 4])
+    assert (reading.predictions.weight.tolist(), reading.human.weight.tolist()) == ([1, 1, 4], [2, 2, 4])
     draws = [reading.draw(seed) for seed in range(9)]
     assert {(*one.images, *sorted([*one.person, *one.others])) for one in draws} == {(0, 0, 1)}
     shown = [reading.beside(one)[0].shown.tasks.any() for one in draws]  # not what the person alone says
@@ -168,7 +168,7 @@ def test_labels_that_follow_what_captions_name_by_chance_alone_are_refused_and_m
     for of_female, of_male, refused in (((50, 50), (50, 50), True), ((80, 20), (20, 80), False)):
         votes = {"female": np.array(of_female), "male": np.array(of_male)}
         named = Naming(load_lexicon("gender"), labels, {"references": 1.0}, votes, people=True)
-        assert (contradicted([named]) is not None) == refused
+        assert (label_contradiction([named]) is not None) == refused
     assert all(Agreement(1000, right, 500).is_chance(0.3) for right in (520, 560))  # words of an image come together
     assert load_lexicon({"extends": "age"}).masked_only == load_lexicon("age").masked_only != ()
 
@@ -178,11 +178,11 @@ def test_a_text_is_no_caption_if_one_of_a_hundred_images_has_it_and_hardly_a_per
 
     def none(refused, blurry=0):
         said = [[refusal]] * refused + [["a man"]] * (1000 - refused)
-        return no_captions(said, [[text] for text in people[blurry:]] + [["a blurry scene"]] * blurry, None)
+        return non_captions(said, [[text] for text in people[blurry:]] + [["a blurry scene"]] * blurry, None)
 
     assert none(40) == none(10) == {refusal}
     assert none(9) == none(40, blurry=50) == set()  # people say it of other images
-    assert no_captions([[refusal]] * 12 + [["a man"]] * 1988, [[text] for text in people * 2], None) == set()
+    assert non_captions([[refusal]] * 12 + [["a man"]] * 1988, [[text] for text in people * 2], None) == set()
 
 
 def test_tables_are_joined_by_majority_in_the_order_of_numbers_and_repeated_rows_count_once():

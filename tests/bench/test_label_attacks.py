@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.attackers import engine
-from captionbias.bench.label_attacks import as_wrong_as
+from captionbias.bench.label_attacks import match_error_rate
 from tests.whole import dpa, label_leakage
 
 DIRECTIONS = ("a_to_t", "t_to_a")
@@ -113,7 +113,7 @@ def test_dpa_is_made_of_cross_entropies_and_these_are_of_the_shares_of_each_attr
 def test_each_label_is_missed_and_invented_exactly_as_often_as_by_the_model(rows, width, seed):
     random = np.random.default_rng(seed)
     truth, predicted = random.random((rows, width)) < 0.4, random.random((rows, width)) < random.random()
-    found = as_wrong_as(truth, predicted, seed)
+    found = match_error_rate(truth, predicted, seed)
     assert found.dtype == bool
     for label in range(width):
         for members in (truth[:, label], ~truth[:, label]):

@@ -14,7 +14,7 @@ from pandas.testing import assert_frame_equal
 from captionbias.bench.catalogue import METRICS
 from captionbias.bench.measurement import metric
 from captionbias.metrics import Result, find_metric
-from captionbias.statistics.samples import Extreme, Sample
+from captionbias.statistics.samples import ExtremeOf, Sample
 from captionbias.synthetic import plant
 
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 50, "details": True, "cache": False}
@@ -53,7 +53,7 @@ def sample(values, replicates=None):
 def test_the_interval_of_an_extreme_is_that_of_the_ends(pick, low, value, high):
     """The least from the least lower end to the least upper end, the largest likewise."""
     wide, narrow = sample([2.0]), sample([4.0], np.linspace(3.5, 4.5, 401))
-    found = Extreme.of(pick, [wide, narrow]).estimate()
+    found = ExtremeOf.of(pick, [wide, narrow]).estimate()
     assert (found.value, found.low, found.high) == pytest.approx((value, low, high), abs=0.06)
     assert found.detectable == wide.estimate().detectable > narrow.estimate().detectable
     assert found[3:6] == (None, None, None)
@@ -61,8 +61,8 @@ def test_the_interval_of_an_extreme_is_that_of_the_ends(pick, low, value, high):
 
 def test_an_extreme_of_what_is_not_defined_is_not_defined():
     """Or one value that nothing is known of would leave the verdict to the others."""
-    assert Extreme.of(min, [sample([1.0]), sample([np.nan], np.full(401, np.nan))]).estimate() is None
-    bare = Extreme.of(min, [sample([1.0], []), sample([2.0], [])]).estimate()
+    assert ExtremeOf.of(min, [sample([1.0]), sample([np.nan], np.full(401, np.nan))]).estimate() is None
+    bare = ExtremeOf.of(min, [sample([1.0], []), sample([2.0], [])]).estimate()
     assert (bare.value, bare.low, bare.high) == (1.0, None, None)
 
 
@@ -81,7 +81,9 @@ def test_a_docstring_says_what_each_argument_is_in_the_order_of_the_signature(na
 def test_an_argument_that_is_described_nowhere_is_refused(own_metrics):
     def length(captions, /, *, shortest=1): ...
 
-    with pytest.raises(TypeError, match="length: shortest is no argument of other metrics: say in `about` what it is"):
+    with pytest.raises(
+        TypeError, match="length: shortest is not an argument of other metrics: say in `about` what it is"
+    ):
         metric("Length", "how long?", [])(length)
     described = metric("Length", "how long?", [], about={"shortest": "words that count"})(length)
     assert "    shortest: words that count.\n" in described.__doc__

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from captionbias.analysis.compare import corrected
 from captionbias.bench.measurement import Measurement
-from captionbias.bench.verdicts import CANNOT_TELL, LEARNED_NOTHING, LESS, LIKE, MORE, judged, p_of_verdict
+from captionbias.bench.verdicts import CANNOT_TELL, LEARNED_NOTHING, LESS, LIKE, MORE, judge, verdict_p_value
 from captionbias.metrics import dbac, lic, sway
-from captionbias.report.wording import said_of
-from captionbias.statistics.samples import ARRAYS, Estimate, Extreme, Sample
+from captionbias.report.wording import verdict_text
+from captionbias.statistics.samples import ARRAYS, Estimate, ExtremeOf, Sample
 from captionbias.synthetic import plant
 from tests.refusals import refuses
 
@@ -18,7 +18,7 @@ FAST = {"preset": "fast", "trials": 3, "cache": False, "bootstrap": 200}
 
 
 def verdict(estimates, key):
-    return judged(estimates)[key].verdict
+    return judge(estimates)[key].verdict
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_of_labels_that_have_nothing_to_do_with_captions_nothing_is_learned():
     nothing["tasks"] = [planted.tasks[row] for row in random.permutation(600)]
     for metric, scores in ((lic, ["lic"]), (dbac, ["dbac_a_to_t_net", "dbac_t_to_a_net"])):
         estimates = metric.measure(**nothing, **FAST, trust_rows=True).estimates
-        assert {said_of(key, estimates[key]) for key in scores} == {"cannot tell: the attacker learned nothing"}
+        assert {verdict_text(key, estimates[key]) for key in scores} == {"cannot tell: the attacker learned nothing"}
         estimates = metric.measure(**vars(plant(600, a_to_t=0.5, captions=2)), **FAST).estimates
         assert estimates[scores[0]].doubt != LEARNED_NOTHING
 
@@ -129,11 +129,11 @@ def test_a_verdict_is_more_or_less_where_its_p_value_is_below_5_of_100(cells, ch
         replicates = value + spread * random.standard_normal(200)
         alike.append(Sample(np.array([value]), replicates, chosen_of=chosen_of))
     mean = Sample(*(np.mean([getattr(cell, name) for cell in alike], axis=0) for name in ARRAYS))
-    samples = {"sway_t_to_a": mean, "sway_t_to_a_least": Extreme.of(min, alike)}
-    samples["sway_t_to_a_most"] = Extreme.of(max, alike)
+    samples = {"sway_t_to_a": mean, "sway_t_to_a_least": ExtremeOf.of(min, alike)}
+    samples["sway_t_to_a_most"] = ExtremeOf.of(max, alike)
     estimates = Measurement(samples, {}, metric="sway", settings={"margins": {"sway_t_to_a": 0.0}}).estimates
     for word, side in ((MORE, 1), (LESS, -1)):
-        assert (estimates["sway_t_to_a"].verdict == word) == (p_of_verdict(samples, "sway_t_to_a", side) < 0.05)
+        assert (estimates["sway_t_to_a"].verdict == word) == (verdict_p_value(samples, "sway_t_to_a", side) < 0.05)
 
 
 def drawn(value: float, spread: float) -> Measurement:

@@ -6,7 +6,7 @@ import pytest
 
 from captionbias.captions import CaptionBiasWarning, guess_columns, read_captions
 from captionbias.captions.tables import table_from_memory
-from captionbias.captions.texts import in_one_order
+from captionbias.captions.texts import canonical_order
 
 ROWS = 60
 ROLES = ("id_column", "prediction_column", "reference_column", "attribute_column", "task_column")
@@ -73,7 +73,7 @@ def test_what_is_needed_is_guessed_and_said():
     ]
     assert {note.filename for note in noted} == {__file__}
     assert (captions.predictions, captions.attributes) == (tuple(MODEL), tuple(GENDER))
-    assert captions.references == in_one_order(HUMAN, once=False)
+    assert captions.references == canonical_order(HUMAN, once=False)
     assert captions.tasks is None, "tasks are not needed"
     tasks = {"tasks": {"image_id": IDS, "categories": TASKS}}
     with pytest.warns(CaptionBiasWarning, match="tasks from 'categories' of tasks"):
@@ -150,7 +150,7 @@ def test_several_columns_of_references_are_several_captions_an_image(fault):
     people = {"a": ["a man", "a girl"], "b": ['["a guy", "one"]', None], "gender": ["male", "female"]}
     table = {"caption": ["a man", "a child"], **people}
     captions = read_captions(predictions=table, reference_column=["a", "b"], attribute="gender")
-    assert captions.references == in_one_order([["a man", "a guy", "one"], ["a girl"]], once=False)
+    assert captions.references == canonical_order([["a man", "a guy", "one"], ["a girl"]], once=False)
     message = fault(read_captions, predictions=table, reference_column=["a", "c"], attribute="gender")
     assert message.startswith("predictions has no column 'c': it has 'caption', 'a', 'b', 'gender'")
 

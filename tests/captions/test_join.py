@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from captionbias.captions import CaptionBiasWarning, read_captions
-from captionbias.captions.texts import in_one_order
+from captionbias.captions.texts import canonical_order
 from captionbias.captions.values import image_keys
 
 
@@ -28,7 +28,7 @@ def test_coco_captions_are_grouped_by_image(tmp_path, write):
     results = write(tmp_path / "results.json", of("image_id caption", (42, "m"), (7, "w")))
     labels = write(tmp_path / "labels.csv", of("image_id attribute", (7, "f"), (42, "m")))
     captions = read_captions(predictions=results, references=references, attributes=labels)
-    assert captions.references == in_one_order([["a woman", "a lady", "a dog"], ["a man", "a guy"]], once=False)
+    assert captions.references == canonical_order([["a woman", "a lady", "a dog"], ["a man", "a guy"]], once=False)
     assert (captions.attributes, captions.tasks) == (("f", "m"), None)
     alone = read_captions(references=references, attributes=labels)
     assert (alone.image_ids, alone.predictions) == (("7", "42"), None)
@@ -139,7 +139,7 @@ def test_what_is_no_weight_names_the_image_and_the_way_out(weight, name, options
 @pytest.mark.parametrize("ending", ["csv", "json", "jsonl", "parquet"])
 def test_several_captions_of_an_image_are_samples(tmp_path, write, ending):
     people = write(tmp_path / "people.json", PEOPLE)
-    samples = in_one_order([["a man", "a guy"], ["a cat", "a dog"], ["a cow"]], once=False)
+    samples = canonical_order([["a man", "a guy"], ["a cat", "a dog"], ["a cow"]], once=False)
     for rows in (
         [(1, "a man"), (2, "a cat"), (1, "a guy"), (3, "a cow"), (2, "a dog")],
         [(1, ["a man", "a guy"]), (3, ["a cow"]), (2, ["a cat", "a dog"])],
@@ -157,8 +157,8 @@ def test_what_stands_in_many_rows_of_an_image_is_read_once():
     people = {"a": ["a man", "a guy"], "b": ["a woman", "a lady"]}
     rows = {"image_id": [*"aabb"], "caption": ["1 a", "2 a", "1 b", "2 b"], "sex": [*"mmff"]}
     captions = read_captions({**rows, "references": [people[image] for image in "aabb"]}, attribute="sex")
-    assert captions.references == in_one_order(people.values(), once=False)
-    assert captions.samples == in_one_order([["1 a", "2 a"], ["1 b", "2 b"]], once=False)
+    assert captions.references == canonical_order(people.values(), once=False)
+    assert captions.samples == canonical_order([["1 a", "2 a"], ["1 b", "2 b"]], once=False)
 
 
 def test_no_image_in_common_shows_ids_of_each_side_and_what_would_match(tmp_path, people, write, fault):

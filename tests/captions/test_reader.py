@@ -9,7 +9,7 @@ from captionbias import CaptionBiasWarning
 from captionbias.captions import check_captions, on_the_same_images, read_captioners, read_captions
 from captionbias.captions.reader import read_labels
 from captionbias.captions.tables import table_from_memory
-from captionbias.captions.texts import in_one_order
+from captionbias.captions.texts import canonical_order
 
 COLUMNS = {
     "image_id": [42, 7, 2**63 - 1],
@@ -39,7 +39,7 @@ def test_every_kind_of_table_gives_the_same_captions(make):
     captions = read_captions(table)
     assert captions.image_ids == ("7", "42", "9223372036854775807")
     assert captions.predictions == ("a woman", "a man", "a girl")
-    assert captions.references == in_one_order([["a lady", "a woman"], ["a guy"], ["a child"]], once=False)
+    assert captions.references == canonical_order([["a lady", "a woman"], ["a guy"], ["a child"]], once=False)
     assert captions.attributes == ("female", "male", "female")
     assert captions.tasks == ((), ("dog",), ("cat", "dog"))
     assert read_captions(predictions=table, references=table) == captions

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from captionbias.captions import read_captions
 from captionbias.captions.tables import as_table
-from captionbias.captions.texts import in_one_order
+from captionbias.captions.texts import canonical_order
 from captionbias.captions.values import entries
 from tests.launch import python
 
@@ -36,7 +36,7 @@ def test_formats_give_the_same_captions_in_the_order_of_their_ids(
     assert captions.image_ids == ("7", "42", "9223372036854775807")
     assert captions.predictions == ('a woman, her dog\nand a "cat"', "a man\u2028on a\x85bike", "NA")
     human = [["a woman", "a lady, a dog"], ["a man rides"], ["null", "None"]]
-    assert captions.references == in_one_order(human, once=False)
+    assert captions.references == canonical_order(human, once=False)
     assert captions.attributes == ("female", "male", "NA")
     assert captions.tasks == (("dog", "cat"), ("bicycle",), ())
 

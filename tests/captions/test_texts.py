@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.captions import CaptionBiasWarning, captioned_labels, check_captions, read_captions
-from captionbias.captions.texts import in_one_order, plain
+from captionbias.captions.texts import canonical_order, plain
 from captionbias.errors import InputError
 from captionbias.synthetic import plant
 from tests.refusals import refuses
@@ -59,7 +59,7 @@ def test_a_text_of_many_that_names_nothing_is_no_caption_and_is_counted_by_label
     *which, told = captions.notes
     assert f"(female {len(refused)} of {len(WOMEN)}, male 0 of {400 - len(WOMEN)}: " in told
     if text:
-        assert which == [f"predictions: {text!r} is no caption and names nothing: {len(refused)} are left out"]
+        assert which == [f"predictions: {text!r} is not a caption and names nothing: {len(refused)} are left out"]
         assert len(check_captions(**saying(text, refused), trust_rows=True)) == 400
 
 
@@ -80,7 +80,7 @@ def test_of_several_captions_of_an_image_those_that_are_none_are_left_out_alone(
     samples = [[REFUSAL, text, REFUSAL] if row % 5 == 0 else [text] for row, text in enumerate(said)]
     captions = check_captions(**{**PLANTED, "predictions": samples})
     assert captions.predictions == tuple(said)
-    assert captions.notes == (f"predictions: {REFUSAL!r} is no caption and names nothing: 160 are left out",)
+    assert captions.notes == (f"predictions: {REFUSAL!r} is not a caption and names nothing: 160 are left out",)
 
 
 @pytest.mark.parametrize("rows", [WOMEN, range(380)])
@@ -131,16 +131,16 @@ def test_some_who_say_the_same_are_two_people():
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.lists(st.text(max_size=4), min_size=1, max_size=5), max_size=5), st.randoms())
 def test_human_captions_have_one_order(rows, generator):
-    ordered = in_one_order(rows, once=False)
+    ordered = canonical_order(rows, once=False)
     assert list(map(sorted, ordered)) == list(map(sorted, rows))
-    assert in_one_order([generator.sample(texts, len(texts)) for texts in rows], once=False) == ordered
-    assert in_one_order(ordered, once=False) == ordered
+    assert canonical_order([generator.sample(texts, len(texts)) for texts in rows], once=False) == ordered
+    assert canonical_order(ordered, once=False) == ordered
 
 
 def test_no_word_decides_the_order():
     """Of two captions that are in many images, each is first about as often."""
     rows = [["a man", "someone", f"number {row}"] for row in range(300)]
-    first = [texts.index("a man") < texts.index("someone") for texts in in_one_order(rows, once=False)]
+    first = [texts.index("a man") < texts.index("someone") for texts in canonical_order(rows, once=False)]
     assert 120 < sum(first) < 180
 
 

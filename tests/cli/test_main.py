@@ -18,7 +18,7 @@ from captionbias.bench.arguments import ARGUMENTS
 from captionbias.captions import check_captions
 from captionbias.cli.measure import _tell_cost
 from captionbias.cli.options import METRIC, in_options
-from captionbias.errors import InputError, missing, naming, said
+from captionbias.errors import InputError, missing, phrase, render
 from captionbias.io.formats import json_text
 from captionbias.metrics import catalogue, find_metric
 from captionbias.synthetic import plant
@@ -227,7 +227,7 @@ def test_demo_measures_five_captioners_whose_bias_is_known():
 
 
 CROSSED, ROW = (
-    naming("{attribute_lexicon}", attribute_lexicon=["gender", "race"]),
+    phrase("{attribute_lexicon}", attribute_lexicon=["gender", "race"]),
     InputError("references", "is", row=3),
 )
 
@@ -235,12 +235,12 @@ CROSSED, ROW = (
 @pytest.mark.parametrize(
     ("message", "written"),
     [
-        (naming("leave out {unseen_only}, give {bootstrap}", unseen_only=True), "out --unseen-only, give --bootstrap"),
-        (naming("give {tasks}, or {directions}", directions=["a_to_t"]), "give tasks, or --direction a_to_t"),
+        (phrase("leave out {unseen_only}, give {bootstrap}", unseen_only=True), "out --unseen-only, give --bootstrap"),
+        (phrase("give {tasks}, or {directions}", directions=["a_to_t"]), "give tasks, or --direction a_to_t"),
         (CROSSED, "--attribute gender --attribute race"),
-        (naming("choose {vectors}, or {cache}", vectors="captions", cache=False), "--vectors captions, or --no-cache"),
-        (naming("as in {labels}", labels={"0": "a woman"}), "as in --label '0=a woman'"),
-        *((naming("give {unsplit}", unsplit=True), "give unsplit=True"), (ROW, "references[3] is")),
+        (phrase("choose {vectors}, or {cache}", vectors="captions", cache=False), "--vectors captions, or --no-cache"),
+        (phrase("as in {labels}", labels={"0": "a woman"}), "as in --label '0=a woman'"),
+        *((phrase("give {unsplit}", unsplit=True), "give unsplit=True"), (ROW, "references[3] is")),
         (missing("references", "is missing"), "--references is missing"),
     ],
 )
@@ -250,7 +250,7 @@ def test_messages_of_the_library_name_options_in_place_of_arguments(message, wri
         "cache": ("--cache", "--no-cache"),
         "labels": ("--label", ""),
     }
-    assert said(message, partial(in_options, flags)).endswith(written)
+    assert render(message, partial(in_options, flags)).endswith(written)
 
 
 def test_what_users_name_like_arguments_is_said_as_it_is(tmp_path):

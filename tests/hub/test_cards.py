@@ -12,13 +12,13 @@ from typer.testing import CliRunner
 
 from captionbias import metrics
 from captionbias.bench.catalogue import SCORES, of_captions
-from captionbias.bench.verdicts import judged
+from captionbias.bench.verdicts import judge
 from captionbias.hub.cards import BEGIN, END, model_section, put_section, update_dataset_card, update_model_card
 from captionbias.hub.commands import card as command
 from captionbias.hub.results import checked
 from captionbias.io.formats import write_json
 from captionbias.metrics import catalogue
-from captionbias.report.wording import interval, said_of
+from captionbias.report.wording import interval, verdict_text
 from captionbias.statistics.samples import Estimate
 from captionbias.synthetic import plant
 from captionbias.text.markdown import escaped
@@ -88,7 +88,7 @@ def test_a_model_card_has_every_score_with_its_verdict_in_text_and_entries(both,
     rows = rows_of(path)
     for task, score in tasks.items():
         estimates = both[score.metric].estimates
-        said = said_of(score.key, estimates[score.key], both[score.metric]["details"]) if score.judged else "-"
+        said = verdict_text(score.key, estimates[score.key], both[score.metric]["details"]) if score.judged else "-"
         assert rows[score.label] == (interval(estimates[score.key], score.digits), said)
         assert said == "-" or f"; {said}; " in entries[task].notes
     for name, result in both.items():
@@ -101,7 +101,7 @@ def test_a_model_card_has_every_score_with_its_verdict_in_text_and_entries(both,
 def test_a_card_says_whom_a_gap_is_against_and_what_would_have_been_found(both, path):
     gaps = [{"attribute": value, "wrong_gap": gap} for value, gap in (("female", 9.0), ("male", -9.0))]
     found = {"sway_wrong_gap": Estimate(9.0, 7.0, 11.0), "sway_words": Estimate(0.4, 0.2, detectable=2.0)}
-    scores = {key: one.as_dict() for key, one in judged({**both["sway"].estimates, **found}).items()}
+    scores = {key: one.as_dict() for key, one in judge({**both["sway"].estimates, **found}).items()}
     details = {**both["sway"]["details"], "gaps": gaps, "scores": scores}
     update_model_card(path, {"sway": {**both["sway"], "details": details}}, dataset=DATASET)
     rows = rows_of(path)

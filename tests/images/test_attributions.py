@@ -14,7 +14,7 @@ from benchmarks import families
 from captionbias.captions import CaptionBiasWarning
 from captionbias.images.attributions import _seen, attribute_images
 from captionbias.images.captioning import caption, open_captioner
-from captionbias.images.occlusion import Named, log_probabilities
+from captionbias.images.occlusion import NamedWord, log_probabilities
 from captionbias.training.captioning import caption_images
 from tests.cli.conftest import ran
 from tests.images.coco_pictures import annotation, write_annotations
@@ -131,7 +131,7 @@ def test_every_kind_of_captioner_is_read(kind, all_pictures, request):
         )
         ids = made.sequences[0, -len(made.scores) :].tolist()
         for place, scores in enumerate(made.scores):
-            named = Named(0, "", "", ids, [place])
+            named = NamedWord(0, "", "", ids, [place])
             wanted = float(scores[0].log_softmax(-1)[ids[place]])
             assert log_probabilities(model, inputs, [named]) == pytest.approx(wanted, abs=1e-3)
 
@@ -144,7 +144,7 @@ def test_a_token_that_always_comes_first_is_no_word_of_the_caption(tiny_encoder_
     made = model.generate(**inputs, max_new_tokens=4, return_dict_in_generate=True, output_logits=True)
     ids = made.sequences[0, -3:].tolist()
     wanted = [float(made.logits[1 + place][0].log_softmax(-1)[number]) for place, number in enumerate(ids)]
-    found = [float(log_probabilities(model, inputs, [Named(0, "", "", ids, [place])])[0]) for place in range(3)]
+    found = [float(log_probabilities(model, inputs, [NamedWord(0, "", "", ids, [place])])[0]) for place in range(3)]
     assert found == pytest.approx(wanted, abs=1e-4)
 
 

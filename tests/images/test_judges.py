@@ -44,7 +44,7 @@ def test_prompts_and_answers():
         refuses("prompt is missing", prompt_for, *given)
     assert answers_for(["dark", "light"]) == ("dark", "light")
     for answers, message in [
-        ({"man": "x"}, "answers: 'man' is no value of the attribute; its values are female, male"),
+        ({"man": "x"}, "answers: 'man' is not a value of the attribute; its values are female, male"),
         ({"male": " "}, "answers are 'female', ' ': give each value words of its own"),
         ({"male": "female"}, "answers are 'female', 'female': give each value words of its own"),
     ]:

@@ -16,7 +16,7 @@ from captionbias import metrics
 from captionbias.bench.catalogue import METRICS, YARDSTICK, scores_of
 from captionbias.hub.modules import install_metrics
 from captionbias.images.drawings import draw
-from captionbias.metrics.sway.naming import CAPTIONED
+from captionbias.metrics.sway.misnaming import CAPTIONED
 from captionbias.synthetic import plant
 
 ROOT = Path(__file__).parents[2]

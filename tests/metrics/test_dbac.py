@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from captionbias.attackers.base import stratified_split
-from captionbias.bench.reading import drawn_captions
+from captionbias.bench.reading import draw_captions
 from captionbias.captions import CaptionBiasWarning
 from captionbias.metrics.dbac_direction import PAIRINGS
 from captionbias.synthetic import TASKS, plant
@@ -216,8 +216,8 @@ def test_a_trial_does_not_depend_on_the_others(planted):
 def test_every_caption_of_an_image_is_as_likely_as_the_others(captions):
     """Over images, and for one image over seeds: within four standard errors."""
     image = np.repeat(np.arange(5000), captions)
-    of_images = drawn_captions(image, 5000, seed=3) % captions
-    of_seeds = np.array([drawn_captions(image[: 10 * captions], 10, seed)[7] % captions for seed in range(2000)])
+    of_images = draw_captions(image, 5000, seed=3) % captions
+    of_seeds = np.array([draw_captions(image[: 10 * captions], 10, seed)[7] % captions for seed in range(2000)])
     for places in (of_images, of_seeds):
         shares = np.bincount(places, minlength=captions) / len(places)
         assert abs(shares - 1 / captions).max() < 4 * np.sqrt(1 / captions * (1 - 1 / captions) / len(places))
@@ -225,8 +225,8 @@ def test_every_caption_of_an_image_is_as_likely_as_the_others(captions):
 
 def test_copies_of_a_picture_draw_the_caption_of_the_picture_alone():
     pictures = np.array([0, 1, 2, 1, 0])
-    images = drawn_captions(np.repeat(np.arange(5), 4), 5, 7, pictures) % 4
-    assert images.tolist() == (drawn_captions(np.repeat(np.arange(3), 4), 3, 7) % 4)[pictures].tolist()
+    images = draw_captions(np.repeat(np.arange(5), 4), 5, 7, pictures) % 4
+    assert images.tolist() == (draw_captions(np.repeat(np.arange(3), 4), 3, 7) % 4)[pictures].tolist()
 
 
 # Images with a single human caption, and no tasks

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from captionbias.attackers.base import stratified_split
-from captionbias.captions.texts import in_one_order
+from captionbias.captions.texts import canonical_order
 from captionbias.metrics.dbac_direction import PAIRINGS
 from captionbias.statistics.intervals import resamples
 from tests.whole import dbac, whole
@@ -58,7 +58,7 @@ class Known:
                 words += [*(f"a {task}" for task in tasks), *fillers]
                 self.told[side].append(Told(image, person, frozenset(tasks), clue, " ".join(words)))
         by_image = [self.told["h"][start : start + 3] for start in range(0, 3 * IMAGES, 3)]
-        order = in_one_order([[one.text for one in told] for told in by_image], once=False)
+        order = canonical_order([[one.text for one in told] for told in by_image], once=False)
         self.told["h"] = [
             one
             for told, texts in zip(by_image, order, strict=True)

@@ -12,7 +12,7 @@ from captionbias.metrics.sway import RULES
 from captionbias.metrics.sway.images import compared_images, count_leans, no_leans
 from captionbias.metrics.sway.question import draw_person, mean_of_known
 from captionbias.scores.cooccurrence import mals
-from captionbias.scores.naming import composition
+from captionbias.scores.misnaming import composition
 from captionbias.scores.words import Ties, find_ties, fit_references, list_words
 from captionbias.text import load_lexicon
 

@@ -5,7 +5,7 @@ import pytest
 
 from captionbias.attackers.base import balanced_split
 from captionbias.captions import CaptionBiasWarning
-from captionbias.captions.texts import in_one_order
+from captionbias.captions.texts import canonical_order
 from captionbias.io.store import open_store
 from captionbias.synthetic import plant
 from tests.refusals import refuses
@@ -90,7 +90,7 @@ def test_classes_count_alike():
 
 def test_each_column_of_human_captions_has_its_classifiers_and_lic_d_is_their_mean():
     rest = {"predictions": GIVEN_AWAY, "attributes": LABELS, "trust_rows": True, **FAST}
-    references = in_one_order(zip(FAIR, GIVEN_AWAY, strict=True), once=False)
+    references = canonical_order(zip(FAIR, GIVEN_AWAY, strict=True), once=False)
     together = lic(references=references, **rest, details=True)
     alone = [lic(references=[[text] for text in column], **rest) for column in zip(*references, strict=True)]
     assert captions_by_trial(together, "d") == [160, 160]

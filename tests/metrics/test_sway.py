@@ -11,10 +11,10 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
-from captionbias.bench.reading import drawn_captions
+from captionbias.bench.reading import draw_captions
 from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE
 from captionbias.captions import CaptionBiasWarning
-from captionbias.captions.texts import in_one_order
+from captionbias.captions.texts import canonical_order
 from captionbias.statistics.intervals import multiplicities
 from captionbias.synthetic import plant
 from tests.whole import sway
@@ -41,7 +41,7 @@ def world(images=200, values=("female", "male"), captions=(1, 2, 3, 4), seed=0):
 
     return {
         "predictions": [text(value, tasks, 0.4) for value, tasks in zip(attributes, shown, strict=True)],
-        "references": in_one_order(
+        "references": canonical_order(
             [
                 [text(value, tasks, 0.1) for _ in range(generator.choice(captions))]
                 for value, tasks in zip(attributes, shown, strict=True)
@@ -106,7 +106,7 @@ def by_definition(captions, shipped=None, draws=3, seed=0, weights=None):
     sums = Counter()
     for draw in range(seed, seed + draws):
         image_of = np.repeat(np.arange(len(kept)), [len(one) for one in people])
-        rows = drawn_captions(image_of, len(kept), draw) - np.searchsorted(image_of, np.arange(len(kept)))
+        rows = draw_captions(image_of, len(kept), draw) - np.searchsorted(image_of, np.arange(len(kept)))
         person = [one[row] for one, row in zip(people, rows.tolist(), strict=True)]
         others = [[*one[:row], *one[row + 1 :]] for one, row in zip(people, rows.tolist(), strict=True)]
         shown = every if given else [tasks_of(one) for one in others]

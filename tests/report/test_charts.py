@@ -9,7 +9,7 @@ import pytest
 from captionbias.bench.catalogue import main_scores
 from captionbias.metrics import catalogue, sway
 from captionbias.report import charts
-from captionbias.report.drawn import WIDE, naming, words
+from captionbias.report.drawn import WIDE, naming_drawing, words_drawing
 from captionbias.report.picture import captioner_picture, picture
 from captionbias.report.portrait import audit_portrait
 from captionbias.report.rows import Row, rows_csv, rows_markdown, rows_of
@@ -87,7 +87,7 @@ def test_what_was_measured_what_was_returned_and_what_a_file_holds_are_shown_ali
     assert picture(measured) == captioner_picture({"sway": flat}, "captioner")
 
 
-@pytest.mark.parametrize("draw", [naming, words])
+@pytest.mark.parametrize("draw", [naming_drawing, words_drawing])
 def test_nothing_is_cut_and_every_captioner_is_there(happy, draw):
     drawing = draw(audit_portrait(happy))
     root = ElementTree.fromstring(document([drawing], WIDE, "title"))
@@ -99,7 +99,9 @@ def test_nothing_is_cut_and_every_captioner_is_there(happy, draw):
         assert -size / 2 <= start <= start + size <= WIDE + 8, one.text
         assert 0 < float(one.get("y")) < drawing.height
     dots = [float(one.get("cx")) for one in root.iter(f"{SVG}circle")]
-    assert len(dots) == (2 + 2 * 2 * 2 if draw is naming else 0)  # the legend; two of each gender, of nic and a person
+    assert len(dots) == (
+        2 + 2 * 2 * 2 if draw is naming_drawing else 0
+    )  # the legend; two of each gender, of nic and a person
 
 
 def test_a_notebook_shows_it_on_white_and_a_file_is_the_same(tmp_path):

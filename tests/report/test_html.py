@@ -67,7 +67,7 @@ def test_the_page_holds_every_number_of_every_metric_and_names_every_score(every
 
 def test_every_answer_is_in_the_picture_and_every_note_below_it(two):
     page = html_report(two)
-    shown = [question.key for question in QUESTIONS if question.shown != IN_A_LINE]
+    shown = [question.key for question in QUESTIONS if question.view != IN_A_LINE]
     told = [told for row in audit_portrait(two).rows for key in shown for told in row.answers[key]]
     assert [line for one in told for line in one.lines if f">{escape(line)}<" not in page] == []
     for note in grouped_notes(two):

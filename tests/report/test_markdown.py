@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 
 from captionbias.report.markdown import markdown_report
 from captionbias.report.portrait import audit_portrait, headline
-from captionbias.report.views import naming
+from captionbias.report.views import naming_table
 from tests.report.conftest import HOSTILE
 
 COMMAND = "captionbias report --predictions nic.parquet --title 'a b'"
@@ -46,7 +46,7 @@ def test_the_portrait_comes_first_and_what_measured_it_is_at_the_end(report, two
     items = [plain(token) for token in PARSER.parse(report) if token.type == "inline" and token.level == 3]
     assert report.startswith(f"## {headline(two)}")
     portrait = audit_portrait(two)
-    assert tables(report)[0][1:] == [list(row) for row in naming(portrait).texts()]
+    assert tables(report)[0][1:] == [list(row) for row in naming_table(portrait).texts()]
     assert [row[0] for row in tables(report)[0][1:]] == ["people", *(row.name for row in portrait.rows)]
     assert {f"{metric}: {signature}" for metric, signature in two.signatures.items()} <= set(items)
     assert items[-1] == COMMAND

@@ -26,14 +26,14 @@ def found():
 def test_it_says_how_many_scenes_there_are_and_how_those_shown_were_chosen(found):
     scenes = found.evidence["captioners"]["swayed"]["scenes"]
     assert scenes["telling"] > len(scenes["pairs"]) == 24
-    assert pairs.told(found, "swayed") == (
+    assert pairs.summary(found, "swayed") == (
         f"In {scenes['wrong']} of 300 scenes one person is named wrong and the other right; in {scenes['words']} the "
         f"captions differ in words that follow the gender, such as smiling, in {scenes['along']} of these as the words "
         f"do. Shown: 6 of these {scenes['telling']}, no two captions twice: wrong names first, and each way "
         "to differ once before any twice."
     )
     assert pairs.pairs(found, "same") == []
-    assert pairs.told(found, "same") == (
+    assert pairs.summary(found, "same") == (
         "In none of 300 scenes is one person named wrong and the other right, and no word is known to follow the "
         "gender."
     )

@@ -9,7 +9,7 @@ from captionbias.analysis.audit import audit
 from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE, NOTHING_FOUND
 from captionbias.metrics import catalogue, sway
 from captionbias.metrics.sway.questions import QUESTIONS
-from captionbias.report.drawn import naming
+from captionbias.report.drawn import naming_drawing
 from captionbias.report.html import html_report
 from captionbias.report.portrait import about, audit_portrait, doubts, headline, in_a_line, largest, portrait_of
 from captionbias.report.quotes import behind, first_quote
@@ -172,10 +172,10 @@ def test_many_values_are_below_each_other_and_the_one_with_the_gap_is_named():
     said = {("nic", "sway_wrong_gap"): measured.estimates["sway_wrong_gap"].verdict}
     portrait = portrait_of({"nic": measured.flat()}, said, called)
     assert portrait.values == ages
-    heights = [re.search(rf'y="([\d.]+)"[^>]*>{age}<', "".join(naming(portrait).parts)) for age in ages]
+    heights = [re.search(rf'y="([\d.]+)"[^>]*>{age}<', "".join(naming_drawing(portrait).parts)) for age in ages]
     assert sorted({float(place[1]) for place in heights if place}) == [float(place[1]) for place in heights if place]
     assert len(portrait.rows[0].answers["sway_wrong_gap"][0].lines) == 1
-    assert {portrait.wrongly(value) for value in portrait.values} == {"named wrong"}
+    assert {portrait.misnaming(value) for value in portrait.values} == {"named wrong"}
     assert portrait.rows[0].answers["sway_wrong_gap"][0].lines[0].endswith((" worse", " better"))
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from captionbias.metrics import Measurement, catalogue, sway
 from captionbias.report import views
-from captionbias.report.grid import RULE, Column, Grid, Scored, Strong
+from captionbias.report.grid import RULE, Grid, GridColumn, Scored, Strong
 from captionbias.report.terminal import measurement_tables
 from captionbias.report.views import sway_level, sway_words
-from captionbias.report.wording import interval, said_of
-from captionbias.statistics.samples import Estimate, Found
+from captionbias.report.wording import interval, verdict_text
+from captionbias.statistics.samples import Estimate, LowerBound
 from captionbias.synthetic import plant
 from tests.report.conftest import rendered
 
@@ -28,7 +28,7 @@ def test_every_metric_has_a_row_for_each_score_and_a_verdict_in_bold_where_it_is
             shown = interval(found, score.digits)
             (row,) = (row for row in grid.rows if row and row[0] in (score.row, score.label) and row[1] == shown)
             assert isinstance(row, Strong) == score.judged == (row[2] != "")
-            assert row[2] in ("", said_of(score.key, found, measured.details))
+            assert row[2] in ("", verdict_text(score.key, found, measured.details))
     text = rendered(grid)
     assert all(row[1] in text for row in grid.rows if row)
 
@@ -54,7 +54,7 @@ def test_sway_is_told_question_by_question(swayed):
         "Words that follow a value more than in people's captions [95% interval]",
         "Tasks that are named more for one value [95% interval]",
     ]
-    told = said_of("sway_wrong_gap", swayed.estimates["sway_wrong_gap"], swayed.details)
+    told = verdict_text("sway_wrong_gap", swayed.estimates["sway_wrong_gap"], swayed.details)
     assert told == "more than people, worse for women"
 
 
@@ -88,9 +88,9 @@ def test_of_several_values_a_word_may_go_with_all_but_one_and_is_told_of_the_oth
 
 
 def test_nothing_found_says_what_would_have_been_found():
-    words = Found(np.array([0.1]), np.array([-0.2, 0.4]), seen=2.0)
+    words = LowerBound(np.array([0.1]), np.array([-0.2, 0.4]), seen=2.0)
     measured = Measurement({"sway_words": words}, {}, metric="sway", settings={})
-    told = said_of("sway_words", measured.estimates["sway_words"])
+    told = verdict_text("sway_words", measured.estimates["sway_words"])
     assert told == "nothing found (would have seen a word in 2 of 100 captions)"
     assert interval(measured.estimates["sway_words"], 1) == "0.1, at least -0.2"
     assert measured.to_frame().loc["sway_words", ["low", "high"]].isna().tolist() == [False, True]
@@ -125,7 +125,7 @@ HEADS = ["word", "goes with", "beyond people", "of female: captioner", "of femal
 ROW = ["lady or gentleman", "female", Scored(Estimate(-13.8, -14.3, -13.2), 1), 14.6, 11.0, 16.3]
 WORDS = Grid(
     "Words that follow a value [95% interval]",
-    tuple(Column(name, "" if number < 2 else ".1f") for number, name in enumerate([*HEADS, "not only said more"])),
+    tuple(GridColumn(name, "" if number < 2 else ".1f") for number, name in enumerate([*HEADS, "not only said more"])),
     [Strong([*ROW, "yes\nof course"]), RULE, ["  [b]size[/b] counted as wrong", *ROW[1:], "no"]],
     "Of 100 captions.",
 )
@@ -157,7 +157,7 @@ def test_columns_for_which_there_is_no_room_go_below_beside_the_first_and_rows_k
 @pytest.mark.parametrize("width", [4, 20, 60])
 def test_a_name_that_is_longer_than_the_terminal_is_folded(width):
     name = "captioner" * 10
-    grid = Grid("", (Column(name), Column("score", ".1f")), [[name, 1.5]])
+    grid = Grid("", (GridColumn(name), GridColumn("score", ".1f")), [[name, 1.5]])
     text = rendered(grid, width)
     assert name in re.sub(r"\s|1\.5|score|─", "", text)
     assert max(map(len, text.splitlines())) <= width

@@ -1,6 +1,6 @@
 """Numbers as they are written, and notes in plain words."""
 
-from captionbias.errors import Argument, Message, naming
+from captionbias.errors import Argument, Message, phrase
 from captionbias.report.wording import following_words, grouped_notes, interval
 from captionbias.statistics.samples import Estimate
 from tests.report.conftest import changed
@@ -14,9 +14,9 @@ def test_a_score_is_written_with_its_interval_and_never_as_minus_zero():
 
 
 def test_notes_are_told_once_in_words_that_name_no_argument(two):
-    ways = [naming("{unseen_only} is better", unseen_only=True)]
+    ways = [phrase("{unseen_only} is better", unseen_only=True)]
     note = Message("of the ", Argument("model test captions"), ways=ways)
-    noted = changed(changed(two, "lic", "nic", notes=[note]), "lic", "sat", notes=[note, naming("{t_to_a}: a")])
+    noted = changed(changed(two, "lic", "nic", notes=[note]), "lic", "sat", notes=[note, phrase("{t_to_a}: a")])
     notes = grouped_notes(noted)
     assert notes["LIC: of the captioner's captions"] == ("nic", "sat")
     assert notes["LIC: T to A: a"] == ("sat",)
@@ -24,7 +24,7 @@ def test_notes_are_told_once_in_words_that_name_no_argument(two):
 
 def test_what_users_name_like_arguments_is_told_as_it_is(two):
     named = "'predictions', 'references' and lean='own' at trials=1, a_to_t"
-    note = Message(naming("{references}: "), named)
+    note = Message(phrase("{references}: "), named)
     assert f"LIC: human captions: {named}" in grouped_notes(changed(two, "lic", "nic", notes=[note, named]))
     assert f"LIC: {named}" in grouped_notes(changed(two, "lic", "nic", notes=[named]))
 

@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold
 from captionbias.scores import sway
 from captionbias.scores.captions import confidence, cross_entropy, leakage, lic
 from captionbias.scores.cooccurrence import association, mals
-from captionbias.scores.omega import BLIND, MATCHED, PUBLISHED, Told, omega_forms, omega_parts
+from captionbias.scores.omega import BLIND, MATCHED, PUBLISHED, PairSums, omega_forms, omega_parts
 from captionbias.scores.sway import error_ratio, leans_of, suggested_values
 
 
@@ -42,7 +42,7 @@ def test_a_task_that_leans_to_nobody_counts_0_whatever_the_number_of_values(valu
 
 def test_nothing_in_common_is_undefined_not_zero():
     shown, image = np.array([0, 1, 0, 1]), np.arange(4)
-    told = Told.of(np.zeros(4, np.int64), shown, image, np.ones(4), 4, np.full(4, 0.5))
+    told = PairSums.of(np.zeros(4, np.int64), shown, image, np.ones(4), 4, np.full(4, 0.5))
     sums, weights = told.drawn(np.ones((4, 1))), {PUBLISHED: np.full((2, 1), 2.0), MATCHED: np.zeros((2, 1))}
     found = omega_forms(sums, weights) | omega_parts(sums, weights)
     assert np.isnan(found[MATCHED][0])
@@ -51,7 +51,7 @@ def test_nothing_in_common_is_undefined_not_zero():
 
 
 def test_a_replicate_without_test_captions_is_undefined():
-    told = Told.of(np.array([0, 1]), np.array([0, 1]), np.array([0, 3]), np.ones(2), 4, np.full(2, 0.5))
+    told = PairSums.of(np.array([0, 1]), np.array([0, 1]), np.array([0, 3]), np.ones(2), 4, np.full(2, 0.5))
     multiplicity = np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 2.0], [1.0, 0.0]])
     with np.errstate(all="raise"):
         sums, weights = told.drawn(multiplicity), {form: np.ones((2, 2)) for form in (PUBLISHED, MATCHED)}

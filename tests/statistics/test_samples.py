@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from captionbias.statistics.intervals import multiplicities
-from captionbias.statistics.samples import Extreme, Sample, bootstrap_samples
+from captionbias.statistics.samples import ExtremeOf, Sample, bootstrap_samples
 
 
 @pytest.mark.parametrize("trials", [1, 3])
@@ -67,13 +67,13 @@ def of(values, replicates):
 
 
 def test_what_resampling_moves_is_moved_back():
-    moved = of([1.0, 3.0, np.nan], [5.0, np.nan, 6.0, 10.0]).recentred()
+    moved = of([1.0, 3.0, np.nan], [5.0, np.nan, 6.0, 10.0]).recentre()
     assert moved.replicates == pytest.approx([0, np.nan, 1, 5], nan_ok=True)
     assert moved.estimate()[:3] == (2, *np.quantile([0, 1, 5], [0.025, 0.975]).round(12))
     undefined = of([np.nan], [np.nan] * 3)
-    assert undefined.recentred() is undefined
+    assert undefined.recentre() is undefined
     # The least of two is less in a replicate than in the data.
-    least = Extreme.of(min, [of([0], [-1, 1]), of([0], [1, -1])])
+    least = ExtremeOf.of(min, [of([0], [-1, 1]), of([0], [1, -1])])
     assert least.replicates.tolist() == [0, 0]
 
 

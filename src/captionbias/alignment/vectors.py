@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats
-from captionbias.errors import InputError, Message, missing, naming
+from captionbias.errors import InputError, Message, missing, phrase
 from captionbias.io.plain_pickle import ARRAYS, read_plain_pickle
 from captionbias.io.store import Arrays, open_store
 from captionbias.text.tokens import Tokens
@@ -31,7 +31,7 @@ _SMALL_VOCABULARY = 500
 
 _WAYS_OUT = (
     "pass the path of a GloVe, word2vec or FastText file or a gensim KeyedVectors",
-    naming("{vectors}, which trains on the captions themselves", vectors=CAPTIONS),
+    phrase("{vectors}, which trains on the captions themselves", vectors=CAPTIONS),
 )
 _FORMATS = (
     "text of GloVe, word2vec or FastText (.vec), word2vec binary, both also packed in a file that ends in .gz, or "
@@ -54,7 +54,7 @@ def needs_gensim() -> Iterator[None]:
         install = "pip install 'captionbias[vectors]'"
         if sys.version_info >= (3, 14):  # for which gensim has no wheels
             install = f"{install} on Python 3.13"
-        other = naming("choose {alignment}, which needs none", alignment="constant")
+        other = phrase("choose {alignment}, which needs none", alignment="constant")
         raise ValueError(Message(f"word vectors: {error}:", ways=[install, other])) from error
 
 
@@ -260,9 +260,9 @@ def _read_text(path: Path, header: bool, wanted: Sequence[str] | None) -> KeyedV
 
     store = open_store(True)
     key = sha256(f"{FORMAT} {_file_digest(path)}".encode()).hexdigest()
-    kept = store and store.load("vectors", key, partial(_kept, wanted=wanted))
-    if kept is not None:
-        return kept
+    stored = store and store.load("vectors", key, partial(_kept, wanted=wanted))
+    if stored is not None:
+        return stored
     _check_lines(path, header)
     read = KeyedVectors.load_word2vec_format(path, no_header=not header, unicode_errors="replace")
     different = len(read.key_to_index)  # words that are in the file twice leave empty rows behind these
@@ -295,8 +295,8 @@ def _kept(arrays: Arrays, wanted: Sequence[str] | None) -> KeyedVectors:
     words = bytes(arrays["words"]).decode().split("\n")
     if wanted is None:
         return _keyed(words, arrays["vectors"])
-    asked = frozenset(wanted)
-    rows = [row for row, word in enumerate(words) if word in asked]
+    wanted_words = frozenset(wanted)
+    rows = [row for row, word in enumerate(words) if word in wanted_words]
     return _keyed([words[row] for row in rows], arrays["vectors"][rows])
 
 

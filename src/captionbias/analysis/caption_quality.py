@@ -57,14 +57,14 @@ def caption_quality(
     except ModuleNotFoundError as error:
         raise ValueError(f"{error}: pip install 'captionbias[quality]' first") from error
 
-    said, human = check_sides(predictions, references, tokenizer not in TOKENIZERS)
+    model, human = check_sides(predictions, references, tokenizer not in TOKENIZERS)
     seed = whole_number("seed", seed, least=0)
     measured: dict[str, Any] = {"metric": "caption_quality", "tok": signed(tokenizer)}
-    if images is not None and whole_number("images", images, least=1) < len(said):
-        drawn = np.sort(np.random.default_rng([seed, 7]).choice(len(said), images, replace=False))
-        said, human = tuple(said[row] for row in drawn), tuple(human[row] for row in drawn)
+    if images is not None and whole_number("images", images, least=1) < len(model):
+        drawn = np.sort(np.random.default_rng([seed, 7]).choice(len(model), images, replace=False))
+        model, human = tuple(model[row] for row in drawn), tuple(human[row] for row in drawn)
         measured |= {"images": images, "seed": seed}
-    words = [_words(text, tokenizer) for text in said]
+    words = [_words(text, tokenizer) for text in model]
     wanted = [[_words(text, tokenizer) for text in texts] for texts in human]
     results = {image: [" ".join(text)] for image, text in enumerate(words)}
     ground = {image: [" ".join(text) for text in texts] for image, texts in enumerate(wanted)}

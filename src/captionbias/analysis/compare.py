@@ -11,13 +11,13 @@ from functools import cached_property
 from typing import Any
 
 from captionbias.bench.catalogue import EXCESS
-from captionbias.bench.verdicts import BEYOND, CANNOT_TELL, LESS, least_beyond, p_of_verdict
+from captionbias.bench.verdicts import BEYOND, CANNOT_TELL, LESS, least_beyond, verdict_p_value
 from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
 from captionbias.compat import told_of
 from captionbias.errors import InputError, within
 from captionbias.metrics import Measurement, catalogue, find_metric
 from captionbias.progress import Watch
-from captionbias.statistics.samples import Estimate, Extreme, Found, Sample
+from captionbias.statistics.samples import Estimate, ExtremeOf, LowerBound, Sample
 from captionbias.statistics.significance import benjamini_hochberg, holm, least_p_value, p_value
 
 REPLICATES, PER_TEST = 1000, 40  # of the bootstrap, and for each difference that is tested
@@ -110,7 +110,7 @@ def corrected(measurements: Iterable[tuple[str, Measurement]]) -> dict[tuple[str
                 words[captioner, score.key] = estimate.verdict
                 side = 1 if estimate.value > 0 else -1  # on which it is no further by chance
                 chance = least_beyond(score.key, estimate)
-                p_values[captioner, score.key] = p_of_verdict(measured.samples, score.key, side, chance)
+                p_values[captioner, score.key] = verdict_p_value(measured.samples, score.key, side, chance)
     adjusted = benjamini_hochberg(list(p_values.values()))
     return {
         named: CANNOT_TELL if word in (*BEYOND, LESS) and p >= LEVEL else word
@@ -215,7 +215,7 @@ def measure_together(
     names = list(captioners)
     _check_scores(scores or (), [score.key for score in catalogue.scores_of(metric)], f"{metric} does not have")
     if against is not None and against not in names:
-        raise InputError("against", f"is {against!r}, which is no captioner; choose one of {', '.join(names)}")
+        raise InputError("against", f"is {against!r}, which is not a captioner; choose one of {', '.join(names)}")
     others = [name for name in names if name != against]
     pairs = [(name, against) for name in others] if against else list(itertools.combinations(names, 2))
     measurements: dict[str, Measurement] = {}
@@ -285,15 +285,15 @@ def _p_of_more(more: Measurement, less: Measurement, key: str) -> float:
     What people read by chance of attackers is beside both, and is not asked of their difference.
     """
     score, samples = catalogue.SCORES[key], {}
-    confirmed_by = () if isinstance(more.samples[key], Found) else score.confirmed_by
+    confirmed_by = () if isinstance(more.samples[key], LowerBound) else score.confirmed_by
     for name in (*score.deciding(1), *score.or_above, *confirmed_by):
         if name in more.samples and name in less.samples:
             samples[name] = _less(more.samples[name], less.samples[name])
-    return p_of_verdict(samples, key, 1, least_beyond(key, more.estimates[key]) if score.beyond_margin else 0.0)
+    return verdict_p_value(samples, key, 1, least_beyond(key, more.estimates[key]) if score.beyond_margin else 0.0)
 
 
 def _less(sample: Sample, other: Sample) -> Sample:
     """The difference; that of two extremes goes by each that they were chosen among."""
-    if isinstance(sample, Extreme) and isinstance(other, Extreme):
-        return Extreme.of(sample.pick, (one - its for one, its in zip(sample.among, other.among, strict=True)))
+    if isinstance(sample, ExtremeOf) and isinstance(other, ExtremeOf):
+        return ExtremeOf.of(sample.pick, (one - its for one, its in zip(sample.among, other.among, strict=True)))
     return sample - other

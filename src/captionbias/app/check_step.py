@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 
 from captionbias.app.data import ATTRIBUTES, choices_of
-from captionbias.app.measuring import Settings
+from captionbias.app.measuring import PageSettings
 from captionbias.app.pieces import NONE, alert, choice, chosen, in_words
 from captionbias.app.runs import Run, State
 from captionbias.metrics import catalogue
@@ -28,7 +28,7 @@ names follow the tasks? Each is compared with people's captions of the same imag
 
 
 class Check:
-    """Its components: `columns` and `settings` by what their values are called in `Columns` and `Settings`."""
+    """Its components: `columns` and `settings` by what their values are called in `Columns` and `PageSettings`."""
 
     def __init__(self, metrics: Sequence[str]) -> None:
         self.summary = gr.HTML(elem_id="summary")
@@ -62,14 +62,14 @@ class Check:
         with gr.Row():
             self.columns["language"] = known("Language of the captions", guessed, tongues, ENGLISH)
             self.settings = {
-                "attribute": known("Attribute", "Whose words are masked.", [*ATTRIBUTES], Settings().attribute),
-                "task_words": known("Task words", "What is looked for in captions.", tasks, Settings().task_words),
+                "attribute": known("Attribute", "Whose words are masked.", [*ATTRIBUTES], PageSettings().attribute),
+                "task_words": known("Task words", "What is looked for in captions.", tasks, PageSettings().task_words),
             }
 
     def _settings_section(self, metrics: Sequence[str]) -> None:
         entries = [catalogue.METRICS[metric] for metric in metrics]
         offered = [(f"{entry.title}: {entry.question}", entry.name) for entry in entries]
-        usual = Settings()
+        usual = PageSettings()
         with gr.Row():
             measured = gr.CheckboxGroup(offered, value=list(metrics), label="Metrics", visible=len(metrics) > 1)
             preset = gr.Radio([FAST, PAPERS] if find_spec("torch") else [FAST], value=usual.preset, label="Preset")

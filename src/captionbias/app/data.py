@@ -126,11 +126,11 @@ def stem(table: str) -> str:
     return Path(table).stem if Path(table).suffix.lower() in ENDINGS else table
 
 
-def with_roles(data: Data, said: Mapping[str, Any]) -> Data:
+def with_roles(data: Data, names_by_role: Mapping[str, Any]) -> Data:
     """The data whose tables are what the user says: the names of those of each role; others are not used. One that is
     named as two things is the later one: events may come twice, and the second one must change nothing."""
     roles = dict.fromkeys(data.roles, UNUSED)
-    for role, names in said.items():
+    for role, names in names_by_role.items():
         for name in listed(names):
             if name not in roles:
                 raise ValueError(f"there is no file {name!r}: the files are {', '.join(map(repr, roles)) or 'none'}")
@@ -272,8 +272,8 @@ def captions_of(data: Data) -> dict[str, Captions]:
     """Each captioner's captions of the images that all of them have, joined with what is known of these."""
     if not data:
         raise ValueError("there are no captions yet: upload files, or take the example data")
-    if told := missing_files(data) or missing_columns(data):
-        raise ValueError(told)
+    if fault := missing_files(data) or missing_columns(data):
+        raise ValueError(fault)
     _check_count(len(data.captioners))
     options = {**data.others, **vars(data.columns), "keep": data.columns.keep or None}
     captioners = read_captioners(data.predictions, **options)

@@ -90,8 +90,10 @@ def files_table(data: Data) -> str:
     """Each file, what it is, and the columns of it that are read."""
     read = {column for names in vars(data.columns).values() for column in listed(names)}
     rows = []
-    for found in data.tables:
-        role = data.roles[found.name]
-        used = [column for column in found.columns if column in read and role != UNUSED]
-        rows.append([escape(cell) for cell in (found.name, TITLES[role], ", ".join(used or found.columns[:6]))])
+    for each_table in data.tables:
+        role = data.roles[each_table.name]
+        used = [column for column in each_table.columns if column in read and role != UNUSED]
+        rows.append(
+            [escape(cell) for cell in (each_table.name, TITLES[role], ", ".join(used or each_table.columns[:6]))]
+        )
     return table(("file", "what it is", "columns"), rows) if rows else ""

@@ -17,7 +17,7 @@ from captionbias.analysis.compare import replicates_for
 from captionbias.app import results
 from captionbias.app.data import ATTRIBUTES, Data, captions_of, left_out
 from captionbias.app.example import TRIALS
-from captionbias.app.results import Result
+from captionbias.app.results import RunResult
 from captionbias.attackers.base import SMALLEST_CLASS
 from captionbias.bench.catalogue import REPORTED
 from captionbias.bench.checks import other_labels
@@ -27,7 +27,7 @@ from captionbias.captions.columns import MAX_LABELS
 from captionbias.errors import message_of
 from captionbias.progress import Watch
 from captionbias.text import load_lexicon
-from captionbias.text.lexicon import said_in
+from captionbias.text.lexicon import options_in
 
 SHOWN_LABELS = 5
 FIRST = "sway"  # which trains nothing, so that its picture can be shown at once
@@ -39,7 +39,7 @@ _keeping = Lock()
 
 
 @dataclass(frozen=True)
-class Settings:
+class PageSettings:
     """What is measured of the captions, and how; the words of the attribute and of the tasks by their lexicons."""
 
     attribute: str = ATTRIBUTES[0]
@@ -72,7 +72,7 @@ def look(data: Data, attribute: str) -> Look:
         captions = next(iter(captioners.values()))
         words = attribute
         if captions.language:
-            words = said_in(captions.language, {"attribute_lexicon": attribute})["attribute_lexicon"]
+            words = options_in(captions.language, {"attribute_lexicon": attribute})["attribute_lexicon"]
         lexicon = load_lexicon(words)
         others = other_labels(captions.attributes, lexicon, namings(captions, lexicon, captions.language or "words"))
     except ValueError as error:
@@ -111,7 +111,7 @@ def _too_few(counts: Mapping[str, int]) -> Iterator[str]:
         )
 
 
-def measure(data: Data, settings: Settings, watch: Watch) -> Iterator[Result]:
+def measure(data: Data, settings: PageSettings, watch: Watch) -> Iterator[RunResult]:
     """Measure the data: sway's scores alone first, then everything."""
     if not settings.metrics:
         raise ValueError("choose at least one metric")
@@ -126,8 +126,8 @@ def measure(data: Data, settings: Settings, watch: Watch) -> Iterator[Result]:
     def share(start: float, end: float) -> Watch:
         return lambda step, done: watch(step, start + (end - start) * done)
 
-    def result(audited: Audit, whole: bool) -> Result:
-        return Result(audited, results.again(data, audited.settings, settings.lexicons), whole)
+    def result(audited: Audit, whole: bool) -> RunResult:
+        return RunResult(audited, results.again(data, audited.settings, settings.lexicons), whole)
 
     first = None
     if FIRST in settings.metrics:

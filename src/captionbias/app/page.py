@@ -15,7 +15,7 @@ from captionbias.app.check_step import Check
 from captionbias.app.data import guess_words, with_columns, with_roles
 from captionbias.app.example import example
 from captionbias.app.files_step import Files, given_after
-from captionbias.app.measuring import Settings
+from captionbias.app.measuring import PageSettings
 from captionbias.app.pieces import alert, frame
 from captionbias.app.result_step import History, Outcome
 from captionbias.app.runs import FAULTS, GONE, Run, Runs, State, read_files
@@ -24,7 +24,7 @@ from captionbias.metrics import catalogue
 
 METRICS = catalogue.REPORTED
 QUEUE, AT_ONCE, HOUR, TICK = 32, 8, 3600, 1.0
-# What the page asks for is no endpoint that gradio lists.
+# What the page asks for is not an endpoint that gradio lists.
 UNNAMED: dict[str, Any] = {"api_visibility": "private", "api_name": "part", "show_progress": "hidden"}
 Act = Callable[[Run, str, Mapping[Any, Any]], Run]
 ABOUT = "Does an image captioner make the bias of its data worse? In which direction, and how certain is that?"
@@ -71,7 +71,7 @@ class Page:
     """One run in three steps. The page itself says which run it shows, and whose it is: the server keeps no pages."""
 
     def __init__(self, app: Any, runs: Runs, metrics: Sequence[str]) -> None:
-        self.runs, self.new = runs, Settings(metrics=tuple(metrics))
+        self.runs, self.new = runs, PageSettings(metrics=tuple(metrics))
         self._layout(metrics)
         self.outputs = [*self.show(self._nothing(""), ""), self.owner, self.steps]
         self._events(app)
@@ -101,19 +101,19 @@ class Page:
         self.edition = gr.Number(visible="hidden")
         self.timer = gr.Timer(TICK, active=False)
 
-    def show(self, run: Run, owner: str, given: Mapping[Any, Any] | None = None, fault: str = "") -> dict[Any, Any]:
-        """What all components hold for a run, without what those that were `given` hold already: more may have been
+    def show(self, run: Run, owner: str, values: Mapping[Any, Any] | None = None, fault: str = "") -> dict[Any, Any]:
+        """What all components hold for a run, without what those of `values` hold already: more may have been
         chosen since."""
-        told = fault or ("" if run.asked else run.told)
+        message = fault or ("" if run.asked else run.message)
         updates = {
             self.run: run.id if self.runs.find(run.id) else "",
             self.check_tab: gr.update(interactive=bool(run.data) or run.state == State.READING),
-            **self.files.show(run, told),
-            **self.check.show(run, told),
+            **self.files.show(run, message),
+            **self.check.show(run, message),
             **self._show_outcome(run, owner),
             **self.history.show(run, self.runs.of(owner)),
         }
-        return {part: _without(update, (given or {}).get(part, ...)) for part, update in updates.items()}
+        return {part: _without(update, (values or {}).get(part, ...)) for part, update in updates.items()}
 
     def _show_outcome(self, run: Run, owner: str) -> dict[Any, Any]:
         return {
@@ -151,7 +151,7 @@ class Page:
         for button in (check.measure, outcome.again):
             on(button.click, self._measure, check.fields, select="result")
         on(outcome.cancel.click, self._cancel, queue=False)
-        compare, earlier, told = self.history.compare, self.history.earlier, self.history.told
+        compare, earlier, told = self.history.compare, self.history.earlier, self.history.status
         on(compare.click, self._compare, [earlier], select="check", told=told)
 
     def _on(
@@ -231,7 +231,7 @@ class Page:
         data, chosen = with_columns(run.data, _named(given, self.check.columns)), _named(given, self.check.settings)
         if data.columns.attribute_column != run.data.columns.attribute_column:
             chosen["attribute"] = guess_words(data)
-        settings = Settings(**{**chosen, "metrics": tuple(chosen["metrics"])})
+        settings = PageSettings(**{**chosen, "metrics": tuple(chosen["metrics"])})
         return self.runs.change(run, owner, data, settings)
 
     def _measure(self, run: Run, owner: str, given: Mapping[Any, Any]) -> Run:

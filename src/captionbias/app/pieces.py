@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from captionbias.errors import Argument, said
+from captionbias.errors import Argument, render
 from captionbias.report.wording import WORDS
 
 NONE = ("(none)", "")
@@ -40,9 +40,9 @@ def alert(fault: str | Exception, title: str = "That does not work.") -> str:
     return f'<p role="alert" class="fault"><strong>{title}</strong> {in_words(fault)}</p>' if fault else ""
 
 
-def in_words(told: str | Exception) -> str:
+def in_words(message: str | Exception) -> str:
     """A message of the library as HTML, with what the page calls its arguments."""
-    return escape(said(told, words_of))
+    return escape(render(message, words_of))
 
 
 def words_of(argument: Argument) -> str | None:

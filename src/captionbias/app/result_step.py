@@ -20,7 +20,7 @@ class Outcome:
     def __init__(self) -> None:
         self.frame = gr.HTML(elem_id="result-frame", padding=False)
         with gr.Column(elem_id="state"):  # below what it is of, which stays where it is as the rest comes
-            self.told = gr.HTML(elem_id="status", padding=False)
+            self.status = gr.HTML(elem_id="status", padding=False)
             self.progress = gr.HTML(elem_id="progress", padding=False)
             self.cancel = gr.Button("Cancel", variant="stop", visible=False, elem_id="cancel")
             self.again = gr.Button("Measure again", variant="primary", visible=False, elem_id="again")
@@ -30,7 +30,7 @@ class Outcome:
         """What the components hold for a run."""
         whole = run.result is not None and run.result.whole
         return {
-            self.told: f'<div role="status">{told(run)}</div>' if run.asked else "",
+            self.status: f'<div role="status">{status(run)}</div>' if run.asked else "",
             self.cancel: gr.update(visible=run.working),
             self.again: gr.update(visible=run.state in (State.FAILED, State.CANCELLED)),
             self.frame: report(run),
@@ -54,7 +54,7 @@ def waiting(before: int) -> str:
     return f"Waiting: {before} run{'s' if before > 1 else ''} before this one."
 
 
-def told(run: Run) -> str:
+def status(run: Run) -> str:
     """What a run is at, and how much of it there is."""
     part = ""
     if run.result and not run.result.whole:
@@ -64,8 +64,8 @@ def told(run: Run) -> str:
     if run.state == State.DONE:
         return '<p class="heard">Done.</p>'
     if run.state == State.FAILED:
-        return alert(run.told) + part
-    return f"<p>{escape(run.told) if run.state == State.CANCELLED else 'Measuring.'}</p>{part}"
+        return alert(run.message) + part
+    return f"<p>{escape(run.message) if run.state == State.CANCELLED else 'Measuring.'}</p>{part}"
 
 
 def report(run: Run) -> str:
@@ -76,8 +76,8 @@ def report(run: Run) -> str:
     link = f'<a href="run/{run.id}/report" target="_blank" rel="noopener">Open the result on a page of its own</a>'
     # In another element the frame is another one: a new address in the same would be a step of the back button.
     tag = "div" if whole else "section"
-    shown = frame(f"run/{run.id}/report?part={'whole' if whole else 'first'}", "The result")
-    return f"<{tag}><p>Of {of_files(run)}. {link if whole else ''}</p>{shown}</{tag}>"
+    framed = frame(f"run/{run.id}/report?part={'whole' if whole else 'first'}", "The result")
+    return f"<{tag}><p>Of {of_files(run)}. {link if whole else ''}</p>{framed}</{tag}>"
 
 
 def downloads(run: Run) -> str:
@@ -101,7 +101,7 @@ class History:
         with gr.Column(visible=False, elem_id="history") as self.group:
             gr.Markdown("## Runs of this session")
             self.listed = gr.HTML(elem_id="runs")
-            self.told = gr.HTML(elem_id="compared")
+            self.status = gr.HTML(elem_id="compared")
             with gr.Row(visible=False) as self.comparing:
                 self.earlier = choice("An earlier run")
                 self.compare = gr.Button("Compare this run with it", elem_id="compare")
@@ -115,7 +115,7 @@ class History:
         ]
         return {
             **self.follow(run, runs),
-            self.told: "",
+            self.status: "",
             self.comparing: gr.update(visible=bool(others) and run.ready),
             self.earlier: gr.update(choices=others, value=None),
         }

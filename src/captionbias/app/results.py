@@ -20,11 +20,11 @@ from captionbias.report.html import html_report
 from captionbias.report.markdown import markdown_report
 from captionbias.text.languages import ENGLISH
 
-OPTIONS = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where the command line has another name
+OPTION_NAMES = {"attribute_lexicon": "attribute", "metrics": "metric"}  # where the command line has another name
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class RunResult:
     """What was measured, and how to repeat it; `whole`: whether all that was asked for is in it. Its `folder` is
     deleted with it."""
 
@@ -73,4 +73,4 @@ def _flags(options: Mapping[str, Any]) -> Iterator[str]:
     """Options as the command line takes them, several values one by one."""
     for name, value in options.items():
         for each in value if isinstance(value, (list, tuple)) else [value]:
-            yield from (f"--{OPTIONS.get(name, name).replace('_', '-')}", str(each))
+            yield from (f"--{OPTION_NAMES.get(name, name).replace('_', '-')}", str(each))

@@ -19,8 +19,8 @@ from threading import RLock, Thread
 from captionbias.app import measuring
 from captionbias.app.compared import together
 from captionbias.app.data import Data, guess_words, read_uploads
-from captionbias.app.measuring import Look, Settings
-from captionbias.app.results import Result
+from captionbias.app.measuring import Look, PageSettings
+from captionbias.app.results import RunResult
 from captionbias.app.uploads import shown_name
 from captionbias.attackers.ranks import RankError
 from captionbias.attackers.workers import WorkerKilledError
@@ -59,24 +59,24 @@ class CancelledError(Exception):
 class Run:
     """One measurement with everything of it; `id` is secret, `owner` the secret of the browser that began it.
 
-    `files`: their names and digests; `uploads`: where they lie, as long as they do. `told`: in words, what went wrong,
-    or why it ended. `result`: the first part, then the whole. `edition` counts what a page has to show anew.
+    `files`: their names and digests; `uploads`: where they lie, as long as they do. `message`: in words, what went
+    wrong, or why it ended. `result`: the first part, then the whole. `edition` counts what a page has to show anew.
     """
 
     owner: str = ""
     data: Data = field(default_factory=Data)
-    settings: Settings = field(default_factory=Settings)
+    settings: PageSettings = field(default_factory=PageSettings)
     files: dict[str, str] = field(default_factory=dict)
     uploads: tuple[str, ...] = ()
     id: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     state: State = State.DRAFT
-    told: str = ""
+    message: str = ""
     reading: Future[None] | None = None
     asked: float = 0.0
     begun: float = 0.0
     step: str = ""
     done: float = 0.0
-    result: Result | None = None
+    result: RunResult | None = None
     edition: int = 0
     seen: float = field(default_factory=time.monotonic)
     used: float = field(default_factory=time.monotonic)
@@ -97,9 +97,9 @@ class Run:
 
     def look(self) -> Look:
         """What will be measured; kept, because several events ask for it."""
-        asked = self.data, self.settings.attribute
-        if self._looked is None or self._looked[0] != asked:
-            self._looked = asked, measuring.look(*asked)
+        key = self.data, self.settings.attribute
+        if self._looked is None or self._looked[0] != key:
+            self._looked = key, measuring.look(*key)
         return self._looked[1]
 
     def left(self) -> str:
@@ -109,7 +109,7 @@ class Run:
         return self.step + (f", about {duration(passed * (1 / self.done - 1))} left" if known else "")
 
 
-def measured(run: Run, watch: Watch) -> Iterator[Result]:
+def measured(run: Run, watch: Watch) -> Iterator[RunResult]:
     return measuring.measure(run.data, run.settings, watch)
 
 
@@ -119,7 +119,7 @@ def read_files(paths: Sequence[str]) -> tuple[Data, dict[str, str]]:
     return data, {shown_name(path.name): sha256(path.read_bytes()).hexdigest() for path in map(Path, paths)}
 
 
-def _told(error: Exception) -> str:
+def _message(error: Exception) -> str:
     """What to tell of an error; of one that nobody foresaw the log has more."""
     if isinstance(error, FAULTS):
         return message_of(error)
@@ -133,7 +133,7 @@ class Runs:
 
     def __init__(
         self,
-        measure: Callable[[Run, Watch], Iterator[Result]] = measured,
+        measure: Callable[[Run, Watch], Iterator[RunResult]] = measured,
         seconds: float | None = None,
         unseen: float = UNSEEN,
     ) -> None:
@@ -155,7 +155,7 @@ class Runs:
         own = (run for run in list(self._runs.values()) if owner and run.owner == owner and run.asked)
         return sorted(own, key=lambda run: -run.asked)
 
-    def change(self, run: Run, owner: str, data: Data, settings: Settings) -> Run:
+    def change(self, run: Run, owner: str, data: Data, settings: PageSettings) -> Run:
         """A draft of the owner's with these data and settings: the run itself if it is one, or has them already, else
         another."""
         with self._lock:
@@ -163,7 +163,7 @@ class Runs:
                 return run
             if run.state != State.DRAFT or run.owner != owner:
                 run = run.another(owner)
-            run.data, run.settings, run.told = data, settings, ""
+            run.data, run.settings, run.message = data, settings, ""
             return self.keep(run)
 
     def read(
@@ -192,7 +192,7 @@ class Runs:
                 run = run.another(owner)
             if sum(other.working for other in self._runs.values()) >= MAX_WAITING:
                 raise ValueError(f"{MAX_WAITING} runs wait already: try again in some minutes")
-            run.state, run.told = State.WAITING, ""
+            run.state, run.message = State.WAITING, ""
             run.asked = run.seen = time.monotonic()
             self._asked.put(self.keep(run))
             return run
@@ -243,18 +243,18 @@ class Runs:
             del self._runs[other.id]
         return run
 
-    def _turn(self, run: Run, state: State, told: str = "") -> None:
-        run.state, run.told, run.edition = state, told, run.edition + 1
+    def _turn(self, run: Run, state: State, message: str = "") -> None:
+        run.state, run.message, run.edition = state, message, run.edition + 1
 
     def _read(self, run: Run, read: Callable[[], tuple[Data, dict[str, str]]]) -> None:
-        told = ""
+        message = ""
         try:
             run.data, run.files = read()
             run.settings = replace(run.settings, attribute=guess_words(run.data))
             run.look()
         except Exception as error:
-            told = _told(error)
-        self._turn(run, State.DRAFT, told)
+            message = _message(error)
+        self._turn(run, State.DRAFT, message)
 
     def _work(self) -> None:
         while run := self._asked.get():
@@ -262,7 +262,7 @@ class Runs:
                 if run.working:
                     self._turn(run, State.RUNNING)
             run.begun = time.monotonic()
-            state, told = State.DONE, ""
+            state, message = State.DONE, ""
             try:
                 watch = partial(self._watch, run)
                 watch("starting", 0.0)
@@ -272,10 +272,10 @@ class Runs:
             except CancelledError:
                 continue
             except Exception as error:  # whatever it is, others are to be measured
-                state, told = State.FAILED, _told(error)
+                state, message = State.FAILED, _message(error)
             with self._lock:
                 if run.working:
-                    self._turn(run, state, told)
+                    self._turn(run, state, message)
 
     def _watch(self, run: Run, step: str, done: float) -> None:
         """Note how far a run is. Raises CancelledError once it is cancelled, ValueError when it has no time left."""

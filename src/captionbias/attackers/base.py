@@ -83,8 +83,8 @@ def base_rates(trial: Trial) -> Floats:
     learnt, truth = targets[trial.train], targets[trial.test]
     if trial.examples.multilabel:
         shares = (learnt.astype(bool).sum(axis=0) + 1) / (len(learnt) + 2)
-        told = np.ptp(np.concatenate((learnt, truth)).astype(int), axis=0) > 0
-        return np.asarray(np.where(truth, np.log(shares), np.log1p(-shares))[:, told].sum(axis=1))
+        informative = np.ptp(np.concatenate((learnt, truth)).astype(int), axis=0) > 0
+        return np.asarray(np.where(truth, np.log(shares), np.log1p(-shares))[:, informative].sum(axis=1))
     counts = np.bincount(learnt, minlength=outputs) + 1
     return np.asarray(np.log(counts / counts.sum())[truth])
 

@@ -15,7 +15,7 @@ from captionbias.attackers.base import Fitted, Trial
 from captionbias.attackers.pretrained.models import KNOWN, find_model, is_model
 from captionbias.attackers.ranks import device
 from captionbias.attackers.recipes import BERT_FINETUNED, BERT_FROZEN, RECIPES, SENTENCES, FineTuned, Frozen, Schedule
-from captionbias.errors import InputError, naming, unknown
+from captionbias.errors import InputError, phrase, unknown
 from captionbias.io.store import open_store
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def find_attacker(
             "encoder",
             f"{encoder!r} needs torch and accelerate:",
             "pip install 'captionbias[torch]'",
-            naming("use {preset}", preset="fast"),
+            phrase("use {preset}", preset="fast"),
         )
     place = device()
     precision = precision or ("bf16" if computes_bf16(place) else "fp32")

@@ -258,14 +258,14 @@ ARGUMENTS: dict[str, Entry] = {
 }
 
 
-def described(names: Iterable[str], about: Mapping[str, str], metric: str, of_labels: bool = False) -> dict[str, Entry]:
+def describe(names: Iterable[str], about: Mapping[str, str], metric: str, of_labels: bool = False) -> dict[str, Entry]:
     """What each of a metric's arguments is. `about`: of those that mean something else in other metrics, or are its
     alone; `of_labels`: whether it takes labels."""
     labels = {name: entry.of_labels for name, entry in ARGUMENTS.items() if of_labels and entry.of_labels}
     own = {name: ARGUMENTS.get(name, Entry(""))._replace(about=text) for name, text in {**labels, **about}.items()}
     entries = ARGUMENTS | own
     if unknown := [name for name in names if name not in entries]:
-        raise TypeError(f"{metric}: {unknown[0]} is no argument of other metrics: say in `about` what it is")
+        raise TypeError(f"{metric}: {unknown[0]} is not an argument of other metrics: say in `about` what it is")
     return {name: entries[name] for name in names}
 
 

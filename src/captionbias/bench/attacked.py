@@ -22,9 +22,9 @@ from captionbias.bench.aligned import Sides, align_human, alignment_vectors, by_
 from captionbias.bench.attacks import GAIN, AttackPlan, AttackScores, gain
 from captionbias.bench.checks import FEW_IMAGES, Rules
 from captionbias.bench.protocol import Alignment, Settings, lexicon_name
-from captionbias.bench.reading import Reading, drawn_captions, read
+from captionbias.bench.reading import Reading, draw_captions, read
 from captionbias.captions import Captions, Words
-from captionbias.errors import InputError, naming
+from captionbias.errors import InputError, phrase
 from captionbias.scores.captions import Quality
 from captionbias.statistics.intervals import rounded
 from captionbias.text import Lexicon, Mentions, Tokens, load_lexicon
@@ -39,7 +39,7 @@ ATTACKED = Rules(crossed=True, names_compared=False, captioner=False)
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class CaptionColumn:
     """Captions that attackers read in the trials of some seeds, the image of each, and what is asked of an image."""
 
     tokens: Tokens
@@ -48,20 +48,20 @@ class Column:
     truth: Array  # by image: class numbers `(images,)`, or flags `(images, outputs)`
     seeds: Sequence[int]
 
-    def select(self, rows: Integers, **changed: Any) -> Column:
+    def select(self, rows: Integers, **changed: Any) -> CaptionColumn:
         """Some of the captions, in their order, perhaps with another truth or in other trials."""
         tokens = self.tokens if len(rows) == len(self.image) else self.tokens.select(rows)
         return replace(self, tokens=tokens, image=self.image[rows], **changed)
 
-    def drawn(self, rounds: Sequence[Sequence[int]], pictures: Integers | None) -> list[Column]:
+    def draw(self, rounds: Sequence[Sequence[int]], pictures: Integers | None) -> list[CaptionColumn]:
         """One caption of each image, drawn anew in each round of trials, of images of one of the `pictures` the same;
         the column itself where images have no more than one."""
         images = len(self.truth)
         if len(self.image) == images:
             return [self]
-        return [self.select(drawn_captions(self.image, images, of[0], pictures), seeds=of) for of in rounds]
+        return [self.select(draw_captions(self.image, images, of[0], pictures), seeds=of) for of in rounds]
 
-    def split_up(self, notes: list[str]) -> list[Column]:
+    def by_position(self, notes: list[str]) -> list[CaptionColumn]:
         """The k-th caption of every image, for each k that all images have."""
         counts = np.bincount(self.image, minlength=len(self.truth))
         least, first = int(counts.min()), np.cumsum(counts) - counts
@@ -72,10 +72,10 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Masked:
+class MaskedCaptions:
     """Both sides' captions without the words of some lexicons, by side: `m` the captioner's, `h` people's."""
 
-    sides: dict[str, Column]
+    sides: dict[str, CaptionColumn]
     alignment: dict[str, Any] | None  # what was replaced in the human captions
 
 
@@ -118,9 +118,9 @@ class Bench:
         _note_lengths(*(checked.mean_words or (1.0, 1.0)), notes)
         if neural and settings.trials == 1:
             template = "{trials}: intervals do not contain how much neural attackers differ from training to training"
-            note(notes, naming(template, trials=1), "take three or more")
+            note(notes, phrase(template, trials=1), "take three or more")
         if settings.seeds and seed:
-            raise InputError("seeds", ": each trial has one of its own", naming("leave out {seed}"))
+            raise InputError("seeds", ": each trial has one of its own", phrase("leave out {seed}"))
         lexicons = {kind: load_lexicon(source) for kind, source in settings.lexicons.items()}
         return cls(
             reading,
@@ -144,14 +144,14 @@ class Bench:
         _, person = self.reading.beside(drawn)
         notes: list[str] = []  # of no interest beside those of the captioner
         # As though these captions alone had been split: what attackers learn goes by the order of words.
-        said, others = (self.words.model_rows + rows for rows in (drawn.person, drawn.others))
-        model, human = (self.words.tokens.select(rows).numbered() for rows in (said, others))
-        tokens, rows = Tokens.joined([human.between(0, 0), model, human]), np.concatenate((said, others))
+        person_rows, others = (self.words.model_rows + rows for rows in (drawn.person, drawn.others))
+        model, human = (self.words.tokens.select(rows).numbered() for rows in (person_rows, others))
+        tokens, rows = Tokens.joined([human.between(0, 0), model, human]), np.concatenate((person_rows, others))
         return Bench(
             person,
             settings,
             self.lexicons,
-            Words(tokens, person.said.image, drawn.number[self.words.human_image[drawn.others]]),
+            Words(tokens, person.predictions.image, drawn.number[self.words.human_image[drawn.others]]),
             {kind: of.of_rows(self.words.tokens, rows) for kind, of in self.mentions.items()},
             {kind: of[rows] for kind, of in self.named.items()},
             *_number_classes([self.values[number] for number in self.classes[drawn.images]], notes),
@@ -178,7 +178,7 @@ class Bench:
     @property
     def weights(self) -> Floats:
         """How much each image counts, `(images,)`."""
-        return self.reading.shown.weight
+        return self.reading.truth.weight
 
     @property
     def rounds(self) -> list[Sequence[int]]:
@@ -186,26 +186,26 @@ class Bench:
         parts = self.settings.parts
         return [self.seeds[start : start + parts] for start in range(0, len(self.seeds), parts)]
 
-    def weighed(
+    def weighted_scores(
         self,
         plan: AttackPlan,
         answers: Mapping[Trial, TrialScores],
         qualities: Mapping[str, Quality],
-        kept: Mapping[Trial, Flags] | None = None,
+        selection: Mapping[Trial, Flags] | None = None,
     ) -> dict[str, AttackScores]:
-        """Each side's scores; `kept`: as `AttackScores.of` takes it."""
+        """Each side's scores; `selection`: as `AttackScores.of` takes it."""
         units = np.arange(len(self.classes))
         return {
-            side: AttackScores.of(columns, answers, qualities, units, plan.weights, kept, plan.images)
+            side: AttackScores.of(columns, answers, qualities, units, plan.weights, selection, plan.images)
             for side, columns in plan.trials.items()
         }
 
     def gains(self, plan: AttackPlan, answers: Mapping[Trial, TrialScores]) -> dict[str, AttackScores]:
         """Each side's gain over base rates."""
         gained = {trial: replace(answers[trial], log_probability=gain(trial, answers[trial])) for trial in plan}
-        return self.weighed(plan, gained, {GAIN: lambda gained, _: gained})
+        return self.weighted_scores(plan, gained, {GAIN: lambda gained, _: gained})
 
-    def hidden(self, *forms: tuple[str, ...], aligned: Alignment | None = None) -> list[Masked]:
+    def mask(self, *forms: tuple[str, ...], aligned: Alignment | None = None) -> list[MaskedCaptions]:
         """The captions without the words of the lexicons of each form, asked for the attribute in every trial; human
         ones in the captioner's words, if they are `aligned`."""
         tables = [
@@ -220,17 +220,17 @@ class Bench:
                 human, report = align_human(table, masks, vectors, aligned, self.lexicons.values())
             sides = {"m": (table.model, table.model_image), "h": (human, table.human_image)}
             columns = {
-                side: Column(tokens, image, masks, self.classes, self.seeds)
+                side: CaptionColumn(tokens, image, masks, self.classes, self.seeds)
                 for side, (tokens, image) in sides.items()
                 if len(image)
             }
-            masked.append(Masked(columns, report.as_dict() if report else None))
+            masked.append(MaskedCaptions(columns, report.as_dict() if report else None))
         return masked
 
     def plan(
         self,
         name: str,
-        sides: Mapping[str, Sequence[Sequence[Column]]],
+        sides: Mapping[str, Sequence[Sequence[CaptionColumn]]],
         balanced: bool,
         outputs: tuple[str, ...] = (),
         pictures: Floats32 | None = None,
@@ -249,7 +249,7 @@ class Bench:
             seed: (of[0], part if self.settings.folded else None) for of in self.rounds for part, seed in enumerate(of)
         }
 
-        def trials(column: Column) -> list[Trial]:
+        def trials(column: CaptionColumn) -> list[Trial]:
             images = np.unique(column.image)
             copies = None if self.copies is None else self.copies[images]
             beside = pictures if np.array_equal(column.image, every) or pictures is None else pictures[column.image]
@@ -293,7 +293,7 @@ def _number_classes(labels: Sequence[str], notes: list[str]) -> tuple[tuple[str,
             "attributes",
             f": {', '.join(small)}, and an attacker needs at least {SMALLEST_CLASS} a value",
             "add images",
-            naming("leave that value out ({keep} names those to use)"),
+            phrase("leave that value out ({keep} names those to use)"),
             "give its images the label of another",
         )
     for value, count in counted:
@@ -309,7 +309,7 @@ def _note_lengths(model: float, human: float, notes: list[str]) -> None:
             "{predictions} have {:.1f} words on average and {references} {:.1f}, and longer captions give more away "
             "whatever their bias"
         )
-        note(notes, naming(template, model, human), f"give human captions as {'long' if model > human else 'short'}")
+        note(notes, phrase(template, model, human), f"give human captions as {'long' if model > human else 'short'}")
 
 
 def spread_of_people(

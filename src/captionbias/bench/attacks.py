@@ -106,22 +106,22 @@ class AttackScores:
         qualities: Mapping[str, Quality],
         units: Integers,
         weights: Floats | None = None,
-        kept: Mapping[Trial, Flags] | None = None,
+        selection: Mapping[Trial, Flags] | None = None,
         images: Mapping[Trial, Integers] | None = None,
     ) -> AttackScores:
         """Score captions by each of the `qualities`. `columns`: trials of each column of captions, one a seed. `units`,
-        `weights`: of each image; all count alike when None. `kept`: which test captions of a trial count; all when
+        `weights`: of each image; all count alike when None. `selection`: which test captions of a trial count; all when
         None. `images`: of each of a trial's captions; when None there is one of each image."""
         trials = [trial for of_seed in zip(*columns, strict=True) for trial in of_seed]
-        flags = [kept[trial] if kept else np.ones(len(trial.test), bool) for trial in trials]
+        flags = [selection[trial] if selection else np.ones(len(trial.test), bool) for trial in trials]
         place = np.repeat(np.arange(len(trials)), [int(scored.sum()) for scored in flags])
         tested = (trial.test if images is None else images[trial][trial.test] for trial in trials)
         rows = np.concatenate([of_trial[scored] for of_trial, scored in zip(tested, flags, strict=True)])
         weight = np.ones(len(rows)) if weights is None else weights[rows]
 
         def matrix(quality: Quality) -> Any:
-            said = (quality(answers[trial].log_probability, answers[trial].correct) for trial in trials)
-            values = np.concatenate([of_trial[scored] for of_trial, scored in zip(said, flags, strict=True)])
+            by_trial = (quality(answers[trial].log_probability, answers[trial].correct) for trial in trials)
+            values = np.concatenate([of_trial[scored] for of_trial, scored in zip(by_trial, flags, strict=True)])
             return sparse(weight * values, (place, units[rows]), (len(trials), int(units.max()) + 1))
 
         sums = {name: matrix(quality) for name, quality in qualities.items()}
@@ -161,11 +161,11 @@ def answers_to(plans: Iterable[AttackPlan], attacker: Attacker, **options: Any) 
     return dict(zip(trials, run_trials(trials, attacker, **options), strict=True))
 
 
-def gain(trial: Trial, said: TrialScores) -> Floats:
+def gain(trial: Trial, answer: TrialScores) -> Floats:
     """Of 100, how much more probable its test captions' truth is to an attacker than by base rates: 0 if it learned
     nothing, however sure of itself. Of tasks the geometric mean of all."""
     questions = trial.examples.outputs if trial.examples.multilabel else 1
-    return 100 * (np.exp(said.log_probability / questions) - np.exp(base_rates(trial) / questions))
+    return 100 * (np.exp(answer.log_probability / questions) - np.exp(base_rates(trial) / questions))
 
 
 def percent(quality: Quality) -> Quality:
@@ -173,7 +173,7 @@ def percent(quality: Quality) -> Quality:
     return lambda log_probability, correct: 100 * quality(log_probability, correct)
 
 
-def compared_sides(
+def compare_sides(
     scores: Mapping[str, tuple[str, Mapping[str, AttackScores]]], replicates: int, seed: int, copies: Integers | None
 ) -> dict[str, Sample]:
     """`<key>_m`, `<key>_d` and, first, their difference `<key>`, of each key's quality and the sides that have it;
@@ -193,7 +193,7 @@ def compared_sides(
     return {key: samples[f"{key}_m"] - samples[f"{key}_d"] for key in both} | samples
 
 
-def seen_in_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:
+def overlap_with_training(trials: Sequence[Trial]) -> dict[Trial, Flags]:
     """Which test captions of each trial are also, word for word, in its training split: `(test captions,)`."""
     numbers = {
         examples: np.unique(examples.tokens.fingerprints(), return_inverse=True)[1].reshape(-1)

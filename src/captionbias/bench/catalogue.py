@@ -59,7 +59,7 @@ class Score:
     confirmed_by: tuple[str, ...] = ()  # the scores that must have its sign for a verdict, where they are measured
     margin: float | None = None  # nearer to 0 it is as good as 0, unless the result says otherwise; one of 100 if None
     noisy: bool = False  # people's own captions read something by chance: more and less are beyond that, or the margin
-    recentred: bool = False  # resampling by itself moves it, so its replicates are moved back: `Sample.recentred`
+    recentred: bool = False  # resampling by itself moves it, so its replicates are moved back: `Sample.recentre`
     beyond_margin: bool = False  # more and less are beyond the margin, not beyond 0
     control: bool = False  # it needs the metric's `controls`
     against_a_person: bool = False  # captions are also scored against one more person, see `person_scores`

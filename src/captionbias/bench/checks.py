@@ -13,7 +13,7 @@ from captionbias.arrays import Flags, Integers
 from captionbias.captions.belonging import LABELS_AGREE, Agreement
 from captionbias.captions.labels import value_names
 from captionbias.captions.names import SIDES
-from captionbias.errors import Argument, InputError, Message, few, naming
+from captionbias.errors import Argument, InputError, Message, few, phrase
 from captionbias.text import Lexicon, load_lexicon
 from captionbias.text.lexicon import SEPARATOR, builtin_lexicons
 from captionbias.warnings import note
@@ -97,14 +97,14 @@ class Naming(NamedTuple):
 
 
 def other_labels(labels: Sequence[str], lexicon: Lexicon, naming_of_parts: Sequence[Naming]) -> InputError | None:
-    """What is wrong with labels that are no values of the lexicon; None if all are."""
-    fault, words = partial(InputError, "attributes"), naming("{attribute_lexicon} {!r}", lexicon.name)
+    """What is wrong with labels that are not values of the lexicon; None if all are."""
+    fault, words = partial(InputError, "attributes"), phrase("{attribute_lexicon} {!r}", lexicon.name)
     crossed = {label.count(SEPARATOR) + 1 for label in labels}
     if len(crossed) == 1 and 1 < max(crossed) > len(lexicon.parts):
         template = ": labels such as {!r} are of {} crossed attributes, and {} has the words of {}"
         return fault(
-            naming(template, labels[0], max(crossed), words, len(lexicon.parts) or 1),
-            naming("give a lexicon for each, as in {attribute_lexicon}", attribute_lexicon=["gender", "race"]),
+            phrase(template, labels[0], max(crossed), words, len(lexicon.parts) or 1),
+            phrase("give a lexicon for each, as in {attribute_lexicon}", attribute_lexicon=["gender", "race"]),
         )
     counts = Counter(labels)
     names = value_names(counts, lexicon)
@@ -112,35 +112,35 @@ def other_labels(labels: Sequence[str], lexicon: Lexicon, naming_of_parts: Seque
     if not others:
         return None
     are_none, it, each = ("is not a label", "it", "it") if len(others) == 1 else ("are not labels", "them", "each")
-    listed = naming(": {} {} of {} ({})", few(map(repr, others)), are_none, words, few(map(repr, lexicon.labels)))
+    listed = phrase(": {} {} of {} ({})", few(map(repr, others)), are_none, words, few(map(repr, lexicon.labels)))
     if names:
         images = sum(counts[label] for label in others)
         return fault(
             Message(listed, f", and {images:,} of {len(labels):,} images have {it}:"),
-            naming("leave these out, with {keep} where they are read", keep=sorted(names)),
+            phrase("leave these out, with {keep} where they are read", keep=sorted(names)),
             f"give words for {each}",
         )
     for name in builtin_lexicons():
         if value_names(counts, load_lexicon(name)).keys() == counts.keys():
-            give = naming("give {attribute_lexicon}", attribute_lexicon=name)
+            give = phrase("give {attribute_lexicon}", attribute_lexicon=name)
             return fault(Message(listed, f" but of {name!r}:"), give, f"labels of {lexicon.name!r}")
     votes = {} if lexicon.parts else naming_of_parts[0].votes
-    named = {label: _clear(lexicon.labels, votes.get(label)) for label in others[:2]}
+    named = {label: _clear_majority(lexicon.labels, votes.get(label)) for label in others[:2]}
     return fault(
         Message(listed, ":"),
-        naming("say which is which, as in {labels} where they are read", labels=named),
-        naming("give the words of their attribute as {attribute_lexicon}"),
+        phrase("say which is which, as in {labels} where they are read", labels=named),
+        phrase("give the words of their attribute as {attribute_lexicon}"),
     )
 
 
-def _clear(values: Sequence[str], votes: Integers | None) -> str:
+def _clear_majority(values: Sequence[str], votes: Integers | None) -> str:
     """The value that human captions clearly name of the images of a label; an open one where they do not."""
     if votes is None or votes.max() < max(LEAST_CLEAR, CLEAR * votes.sum()):
         return "..."
     return values[int(votes.argmax())]
 
 
-def contradicted(naming_of_parts: Sequence[Naming]) -> InputError | None:
+def label_contradiction(naming_of_parts: Sequence[Naming]) -> InputError | None:
     """What is wrong with labels that are values, if human captions name others; without any, if the captioner's do so
     of the images of every value."""
     for part in naming_of_parts:
@@ -164,12 +164,12 @@ def contradicted(naming_of_parts: Sequence[Naming]) -> InputError | None:
                 "attributes",
                 f": {who} name {share if another else f'this value {agreed}'}",
                 "check that labels are not swapped, nor those of other images",
-                naming("measure them all the same, with {trust_rows}", trust_rows=True),
+                phrase("measure them all the same, with {trust_rows}", trust_rows=True),
             )
     return None
 
 
-def unsaid(
+def value_never_named(
     naming_of_parts: Sequence[Naming], unlike: Mapping[str, float], language: str, guessed: Callable[[], str]
 ) -> InputError | None:
     """What is wrong where captions name no value of a lexicon, or one side hardly does in another language.
@@ -179,12 +179,12 @@ def unsaid(
     """
     for part in naming_of_parts:
         if not any(part.named.values()):
-            seen = guessed()
-            given = naming("give {language}", language=seen) if seen else naming("give their {language}")
-            return unheard("attribute_lexicon", part.lexicon, *[given] * (seen != language))
+            guess = guessed()
+            way = phrase("give {language}", language=guess) if guess else phrase("give their {language}")
+            return no_word_occurs("attribute_lexicon", part.lexicon, *[way] * (guess != language))
         for side, other in zip(SIDES, SIDES[::-1], strict=True) if len(part.named) > 1 else ():
             if part.named[side] < SELDOM and unlike.get(side, 0.0) > HALF:
-                text = naming(
+                text = phrase(
                     ": {:.1%} of them name a value of {attribute_lexicon} {!r}, and {:.0%} of their words are not in "
                     "{}",
                     part.named[side],
@@ -192,18 +192,18 @@ def unsaid(
                     unlike[side],
                     Argument(other),
                 )
-                words_too = naming("give captions in one language, and its words as {attribute_lexicon}")
+                words_too = phrase("give captions in one language, and its words as {attribute_lexicon}")
                 return InputError(side, text, words_too)
     return None
 
 
-def unheard(argument: str, lexicon: Lexicon, *ways: str) -> InputError:
+def no_word_occurs(argument: str, lexicon: Lexicon, *ways: str) -> InputError:
     """The error that no caption has a word of the lexicon."""
     none = f"{lexicon.name!r}: none of its words occurs in any caption"
     return InputError(argument, none, *ways, "give the words that these captions use")
 
 
-def made_from_captions(votes: Integers, value: Integers) -> InputError | None:
+def labels_from_captions(votes: Integers, value: Integers) -> InputError | None:
     """Labels that were made from the human captions: then people never err, and whoever errs at random looks biased. Of
     7,038 images of COCO whose labels annotators gave, captions name a value in 93% and most of them the label in 98.7%
     of these. `votes`: how many of an image's human captions name each value; `value`: the number of its label's."""
@@ -213,7 +213,7 @@ def made_from_captions(votes: Integers, value: Integers) -> InputError | None:
         return None
     return InputError(
         "attributes",
-        naming(
+        phrase(
             ": the label is what most human captions say in {:.1%} of {:,} images, as though made from them: then "
             "people are never wrong, and captioners that err at random look biased. Make labels from captions that are "
             "not among the {references}",
@@ -226,32 +226,32 @@ def no_tasks() -> InputError:
     """The error that nothing is known of what the images show."""
     return InputError(
         "references",
-        naming(": no human caption names a task of {task_lexicon}, so the images show none"),
-        naming("give {tasks}"),
-        naming("the words that these captions use as {task_lexicon}"),
+        phrase(": no human caption names a task of {task_lexicon}, so the images show none"),
+        phrase("give {tasks}"),
+        phrase("the words that these captions use as {task_lexicon}"),
     )
 
 
-def given_tasks(
+def flags_of_tasks(
     tasks: Sequence[Sequence[str]], lexicon: Lexicon, notes: list[str], names: Sequence[str] | None = None
 ) -> Flags:
     """Which of the lexicon's labels each image shows, `(images, labels)`, or which of the tasks with these names."""
-    given, unlisted = {name for row in tasks for name in row}, "their words are not masked"
+    names_given, unlisted = {name for row in tasks for name in row}, "their words are not masked"
     if names is None:
         names, unlisted = lexicon.labels, "captions cannot name them; left out"
-    others = sorted(given.difference(lexicon.labels))
-    if len(others) == len(given):
-        unread = naming(
+    others = sorted(names_given.difference(lexicon.labels))
+    if len(others) == len(names_given):
+        unread = phrase(
             ": none of its names ({}) is a label of {task_lexicon} {!r}, whose words are looked for in captions",
             few(others, 3),
             lexicon.name,
         )
-        raise InputError("tasks", unread, naming("give a {task_lexicon} with these labels"))
+        raise InputError("tasks", unread, phrase("give a {task_lexicon} with these labels"))
     if others:
-        lacking = naming("{} not in {task_lexicon} {!r}: {}", few(others), lexicon.name, unlisted)
+        lacking = phrase("{} not in {task_lexicon} {!r}: {}", few(others), lexicon.name, unlisted)
         note(notes, lacking, about="tasks")
     numbers = {name: number for number, name in enumerate(names)}
     flags = np.zeros((len(tasks), len(names)), bool)
-    for row, shown in enumerate(tasks):
-        flags[row, [numbers[name] for name in shown if name in numbers]] = True
+    for row, row_tasks in enumerate(tasks):
+        flags[row, [numbers[name] for name in row_tasks if name in numbers]] = True
     return flags

@@ -71,8 +71,8 @@ def count(
         return bootstrap_samples(quantities, number, 1, bootstrap, seed)
 
     def measured() -> Scores:
-        sides = reading.and_a_person(lambda side: (counted(side), side.groups(seed)), controls, seed)
-        scores = beyond_a_person(metric, *(samples(*side) for side in sides))
+        sides = reading.prepare_with_person(lambda side: (counted(side), side.groups(seed)), controls, seed)
+        scores = excess_over_person(metric, *(samples(*side) for side in sides))
         made, _ = sides[0]
         facts, details = made.told(totals(made.columns))
         return Scores(scores, dict(facts), reading.notes, dict(details))
@@ -89,7 +89,7 @@ def _by_group(of: Columns, groups: Integers, number: int) -> Any:
     return sparse(counts.data * of.side.weight[row], (column, groups[of.side.image[row]]), (counts.shape[1], number))
 
 
-def beyond_a_person(metric: str, captioner: Mapping[str, Sample], *pair: Mapping[str, Sample]) -> dict[str, Sample]:
+def excess_over_person(metric: str, captioner: Mapping[str, Sample], *pair: Mapping[str, Sample]) -> dict[str, Sample]:
     """The captioner's scores and, if there is a pair of the captioner and one more person on the same images, what the
     person scores, and the captioner beyond it, of the metric's scores that are compared with a person's."""
     if not pair:

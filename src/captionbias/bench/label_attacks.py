@@ -13,9 +13,9 @@ from captionbias.arrays import Flags, Floats, Integers
 from captionbias.attackers.base import Examples, Trial, TrialScores, balanced_split, stratified_split
 from captionbias.attackers.registry import find_attacker
 from captionbias.bench.attacks import AttackPlan, AttackScores, answers_to, trials_of
-from captionbias.bench.counted import beyond_a_person
+from captionbias.bench.counted import excess_over_person
 from captionbias.bench.measurement import Prepared, Scores
-from captionbias.bench.reading import Reading, drawn_captions, read_labels
+from captionbias.bench.reading import Reading, draw_captions, read_labels
 from captionbias.captions import Captions
 from captionbias.errors import InputError
 from captionbias.progress import Progress
@@ -28,7 +28,7 @@ Sides = Mapping[str, Floats]  # the mean quality of answers about what is predic
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class LabelQuestion:
     """How examples are made of some labels: those predicted, or the true ones."""
 
     examples: Callable[[Flags], Examples]
@@ -42,7 +42,7 @@ class LabelAttack:
     of each question's answers, `(trials, replicates)`. `balanced`: whether each class has as many images."""
 
     metric: str
-    questions: Callable[[Reading], dict[str, Question]]
+    questions: Callable[[Reading], dict[str, LabelQuestion]]
     quality: Quality
     scores: Callable[[Mapping[str, Sides]], dict[str, Floats]]
     balanced: bool
@@ -50,7 +50,7 @@ class LabelAttack:
     def plans(self, reading: Reading, seeds: range, equalize: bool) -> dict[str, AttackPlan]:
         """The trials of each question about predicted labels, those of one of an image's captions in each, and about
         true ones, made as often wrong if they are to be equalized."""
-        rows = [drawn_captions(reading.said.image, len(reading), seed, reading.copies) for seed in seeds]
+        rows = [draw_captions(reading.predictions.image, len(reading), seed, reading.copies) for seed in seeds]
         classes, split = reading.classes(), balanced_split if self.balanced else stratified_split
         halves = {seed: split(classes, TEST_SHARE, seed, reading.copies) for seed in seeds}
         plans = {}
@@ -60,9 +60,9 @@ class LabelAttack:
                 raise InputError(name, ": nothing is predicted for any image; give the captions' words as lexicons")
             columns: dict[str, list[Trial]] = {"m": [], "h": []}
             for seed, drawn in zip(seeds, rows, strict=True):
-                told = predicted[drawn]
-                true = as_wrong_as(truth, told, seed) if equalize else truth
-                for side, flags in (("m", told), ("h", true)):
+                predictions = predicted[drawn]
+                true = match_error_rate(truth, predictions, seed) if equalize else truth
+                for side, flags in (("m", predictions), ("h", true)):
                     columns[side].append(Trial(question.examples(flags), *halves[seed], seed))
             plans[name] = AttackPlan(name, (), {side: [column] for side, column in columns.items()})
         return plans
@@ -94,7 +94,7 @@ def attack_labels(
     def planned(side: Reading) -> tuple[dict[str, AttackPlan], Integers, Floats]:
         """The plans of what occurs, and of each image its group and its weight."""
         plans = attack.plans(side.occurring(), range(seed, seed + trials), equalize)
-        return plans, side.groups(seed), side.shown.weight
+        return plans, side.groups(seed), side.truth.weight
 
     def samples(
         plans: Mapping[str, AttackPlan], groups: Integers, weight: Floats, answers: Mapping[Trial, TrialScores]
@@ -114,14 +114,14 @@ def attack_labels(
 
         return bootstrap_samples(quantities, int(groups.max()) + 1, trials, bootstrap, seed)
 
-    sides = reading.and_a_person(planned, controls, seed)
+    sides = reading.prepare_with_person(planned, controls, seed)
     every = [plan for plans, *_ in sides for plan in plans.values()]
     split = {"trials": trials, "split": f"{'balanced,' * attack.balanced}{TEST_SHARE:g}"}
     settings = {**attacker.signature(trials_of(every)), **signed, "equalized": equalize, **reading.signed, **split}
 
     def measured() -> Scores:
         answers = answers_to(every, attacker, cache=cache, distributed=distributed, progress=progress)
-        scores = beyond_a_person(attack.metric, *(samples(*side, answers) for side in sides))
+        scores = excess_over_person(attack.metric, *(samples(*side, answers) for side in sides))
         return Scores(scores, {}, reading.notes, reading.occurring().image_counts())
 
     return Prepared(settings | {"seed": seed, "bootstrap": bootstrap}, measured)
@@ -134,7 +134,7 @@ def as_tokens(flags: Flags) -> Tokens:
     return Tokens(labels.astype(np.int32), offsets.astype(np.int64), tuple(map(str, range(flags.shape[1]))))
 
 
-def as_wrong_as(truth: Flags, predicted: Flags, seed: int) -> Flags:
+def match_error_rate(truth: Flags, predicted: Flags, seed: int) -> Flags:
     """True labels made wrong as often as predictions are, on images drawn at random: of each label what is predicted is
     shuffled among the images that have it, and among those that do not. Tokas, Nair and Kerner 2025 flip as many labels
     as the model gets wrong, present or absent, which would add a rare label to as many images as the model misses it

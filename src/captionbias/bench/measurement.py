@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, cast
 import numpy as np
 
 from captionbias.bench import catalogue
-from captionbias.bench.arguments import described, section
+from captionbias.bench.arguments import describe, section
 from captionbias.bench.catalogue import MetricEntry, Score
 from captionbias.bench.protocol import replicate_count, signature, whole_number
-from captionbias.bench.verdicts import judged
+from captionbias.bench.verdicts import judge
 from captionbias.captions import Captions, check_captions
 from captionbias.captions.names import MEASURED, SIDES
 from captionbias.errors import InputError
-from captionbias.progress import steps_shown
+from captionbias.progress import show_steps
 from captionbias.statistics.samples import LEAST_IMAGES, Estimate, Sample
 from captionbias.text.languages import check_language, signed
-from captionbias.text.lexicon import said_in
+from captionbias.text.lexicon import options_in
 from captionbias.text.tokens import OTHER_TOKENIZERS, tokenizer_name
 from captionbias.warnings import note
 
@@ -90,7 +90,7 @@ class Measurement(Scores):
         """Each quantity that is defined, with its intervals, and where it has one its verdict."""
         scales = {key: catalogue.SCORES[key].scale for key in self.samples}
         estimates = {key: one.estimate(*scales[key][:2], scales[key].whole) for key, one in self.samples.items()}
-        return judged({key: one for key, one in estimates.items() if one}, self.margins, self.noise)
+        return judge({key: one for key, one in estimates.items() if one}, self.margins, self.noise)
 
     def with_margins(self, margins: Mapping[str, float]) -> Measurement:
         """The same with other margins, by the keys of its scores, in their units; verdicts then go by these, and those
@@ -133,7 +133,7 @@ class Measurement(Scores):
         return _frame(self.estimates)
 
     def _repr_html_(self) -> str:
-        return _shown(self.estimates, self.notes, self.signature)
+        return _html(self.estimates, self.notes, self.signature)
 
 
 class Result(dict[str, Any]):
@@ -177,7 +177,7 @@ class Result(dict[str, Any]):
         return _frame(self.estimates)
 
     def _repr_html_(self) -> str:
-        return _shown(self.estimates, (self.get("details") or {}).get("warnings", []), self.get("signature", ""))
+        return _html(self.estimates, (self.get("details") or {}).get("warnings", []), self.get("signature", ""))
 
 
 def _frame(estimates: Mapping[str, Estimate]) -> DataFrame:
@@ -191,7 +191,7 @@ def _frame(estimates: Mapping[str, Estimate]) -> DataFrame:
     return frame
 
 
-def _shown(estimates: Mapping[str, Estimate], notes: Iterable[str], signed: str) -> str:
+def _html(estimates: Mapping[str, Estimate], notes: Iterable[str], signed: str) -> str:
     table = _frame(estimates).to_html(float_format="{:.3f}".format, na_rep="", border=0)
     listed = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
     return f"{table}<ul>{listed}</ul><code>{html.escape(signed)}</code>"
@@ -231,7 +231,7 @@ class Metric(Generic[P]):
         self._parameters = {one.name: one for one in (GIVEN, *columns, *own, *spoken, TRUST_ROWS)}
         self.__signature__ = inspect.Signature([*self._parameters.values()])
         self.name, self.entry, self.summary = entry.name, entry, inspect.getdoc(scores) or ""
-        self.arguments = described(self._parameters, about, self.name, of_labels="attributes" in taken)
+        self.arguments = describe(self._parameters, about, self.name, of_labels="attributes" in taken)
         self.__doc__ = f"{self.summary}\n\n{self.inputs(*self.arguments)}"
 
     def signature(self, *args: P.args, **kwargs: P.kwargs) -> str:
@@ -248,7 +248,7 @@ class Metric(Generic[P]):
     def measure(self, *args: P.args, **kwargs: P.kwargs) -> Measurement:
         prepared, captions, options = self._prepared(*args, **kwargs)
         usual = self._parameters["progress"].default if "progress" in self._parameters else None
-        with steps_shown(options.get("progress", usual)):
+        with show_steps(options.get("progress", usual)):
             scores = prepared.measure()
         if options.get("bootstrap", 1) and not any(len(sample.replicates) for sample in scores.samples.values()):
             text = f"no interval: it takes {LEAST_IMAGES} images or scenes (and imagecaptioner2 two trials)"
@@ -257,7 +257,7 @@ class Metric(Generic[P]):
         details = scores.details if options.get("details") else None
         notes = [*(captions.notes if captions else ()), *scores.notes]
         samples = {
-            key: sample.recentred() if catalogue.SCORES[key].recentred else sample
+            key: sample.recentre() if catalogue.SCORES[key].recentred else sample
             for key, sample in scores.samples.items()
             if key in catalogue.SCORES
         }
@@ -303,7 +303,7 @@ class Metric(Generic[P]):
         if trust_rows and not (captions and captions.trust_rows):
             raise InputError("trust_rows", ": give it to check_captions or read_captions, which check the rows")
         if spoken:
-            options |= {name: value for name, value in said_in(spoken, options).items() if name in self.options()}
+            options |= {name: value for name, value in options_in(spoken, options).items() if name in self.options()}
         return captions, options
 
     def _checked(self, name: str, value: Any) -> Any:

@@ -46,10 +46,10 @@ def pair_columns(side: Side, tasks: int, expand: Expand = np.asarray, with_total
 
 def known_and_predicted(reading: Reading, tasks: int, expand: Expand = np.asarray) -> dict[str, Columns]:
     """Pairs in the training data, else the data, and in predictions."""
-    known = pair_columns(reading.training or reading.human or reading.shown, tasks, expand)
+    known = pair_columns(reading.training or reading.human or reading.truth, tasks, expand)
     return {
         KNOWN: known._replace(resampled=reading.training is None),
-        PREDICTED: pair_columns(reading.said, tasks, expand),
+        PREDICTED: pair_columns(reading.predictions, tasks, expand),
     }
 
 
@@ -68,20 +68,20 @@ class Pairs:
     tasks: tuple[str, ...]
     columns: dict[tuple[str, str], Columns]  # by direction, known and predicted
     training: Floats | None  # the pairs that say what goes together, if not the data's
-    kept: tuple[Integers, Integers]  # the rows and columns of values and tasks that count
+    indices: tuple[Integers, Integers]  # the rows and columns of values and tasks that count
     values: int  # of the columns, totals included
 
     @classmethod
     def of(cls, reading: Reading, tasks: tuple[str, ...], expand: Expand = np.asarray) -> Pairs:
         """Count them; `tasks`: the names of those that `expand` makes of the reading's own."""
-        shown, said, width = reading.shown, reading.said, len(tasks)
+        truth, predictions, width = reading.truth, reading.predictions, len(tasks)
         # From captions, the data are what people name, each human caption a row; from labels, what images show.
-        data = reading.human or shown
+        data = reading.human or truth
         compared = {}
         if TASKS in reading.predicted:
-            compared["a_to_t"] = [replace(side, values=shown.values[side.image]) for side in (data, said)]
+            compared["a_to_t"] = [replace(side, values=truth.values[side.image]) for side in (data, predictions)]
         if ATTRIBUTES in reading.predicted:
-            compared["t_to_a"] = [replace(side, tasks=shown.tasks[side.image]) for side in (data, said)]
+            compared["t_to_a"] = [replace(side, tasks=truth.tasks[side.image]) for side in (data, predictions)]
         count = partial(pair_columns, tasks=width, expand=expand, with_totals=True)
         columns = {
             (direction, kind): count(side)
@@ -90,14 +90,14 @@ class Pairs:
         }
         shows_task = np.zeros(width, bool)
         for part in in_parts(len(reading)):
-            shows_task |= expand(shown.tasks[part]).any(axis=0)
+            shows_task |= expand(truth.tasks[part]).any(axis=0)
         # A lexicon has words for more than these images show.
         values_kept, tasks_kept = (
-            np.flatnonzero(flags | (not reading.from_captions)) for flags in (shown.values.any(axis=0), shows_task)
+            np.flatnonzero(flags | (not reading.from_captions)) for flags in (truth.values.any(axis=0), shows_task)
         )
         if not len(tasks_kept):
             raise no_tasks()
-        rows = shown.values.shape[1] + 1
+        rows = truth.values.shape[1] + 1
         training = {KNOWN: count(reading.training)} if reading.training else {}
         return cls(
             tuple(reading.values[number] for number in values_kept),
@@ -121,8 +121,8 @@ class Pairs:
         deltas = {}
         for direction in dict.fromkeys(direction for direction, _ in self.columns):
             data, predicted = (self._table(sums, direction, kind) for kind in (KNOWN, PREDICTED))
-            given = CONDITIONS[direction]
-            deltas[direction] = change(predicted[:-1, :-1], predicted[given], data[:-1, :-1], data[given])
+            condition = CONDITIONS[direction]
+            deltas[direction] = change(predicted[:-1, :-1], predicted[condition], data[:-1, :-1], data[condition])
         return deltas
 
     def table(self, parts: Mapping[str, Floats], sums: Sums) -> dict[str, list[dict[str, Any]]]:
@@ -140,9 +140,9 @@ class Pairs:
         for name, kind in (("", KNOWN), ("predicted_", PREDICTED)):
             table = whole(self._table(sums, direction, kind)[:, :, 0])
             both = table[:-1, :-1]
-            given = np.broadcast_to(table[CONDITIONS[direction]], both.shape)
+            occurrences = np.broadcast_to(table[CONDITIONS[direction]], both.shape)
             with np.errstate(invalid="ignore", divide="ignore"):
-                columns |= {f"{name}given": given, f"{name}both": both, f"{name}probability": both / given}
+                columns |= {f"{name}given": occurrences, f"{name}both": both, f"{name}probability": both / occurrences}
         return columns
 
     def note_silence(self, sums: Sums, notes: list[str]) -> None:
@@ -154,7 +154,7 @@ class Pairs:
 
     def _table(self, sums: Sums, direction: str, kind: str) -> Floats:
         table = as_pairs(sums[direction, kind], self.values)
-        return np.asarray(table[np.ix_(*(np.append(numbers, -1) for numbers in self.kept))])
+        return np.asarray(table[np.ix_(*(np.append(numbers, -1) for numbers in self.indices))])
 
 
 def pair_rows(attributes: Sequence[str], tasks: Sequence[str], columns: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from captionbias._version import __version__
 from captionbias.alignment.vectors import CAPTIONS, identity
-from captionbias.errors import InputError, naming, unknown
+from captionbias.errors import InputError, phrase, unknown
 from captionbias.text import Lexicon, LexiconSource
 
 LEAST_REPLICATES = 20  # of the bootstrap
@@ -68,13 +68,13 @@ def preset_settings(presets: Mapping[str, S], preset: str, **chosen: Any) -> tup
     usual = presets[name]
     settings = replace(usual, **{setting: value for setting, value in chosen.items() if value is not None})
     for setting, value in vars(usual).items():
-        if isinstance(value, bool) and not isinstance(given := getattr(settings, setting), bool):
-            raise InputError(setting, f"must be True or False, not {given!r}")
+        if isinstance(value, bool) and not isinstance(choice := getattr(settings, setting), bool):
+            raise InputError(setting, f"must be True or False, not {choice!r}")
     if isinstance(settings, Alignment) and settings.alignment not in ("constant", "contextual"):
         raise unknown("alignment", settings.alignment, ("constant", "contextual"))
     if settings.seeds != ():
         if chosen.get("trials") is not None:
-            raise InputError("seeds", ": each is a trial", naming("leave out {trials}"))
+            raise InputError("seeds", ": each is a trial", phrase("leave out {trials}"))
         settings = replace(settings, seeds=_seeds(settings.seeds), trials=len(settings.seeds))
     return name, replace(settings, trials=whole_number("trials", settings.trials, least=1))
 

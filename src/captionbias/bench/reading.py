@@ -18,14 +18,14 @@ from captionbias.bench.checks import (
     EVERY_METRIC,
     Naming,
     Rules,
-    contradicted,
     count_naming,
-    given_tasks,
-    made_from_captions,
+    flags_of_tasks,
+    label_contradiction,
+    labels_from_captions,
     no_tasks,
+    no_word_occurs,
     other_labels,
-    unheard,
-    unsaid,
+    value_never_named,
 )
 from captionbias.bench.measurement import Prepared
 from captionbias.bench.protocol import lexicon_name
@@ -34,7 +34,7 @@ from captionbias.captions.check import digest_of_rows
 from captionbias.captions.entries import as_lists, check_lengths, checked_weights
 from captionbias.captions.labels import value_names
 from captionbias.captions.names import SIDES
-from captionbias.errors import InputError, Message, few, message_of, missing, naming
+from captionbias.errors import InputError, Message, few, message_of, missing, phrase
 from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import random_groups
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
@@ -64,7 +64,7 @@ class Side:
         return Side(number[self.image[rows]], self.values[rows], self.tasks[rows], self.weight[rows])
 
 
-class Drawn(NamedTuple):
+class PersonDraw(NamedTuple):
     """One human caption of each image with two or more, for one more person, beside the others of these images."""
 
     images: Integers  # those images
@@ -80,8 +80,8 @@ class Reading:
 
     Attributes:
         values, tasks: the names of attribute values and tasks.
-        shown: what each image is and shows, a row an image.
-        said: what is predicted, a caption or an image a row; what is not predicted is as shown.
+        truth: what each image is and shows, a row an image.
+        predictions: what is predicted, a caption or an image a row; what is not predicted is as shown.
         predicted: `ATTRIBUTES` and `TASKS`, or one of them.
         human: what human captions name; None without.
         training: rows that tell which pairs belong together, if not the images themselves.
@@ -94,8 +94,8 @@ class Reading:
 
     values: tuple[str, ...]
     tasks: tuple[str, ...]
-    shown: Side
-    said: Side
+    truth: Side
+    predictions: Side
     predicted: frozenset[str]
     human: Side | None
     training: Side | None
@@ -107,12 +107,12 @@ class Reading:
     from_captions: bool = False  # values and tasks are a lexicon's, so that some may occur nowhere
 
     def __len__(self) -> int:
-        return len(self.shown.image)
+        return len(self.truth.image)
 
     @property
     def value(self) -> Integers:
         """The number of each image's value."""
-        return np.asarray(self.shown.values.argmax(axis=1))
+        return np.asarray(self.truth.values.argmax(axis=1))
 
     @property
     def data_source(self) -> dict[str, str]:
@@ -123,25 +123,25 @@ class Reading:
         """The group of each image, `(n,)`, see `random_groups`."""
         return random_groups(len(self), seed, copies=self.copies)
 
-    def draw(self, seed: int) -> Drawn | None:
+    def draw(self, seed: int) -> PersonDraw | None:
         """Draw one more person with this seed; None where no image has two human captions."""
         return draw_person(self.human.image, len(self), seed, self.copies) if self.human else None
 
-    def beside(self, drawn: Drawn) -> tuple[Reading, Reading]:
+    def beside(self, drawn: PersonDraw) -> tuple[Reading, Reading]:
         """The captioner, and the person who is drawn in its place, both beside the other people."""
         people = cast(Side, self.human)
-        human, shown = people.select(drawn.others, drawn.number), self.shown.select(drawn.images, drawn.number)
+        human, truth = people.select(drawn.others, drawn.number), self.truth.select(drawn.images, drawn.number)
         if not self.given:
-            shown = replace(shown, tasks=named_by_any(human.image, len(drawn.images), human.tasks))
+            truth = replace(truth, tasks=named_by_any(human.image, len(drawn.images), human.tasks))
         # Notes are of no interest beside those of all images.
-        part = replace(self, shown=shown, human=human, copies=drawn.copies, notes=[], captions=None)
-        compared = np.flatnonzero(np.isin(self.said.image, drawn.images))
+        part = replace(self, truth=truth, human=human, copies=drawn.copies, notes=[], captions=None)
+        compared = np.flatnonzero(np.isin(self.predictions.image, drawn.images))
         return (
-            replace(part, said=self.said.select(compared, drawn.number)),
-            replace(part, said=people.select(drawn.person, drawn.number)),
+            replace(part, predictions=self.predictions.select(compared, drawn.number)),
+            replace(part, predictions=people.select(drawn.person, drawn.number)),
         )
 
-    def and_a_person(self, prepare: Callable[[Reading], T], controls: bool, seed: int) -> list[T]:
+    def prepare_with_person(self, prepare: Callable[[Reading], T], controls: bool, seed: int) -> list[T]:
         """What is prepared of the reading and, with `controls`, of the captioner and one more person on the images that
         two people describe, with a note if it cannot be."""
         prepared = [prepare(self)]
@@ -156,52 +156,53 @@ class Reading:
         """Without the values and tasks of a lexicon that no image shows."""
         values, tasks = (
             np.asarray(flags.any(axis=0)) if self.from_captions else np.ones(flags.shape[1], bool)
-            for flags in (self.shown.values, self.shown.tasks)
+            for flags in (self.truth.values, self.truth.tasks)
         )
         if not tasks.any():
             raise no_tasks()
-        shown, said = (
-            replace(side, values=side.values[:, values], tasks=side.tasks[:, tasks]) for side in (self.shown, self.said)
+        truth, predictions = (
+            replace(side, values=side.values[:, values], tasks=side.tasks[:, tasks])
+            for side in (self.truth, self.predictions)
         )
         return replace(
             self,
             values=tuple(itertools.compress(self.values, values)),
             tasks=tuple(itertools.compress(self.tasks, tasks)),
-            shown=shown,
-            said=said,
+            truth=truth,
+            predictions=predictions,
             human=None,
             training=None,
         )
 
     def classes(self) -> Integers:
         """A number for each image's set of attribute values, as a split by them needs it."""
-        numbers, _ = number_sets(self.shown.values)
+        numbers, _ = number_sets(self.truth.values)
         rarest = int(np.bincount(numbers).min())
         if rarest < SMALLEST_CLASS:
             image = int(np.flatnonzero(np.bincount(numbers)[numbers] == rarest)[0])
-            values = itertools.compress(self.values, self.shown.values[image])
+            values = itertools.compress(self.values, self.truth.values[image])
             have = f": {rarest} images have {' and '.join(values) or 'no value'}, and an attacker needs"
             raise InputError("attributes", f"{have} at least {SMALLEST_CLASS}; add images, or leave these out")
         return numbers
 
     def image_counts(self, values: Collection[str] | None = None) -> dict[str, Any]:
         """How many images there are, and with each attribute value, or each of these `values`: for details."""
-        counts = zip(self.values, self.shown.values.sum(axis=0).tolist(), strict=True)
+        counts = zip(self.values, self.truth.values.sum(axis=0).tolist(), strict=True)
         return {
             "images": len(self),
             "attribute_counts": {value: count for value, count in counts if values is None or value in values},
         }
 
 
-def draw_person(image: Integers, images: int, seed: int, copies: Integers | None) -> Drawn | None:
+def draw_person(image: Integers, images: int, seed: int, copies: Integers | None) -> PersonDraw | None:
     """Draw one more person with this seed; `image`: of each human caption, in order. None if no image has two."""
     several = np.bincount(image, minlength=images) > 1
     if not several.any():
         return None
-    kept, rows = np.flatnonzero(several), np.flatnonzero(several[image])
-    person = np.intersect1d(drawn_captions(image, images, seed, copies), rows)
-    left = None if copies is None else np.unique(copies[kept], return_inverse=True)[1]
-    return Drawn(kept, np.cumsum(several) - 1, person, np.setdiff1d(rows, person), left)
+    eligible, rows = np.flatnonzero(several), np.flatnonzero(several[image])
+    person = np.intersect1d(draw_captions(image, images, seed, copies), rows)
+    copies_left = None if copies is None else np.unique(copies[eligible], return_inverse=True)[1]
+    return PersonDraw(eligible, np.cumsum(several) - 1, person, np.setdiff1d(rows, person), copies_left)
 
 
 def captions_of_a_person(captions: Captions, seed: int) -> Captions | None:
@@ -215,11 +216,11 @@ def captions_of_a_person(captions: Captions, seed: int) -> Captions | None:
     others = itertools.groupby(drawn.others, key=image.__getitem__)
     person = captions.select(drawn.images, references=tuple(tuple(texts[row] for row in rows) for _, rows in others))
     if drawn.copies is not None:  # which the others alone may be too few to tell
-        person.of_people("copies", None, lambda: drawn.copies)
-    return person.saying(texts[row] for row in drawn.person)
+        person.cached("copies", None, lambda: drawn.copies)
+    return person.with_unchecked_predictions(texts[row] for row in drawn.person)
 
 
-def drawn_captions(image: Integers, images: int, seed: int, pictures: Integers | None = None) -> Integers:
+def draw_captions(image: Integers, images: int, seed: int, pictures: Integers | None = None) -> Integers:
     """The row of one caption of each image that has any, drawn with this seed; images of one of the `pictures`,
     `(images,)`, get the one at the same place."""
     counts = np.bincount(image, minlength=images)
@@ -260,12 +261,12 @@ def read(
     if not rules.crossed:
         values, tasks = check_whole(values), tasks and check_whole(tasks)
     notes: list[str] = []
-    captions = _admitted(captions, values, tokenizer, rules, notes)
+    captions = _admit(captions, values, tokenizer, rules, notes)
     if tasks and rules.tasks_needed and captions.tasks is None and captions.references is None:
         raise missing(
             "tasks",
             "is missing: what images show is given, or found in human captions beside predictions",
-            naming("give {tasks}"),
+            phrase("give {tasks}"),
             "both sides' captions",
         )
     whole = np.all(values.named_parts(), axis=1) if values.parts else np.ones(len(values.labels), bool)
@@ -274,24 +275,24 @@ def read(
     named = captions.named(values, tokenizer)[:, whole]
     named_tasks = captions.named(tasks, tokenizer) if tasks else np.zeros((len(named), 0), bool)
     if tasks and rules.tasks_named and captions.references and not named_tasks.any():
-        raise unheard("task_lexicon", tasks)
+        raise no_word_occurs("task_lexicon", tasks)
     weight = np.ones(len(captions)) if captions.weights is None else np.array(captions.weights)
     model, people = slice(0, words.model_rows), slice(words.model_rows, None)
     share = weight / np.maximum(np.bincount(words.model_image, minlength=len(weight)), 1)
-    said = Side(words.model_image, named[model], named_tasks[model], share[words.model_image])
+    predictions = Side(words.model_image, named[model], named_tasks[model], share[words.model_image])
     human = Side(words.human_image, named[people], named_tasks[people], weight[words.human_image])
     if captions.references and rules.names_compared:
         votes = count_naming(human.image, len(captions), human.values)
-        if fault := made_from_captions(votes, value):
+        if fault := labels_from_captions(votes, value):
             note(notes, fault.message)
     if captions.samples:
         counts = sorted(set(map(len, captions.samples)))
         many = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
         note(notes, f"each image has {many} captions, which together count as one", about="predictions")
     if tasks and captions.tasks is not None:
-        shown = given_tasks(captions.tasks, tasks, notes)
+        tasks_shown = flags_of_tasks(captions.tasks, tasks, notes)
     else:
-        shown = named_by_any(human.image, len(captions), human.tasks)
+        tasks_shown = named_by_any(human.image, len(captions), human.tasks)
     if captions.copies is not None and not captions.scene:
         pictures = int(captions.copies.max()) + 1
         text = f"{len(captions):,} images have the human captions of {pictures:,} pictures: copies are as one"
@@ -302,8 +303,8 @@ def read(
     return Reading(
         labels,
         tasks.labels if tasks else (),
-        Side(np.arange(len(captions)), value[:, None] == np.arange(len(labels)), shown, weight),
-        said,
+        Side(np.arange(len(captions)), value[:, None] == np.arange(len(labels)), tasks_shown, weight),
+        predictions,
         frozenset((ATTRIBUTES, TASKS)),
         human if captions.references else None,
         None,
@@ -316,7 +317,7 @@ def read(
     )
 
 
-def _admitted(captions: Captions, values: Lexicon, tokenizer: str, rules: Rules, notes: list[str]) -> Captions:
+def _admit(captions: Captions, values: Lexicon, tokenizer: str, rules: Rules, notes: list[str]) -> Captions:
     """The captions, with the lexicon's values for labels; ValueError for what the rules do not admit."""
     words, language, parts = (
         captions.words(tokenizer),
@@ -334,12 +335,12 @@ def _admitted(captions: Captions, values: Lexicon, tokenizer: str, rules: Rules,
         texts = {"predictions": captions.predictions or (), "references": itertools.chain(*(captions.references or ()))}
         return guess_language(itertools.chain.from_iterable(texts[side] for side in sides))
 
-    faults = other_labels(captions.attributes, values, parts), unsaid(parts, unlike, language, guessed)
+    faults = other_labels(captions.attributes, values, parts), value_never_named(parts, unlike, language, guessed)
     silent = rules.silent and not captions.references and faults[1] and guessed(SIDES[:1]) == language
     allowed = rules.unmasked, True if silent else None if rules.words_needed else rules.unmasked
     for fault, allow in zip(faults, allowed, strict=True):
         if fault and not allow:
-            as_they_are = naming("measure them as they are, with {allow_unmasked}", allow_unmasked=True)
+            as_they_are = phrase("measure them as they are, with {allow_unmasked}", allow_unmasked=True)
             raise InputError(*fault.args, *[as_they_are] * (allow is False))
         if fault:
             note(notes, fault.message)
@@ -347,7 +348,7 @@ def _admitted(captions: Captions, values: Lexicon, tokenizer: str, rules: Rules,
     if renamed is not captions.attributes:
         captions = captions.with_attributes(renamed)
         parts = namings(captions, values, tokenizer)
-    if fault := contradicted(parts):
+    if fault := label_contradiction(parts):
         if not captions.trust_rows:
             raise fault
         note(notes, fault.message)
@@ -420,8 +421,8 @@ def takes(
 
     def with_options(measure: Callable[P, Prepared]) -> Callable[P, Prepared]:
         @functools.wraps(measure)
-        def measured(*captions: Any, **given: Any) -> Prepared:
-            return cast("Callable[..., Prepared]", measure)(*captions, **defaults | given)
+        def measured(*captions: Any, **arguments: Any) -> Prepared:
+            return cast("Callable[..., Prepared]", measure)(*captions, **defaults | arguments)
 
         captions, *own, _ = inspect.signature(measure).parameters.values()
         measured.__signature__ = inspect.Signature([captions, *options, *own])  # type: ignore[attr-defined]
@@ -450,11 +451,11 @@ def read_labels(
         captions: from `check_captions` or `read_captions`; None for labels.
         attributes, ...: those of metrics that take labels, such as `captionbias.metrics.directional_ba`.
     """
-    shown = {ATTRIBUTES: attributes, TASKS: tasks}
+    truth = {ATTRIBUTES: attributes, TASKS: tasks}
     predicted = {ATTRIBUTES: predicted_attributes, TASKS: predicted_tasks}
     training = {ATTRIBUTES: training_attributes, TASKS: training_tasks}
     if captions is None:
-        return _given(shown, predicted, training, weights)
+        return _from_labels(truth, predicted, training, weights)
     for kind, labels in (("predicted", predicted), ("training", training)):
         for side, value in labels.items():
             if value is not None:
@@ -462,7 +463,7 @@ def read_labels(
     return read(captions, attribute_lexicon, task_lexicon, tokenizer)
 
 
-def _given(
+def _from_labels(
     shown_labels: Mapping[str, Any],
     predicted_labels: Mapping[str, Any],
     training_labels: Mapping[str, Any],
@@ -472,42 +473,42 @@ def _given(
         raise missing(
             lacking[0],
             "is missing:",
-            naming("give {predictions} and {references} (captions)"),
-            naming("{attributes} and {tasks} (labels)"),
+            phrase("give {predictions} and {references} (captions)"),
+            phrase("{attributes} and {tasks} (labels)"),
         )
     if all(value is None for value in predicted_labels.values()):
         raise missing(
-            "predicted_tasks", naming("and {predicted_attributes} are both missing: give one of them, or {predictions}")
+            "predicted_tasks", phrase("and {predicted_attributes} are both missing: give one of them, or {predictions}")
         )
-    shown = {side: check_labels(side, value) for side, value in shown_labels.items()}
-    training, given = None, {side: value for side, value in training_labels.items() if value is not None}
-    if len(given) == 1:
-        raise InputError("training_attributes", naming("and {training_tasks} belong together: give both or neither"))
+    truth = {side: check_labels(side, value) for side, value in shown_labels.items()}
+    training, training_columns = None, {side: value for side, value in training_labels.items() if value is not None}
+    if len(training_columns) == 1:
+        raise InputError("training_attributes", phrase("and {training_tasks} belong together: give both or neither"))
     known: dict[str, Labels] = {}
-    if given:
-        for side, value in given.items():
+    if training_columns:
+        for side, value in training_columns.items():
             argument = f"training_{side}"
-            shown[side], known[side] = join_labels(side, shown[side], argument, check_labels(argument, value))
+            truth[side], known[side] = join_labels(side, truth[side], argument, check_labels(argument, value))
         check_lengths({f"training_{side}": labels for side, labels in known.items()})
         training = _side(known, np.ones(len(known[TASKS])))
     predicted = {
-        side: check_labels(f"predicted_{side}", value, known=shown[side], known_as=side)
+        side: check_labels(f"predicted_{side}", value, known=truth[side], known_as=side)
         for side, value in predicted_labels.items()
         if value is not None
     }
-    check_lengths(shown | {f"predicted_{side}": labels for side, labels in predicted.items()})
-    images = len(shown[TASKS])
+    check_lengths(truth | {f"predicted_{side}": labels for side, labels in predicted.items()})
+    images = len(truth[TASKS])
     lists = {} if weights is None else as_lists({"weights": weights, ATTRIBUTES: range(images)})
     counted = np.array(checked_weights(lists["weights"], None)) if lists else np.ones(images)
     # Whatever the labels are called, and in whatever order these are.
-    told = [np.concatenate([of[side].flags for of in (shown, known) if of]) for side in shown]
+    told = [np.concatenate([of[side].flags for of in (truth, known) if of]) for side in truth]
     digest = digest_of_rows(*(sorted(column.tobytes() for column in flags.T) for flags in told))
     signed = {"labels": "given"} | ({"training": "given"} if training else {}) | {"rows": digest}
     return Reading(
-        shown[ATTRIBUTES].names,
-        shown[TASKS].names,
-        _side(shown, counted),
-        _side(shown | predicted, counted),
+        truth[ATTRIBUTES].names,
+        truth[TASKS].names,
+        _side(truth, counted),
+        _side(truth | predicted, counted),
         frozenset(predicted),
         None,
         training,

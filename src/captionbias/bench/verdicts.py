@@ -8,7 +8,7 @@ import numpy as np
 
 from captionbias.bench import catalogue
 from captionbias.bench.catalogue import Score
-from captionbias.statistics.samples import Estimate, Extreme, Sample
+from captionbias.statistics.samples import Estimate, ExtremeOf, Sample
 from captionbias.statistics.significance import p_value
 
 NOTHING = "-"
@@ -22,7 +22,7 @@ SAME_NO_YARDSTICK = "the same; no yardstick"
 BEYOND = (MORE, DIFFERS, NO_YARDSTICK)  # what is found
 
 
-def judged(
+def judge(
     estimates: Mapping[str, Estimate],
     margins: Mapping[str, float] | None = None,
     noise: Mapping[str, float] | None = None,
@@ -32,12 +32,12 @@ def judged(
 
     `margins`, `noise`: in place of the usual ones, by the scores' keys. A score that has a margin keeps what it has.
 
-    >>> def said(**estimates):
-    ...     return judged(estimates)["sway_wrong_gap"].verdict
+    >>> def verdict(**estimates):
+    ...     return judge(estimates)["sway_wrong_gap"].verdict
     >>> gap = Estimate(3.0, 2.0, 4.0)
-    >>> said(sway_wrong_gap=gap), said(sway_wrong_gap=gap, sway_scenes=Estimate(500.0))
+    >>> verdict(sway_wrong_gap=gap), verdict(sway_wrong_gap=gap, sway_scenes=Estimate(500.0))
     ('more than people', 'differs')
-    >>> said(sway_wrong_gap=gap, sway_scenes=Estimate(0.0))
+    >>> verdict(sway_wrong_gap=gap, sway_scenes=Estimate(0.0))
     'differs; no yardstick: people may differ as much'
     """
     margins, noise = margins or {}, noise or {}
@@ -45,7 +45,7 @@ def judged(
     for key in [key for key in measured if catalogue.SCORES[key].judged]:
         word = _verdict(measured, key)
         measured[key] = measured[key]._replace(
-            verdict=word and said_beside(measured, word),
+            verdict=word and word_for_yardstick(measured, word),
             doubt=_doubt(measured, key),
             detectable=_detectable(measured, key),
         )
@@ -66,7 +66,7 @@ def _measured(key: str, estimate: Estimate, margin: float | None, noise: float |
     return estimate._replace(margin=margin, detectable=size and size + beyond)
 
 
-def said_beside(estimates: Mapping[str, Estimate], word: str) -> str:
+def word_for_yardstick(estimates: Mapping[str, Estimate], word: str) -> str:
     """A verdict beside people in the words for what these captions are compared with."""
     if catalogue.YARDSTICK not in estimates:
         return word
@@ -83,9 +83,9 @@ def _verdict(estimates: Mapping[str, Estimate], key: str) -> str | None:
     beyond what people read by chance. Else, and where attackers learned nothing, `cannot tell`; `nothing found` of a
     score without an upper end.
 
-    >>> def said(*ends):
-    ...     return judged({"ba_mals": Estimate(sum(ends) / 2, *ends)})["ba_mals"].verdict
-    >>> said(0.02, 0.04), said(-0.005, 0.005), said(-0.01, 0.03)
+    >>> def verdict(*ends):
+    ...     return judge({"ba_mals": Estimate(sum(ends) / 2, *ends)})["ba_mals"].verdict
+    >>> verdict(0.02, 0.04), verdict(-0.005, 0.005), verdict(-0.01, 0.03)
     ('more than people', 'like people', 'cannot tell')
     """
     score, estimate = catalogue.SCORES[key], estimates[key]
@@ -142,7 +142,7 @@ def _detectable(estimates: Mapping[str, Estimate], key: str) -> float | None:
     return max((size for size in sizes if size is not None), default=None)
 
 
-def p_of_verdict(samples: Mapping[str, Sample], key: str, sign: int, beyond: float = 0.0) -> float:
+def verdict_p_value(samples: Mapping[str, Sample], key: str, sign: int, beyond: float = 0.0) -> float:
     """The p-value of what `verdict` asks: is the score further on this side of 0 (1 or -1) than `beyond`, by chance?
 
     It is the largest of all that decide, or of one that is as good as all of them, if that is smaller. What has no
@@ -150,7 +150,7 @@ def p_of_verdict(samples: Mapping[str, Sample], key: str, sign: int, beyond: flo
 
     >>> replicates = np.linspace(1.0, 3.0, 999)
     >>> sample = Sample(np.array([2.0]), replicates)
-    >>> p_of_verdict({"lic": sample}, "lic", 1), p_of_verdict({"lic": sample}, "lic", 1, beyond=5.0)
+    >>> verdict_p_value({"lic": sample}, "lic", 1), verdict_p_value({"lic": sample}, "lic", 1, beyond=5.0)
     (0.002, 1.0)
     """
     score = catalogue.SCORES[key]
@@ -163,7 +163,7 @@ def _p_beyond(sample: Sample | None, sign: int, beyond: float) -> float:
     """The p-value of one quantity; an extreme is on a side if all are that it was chosen among, or on the other any."""
     if sample is None or np.isnan(sample.values).all():
         return 1.0
-    if isinstance(sample, Extreme):
+    if isinstance(sample, ExtremeOf):
         which = max if (sample.pick is min) == (sign > 0) else min
         return which(_p_beyond(part, sign, beyond) for part in sample.among)
     value = float(np.nanmean(sample.values)) - sign * beyond

@@ -11,7 +11,7 @@ import numpy as np
 
 from captionbias.arrays import sparse
 from captionbias.captions.words import Words
-from captionbias.errors import InputError, naming
+from captionbias.errors import InputError, phrase
 from captionbias.text import Lexicon, Mentions, load_lexicon
 
 # Beyond chance, as Cohen's kappa: of nine captioners of COCO 0.37 to 0.66, of masked pictures beside a single human
@@ -54,17 +54,17 @@ class Agreement(NamedTuple):
         return "in {:.0f} of 100 cases, as often as by chance ({:.0f})".format(*of_100)
 
 
-def agreement(said: Any, shown: Any) -> Agreement:
-    """Of the flags of what is said of images, `(images, things)`, how many are also in `shown`. What none of these has,
-    or more than half of the images on a side, is no case."""
-    share, often = (np.asarray(side.mean(axis=0)).ravel() for side in (shown, said))
+def agreement(claims: Any, truth: Any) -> Agreement:
+    """Of the flags of what is said of images, `(images, things)`, how many are also in `truth`. What none of these has,
+    or more than half of the images on a side, is not a case."""
+    share, often = (np.asarray(side.mean(axis=0)).ravel() for side in (truth, claims))
     telling = (share > 0) & (share <= COMMON) & (often <= COMMON)
-    said, shown, share = said[:, telling], shown[:, telling], share[telling]
-    cases = np.asarray(said.sum(axis=0)).ravel()
-    return Agreement(float(cases.sum()), float((said * shown).sum()), float(cases @ share))
+    claims, truth, share = claims[:, telling], truth[:, telling], share[telling]
+    cases = np.asarray(claims.sum(axis=0)).ravel()
+    return Agreement(float(cases.sum()), float((claims * truth).sum()), float(cases @ share))
 
 
-def strangers(
+def mismatches(
     words: Words,
     images: int,
     tasks: Sequence[Sequence[str]] | None,
@@ -74,24 +74,24 @@ def strangers(
     """What does not belong together in the captions of so many images, each as an error: predictions that are the human
     captions; predictions, or tasks, of other images than the human captions. Tasks are looked for in these, else in
     predictions; `find` gives the mentions of a lexicon in the words."""
-    trust = naming("measure them all the same, with {trust_rows}", trust_rows=True)
+    trust = phrase("measure them all the same, with {trust_rows}", trust_rows=True)
     ways = "check that the rows, or the image ids, belong together", trust
     errors: list[InputError] = []
     both = words.model_rows and len(words.human)
     if both and images >= LEAST_COPIES and _copied(words, images):
-        fault = naming(": nearly every one is also among the {references} of its image:")
+        fault = phrase(": nearly every one is also among the {references} of its image:")
         errors.append(InputError("predictions", fault, "give what people said, not what the captioner says", trust))
     if images < LEAST_IMAGES:
         return errors
-    if both and (found := _by_words(words, images)).is_chance(LEAST_AGREEMENT):
-        errors.append(_of_others("predictions", "what they say is in the human captions", found, ways))
-    if tasks is not None and (found := _by_tasks(words, tasks, language, find)).is_chance(LEAST_AGREEMENT):
-        errors.append(_of_others("tasks", "what captions name is among those", found, ways))
+    if both and (overlap := _by_words(words, images)).is_chance(LEAST_AGREEMENT):
+        errors.append(_of_others("predictions", "what they say is in the human captions", overlap, ways))
+    if tasks is not None and (overlap := _by_tasks(words, tasks, language, find)).is_chance(LEAST_AGREEMENT):
+        errors.append(_of_others("tasks", "what captions name is among those", overlap, ways))
     return errors
 
 
-def _of_others(argument: str, what: str, found: Agreement, ways: tuple[str, ...]) -> InputError:
-    return InputError(argument, f": {what} of the same image {found}, so they may be of other images:", *ways)
+def _of_others(argument: str, what: str, overlap: Agreement, ways: tuple[str, ...]) -> InputError:
+    return InputError(argument, f": {what} of the same image {overlap}, so they may be of other images:", *ways)
 
 
 def _copied(words: Words, images: int) -> bool:
@@ -120,11 +120,11 @@ def _by_tasks(
     caption = words.tokens.rows[mentions.starts]
     of_side = caption >= words.model_rows if len(words.human_image) else caption >= 0
     number = {name: place for place, name in enumerate(names)}
-    shown = np.array([number[name] for name in chain.from_iterable(tasks)], np.int64)
+    task_numbers = np.array([number[name] for name in chain.from_iterable(tasks)], np.int64)
     rows = np.repeat(np.arange(len(tasks)), list(map(len, tasks)))
     image = np.concatenate((words.model_image, words.human_image))[caption[of_side]]
     shape = len(tasks), len(names)
-    return agreement(_flags(image, mentions.labels[of_side], shape), _flags(rows, shown, shape))
+    return agreement(_flags(image, mentions.labels[of_side], shape), _flags(rows, task_numbers, shape))
 
 
 def _flags(rows: Any, columns: Any, shape: tuple[int, int]) -> Any:

@@ -32,9 +32,9 @@ def check_captioners(predictions: Mapping[str, Any], **people: Any) -> dict[str,
                 checked[name] = captions
                 continue
             images = images or check_people(predictions=captions, **people)
-            checked[name] = images.captioned(captions, unsplit)
-    for told in dict.fromkeys(told for captions in checked.values() for told in captions.notes):
-        warnings.warn(told, CaptionBiasWarning, stacklevel=2)
+            checked[name] = images.with_predictions(captions, unsplit)
+    for message in dict.fromkeys(message for captions in checked.values() for message in captions.notes):
+        warnings.warn(message, CaptionBiasWarning, stacklevel=2)
     if len({*map(len, checked.values())}) == 1:
         return checked
     return on_the_same_images({name: _with_ids(captions) for name, captions in checked.items()})
@@ -77,8 +77,8 @@ def on_the_same_images(read: Mapping[str, Captions]) -> dict[str, Captions]:
             )
     if all(list(images) == shared for images in rows.values()):
         return dict(read)
-    told = parts[first].people_notes
-    return {name: parts[first].of_same_people(replace(part, people_notes=told)) for name, part in parts.items()}
+    people_notes = parts[first].people_notes
+    return {name: parts[first].of_same_people(replace(part, people_notes=people_notes)) for name, part in parts.items()}
 
 
 def captioner_columns(tables: Sequence[str], named: Any) -> dict[str, tuple[str, Any]]:

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from captionbias.arrays import Flags, Integers
-from captionbias.captions.belonging import strangers
+from captionbias.captions.belonging import mismatches
 from captionbias.captions.entries import (
     Ids,
     as_lists,
+    captions_by_image,
     check_lengths,
     check_split,
     check_strings,
@@ -31,14 +32,13 @@ from captionbias.captions.entries import (
     in_order,
     places_of,
     plain_strings,
-    said_of_images,
 )
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.names import COLUMNS, SIDES
-from captionbias.captions.texts import in_one_order, no_captions, uneven
+from captionbias.captions.texts import canonical_order, non_captions, uneven
 from captionbias.captions.values import ROW, as_list
 from captionbias.captions.words import Words as Words
-from captionbias.errors import InputError, Message, few, missing, naming
+from captionbias.errors import InputError, Message, few, missing, phrase
 from captionbias.text import (
     Lexicon,
     Mentions,
@@ -46,7 +46,7 @@ from captionbias.text import (
     crossed_labels,
     find_mentions,
     load_lexicon,
-    merged,
+    merge,
     tokenize,
 )
 from captionbias.text.languages import COVERED, check_language, load_language
@@ -95,10 +95,10 @@ class Captions:
     people_notes: tuple[str, ...] = field(default=(), compare=False)
     model_notes: tuple[str, ...] = field(default=(), compare=False)
     # What was split into words, by tokenizer, and found in these; what was made of the human side for every captioner,
-    # see `of_people`.
+    # see `cached`.
     _words: dict[str, Words] = field(default_factory=dict, init=False, compare=False)
     _mentions: dict[tuple[Lexicon, str], Mentions] = field(default_factory=dict, init=False, compare=False)
-    _of_people: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False)
+    _cache: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -110,9 +110,9 @@ class Captions:
         of them that have one."""
         unsplit = is_unsplit([text for texts in self.references or () for text in texts])  # as somebody's own tokenizer
         images = self.of_same_people(replace(self, predictions=None, samples=None, captioned=1.0, model_notes=()))
-        return People(images, range(len(self)), len(self), self.image_ids).captioned(predictions, unsplit)
+        return People(images, range(len(self)), len(self), self.image_ids).with_predictions(predictions, unsplit)
 
-    def saying(self, texts: Iterable[str]) -> Captions:
+    def with_unchecked_predictions(self, texts: Iterable[str]) -> Captions:
         """The same images and human captions with these captions of our own making, which are not checked."""
         return self.of_same_people(replace(self, predictions=tuple(texts), samples=None, captioned=1.0, model_notes=()))
 
@@ -144,7 +144,7 @@ class Captions:
             words = self.words()
             return float(words.model.lengths.mean()), float(words.human.lengths.mean())
         people = list(chain.from_iterable(self.references))
-        return _mean_words(self.predictions), self.of_people("mean words", None, lambda: _mean_words(people))
+        return _mean_words(self.predictions), self.cached("mean words", None, lambda: _mean_words(people))
 
     def first_samples(self) -> Captions:
         """The same with the first of the captioner's captions of each image alone."""
@@ -155,8 +155,8 @@ class Captions:
         part = self.select(rows)
         columns = {name: getattr(part, name) for name in COLUMNS}
         columns |= {"predictions": part.samples} if part.samples else {}
-        given = {"language": self.language, "trust_rows": self.trust_rows}
-        return columns | {name: value for name, value in given.items() if value}
+        settings = {"language": self.language, "trust_rows": self.trust_rows}
+        return columns | {name: value for name, value in settings.items() if value}
 
     def select(self, rows: Collection[int], **changed: Any) -> Captions:
         """The images in these rows, with other columns in place of some."""
@@ -167,7 +167,7 @@ class Captions:
 
     def of_same_people(self, other: Captions) -> Captions:
         """The other captions, which have the same human captions, of which all is made once."""
-        object.__setattr__(other, "_of_people", self._of_people)
+        object.__setattr__(other, "_cache", self._cache)
         return other
 
     @property
@@ -176,7 +176,7 @@ class Captions:
         captions of another, 30 words or more: copies of a picture, as a table with a row a person has them. None
         where fewer do. Fewer words are no sign: pictures alike have them in common. Images of a scene are copies.
         """
-        return self.of_people("copies", None, self._copies)
+        return self.cached("copies", None, self._copies)
 
     def _copies(self) -> Integers | None:
         if self.scene:
@@ -200,7 +200,7 @@ class Captions:
         language, None for theirs; the human ones once for all captioners made by `with_predictions`.
         """
         tokenizer = tokenizer or self.language or "words"
-        human = self.of_people(f"words {tokenizer}", None, lambda: self._human_words(tokenizer))
+        human = self.cached(f"words {tokenizer}", None, lambda: self._human_words(tokenizer))
         if tokenizer not in self._words:
             samples = self.samples or ()
             model = tokenize(list(chain.from_iterable(samples)) or self.predictions or (), tokenizer)
@@ -216,12 +216,12 @@ class Captions:
         tokens = tokenize(list(chain.from_iterable(references)), tokenizer)
         return Words(tokens, np.zeros(0, np.int64), np.repeat(np.arange(len(counts)), counts))
 
-    def of_people(self, name: str, key: Any, make: Callable[[], T]) -> T:
+    def cached(self, name: str, key: Any, make: Callable[[], T]) -> T:
         """What `make` makes of the human captions, once for all captioners made by `with_predictions`. Of each `name`
         the last is kept; `key`: what else it was made of."""
-        if name not in self._of_people or self._of_people[name][0] != key:
-            self._of_people[name] = key, make()
-        made: T = self._of_people[name][1]
+        if name not in self._cache or self._cache[name][0] != key:
+            self._cache[name] = key, make()
+        made: T = self._cache[name][1]
         return made
 
     def mentions(self, lexicon: Lexicon, tokenizer: str | None = None) -> Mentions:
@@ -235,9 +235,9 @@ class Captions:
 
     def _search(self, lexicon: Lexicon, tokenizer: str) -> Mentions:
         if lexicon.parts:
-            return merged([self.mentions(part, tokenizer) for part in lexicon.parts])
+            return merge([self.mentions(part, tokenizer) for part in lexicon.parts])
         words = self.words(tokenizer)
-        of_people: dict[tuple[Lexicon, str], Mentions] = self.of_people("mentions", None, dict)
+        of_people: dict[tuple[Lexicon, str], Mentions] = self.cached("mentions", None, dict)
         if (lexicon, tokenizer) not in of_people:
             of_people[lexicon, tokenizer] = find_mentions(words.human, lexicon, tokenizer)
         model, human = find_mentions(words.model, lexicon, tokenizer), of_people[lexicon, tokenizer]
@@ -259,17 +259,17 @@ class Captions:
         Seeds draw rows by their place, so the same images in another order may score otherwise. The digest is of
         labels, human captions and tasks, which captioners share; without human captions a second one is of predictions.
         """
-        given = {"weights": self.weights, "scene": self.scene}
-        also = {name: digest_of_rows(column) for name, column in given.items() if column}
+        optional = {"weights": self.weights, "scene": self.scene}
+        also = {name: digest_of_rows(column) for name, column in optional.items() if column}
         also |= {"samples": "mean"} if self.samples else {}
         shared = digest_of_rows(self.attributes, self.references, self.tasks)
-        said = self.samples or self.predictions
-        own = f",{digest_of_rows(said)}" if self.references is None and said else ""
+        texts = self.samples or self.predictions
+        own = f",{digest_of_rows(texts)}" if self.references is None and texts else ""
         return {"rows": f"{shared}{own}"} | also
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
-        kept = (*COLUMNS, "samples", "captioned", "language", "trust_rows", "people_notes", "model_notes")
-        return partial(Captions, **{name: getattr(self, name) for name in kept}), ()
+        fields = (*COLUMNS, "samples", "captioned", "language", "trust_rows", "people_notes", "model_notes")
+        return partial(Captions, **{name: getattr(self, name) for name in fields}), ()
 
     def __len__(self) -> int:
         return len(self.attributes)
@@ -352,7 +352,7 @@ def check_captions(
     """
     if predictions is None and references is None:
         raise missing(
-            "predictions", naming("and {references} are both missing: give model captions, human captions or both")
+            "predictions", phrase("and {references} are both missing: give model captions, human captions or both")
         )
     people = check_people(
         predictions=predictions,
@@ -366,9 +366,9 @@ def check_captions(
         language=language,
         trust_rows=trust_rows,
     )
-    captions = people.captioned(predictions, unsplit)
-    for told in captions.notes:
-        warnings.warn(told, CaptionBiasWarning, stacklevel=2)
+    captions = people.with_predictions(predictions, unsplit)
+    for message in captions.notes:
+        warnings.warn(message, CaptionBiasWarning, stacklevel=2)
     return captions
 
 
@@ -377,21 +377,21 @@ class People(NamedTuple):
 
     images: Captions  # without a captioner; those with a human caption
     rows: Sequence[int]  # of the columns that were given, where these are
-    given: int  # rows
+    row_count: int
     ids: Ids  # of all of them
 
-    def captioned(self, predictions: Collection[Any] | None, unsplit: bool = False) -> Captions:
+    def with_predictions(self, predictions: Collection[Any] | None, unsplit: bool = False) -> Captions:
         """The images of which a captioner says something, with that, or all where none is asked; InputError where
         captions are not in their language, or do not belong together."""
         captions, notes = self.images.of_same_people(replace(self.images)), list[str]()
         if predictions is not None:
             column = as_list("predictions", predictions)
-            check_lengths({"predictions": column, "attributes": range(self.given)})
-            said = said_of_images("predictions", column, self.ids, notes)
-            captions = _with_said(captions, [said[row] for row in self.rows], unsplit, notes)
+            check_lengths({"predictions": column, "attributes": range(self.row_count)})
+            lists = captions_by_image("predictions", column, self.ids, notes)
+            captions = _with_captions(captions, [lists[row] for row in self.rows], unsplit, notes)
         if captions.language or not unsplit:
             _check_language(captions)
-        for error in strangers(captions.words(), len(captions), captions.tasks, captions.language, captions.mentions):
+        for error in mismatches(captions.words(), len(captions), captions.tasks, captions.language, captions.mentions):
             if not captions.trust_rows:
                 raise error
             notes.append(Message(*error.message.parts, ways=["measured all the same"]))
@@ -413,10 +413,10 @@ def check_people(
     if labels:
         lists["attributes"] = rename_labels(lists["attributes"], labels)
     ids = checked_ids(lists["image_ids"]) if "image_ids" in lists else None
-    said = said_of_images("references", lists["references"], ids, notes) if "references" in lists else None
+    lists_of_texts = captions_by_image("references", lists["references"], ids, notes) if "references" in lists else None
     images = Captions(
         predictions=None,
-        references=None if said is None else in_order(said, trust_rows, notes),
+        references=None if lists_of_texts is None else in_order(lists_of_texts, trust_rows, notes),
         attributes=checked_attributes(lists["attributes"], ids),
         tasks=checked_tasks(lists["tasks"], ids) if "tasks" in lists else None,
         image_ids=ids,
@@ -425,7 +425,9 @@ def check_people(
         language=check_language(language),
         trust_rows=trust_rows,
     )
-    rows = [row for row, texts in enumerate(said) if texts] if said is not None else range(len(images))
+    rows = (
+        [row for row, texts in enumerate(lists_of_texts) if texts] if lists_of_texts is not None else range(len(images))
+    )
     if len(rows) < len(images):
         images = _with_rows(images, rows, "have no human caption", "references", notes)
     return People(replace(images, people_notes=tuple(notes)), rows, len(lists["attributes"]), ids)
@@ -445,23 +447,23 @@ def _with_rows(
     return part
 
 
-def _with_said(captions: Captions, said: Sequence[tuple[str, ...]], unsplit: bool, notes: list[str]) -> Captions:
+def _with_captions(captions: Captions, lists: Sequence[tuple[str, ...]], unsplit: bool, notes: list[str]) -> Captions:
     """The images of which the captioner says something, with that."""
     checked = captions.references is not None and not unsplit and not captions.trust_rows
-    none = no_captions(said, captions.references or (), captions.language) if checked else set()
-    left = [tuple(text for text in texts if text not in none) for texts in said] if none else said
-    rows = [row for row, texts in enumerate(left) if texts]
+    none = non_captions(lists, captions.references or (), captions.language) if checked else set()
+    remaining = [tuple(text for text in texts if text not in none) for texts in lists] if none else lists
+    rows = [row for row, texts in enumerate(remaining) if texts]
     labels = {captions.attributes[row] for row in rows}
     if none and (len(rows) < LEAST_SAID * len(captions) or len(labels) < len({*captions.attributes})):
-        left, rows = said, [row for row, texts in enumerate(said) if texts]
+        remaining, rows = lists, [row for row, texts in enumerate(lists) if texts]
         notes.append(f"predictions: {_quoted(none)}, which names nothing, is nearly all that is said of some people")
     elif none:
-        lost = sum(map(len, said)) - sum(map(len, left))
-        notes.append(f"predictions: {_quoted(none)} is no caption and names nothing: {lost:,} are left out")
-    samples = in_one_order([left[row] for row in rows], once=False)
+        lost = sum(map(len, lists)) - sum(map(len, remaining))
+        notes.append(f"predictions: {_quoted(none)} is not a caption and names nothing: {lost:,} are left out")
+    samples = canonical_order([remaining[row] for row in rows], once=False)
     columns: dict[str, Any] = {"predictions": tuple(texts[0] for texts in samples)}
     every, there = Counter(captions.attributes), Counter[str]()
-    for label, texts in zip(captions.attributes, left, strict=True):
+    for label, texts in zip(captions.attributes, remaining, strict=True):
         there[label] += len(texts)
     shares = [there[label] / every[label] for label in every]
     columns |= {"samples": samples if any(len(texts) > 1 for texts in samples) else None}
@@ -503,7 +505,7 @@ def _check_language(captions: Captions) -> None:
                 f": {of_side.mean():.0%} of them name a gender or an object in language {language!r}, and at least "
                 f"{COVERED:.0%} must",
                 "give the language that they are in",
-                naming(
+                phrase(
                     "leave it out and give words of your own as {attribute_lexicon} and {task_lexicon}, with "
                     "{tokenizer}",
                     tokenizer=language,

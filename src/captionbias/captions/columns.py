@@ -11,7 +11,7 @@ from captionbias.captions.crossing import one_column
 from captionbias.captions.names import IN_FILES, NAMES, USUAL_ID, VALUE, plain_name
 from captionbias.captions.tables import Column, Table, nested, no_column, numbered
 from captionbias.captions.values import as_weight, entries, holds_list, image_keys, is_missing
-from captionbias.errors import Argument, InputError, Message, naming
+from captionbias.errors import Argument, InputError, Message, phrase
 
 SYNONYMS = {"gender": ("bb_gender", "sex"), "race": ("skin", "bb_skin")}
 ANY_TEXTS = ("captions", "caption", "sentences", "text")  # names of human captions, or of the captioner's
@@ -39,8 +39,9 @@ def guess_columns(
     """Guess every column by its name, if it holds what it should, for a user to correct.
 
     Without a table of their own, references, attributes and tasks are looked for in the others. A column of which
-    nearly each value is another, as of ids, is no choice of labels. `whatever_their_names`: where no name tells, take
-    what is left if it is one column: that of ids that another table has too, of sentences, of few values, of lists.
+    nearly each value is another, as of ids, is not a choice of labels. `whatever_their_names`: where no name tells,
+    take what is left if it is one column: that of ids that another table has too, of sentences, of few values, of
+    lists.
     """
     pools = _pools(predictions, references, attributes, tasks)
     columns = _guessed(pools, {}, "attribute")
@@ -232,7 +233,7 @@ def _with_ids(table: Table, known: Mapping[str, None], id_column: str) -> str:
 
 
 def _no_ids(table: Table, id_column: str, such_as: str = "") -> ValueError:
-    ways_out = naming("name the column of image ids with {id_column}"), "put everything in one file"
+    ways_out = phrase("name the column of image ids with {id_column}"), "put everything in one file"
     return no_column(id_column, [table], *ways_out, purpose=f"{such_as} to join it by")
 
 

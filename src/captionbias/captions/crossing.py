@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from captionbias.captions.entries import as_lists, check_strings
 from captionbias.captions.tables import Column
-from captionbias.errors import Argument, InputError, naming
+from captionbias.errors import Argument, InputError, phrase
 from captionbias.text.lexicon import SEPARATOR
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def uncross(labels: Sequence[str], attributes: int) -> list[tuple[str, ...]]:
         if len(of_image) != attributes:
             raise InputError(
                 "attributes",
-                f"is {labels[row]!r}, which is no label of {attributes} crossed attributes: cross them with "
+                f"is {labels[row]!r}, which is not a label of {attributes} crossed attributes: cross them with "
                 "captionbias.captions.cross, or name their columns to read_captions",
                 row=row,
             )
@@ -96,7 +96,7 @@ def one_column(columns: Sequence[Column]) -> Column:
             raise InputError(
                 "attribute_column",
                 f": {first} and {column} are in two tables:",
-                naming("put the attributes that are crossed into one, and give it as {attributes}"),
+                phrase("put the attributes that are crossed into one, and give it as {attributes}"),
             )
     return first._replace(crossed_with=tuple(column.name for column in columns[1:]))
 
@@ -115,7 +115,7 @@ def crossed(labels: Mapping[str, pd.Series[Any]]) -> pd.Series[Any]:
     return pd.Series(joined, whole.index, dtype=object).reindex(frame.index)
 
 
-def kept_labels(labels: set[str], keep: Sequence[str], crossed: int) -> tuple[set[str], list[str]]:
+def labels_to_keep(labels: set[str], keep: Sequence[str], crossed: int) -> tuple[set[str], list[str]]:
     """Those of the labels that `keep` names, and what it names in vain: of each of the `crossed` attributes, and of
     the crossing, the labels named; all where none is named.
     """
@@ -124,9 +124,9 @@ def kept_labels(labels: set[str], keep: Sequence[str], crossed: int) -> tuple[se
     chosen = {
         label
         for label, parts in forms.items()
-        if any(named) and all(not kept or part in kept for part, kept in zip(parts, named, strict=True))
+        if any(named) and all(not choice or part in choice for part, choice in zip(parts, named, strict=True))
     }
-    return chosen, [label for label in keep if not any(label in kept for kept in named)]
+    return chosen, [label for label in keep if not any(label in choice for choice in named)]
 
 
 def _check_label(label: str, place: str) -> None:

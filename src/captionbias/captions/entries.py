@@ -11,14 +11,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from captionbias.captions.texts import (
-    in_one_order,
+    canonical_order,
     is_repeated,
+    strip_marks,
     task_names,
-    unmarked,
     without_blanks,
 )
 from captionbias.captions.values import as_list, as_scene, image_keys, is_column, is_missing
-from captionbias.errors import Argument, InputError, naming
+from captionbias.errors import Argument, InputError, phrase
 from captionbias.text.tokens import is_unsplit
 
 MOST_WEIGHT = 1e9  # sums of more, or of less than one in so many, lose digits
@@ -46,7 +46,7 @@ def check_lengths(columns: Mapping[str, Sized]) -> None:
             lengths = len(columns[first]), Argument(name), len(columns[name])
             raise InputError(
                 first,
-                naming(
+                phrase(
                     "has length {:,} and {} has length {:,}: entry i of each belongs to image i, so give as many of "
                     "one as of the other",
                     *lengths,
@@ -64,27 +64,27 @@ def checked_ids(column: list[Any]) -> tuple[str, ...]:
     return tuple(rows)
 
 
-def said_of_images(argument: str, column: list[Any], ids: Ids, notes: list[str]) -> list[tuple[str, ...]]:
+def captions_by_image(argument: str, column: list[Any], ids: Ids, notes: list[str]) -> list[tuple[str, ...]]:
     """The captions of each image, without marks of models and without what is missing or blank."""
     single = argument == "predictions" and not any(map(is_column, column))
     if argument == "predictions":
         rows = [cell if is_column(cell) else [cell] for cell in column]
     else:
         rows = checked_rows(argument, [[] if is_missing(cell) else cell for cell in column], ids, "caption")
-    given = list(chain.from_iterable(rows))
-    bare = unmarked(given)
+    originals = list(chain.from_iterable(rows))
+    bare = strip_marks(originals)
     texts = without_blanks(bare)
     if single:
         check_strings(texts, places_of(argument, ids), "caption", "drop the image or add a caption", blank=True)
     else:
         check_strings(texts, entries_of(argument, rows, ids), "caption", OUT_OF_THE_LIST, blank=True)
-    if marked := sum(map(is_not, bare, given)):
+    if marked := sum(map(is_not, bare, originals)):
         notes.append(f"{argument}: thoughts and special tokens are taken off {marked:,} captions")
     left = iter(plain_strings(texts))
-    said = [tuple(filter(None, islice(left, len(row)))) for row in rows]
-    if lost := sum(0 < len(texts) < len(row) for texts, row in zip(said, rows, strict=True)):
+    captions = [tuple(filter(None, islice(left, len(row)))) for row in rows]
+    if lost := sum(0 < len(texts) < len(row) for texts, row in zip(captions, rows, strict=True)):
         notes.append(f"{argument}: {lost:,} images have an empty caption beside others, which is left out")
-    return said
+    return captions
 
 
 def in_order(references: list[tuple[str, ...]], trusted: bool, notes: list[str]) -> tuple[tuple[str, ...], ...]:
@@ -93,7 +93,7 @@ def in_order(references: list[tuple[str, ...]], trusted: bool, notes: list[str])
     if repeated:
         times = "as often" if trusted else "once"
         notes.append(f"references: people have each caption of an image twice or more: it counts {times}")
-    return in_one_order(references, repeated and not trusted)
+    return canonical_order(references, repeated and not trusted)
 
 
 def checked_weights(column: list[Any], ids: Ids) -> tuple[float, ...]:
@@ -120,9 +120,9 @@ def check_split(argument: str, side: Sequence[Any]) -> None:
         raise InputError(
             argument,
             "are not split into words, which their script sets no blanks between:",
-            naming("give {language} or {}", Argument("language", "zh"), language="ja"),
+            phrase("give {language} or {}", Argument("language", "zh"), language="ja"),
             "split others by blanks",
-            naming(
+            phrase(
                 "give a function as {tokenizer} (with {unsplit}), and words in that language as {attribute_lexicon} "
                 "and {task_lexicon}",
                 unsplit=True,
@@ -153,7 +153,7 @@ def checked_tasks(column: list[Any], ids: Ids) -> tuple[tuple[str, ...], ...]:
             "tasks",
             "has no task in any image:",
             "name the objects or activities of the images",
-            naming("leave {tasks} out"),
+            phrase("leave {tasks} out"),
         )
     return task_names(rows)
 
@@ -179,7 +179,7 @@ def checked_rows(argument: str, column: list[Any], ids: Ids, noun: str) -> list[
 def check_strings(
     texts: Sequence[Any], places: Iterable[Argument], noun: str, way_out: str, blank: bool = False
 ) -> None:
-    """Refuse the first that is no text, is too long or, but for `blank` ones, is empty; `places`: where each is."""
+    """Refuse the first that is not text, is too long or, but for `blank` ones, is empty; `places`: where each is."""
     if (
         all(issubclass(kind, str) for kind in set(map(type, texts)))
         and (blank or all(map(str.strip, texts)))

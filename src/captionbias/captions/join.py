@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from captionbias.captions.crossing import crossed, kept_labels
+from captionbias.captions.crossing import crossed, labels_to_keep
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.names import PEOPLE, SIDES
 from captionbias.captions.tables import Column, Table, nested
 from captionbias.captions.values import ROW, as_scene, as_weight, entries, holds_list, image_keys, is_missing
-from captionbias.errors import InputError, few, naming
+from captionbias.errors import InputError, few, phrase
 
 ALIKE = "192, 192.jpg, 000000000192 and COCO_val2014_000000000192.jpg are one image, img_192 is another"
 LEAST_SHARED = 0.05  # of the images of the smaller table
@@ -71,7 +71,7 @@ def joined(
     """
     predictions, references, attributes = columns.get("predictions"), columns.get("references"), columns["attributes"]
     if predictions == references and predictions is not None:
-        both = naming("and {references} are both {}: name two columns or give two files", predictions)
+        both = phrase("and {references} are both {}: name two columns or give two files", predictions)
         raise InputError("predictions", both)
     values = {argument: read(argument, column, id_columns[column.table]) for argument, column in columns.items()}
     if labels:
@@ -97,7 +97,7 @@ def joined(
     return pd.DataFrame({name: of_images.reindex(images) for name, of_images in values.items()}, images)
 
 
-def kept(frame: pd.DataFrame, column: Column, keep: Sequence[str] | None, notes: list[str]) -> pd.DataFrame:
+def keep_labels(frame: pd.DataFrame, column: Column, keep: Sequence[str] | None, notes: list[str]) -> pd.DataFrame:
     """The images with a label of this column, and with one of those to keep."""
     labels = frame["attributes"]
     unlabelled = frame.index[labels.isna()]
@@ -107,13 +107,13 @@ def kept(frame: pd.DataFrame, column: Column, keep: Sequence[str] | None, notes:
                 "attributes",
                 f": {len(unlabelled):,} of {len(frame):,} images have no label in {column} (first: "
                 f"{few(unlabelled, 3)})",
-                naming("label them, or name the labels to use with {keep}"),
+                phrase("label them, or name the labels to use with {keep}"),
             )
         return frame
     if isinstance(keep, str) or not keep:
         raise InputError("keep", f"is {keep!r}: give a list of labels, such as ['female', 'male']")
     known = set(labels.dropna())
-    chosen, unknown = kept_labels(known, keep, 1 + len(column.crossed_with))
+    chosen, unknown = labels_to_keep(known, keep, 1 + len(column.crossed_with))
     if unknown:
         exist = few(sorted(map(repr, known)), MAX_LISTED) or "no labels"
         raise InputError("keep", f"names {unknown[0]!r}, which is not a label in {column}: it has {exist}")
@@ -132,9 +132,9 @@ def _in_both(
     shared = images.isin(others)
     both = images[shared]
     if len(both) < LEAST_SHARED * min(len(images), len(others)):
-        found = f"only {len(both):,} of {len(images):,} images" if len(both) else "no image"
+        overlap = f"only {len(both):,} of {len(images):,} images" if len(both) else "no image"
         raise ValueError(
-            f"{column} (images {few(images, 2)}) and {other} (images {few(others, 2)}) have {found} in common: "
+            f"{column} (images {few(images, 2)}) and {other} (images {few(others, 2)}) have {overlap} in common: "
             f"{ALIKE}; write the ids of one as those of the other, or check that the files belong together"
         )
     _note_left_out(images[~shared], len(images), lack, notes)
@@ -155,8 +155,8 @@ def _single(argument: str, cells: Series, column: Column) -> Series:
             is_what = f"is {cell!r}" if value is None else f"is both {values[str(image)]} and {value}"
             one = "number above 0" if argument == "weights" else "scene"
             without = {
-                "weights": naming("read none ({weight_column})", weight_column=""),
-                "scene": naming("read none ({scene_column})", scene_column=""),
+                "weights": phrase("read none ({weight_column})", weight_column=""),
+                "scene": phrase("read none ({scene_column})", scene_column=""),
             }
             raise InputError(
                 argument,
@@ -203,12 +203,12 @@ def _labels(lists: Series, column: Column, notes: list[str]) -> Series:
     An image without such a label is left out.
     """
     images = lists.index.unique()
-    given = pd.Series(list(chain.from_iterable(lists)), np.repeat(lists.index, list(map(len, lists))), dtype=object)
-    for image, vote in given.items():
+    answers = pd.Series(list(chain.from_iterable(lists)), np.repeat(lists.index, list(map(len, lists))), dtype=object)
+    for image, vote in answers.items():
         if not isinstance(vote, (str, Number)) and not is_missing(vote):
             kind = type(vote).__name__
             raise InputError("attributes", f": that of image {image} is of type {kind} in {column}: give a text")
-    votes = given.map(lambda vote: "" if is_missing(vote) else str(vote).strip())
+    votes = answers.map(lambda vote: "" if is_missing(vote) else str(vote).strip())
     votes = votes[votes != ""]
     several = votes.index.duplicated(keep=False)
     counts = votes[several].groupby([votes.index[several], votes[several]], sort=False).size()

@@ -122,7 +122,7 @@ def _from_array(argument: str, value: Any, known: Labels | None, known_as: str) 
     try:
         array = np.asarray(value).astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{argument} is no array ({error}): {ONLY}") from error
+        raise ValueError(f"{argument} is not an array ({error}): {ONLY}") from error
     if array.ndim != 2 or not array.size:
         raise ValueError(
             f"{argument} has shape {array.shape}: an array of labels has one row an image, one column a label"

@@ -19,7 +19,7 @@ IN_FILES = {
 }
 
 USUAL_ID = "image_id"
-VALUE = "value"  # what a file that is no table says of each image
+VALUE = "value"  # what a file that is not a table says of each image
 # Names to guess by, in the order of how sure they are: one table may have several of them.
 NAMES = {
     "id_column": (

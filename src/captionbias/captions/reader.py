@@ -19,7 +19,7 @@ from captionbias.captions.crossing import attribute_columns
 from captionbias.captions.names import plain_name
 from captionbias.captions.sources import is_url
 from captionbias.captions.tables import Column, Table, as_table, numbered, with_together
-from captionbias.errors import InputError, missing, naming
+from captionbias.errors import InputError, missing, phrase
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,10 +105,10 @@ def read_captions(
         (('7', '9'), ('male', 'female'))
     """
     if table is not None and (predictions is not None or references is not None):
-        raise InputError("table", "may hold everything:", naming("give either it or {predictions} and {references}"))
+        raise InputError("table", "may hold everything:", phrase("give either it or {predictions} and {references}"))
     if table is None and predictions is None and references is None:
         raise missing(
-            "predictions", naming("and {references} are both missing: give model captions, human captions or both")
+            "predictions", phrase("and {references} are both missing: give model captions, human captions or both")
         )
     name = "predictions" if table is None else "table"
     captioners = _read(
@@ -155,7 +155,7 @@ def label_counts(
     predictions: Mapping[str, Any], *, prediction_column: str | Sequence[str] | None = None, **options: Any
 ) -> dict[str, int]:
     """How many of the images that `read_captioners` would join, and that every captioner has, have each label, the
-    most frequent first. Images without a label are no error here; `options`: those of what is joined.
+    most frequent first. Images without a label are not an error here; `options`: those of what is joined.
 
     >>> people = {"image_id": [1, 2, 3], "references": [["a girl"], ["a boy"], []], "gender": ["female", None, "male"]}
     >>> label_counts({"nic": {"image_id": [1, 2, 3], "caption": ["a girl"] * 3}}, references=people, attribute="gender")
@@ -179,24 +179,26 @@ def _read(
     **options: Any,
 ) -> dict[str, Captions]:
     """Each captioner's captions; notes become warnings at the line that called a function of this module."""
-    from captionbias.captions.join import kept
+    from captionbias.captions.join import keep_labels
 
     captioners: dict[str, Captions] = {}
     known: list[tuple[Mapping[str, Column], pd.Index, People]] = []
     notes: list[str] = []
     try:
         for name, columns, every_image in _joined(predictions, prediction_column, notes, **options):
-            images = kept(every_image, columns["attributes"], keep, notes)
-            said = _said(images["predictions"]) if "predictions" in images else None
+            images = keep_labels(every_image, columns["attributes"], keep, notes)
+            caption_lists = _caption_lists(images["predictions"]) if "predictions" in images else None
             sources = {argument: column for argument, column in columns.items() if argument != "predictions"}
             same = (people for others, there, people in known if others == sources and there.equals(images.index))
             people = next(same, None)
             if people is None:
-                given: dict[str, Any] = {argument: images[argument].tolist() for argument in sources}
-                people = check_people(**given, image_ids=images.index, language=language, trust_rows=trust_rows)
+                people_columns: dict[str, Any] = {argument: images[argument].tolist() for argument in sources}
+                people = check_people(
+                    **people_columns, image_ids=images.index, language=language, trust_rows=trust_rows
+                )
                 known.append((sources, images.index, people))
             with errors_of(name) if named else nullcontext():
-                captioners[name] = people.captioned(said)
+                captioners[name] = people.with_predictions(caption_lists)
             notes += captioners[name].notes
     finally:
         for note in dict.fromkeys(notes):
@@ -204,7 +206,7 @@ def _read(
     return captioners
 
 
-def _said(lists: pd.Series[Any]) -> list[Any]:
+def _caption_lists(lists: pd.Series[Any]) -> list[Any]:
     """A captioner's captions of each image; its one caption where rows repeat it, one for each human caption."""
     if all(texts.count(texts[0]) == len(texts) for texts in lists if texts):
         return [texts[0] if texts else None for texts in lists]

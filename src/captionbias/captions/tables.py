@@ -28,7 +28,7 @@ HUMAN_CAPTIONS = rf"(?:(?:{OF_PEOPLE})_?)?(?:caption|sentence|{OF_PEOPLE})s?"
 # How a file begins that has no column names: with an image, perhaps the number of a caption, and a caption.
 _PICTURE = re.compile(r"[^,;\t|]+(?:#\d+|\.(?:jpe?g|png|webp|gif))\s*[,;\t|](\s*\d+\s*[,;\t|])?", re.IGNORECASE)
 MOST_SHOWN, MOST_INSIDE = 20, 1000  # column names in a message, and parts of an object that are looked through for it
-PERSON = "person"  # bears the attribute, and is no object
+PERSON = "person"  # bears the attribute, and is not an object
 CAPTIONS = {*NAMES["prediction_column"], *NAMES["reference_column"]}  # may have separators in them, and end a row
 ANSWER = "filtered_resps"  # what lmms-eval's `--log_samples` calls the model's text
 DAMAGED = (OSError, RecursionError, KeyError, csv.Error, json.JSONDecodeError, BadZipFile)
@@ -336,7 +336,7 @@ def without_outline(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def objects_of_images(content: Mapping[str, Any], name: str = "instances") -> dict[str, list[Any]]:
     """The columns `image_id` and `objects` of COCO's instances: what is annotated in an image, each once.
 
-    People are no objects. An image without any has an empty list.
+    People are not objects. An image without any has an empty list.
     """
     try:
         categories = {category["id"]: category["name"] for category in content["categories"]}

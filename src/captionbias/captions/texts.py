@@ -45,8 +45,8 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def unmarked(texts: list[Any]) -> list[Any]:
-    """The same, `plain` where they have a mark; what is no text as it is."""
+def strip_marks(texts: list[Any]) -> list[Any]:
+    """The same, `plain` where they have a mark; what is not text as it is."""
     if not _MAY_BE_MARKED.search("\n".join(text for text in texts if isinstance(text, str))):
         return texts
     return [plain(text) if isinstance(text, str) and _is_marked(text) else text for text in texts]
@@ -68,21 +68,23 @@ def is_blank(text: Any) -> bool:
     return is_missing(text) or (isinstance(text, str) and not text.strip())
 
 
-def no_captions(said: Sequence[Sequence[str]], references: Sequence[Sequence[str]], language: str | None) -> set[str]:
-    """Texts of a captioner that are no captions: ten images or more, and one in a hundred, have the same, it names no
+def non_captions(
+    captions: Sequence[Sequence[str]], references: Sequence[Sequence[str]], language: str | None
+) -> set[str]:
+    """Texts of a captioner that are not captions: ten images or more, and one in a hundred, have the same, it names no
     gender and no object, one of its words is in hardly any human caption, and the others, but for the closed classes
     and what is in most human captions, are hardly in those of these images."""
-    counts = Counter(text for texts in said for text in set(texts))
-    often = [text for text, count in counts.items() if count >= max(OFTEN, MANY * len(said))]
+    counts = Counter(text for texts in captions for text in set(texts))
+    often = [text for text, count in counts.items() if count >= max(OFTEN, MANY * len(captions))]
     if not often:
         return set()
-    tokens, naming = tokenize(often, language or "words"), np.zeros(len(often), bool)
+    tokens, names_something = tokenize(often, language or "words"), np.zeros(len(often), bool)
     for name in ("gender", "coco_objects"):
         lexicon = load_lexicon(f"{name}-{language}" if language else name)
         mentions = find_mentions(tokens, lexicon, language or "words")
         person = lexicon.labels.index("person") if "person" in lexicon.labels else -1
-        naming[tokens.rows[mentions.starts[mentions.labels != person]]] = True
-    nameless = list(compress(often, ~naming))
+        names_something[tokens.rows[mentions.starts[mentions.labels != person]]] = True
+    nameless = list(compress(often, ~names_something))
     if not nameless:
         return set()
     closed = function_words(language or ENGLISH)
@@ -92,7 +94,7 @@ def no_captions(said: Sequence[Sequence[str]], references: Sequence[Sequence[str
     def is_unlike(text: str) -> bool:
         content = {*words_of(text).split()} - closed
         own = [word for word in content if frequency[word] <= COMMON * images]
-        there = [words for texts, words in zip(said, of_people, strict=True) if text in texts]
+        there = [words for texts, words in zip(captions, of_people, strict=True) if text in texts]
         rarest = min((frequency[word] for word in content), default=0)
         return rarest <= RARE * images and sum(word in words for words in there for word in own) <= SELDOM * len(
             own
@@ -106,19 +108,19 @@ def words_of(text: str) -> str:
     return _NOT_WORDS.sub(" ", text.lower()).strip()
 
 
-def in_one_order(rows: Iterable[Sequence[str]], once: bool) -> tuple[tuple[str, ...], ...]:
+def canonical_order(rows: Iterable[Sequence[str]], once: bool) -> tuple[tuple[str, ...], ...]:
     """The human captions of each image in an order that is theirs alone, however they came, and that no word decides;
     `once`: each once, whatever its punctuation."""
-    return tuple(tuple(texts) if len(texts) < 2 else _in_order(texts, once) for texts in rows)
+    return tuple(tuple(texts) if len(texts) < 2 else _canonical(texts, once) for texts in rows)
 
 
-def _in_order(texts: Sequence[str], once: bool) -> tuple[str, ...]:
+def _canonical(texts: Sequence[str], once: bool) -> tuple[str, ...]:
     every = "\n".join(sorted({*map(str.strip, texts)})).encode("utf-8", "backslashreplace")
     salt = blake2b(every, digest_size=8).digest()
-    kept = list({words_of(text): text for text in sorted(texts)}.values()) if once else texts
-    encoded = [text.strip().encode("utf-8", "backslashreplace") for text in kept]
+    distinct = list({words_of(text): text for text in sorted(texts)}.values()) if once else texts
+    encoded = [text.strip().encode("utf-8", "backslashreplace") for text in distinct]
     digests = [blake2b(text, digest_size=8, key=salt).digest() for text in encoded]
-    return tuple(text for _, text in sorted(zip(digests, kept, strict=True)))
+    return tuple(text for _, text in sorted(zip(digests, distinct, strict=True)))
 
 
 def is_repeated(rows: Sequence[Sequence[str]]) -> bool:

@@ -85,8 +85,8 @@ def entries(cell: Any) -> list[Any]:
         if text.endswith("]") and text[1:].lstrip().startswith(("'", '"')):
             raise ValueError(f"{text[:40]!r} looks like a list and is not a whole one; write it with json.dumps")
         return [cell]
-    found = as_list("column", cell)
-    return list(map(_text_of, found)) if dict in set(map(type, found)) else found
+    items = as_list("column", cell)
+    return list(map(_text_of, items)) if dict in set(map(type, items)) else items
 
 
 def _text_of(entry: Any) -> Any:

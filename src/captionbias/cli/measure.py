@@ -32,7 +32,7 @@ from captionbias.cli.options import (
     split_options,
 )
 from captionbias.cli.terminal import complaints, named, results_to, say, show
-from captionbias.errors import Argument, Message, message_of, naming, within
+from captionbias.errors import Argument, Message, message_of, phrase, within
 from captionbias.warnings import CaptionBiasWarning
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _note_unused(metric: Metric[Any], chosen: dict[str, Any]) -> None:
     """Note the options that have nothing to do; a cache changes no score."""
     for name in COMMON:
         if name in chosen and name != "cache" and name not in metric.options():
-            unused = naming("{} has nothing to do for {}, and is left out", Argument(name, chosen[name]), metric.name)
+            unused = phrase("{} has nothing to do for {}, and is left out", Argument(name, chosen[name]), metric.name)
             warnings.warn(unused, CaptionBiasWarning, stacklevel=2)
 
 
@@ -217,10 +217,10 @@ def measured_by(metric: str, captions: Any, chosen: dict[str, Any]) -> Measureme
     """The captions measured with those of the chosen options that the metric takes."""
     from captionbias.metrics import find_metric
 
-    found = find_metric(metric)
-    options = _accepted(found, chosen)
-    _tell_cost(found, options)
-    return found.measure(captions, **options).with_margins(chosen.get("margins", {}).get(metric, {}))
+    metric_function = find_metric(metric)
+    options = _accepted(metric_function, chosen)
+    _tell_cost(metric_function, options)
+    return metric_function.measure(captions, **options).with_margins(chosen.get("margins", {}).get(metric, {}))
 
 
 def _tell_cost(metric: Metric[Any], options: dict[str, Any]) -> None:

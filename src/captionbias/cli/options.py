@@ -54,10 +54,10 @@ def as_option(name: str, entry: Entry, usual: Any = None, *, listed: bool = True
     flag = (flag or name).replace("_", "-")
     flags = f"--{flag}" if kind is not bool or default is False else f"--{flag}/--no-{flag}"
     default = default if listed else None
-    shown = entry.none.replace("`", "")
+    default_text = entry.none.replace("`", "")
     if usual is not None:
-        shown = ", ".join(usual) if isinstance(usual, tuple) else "yes" if usual is True else str(usual)
-    display = {"metavar": metavar, "min": least, "show_default": (default is None and shown) or True}
+        default_text = ", ".join(usual) if isinstance(usual, tuple) else "yes" if usual is True else str(usual)
+    display = {"metavar": metavar, "min": least, "show_default": (default is None and default_text) or True}
     return option(kind, entry.help, flags, default=default, panel=panel, hidden=not listed, **display)
 
 
@@ -122,7 +122,7 @@ FILES: Options = {
     ),
     "labels": file_option(
         list[str],
-        "What a label is called that is no value of the attribute, as in 0=female; repeat it for each.",
+        "What a label is called that is not a value of the attribute, as in 0=female; repeat it for each.",
         "--label",
         metavar="<label=value>",
     ),
@@ -184,7 +184,7 @@ def command(app: typer.Typer, name: str, options: Options, run: Callable[..., No
     options in place of arguments. Files of the panel `Result` are refused before the work if they cannot be written.
     """
     displayed = {name: annotation.__metadata__[0] for name, (annotation, _) in options.items()}
-    written = [name for name, shown in displayed.items() if shown.rich_help_panel == RESULT and shown.file_okay]
+    written = [name for name, part in displayed.items() if part.rich_help_panel == RESULT and part.file_okay]
 
     def called(context: typer.Context, **values: Any) -> None:
         flags = flags_of(context)
@@ -253,10 +253,10 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     return files, chosen
 
 
-def scores_of(flag: str, given: list[str] | None) -> list[tuple[str, float]]:
+def scores_of(flag: str, texts: list[str] | None) -> list[tuple[str, float]]:
     """The numbers that were given for scores, as in sway_t_to_a=1."""
     pairs = []
-    for text in given or ():
+    for text in texts or ():
         score, _, number = text.partition("=")
         try:
             pairs.append((score, float(number)))

@@ -15,8 +15,8 @@ import typer
 from rich.console import Console
 
 from captionbias._version import __version__
-from captionbias.errors import Words, said
-from captionbias.progress import Watch, steps_shown
+from captionbias.errors import Wording, render
+from captionbias.progress import Watch, show_steps
 
 if TYPE_CHECKING:
     from captionbias.report.grid import Grid
@@ -116,8 +116,8 @@ def check_outputs(outputs: Mapping[str, Path], inputs: Iterable[Any]) -> None:
     """Refuse, before the work, a file that cannot be written, that two options name, or that is read, by any path."""
     from captionbias.io.files import check_writable
 
-    given = chain.from_iterable(value if isinstance(value, list) else [value] for value in inputs)
-    texts = [str(value) for value in given if isinstance(value, (str, Path))]
+    flat_inputs = chain.from_iterable(value if isinstance(value, list) else [value] for value in inputs)
+    texts = [str(value) for value in flat_inputs if isinstance(value, (str, Path))]
     files = [file for text in texts for file in (text, text.partition("=")[2]) if os.path.isfile(file)]
     written: dict[str, str] = {}
     for option, path in outputs.items():
@@ -144,7 +144,7 @@ def steps() -> Iterator[Watch | None]:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-    with steps_shown(False), Progress(*columns, console=complaints, transient=True) as progress:
+    with show_steps(False), Progress(*columns, console=complaints, transient=True) as progress:
         task = progress.add_task("", total=1.0)
         yield lambda step, done: progress.update(task, description=step, completed=done)
 
@@ -159,7 +159,7 @@ def needs(extra: str) -> Iterator[None]:
 
 
 @contextmanager
-def plain_errors(words: Words = str) -> Iterator[None]:
+def plain_errors(words: Wording = str) -> Iterator[None]:
     """Print errors of the input as one line, with exit status 2; warnings as notes, each once; Ctrl-C as a line."""
     from captionbias.attackers.ranks import RankError
     from captionbias.attackers.workers import WorkerKilledError
@@ -170,7 +170,7 @@ def plain_errors(words: Words = str) -> Iterator[None]:
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         if str(message) not in noted and not console.quiet:
             noted.add(str(message))
-            note(f"note: {said(message, words)}")
+            note(f"note: {render(message, words)}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", CaptionBiasWarning)
@@ -178,7 +178,7 @@ def plain_errors(words: Words = str) -> Iterator[None]:
         try:
             yield
         except (ValueError, OSError, RankError, WorkerKilledError) as error:
-            note(f"error: {said(error, words)}", style="red")
+            note(f"error: {render(error, words)}", style="red")
             raise typer.Exit(2) from error
         except KeyboardInterrupt as interrupt:
             if not console.quiet:

@@ -19,7 +19,7 @@ from captionbias.metrics import Measurement, dbac
 from captionbias.metrics.sway import SwayImages
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
 from captionbias.text.content import word_forms
-from captionbias.text.lexicon import said_in
+from captionbias.text.lexicon import options_in
 from captionbias.text.marks import find_marks
 
 CELL_IMAGES = 500  # of a cell
@@ -73,7 +73,7 @@ def captions_behind(
     chosen = {"attribute_lexicon": attribute_lexicon, "task_lexicon": task_lexicon}
     _, settings = preset_settings(dbac.entry.presets, preset, **chosen)
     language = next(iter(captioners.values())).language
-    settings = replace(settings, **said_in(language, vars(settings)) if language else {})
+    settings = replace(settings, **options_in(language, vars(settings)) if language else {})
     lexicons = {kind: load_lexicon(source) for kind, source in settings.lexicons.items()}
     tokenizer = settings.tokenizer
     evidence: dict[str, Any] = {}
@@ -84,24 +84,24 @@ def captions_behind(
 
     for name, measured_on in captioners.items():
         captions = measured_on.first_samples()
-        said = captions.words(tokenizer)
-        behind: dict[str, Any] = {"words": _words(captions, said, words.get(name, {})), "cells": {}}
+        caption_words = captions.words(tokenizer)
+        behind: dict[str, Any] = {"words": _words(captions, caption_words, words.get(name, {})), "cells": {}}
         tied: list[dict[str, Any]] = []
         scenes: dict[str, Any] = {}
         if swayed and name in swayed:
             values = lexicons["attribute"]
             named = captions.named(values, tokenizer)
-            behind["cells"] = _cells(swayed[name].artefacts, said, named, values)
+            behind["cells"] = _cells(swayed[name].artefacts, caption_words, named, values)
             first = np.unique(measured_on.words(tokenizer).model_image, return_index=True)[1]
-            forms = word_forms(said.tokens, values, lexicons["task"], tokenizer)
-            tied = _tied(swayed[name], first, captions, said, forms)
+            forms = word_forms(caption_words.tokens, values, lexicons["task"], tokenizer)
+            tied = _tied(swayed[name], first, captions, caption_words, forms)
             if captions.scene:
                 scenes = telling_scenes(swayed[name], captions, first, named, lexicons, forms, tokenizer)
         listings = itertools.chain([tied, scenes.get("pairs", ())], *(groups.values() for groups in behind.values()))
         rows = sorted({listed["row"] for listing in listings for entry in listing for listed in entry["rows"]})
-        said_of = captions.predictions or ()
+        predictions = captions.predictions or ()
         behind |= {"tied": tied, "scenes": scenes}
-        evidence[name] = {"captions": {row: number(said_of[row]) for row in rows}, **behind}
+        evidence[name] = {"captions": {row: number(predictions[row]) for row in rows}, **behind}
     one = next(iter(captioners.values()))
     images = {
         row: {
@@ -157,15 +157,15 @@ def _cells(images: SwayImages, words: Words, named: Flags, lexicon: Lexicon) -> 
 
 
 def _words(
-    captions: Captions, said: Words, telling: Mapping[str, Sequence[Mapping[str, Any]]]
+    captions: Captions, caption_words: Words, telling: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> dict[str, list[dict[str, Any]]]:
     """The evidence for the words that speak for each attribute value."""
-    labels, tokens, every = np.array(captions.attributes), said.tokens, np.ones(len(captions), bool)
+    labels, tokens, every = np.array(captions.attributes), caption_words.tokens, np.ones(len(captions), bool)
 
     def row(word: str, value: str) -> dict[str, Any]:
         uses = np.zeros(len(tokens), bool)
         uses[tokens.rows[tokens.ids == tokens.words.index(word)]] = True
-        return {"word": word, **_using(uses, every, labels == value, captions, said)}
+        return {"word": word, **_using(uses, every, labels == value, captions, caption_words)}
 
     chosen = {value: [row["word"] for row in rows[:WORDS] if row["mean"] > 0] for value, rows in telling.items()}
     if not any(chosen.values()):
@@ -175,36 +175,39 @@ def _words(
 
 
 def _tied(
-    measured: Measurement, first: Integers, captions: Captions, said: Words, forms: Mapping[str, Sequence[str]]
+    measured: Measurement, first: Integers, captions: Captions, caption_words: Words, forms: Mapping[str, Sequence[str]]
 ) -> list[dict[str, Any]]:
     """The evidence for the words that follow a value more than in people's captions; `first`: of the captions that were
     measured each image's first."""
     images: SwayImages = measured.artefacts
     rows = [row for row in (measured.details or {}).get("words", ()) if row["kind"] == "more"]
-    told = [row for value in images.values for row in [row for row in rows if row["attribute"] == value][:TIED]]
-    if not told:
+    strongest = [row for value in images.values for row in [row for row in rows if row["attribute"] == value][:TIED]]
+    if not strongest:
         return []
-    human = len(said.human_image)
+    human = len(caption_words.human_image)
     captions_of_both = images.content.used.shape[0]
     table = images.content.used[np.concatenate((first, np.arange(captions_of_both - human, captions_of_both)))]
     listed = []
-    for row in told:
+    for row in strongest:
         word, value = row["word"], row["attribute"]
         uses = table[:, [images.content.words.index(word)]].toarray()[:, 0] > 0
-        among = _among(images.row[images.value == images.values.index(value)], said)
+        among = _among(images.row[images.value == images.values.index(value)], caption_words)
         about = {"word": word, "forms": list(forms.get(word, ())), "attribute": value}
-        listed.append(about | _using(uses, among, among, captions, said))
+        listed.append(about | _using(uses, among, among, captions, caption_words))
     return listed
 
 
-def _using(uses: Flags, among: Flags, of_value: Flags, captions: Captions, said: Words) -> dict[str, Any]:
+def _using(uses: Flags, among: Flags, of_value: Flags, captions: Captions, caption_words: Words) -> dict[str, Any]:
     """The images, `among` those given, whose captions use a word, `(captions,)` of both sides; the rows of a value."""
-    own, people = uses[: said.model_rows], np.unique(said.human_image[uses[said.model_rows :]])
+    own, people = (
+        uses[: caption_words.model_rows],
+        np.unique(caption_words.human_image[uses[caption_words.model_rows :]]),
+    )
     return {
         "images": int((own & among).sum()),
         "labels": dict(sorted(Counter(itertools.compress(captions.attributes, own)).items())),
         "people": int(among[people].sum()) if captions.references else None,
-        "rows": _behind(uses, said, own & of_value, WORD_IMAGES)["rows"],
+        "rows": _behind(uses, caption_words, own & of_value, WORD_IMAGES)["rows"],
     }
 
 

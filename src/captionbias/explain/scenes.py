@@ -56,9 +56,9 @@ def telling_scenes(
     named = named[: len(value), [lexicons["attribute"].labels.index(label) for label in images.values]]
     single, true = named.sum(axis=1) == 1, named[np.arange(len(value)), value]
     right, wrong = single & true, single & ~true
-    told = (measured.details or {}).get("words", ())
+    word_rows = (measured.details or {}).get("words", ())
     follows = np.zeros((len(content.words), len(images.values)))  # 1 a value, -1 the others
-    for row in told:
+    for row in word_rows:
         follows[np.array(content.words) == row["word"], images.values.index(row["attribute"])] = np.sign(
             row["captioner"]
         )
@@ -76,15 +76,17 @@ def telling_scenes(
 
     texts = captions.predictions or ()
     ways = apart[telling][:, follows.any(axis=1)].tolil().rows
-    shown = _each_way_once(pairs[telling], list(zip(kind[telling], wrong[pairs[telling, 0]], ways, strict=True)), texts)
-    rows = [row for pair in shown for row in pair]
+    pairs_listed = _each_way_once(
+        pairs[telling], list(zip(kind[telling], wrong[pairs[telling, 0]], ways, strict=True)), texts
+    )
+    rows = [row for pair in pairs_listed for row in pair]
     uses = {row: {content.words[column] for column in content.used[[row]].indices if may[column]} for row in rows}
     listed = Lexicon("words", "", {word: tuple(forms[word]) for word in sorted(set().union(*uses.values()))})
     values_at, words_at = (
         dict(zip(rows, find_marks([texts[row] for row in rows], lexicon, tokenizer), strict=True))
         for lexicon in (lexicons["attribute"], listed)
     )
-    following_words = {row["word"] for row in told}
+    following_words = {row["word"] for row in word_rows}
 
     def marked(row: int, other: int) -> dict[str, Any]:
         lacks, own = uses[row] - uses[other], captions.attributes[row].split(SEPARATOR)
@@ -102,7 +104,7 @@ def telling_scenes(
         "words": scenes(following > 0),
         "along": scenes(along > 0),
         "telling": len(telling),
-        "pairs": [{"rows": [marked(first, second), marked(second, first)]} for first, second in shown],
+        "pairs": [{"rows": [marked(first, second), marked(second, first)]} for first, second in pairs_listed],
     }
 
 
@@ -113,8 +115,8 @@ def _of_two_values(images: SwayImages, scenes: Sequence[str]) -> tuple[Integers,
     for row, value in sorted(zip(images.row.tolist(), images.value.tolist(), strict=True), key=itemgetter(1)):
         by_scene[scenes[row]].append((row, value))
     every = enumerate(combinations(rows, 2) for rows in by_scene.values())
-    found = [(scene, one[0], two[0]) for scene, of_scene in every for one, two in of_scene if one[1] != two[1]]
-    scene, *rows = np.array(found).T
+    candidates = [(scene, one[0], two[0]) for scene, of_scene in every for one, two in of_scene if one[1] != two[1]]
+    scene, *rows = np.array(candidates).T
     return scene, np.column_stack(rows)
 
 

@@ -68,7 +68,7 @@ class CaptionMetric(evaluate.Metric):
             reference_urls=re.findall(r"\]\((http[^)]+)\)", text.partition("## Further References")[2]),
         )
 
-    def compute(self, **given: Any) -> dict[str, Any]:
+    def compute(self, **inputs: Any) -> dict[str, Any]:
         """Score captions together with those added before, or labels: whatever the metric takes, by its own names.
 
         `tasks`, `weights` and `scene` have one row for each image, those added before included, unless these came with
@@ -82,21 +82,21 @@ class CaptionMetric(evaluate.Metric):
             CaptionBiasWarning: options that only other metrics have, which `combine` passes to all, are left out.
         """
         others = ARGUMENTS.keys() - self.metric.options() - {*LABELS}
-        for name in [name for name in given if name in others]:
-            del given[name]
+        for name in [name for name in inputs if name in others]:
+            del inputs[name]
             message = f"{self.metric.name} has no {name}, which other metrics have: left out"
             warnings.warn(message, CaptionBiasWarning, stacklevel=2)
-        if unknown := [name for name in given if name not in self.metric.options()]:  # the rows are kept
+        if unknown := [name for name in inputs if name not in self.metric.options()]:  # the rows are kept
             raise TypeError(f"{self.metric.name}.compute() got an unexpected keyword argument {unknown[0]!r}")
         try:
             if self._added:
-                if labels := [name for name in LABELS if given.get(name) is not None]:
+                if labels := [name for name in LABELS if inputs.get(name) is not None]:
                     raise ValueError(f"{labels[0]}: labels do not go with captions added before: take a new module")
-                last = {name: given.pop(name, None) for name in MEASURED if name in FEATURES or name in self._added}
+                last = {name: inputs.pop(name, None) for name in MEASURED if name in FEATURES or name in self._added}
                 if any(column is not None for column in last.values()):
                     self.add_batch(**last)
-                given |= self._added
-            return self.metric(**given)
+                inputs |= self._added
+            return self.metric(**inputs)
         finally:
             self._added.clear()
 

@@ -18,7 +18,7 @@ from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]
 from yaml import YAMLError
 
 from captionbias._version import __version__
-from captionbias.errors import Message, naming
+from captionbias.errors import Message, phrase
 from captionbias.hub.results import check_repo
 from captionbias.text.markdown import one_line
 
@@ -55,7 +55,7 @@ def publish(
     read = _read_files(card, files) if kind == "dataset" else []
     gated = kind == "dataset" and "extra_gated_prompt" in card
     if gated and not private:
-        way = naming("publish it with {private}, which also puts a gate before it", private=True)
+        way = phrase("publish it with {private}, which also puts a gate before it", private=True)
         terms = "its card has extra_gated_prompt, the terms of rows that may not be redistributed"
         raise ValueError(Message(f"{repo}: {terms}", ways=[way]))
     api = HfApi(library_name="captionbias", library_version=__version__)

@@ -20,7 +20,7 @@ from captionbias.compat import result_of
 from captionbias.errors import InputError
 from captionbias.io.formats import read_json
 from captionbias.metrics import catalogue
-from captionbias.report.wording import interval, said_of
+from captionbias.report.wording import interval, verdict_text
 from captionbias.text.markdown import one_line
 
 Results = Mapping[str, Result]  # by the name of the metric, with details
@@ -71,9 +71,9 @@ def checked(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Result]:
 
 
 def verdict_in(result: Result, score: Score) -> str:
-    """The verdict of a result's score, see `said_of`; "-" if it has none."""
+    """The verdict of a result's score, see `verdict_text`; "-" if it has none."""
     estimate = result.estimates.get(score.key)
-    return said_of(score.key, estimate, result["details"]) if estimate and score.judged else NOTHING
+    return verdict_text(score.key, estimate, result["details"]) if estimate and score.judged else NOTHING
 
 
 def is_fast(result: Result) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from captionbias.arrays import Array, Flags
-from captionbias.errors import InputError, naming
+from captionbias.errors import InputError, phrase
 from captionbias.images import need_images, occlusion
 from captionbias.images.masks import check_fill
 from captionbias.images.reading import read_images
@@ -142,7 +142,7 @@ def attribute_images(
         raise InputError(
             "captions",
             ": none names the attribute",
-            naming("give captions that do, or the words that they use as {attribute_lexicon}"),
+            phrase("give captions that do, or the words that they use as {attribute_lexicon}"),
         )
     credits: list[Credit] = []
     nobody = set()

@@ -12,7 +12,7 @@ from captionbias.attackers.registry import Attacker
 from captionbias.bench.attacked import PICTURE_READERS
 from captionbias.captions import Captions
 from captionbias.captions.values import is_column
-from captionbias.errors import InputError, naming
+from captionbias.errors import InputError, phrase
 from captionbias.images.reading import Images, read_images
 from captionbias.io.store import open_store
 
@@ -35,7 +35,7 @@ def beside_pictures(
             "images",
             f": encoder {attacker.name!r} reads captions alone",
             "choose bert-frozen or a sentence encoder such as all-MiniLM-L6-v2",
-            naming("bow ({preset})", preset="fast"),
+            phrase("bow ({preset})", preset="fast"),
         )
     every, places = images_of(captions, images)
     model = find_image_encoder(image_encoder or USUAL)

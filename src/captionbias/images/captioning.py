@@ -19,13 +19,13 @@ import numpy as np
 from captionbias.attackers.pretrained.encoding import silenced
 from captionbias.attackers.pretrained.models import first_line
 from captionbias.attackers.ranks import device, share
-from captionbias.errors import InputError, few, naming
+from captionbias.errors import InputError, few, phrase
 from captionbias.images import need_images
 from captionbias.images.captioners import PROMPT, Captioner, Hearing, find_captioner, load_captioner
 from captionbias.images.reading import Images, read_ahead, read_images
 from captionbias.images.served import Draw, Served
 from captionbias.io.store import open_store
-from captionbias.progress import Watch, told_if_long
+from captionbias.progress import Watch, report_if_long
 from captionbias.warnings import CaptionBiasWarning
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def caption(
     keys = [f"{identity} {[pictures.ids[row] for row in batch]}" for batch in batches]
     doing = f"captions by {name}"
     with (
-        nullcontext(lambda number, total: watch(doing, number / total)) if watch else told_if_long(doing, "batches")
+        nullcontext(lambda number, total: watch(doing, number / total)) if watch else report_if_long(doing, "batches")
     ) as report:
         answers = [answer for batch in share(keys, run, distributed=distributed) for answer in batch]
     return _captions(dict(zip(pictures.ids, answers, strict=True)), max_new_tokens)
@@ -188,7 +188,7 @@ def _draw(temperature: float | None, top_p: float | None, num_beams: int, seed: 
         raise InputError(
             "num_beams",
             f"is {num_beams}: captions are drawn without beams",
-            naming("leave out {temperature} and {top_p}"),
+            phrase("leave out {temperature} and {top_p}"),
         )
     return draw
 
@@ -272,7 +272,7 @@ def _ask(
         raise InputError(
             "model",
             f"{name!r} cannot caption these images, asked {captioner.asked!r} ({first_line(error)}):",
-            naming("give another {prompt} or {batch_size}"),
+            phrase("give another {prompt} or {batch_size}"),
             "name another model",
         ) from error
     return [(" ".join(text.split()), row in hearing.cut) for row, text in enumerate(texts)]

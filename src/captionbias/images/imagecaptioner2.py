@@ -11,7 +11,7 @@ import numpy as np
 
 import captionbias.metrics  # noqa: F401  they come before it in tables
 from captionbias.bench.attacked import Bench
-from captionbias.bench.attacks import answers_to, compared_sides, percent, with_sides
+from captionbias.bench.attacks import answers_to, compare_sides, percent, with_sides
 from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
 from captionbias.bench.measurement import Prepared, Scores, metric
 from captionbias.bench.protocol import Settings, preset_settings
@@ -139,23 +139,23 @@ def imagecaptioner2(
     preset, settings = preset_settings(PRESETS, preset, **chosen, attribute_lexicon=attribute_lexicon)
     bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked)
     judged_images, masking = _judged_images(images, masks, form, fill, captions)
-    prompt, said = prompt_for(bench.lexicons["attribute"].name, prompt), answers_for(bench.values, answers)
-    attacker = make_judge(judged_images, prompt, said, settings.epochs)
-    [masked] = bench.hidden(("attribute",))
-    drawn = {side: [column.drawn(bench.rounds, bench.copies)] for side, column in masked.sides.items()}
+    prompt, answer_words = prompt_for(bench.lexicons["attribute"].name, prompt), answers_for(bench.values, answers)
+    attacker = make_judge(judged_images, prompt, answer_words, settings.epochs)
+    [masked] = bench.mask(("attribute",))
+    drawn = {side: [column.draw(bench.rounds, bench.copies)] for side, column in masked.sides.items()}
     plan = bench.plan("imagecaptioner2", drawn, balanced=True)
     if settings.trials < 2:
         text = "another judge would answer otherwise; a single one has no interval and no verdict"
         note(bench.notes, text, about="trials")
     signed: dict[str, Any] = {"preset": preset, "judge": attacker.name, "masks": masking, "prompt": prompt}
-    signed |= {"answers": ",".join(said), **bench.signed(balanced=True)}
+    signed |= {"answers": ",".join(answer_words), **bench.signed(balanced=True)}
     signed |= {"pairing": "held-out", "bootstrap": bootstrap}
 
     def measured() -> Scores:
         answered = answers_to([plan], attacker, cache=cache, distributed=distributed, progress=progress)
-        scored = bench.weighed(plan, answered, SCORES)
+        scored = bench.weighted_scores(plan, answered, SCORES)
         of_sides = {f"imagecaptioner2{form}": (form, scored) for form in SCORES}
-        samples = compared_sides(of_sides, bootstrap if settings.trials > 1 else 0, seed, bench.copies)
+        samples = compare_sides(of_sides, bootstrap if settings.trials > 1 else 0, seed, bench.copies)
         by_trial = {key: sample.values for key, sample in samples.items()}
         return Scores(
             samples,

@@ -45,7 +45,7 @@ def answers_for(values: Sequence[str], answers: Mapping[str, str] | None = None)
     chosen = answers or {}
     if unknown := [value for value in chosen if value not in values]:
         raise InputError(
-            "answers", f": {unknown[0]!r} is no value of the attribute; its values are {', '.join(values)}"
+            "answers", f": {unknown[0]!r} is not a value of the attribute; its values are {', '.join(values)}"
         )
     all_answers = tuple(chosen.get(value, value) for value in values)
     if not all(answer.strip() for answer in all_answers) or len(set(all_answers)) < len(all_answers):

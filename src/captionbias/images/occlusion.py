@@ -22,7 +22,7 @@ from captionbias.training.captioning import moved
 LEAST = 1e-12  # of the probability that another word is said
 
 
-class Named(NamedTuple):
+class NamedWord(NamedTuple):
     """A place where a caption names the attribute: the tokens of the word, and the tokens of the caption."""
 
     image: int
@@ -32,7 +32,7 @@ class Named(NamedTuple):
     places: list[int]
 
 
-def named_words(texts: Sequence[str], tokenizer: Any, source: LexiconSource) -> list[Named]:
+def named_words(texts: Sequence[str], tokenizer: Any, source: LexiconSource) -> list[NamedWord]:
     """The attribute words in captions, with the captioner's tokens of each."""
     if not getattr(tokenizer, "is_fast", False):
         raise InputError(
@@ -44,30 +44,30 @@ def named_words(texts: Sequence[str], tokenizer: Any, source: LexiconSource) -> 
             cut = tokenizer(texts[image], add_special_tokens=False, return_offsets_mapping=True)
             places = [place for place, (begin, end) in enumerate(cut["offset_mapping"]) if begin < last and end > first]
             if places and label is not None:  # else it is masked in captions, but of no value
-                named.append(Named(image, texts[image][first:last].lower(), label, cut["input_ids"], places))
+                named.append(NamedWord(image, texts[image][first:last].lower(), label, cut["input_ids"], places))
     return named
 
 
 def credits(
-    model: Any, processor: Any, images: Sequence[Any], regions: Sequence[Flags], batch: Sequence[Named], fill: str
+    model: Any, processor: Any, images: Sequence[Any], regions: Sequence[Flags], batch: Sequence[NamedWord], fill: str
 ) -> Floats:
     """The credit of the person and of the rest of the image for each word's log-odds, `(words, 2)`, in nats.
 
     `images`, `regions`: for each word an RGB picture, and its pixels that show the person, `(H, W)`.
     """
 
-    def said(hidden: Sequence[Flags]) -> Floats:
+    def word_chances(hidden: Sequence[Flags]) -> Floats:
         pictures = [_filled(*pair, fill) for pair in zip(images, hidden, strict=True)]
         logs = log_probabilities(model, processor(images=pictures, return_tensors="pt"), batch)
         return logs - np.log(-np.expm1(np.minimum(logs, -LEAST)))
 
     nowhere = [np.zeros_like(region) for region in regions]
-    both, rest = said(nowhere), said(regions)
-    person, none = (said([~region for region in hidden]) for hidden in (regions, nowhere))
+    both, rest = word_chances(nowhere), word_chances(regions)
+    person, none = (word_chances([~region for region in hidden]) for hidden in (regions, nowhere))
     return np.stack([both - rest + person - none, both - person + rest - none], axis=1) / 2
 
 
-def log_probabilities(model: Any, inputs: Mapping[str, Any], batch: Sequence[Named]) -> Floats:
+def log_probabilities(model: Any, inputs: Mapping[str, Any], batch: Sequence[NamedWord]) -> Floats:
     """The log-probability of each word after all that is before it in its caption, `(words,)`.
 
     The model generates, as when it captions, but says the given tokens: every family that generates can be asked.

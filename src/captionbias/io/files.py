@@ -35,7 +35,8 @@ def write_text(text: str, path: Path) -> None:
 def replacing(path: Path) -> Iterator[Path]:
     """The name of a file to write, which takes the place of `path`, a user's file, when all is written.
 
-    A link stays, and what it points to is replaced, keeping its mode. ValueError: it cannot be written, or is no file.
+    A link stays, and what it points to is replaced, keeping its mode. ValueError: it cannot be written, or is not a
+    file.
     """
     with _explained(path):
         target = _target(path)

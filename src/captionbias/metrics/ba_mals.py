@@ -15,7 +15,7 @@ from captionbias.bench.pairs import KNOWN, PREDICTED, as_pairs, known_and_predic
 from captionbias.bench.protocol import whole_number
 from captionbias.bench.reading import Reading, check_whole, read_labels, takes
 from captionbias.captions import Captions
-from captionbias.errors import InputError, missing, naming
+from captionbias.errors import InputError, missing, phrase
 from captionbias.scores.cooccurrence import mals, shares
 from captionbias.text import Lexicon, load_lexicon
 from captionbias.text.languages import closed_words
@@ -93,7 +93,7 @@ def ba_mals(
         if captions is None:
             raise missing(
                 "references",
-                naming("is missing: {words} takes the frequent words of human captions; give them", words=True),
+                phrase("is missing: {words} takes the frequent words of human captions; give them", words=True),
             )
         at_least = whole_number("at_least", at_least, least=0)
         attribute_lexicon = load_lexicon(inputs["attribute_lexicon"])
@@ -112,7 +112,7 @@ def _counted(reading: Reading) -> Counted:
     def formula(sums: Sums) -> dict[str, Floats]:
         return {"ba_mals": _mean_over_tasks(mals(*tables(sums)))}
 
-    def told(sums: Sums) -> tuple[dict[str, float], dict[str, Any]]:
+    def facts_and_tables(sums: Sums) -> tuple[dict[str, float], dict[str, Any]]:
         known, predicted = tables(sums)
         parts = mals(known, predicted)
         tasks = int((~np.isnan(parts).any(axis=0)).sum())
@@ -127,7 +127,7 @@ def _counted(reading: Reading) -> Counted:
             "pairs": _table(reading.values, reading.tasks, known, predicted, parts / tasks)
         }
 
-    return Counted(known_and_predicted(reading, len(reading.tasks)), formula, told)
+    return Counted(known_and_predicted(reading, len(reading.tasks)), formula, facts_and_tables)
 
 
 def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: int, at_least: int) -> Lexicon:
@@ -137,8 +137,8 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
     if captions.language:
         raise InputError(
             "words",
-            ": which words are no function words is known of English only",
-            naming("give {task_lexicon} instead"),
+            ": function words are known for English only",
+            phrase("give {task_lexicon} instead"),
         )
     split = captions.words(tokenizer)
     tokens, people = split.human, slice(split.model_rows, None)
@@ -162,7 +162,7 @@ def frequent_words(captions: Captions, lexicon: Lexicon, tokenizer: str, most: i
         raise InputError(
             "references",
             f": no word occurs in {at_least} captions with each of {', '.join(lexicon.labels)}",
-            naming("give more captions, or a smaller {at_least}"),
+            phrase("give more captions, or a smaller {at_least}"),
         )
     return Lexicon("frequent", "<word>", {word: (word,) for word in chosen})
 

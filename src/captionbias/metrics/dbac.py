@@ -12,12 +12,12 @@ from typing import Any
 from captionbias.attackers.registry import find_attacker
 from captionbias.bench.aligned import Sides, alignment_name, check_vectors, read_vocabulary
 from captionbias.bench.attacked import Bench, spread_of_people
-from captionbias.bench.attacks import GAIN, KEYS, Attacks, answers_to, compared_sides, gain_scores, trials_of
+from captionbias.bench.attacks import GAIN, KEYS, Attacks, answers_to, compare_sides, gain_scores, trials_of
 from captionbias.bench.catalogue import DIRECTIONS, NET, NORMALIZED, RATIO, SIDES, Scale, Score
 from captionbias.bench.measurement import Prepared, Scores, metric
 from captionbias.bench.protocol import preset_settings
 from captionbias.captions import Captions
-from captionbias.errors import Argument, InputError, Message, message_of, naming, unknown
+from captionbias.errors import Argument, InputError, Message, message_of, phrase, unknown
 from captionbias.metrics.dbac_direction import PAIRINGS, DbacSettings, ask
 from captionbias.progress import Progress
 from captionbias.scores.captions import QUALITIES
@@ -190,9 +190,9 @@ def dbac(
     attacker = find_attacker(settings.encoder, precision, model, cache)
     needed = {"words_needed": "t_to_a" in directions, "neural": attacker.precision is not None}
     bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked, **needed)
-    asked = ask(bench, settings, directions)
-    keep = [trial for one in asked for trial in one.plans[PUBLISHED].first("m", keep_attackers)]
-    plans = [one.plans[form] for form in (PUBLISHED, BLIND) for one in asked if form in one.plans]
+    questions = ask(bench, settings, directions)
+    keep = [trial for one in questions for trial in one.plans[PUBLISHED].first("m", keep_attackers)]
+    plans = [one.plans[form] for form in (PUBLISHED, BLIND) for one in questions if form in one.plans]
     signed = {"preset": preset, **attacker.signature(trials_of(plans)), "quality": settings.quality, "bayes": bayes}
     signed |= {"pairing": settings.pairing, "align": alignment_name(settings, bench.sides), **bench.signed()}
     signed |= {"tasks": "given" if bench.tasks else "named", "bootstrap": bootstrap}
@@ -205,12 +205,12 @@ def dbac(
         samples: dict[str, Sample] = {}
         facts: dict[str, float] = {}
         tables: dict[str, Any] = {}
-        for question in asked:
+        for question in questions:
             direction, name = question.answered(answers, settings.quality, bayes), question.name
             resampling = len(bench.classes), settings.trials, bootstrap, seed, overlap, bench.copies
             samples |= bootstrap_samples(direction.quantities, *resampling)
             gained = {f"dbac_{name}_{GAIN}": (GAIN, bench.gains(question.plans[PUBLISHED], answers))}
-            samples |= compared_sides(gained, bootstrap, seed, bench.copies)
+            samples |= compare_sides(gained, bootstrap, seed, bench.copies)
             facts |= direction.facts()
             _note_weak_samples(name, facts, bench.notes)
             if details:
@@ -225,11 +225,11 @@ def dbac(
             samples,
             facts,
             bench.notes,
-            bench.counts() | {"task_counts": asked[-1].task_counts, "drawn": asked[0].drawn, **tables},
+            bench.counts() | {"task_counts": questions[-1].task_counts, "drawn": questions[0].drawn, **tables},
             Attacks(
-                {one.name: one.plans[PUBLISHED].keep(answers) for one in asked},
+                {one.name: one.plans[PUBLISHED].keep(answers) for one in questions},
                 attacker,
-                {one.name: replace(one, plans={}) for one in asked},
+                {one.name: replace(one, plans={}) for one in questions},
             ),
             noise,
         )
@@ -246,16 +246,16 @@ def _spread(
     attacker = find_attacker(quick.encoder, None, None, options["cache"])
 
     def net(person: Bench) -> dict[str, float]:
-        asked = ask(person, quick, directions)
-        plans = [plan for one in asked for plan in one.plans.values()]
+        questions = ask(person, quick, directions)
+        plans = [plan for one in questions for plan in one.plans.values()]
         answers = answers_to(plans, attacker, progress=False, **options)
-        answered = (one.answered(answers, quick.quality) for one in asked)
+        answered = (one.answered(answers, quick.quality) for one in questions)
         return {one.name: float(one.estimates()["dbac_net"][0]) for one in answered}
 
     captions = bench.captions
     made_of = captions.attributes, captions.tasks, captions.weights, bench.seeds[0], quick, tuple(directions)
     try:
-        return captions.of_people("spread of DBAC", made_of, lambda: spread_of_people(bench, quick, net))
+        return captions.cached("spread of DBAC", made_of, lambda: spread_of_people(bench, quick, net))
     except ValueError as error:
         text = "how much people differ could not be measured, so verdicts take it as 0.01: "
         note(bench.notes, Message(text, message_of(error)))
@@ -277,7 +277,7 @@ def _note_weak_samples(direction: str, facts: Mapping[str, float], notes: list[s
         for kind, key in (("published", "effective_sample"), ("matched", "effective_sample_matched")):
             if (sample := facts.get(f"{key}_{side}_{direction}", captions)) < SMALL_SHARE * captions:
                 template = "it rests on about {:,.0f} of {:,.0f} {} ({} weights): a few rare ones decide it"
-                note(notes, naming(template, sample, captions, tested, kind), about=direction)
+                note(notes, phrase(template, sample, captions, tested, kind), about=direction)
         if (coverage := facts.get(f"coverage_{side}_{direction}", 1.0)) < SMALL_COVERAGE:
             template = "{:.0%} of the {} name what is named on both sides; matched DBAC speaks of those alone"
-            note(notes, naming(template, coverage, tested), about=direction)
+            note(notes, phrase(template, coverage, tested), about=direction)

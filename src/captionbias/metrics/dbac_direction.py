@@ -12,12 +12,12 @@ import numpy as np
 
 from captionbias.arrays import Array, Flags, Floats, Integers, sparse
 from captionbias.attackers.base import SMALLEST_CLASS, Trial, TrialScores
-from captionbias.bench.attacked import Bench, Masked
-from captionbias.bench.attacks import AttackPlan, seen_in_training
-from captionbias.bench.checks import given_tasks, no_tasks, unheard
+from captionbias.bench.attacked import Bench, MaskedCaptions
+from captionbias.bench.attacks import AttackPlan, overlap_with_training
+from captionbias.bench.checks import flags_of_tasks, no_tasks, no_word_occurs
 from captionbias.bench.protocol import Alignment
-from captionbias.bench.reading import drawn_captions, named_by_any
-from captionbias.errors import missing, naming
+from captionbias.bench.reading import draw_captions, named_by_any
+from captionbias.errors import missing, phrase
 from captionbias.scores.captions import QUALITIES
 from captionbias.scores.omega import (
     BLIND,
@@ -26,7 +26,7 @@ from captionbias.scores.omega import (
     NET,
     PRIOR,
     PUBLISHED,
-    Told,
+    PairSums,
     mean,
     normalized_difference,
     number_sets,
@@ -70,20 +70,20 @@ class Compared:
     held_out: bool  # whether one human caption of each image was drawn
 
     @cached_property
-    def shown(self) -> tuple[Integers, Flags]:
+    def shown_sets(self) -> tuple[Integers, Flags]:
         """The number of what each image shows, and the labels of each number."""
         return number_sets(self.shows)
 
     @cached_property
-    def showing(self) -> Any:
+    def shown_weights(self) -> Any:
         """What the images of each number count, sparse, `(numbers, images)`."""
-        (numbers, sets), images = self.shown, np.flatnonzero(self.known)
+        (numbers, sets), images = self.shown_sets, np.flatnonzero(self.known)
         return sparse(self.weights[images], (numbers[images], images), (len(sets), len(numbers)))
 
     @cached_property
-    def every(self) -> dict[str, Told]:
+    def every(self) -> dict[str, PairSums]:
         """All of each side's captions, tested or not."""
-        return {side: self.told(side, np.arange(len(image))) for side, image in self.image.items()}
+        return {side: self.pair_sums(side, np.arange(len(image))) for side, image in self.image.items()}
 
     def weighing(self, multiplicity: Floats, names: int) -> tuple[ByForm, Floats, dict[str, Floats]]:
         """What a caption that names the tasks t of an image of attribute a weighs, `P(t) / P(a)` (Eq. 5 and 6): the one
@@ -92,29 +92,29 @@ class Compared:
 
         Matched, both sides name everything as often: as both together or, where every human caption counts, as people.
         """
-        shown = self.showing @ multiplicity
-        per_shown = ratio(1.0, shown / shown.sum(axis=0))
+        shown_weight = self.shown_weights @ multiplicity
+        per_shown = ratio(1.0, shown_weight / shown_weight.sum(axis=0))
         per_named: ByForm = {}
         mean_weight = {}
-        for side, told in self.every.items():
-            [counts] = told.drawn(multiplicity)
-            named = told.naming(counts, names)
+        for side, sums in self.every.items():
+            [counts] = sums.resample(multiplicity)
+            named = sums.name_frequencies(counts, names)
             per_named[side] = {PUBLISHED: named}
-            mean_weight[side] = mean((counts * told.weights(named, per_shown)).sum(axis=0), counts.sum(axis=0))
+            mean_weight[side] = mean((counts * sums.weights(named, per_shown)).sum(axis=0), counts.sum(axis=0))
         if len(per_named) == 2:
             model, human = (per_named[side][PUBLISHED] for side in "mh")
             aim = (model + human) / 2 if self.held_out else human
-            on_both = np.logical_and(*(np.isin(np.arange(names), told.named) for told in self.every.values()))
+            on_both = np.logical_and(*(np.isin(np.arange(names), sums.named) for sums in self.every.values()))
             for forms in per_named.values():
                 forms[MATCHED] = ratio(aim, forms[PUBLISHED]) * on_both[:, None]
         return per_named, per_shown, mean_weight
 
-    def told(self, side: str, rows: Integers, answers: Iterable[Floats] = ()) -> Told:
+    def pair_sums(self, side: str, rows: Integers, answers: Iterable[Floats] = ()) -> PairSums:
         """Some of a side's captions by pair. Several captions of the captioner's of an image count as one."""
-        image, number = self.image[side], self.shown[0]
+        image, number = self.image[side], self.shown_sets[0]
         counts = self.weights[image] / (np.bincount(image)[image] if side == "m" else 1)
         of_rows = self.named[side][rows], number[image[rows]], image[rows], counts[rows]
-        return Told.of(*of_rows, len(number), *answers)
+        return PairSums.of(*of_rows, len(number), *answers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,23 +128,23 @@ class Direction:
     alignment: dict[str, Any] | None  # what was replaced in the human captions
     task_counts: dict[str, int] | None  # from T to A, how many images show each task
     drawn: list[list[int]] | None  # by held-out pairing the number of each image's human caption, in each trial
-    tested: Sequence[dict[str, Told]] = ()  # by side, a trial each, once attackers have answered
+    tested: Sequence[dict[str, PairSums]] = ()  # by side, a trial each, once attackers have answered
     bayes: bool = True  # whether published omegas are weighted
     inverse: bool = False  # whether an answer's quality is an error
 
     def answered(self, answers: Mapping[Trial, TrialScores], quality: str, bayes: bool = True) -> Direction:
         """With what attackers answered to the trials of its plans."""
 
-        def told(compared: Compared, side: str, asked: Sequence[Trial]) -> Told:
-            said = (QUALITIES[quality](answers[trial].log_probability, answers[trial].correct) for trial in asked)
-            return compared.told(side, asked[0].test, said)
+        def pair_sums(compared: Compared, side: str, trials: Sequence[Trial]) -> PairSums:
+            qualities = (QUALITIES[quality](answers[trial].log_probability, answers[trial].correct) for trial in trials)
+            return compared.pair_sums(side, trials[0].test, qualities)
 
-        asked = {
+        trials_by_side = {
             side: list(zip(*(plan.trials[side][0] for plan in self.plans.values()), strict=True))
             for side in self.plans[PUBLISHED].trials
         }
         tested = [
-            {side: told(compared, side, trials[number]) for side, trials in asked.items()}
+            {side: pair_sums(compared, side, trials[number]) for side, trials in trials_by_side.items()}
             for number, compared in enumerate(self.compared)
         ]
         return replace(self, tested=tested, bayes=bayes, inverse=quality == INVERSE)
@@ -163,11 +163,11 @@ class Direction:
             if compared is not before:
                 per_named, per_shown, prior = compared.weighing(multiplicity, self.names)
             before, trial = compared, {}
-            for side, told in tested.items():
-                by_form = {form: told.weights(of, per_shown) for form, of in per_named[side].items()}
+            for side, sums in tested.items():
+                by_form = {form: sums.weights(of, per_shown) for form, of in per_named[side].items()}
                 if not self.bayes:
                     by_form[PUBLISHED] = np.ones_like(by_form[PUBLISHED])
-                trial[side] = told.drawn(multiplicity), by_form, prior[side]
+                trial[side] = sums.resample(multiplicity), by_form, prior[side]
             yield trial
 
     def omegas(self, multiplicity: Floats) -> Iterator[ByForm]:
@@ -211,7 +211,7 @@ class Direction:
         blind ones."""
         flags: dict[Key, Flags] = {}
         for form, plan in self.plans.items():
-            seen = seen_in_training(list(plan))
+            seen = overlap_with_training(list(plan))
             for side, (trials,) in plan.trials.items():
                 of_side = np.concatenate([seen[trial] for trial in trials])
                 flags[side, form] = of_side | flags[side, PUBLISHED] if form == BLIND else of_side
@@ -251,11 +251,11 @@ def pairings(
     """The pairing of each round of trials, given by their seeds, or one for all. `held-out`: a round draws one human
     caption of each image, and one of the captioner's, so that people describe it as often, and the caption scored does
     not say what it shows. `every-caption`: as published, each caption is a row of its own in every trial. `pictures`:
-    see `drawn_captions`."""
+    see `draw_captions`."""
     if kind == "every-caption":
         seeds = [seed for of_round in rounds for seed in of_round]
         return [Pairing(seeds, {side: np.arange(len(of)) for side, of in image.items()}, held_out=False)]
-    drawn = ({side: drawn_captions(of, images, seeds[0], pictures) for side, of in image.items()} for seeds in rounds)
+    drawn = ({side: draw_captions(of, images, seeds[0], pictures) for side, of in image.items()} for seeds in rounds)
     return [Pairing(seeds, rows, held_out=True) for seeds, rows in zip(rounds, drawn, strict=True)]
 
 
@@ -269,29 +269,29 @@ def ask(bench: Bench, settings: DbacSettings, directions: Sequence[str]) -> list
     image = {side: of for side, of in (("m", words.model_image), ("h", words.human_image)) if len(of)}
     paired = pairings(image, images, settings.pairing, bench.rounds, bench.copies)
     # What outputs are called; of each pairing the truth by image, what images show, whether that is known.
-    asked: dict[str, tuple[tuple[str, ...], list[tuple[Array, Flags, Flags]]]] = {}
+    questions: dict[str, tuple[tuple[str, ...], list[tuple[Array, Flags, Flags]]]] = {}
     counts = drawn = None
     if paired[0].held_out and len(words.human_image):
         first = np.searchsorted(words.human_image, np.arange(images))
         drawn = [(pair.rows["h"] - first).tolist() for pair in paired for _ in pair.seeds]
     if "a_to_t" in directions:
         if not named["task"].any():
-            raise unheard("task_lexicon", lexicons["task"])
+            raise no_word_occurs("task_lexicon", lexicons["task"])
         shows, known = np.eye(len(bench.values), dtype=bool)[bench.classes], np.ones(images, bool)
-        asked["a_to_t"] = bench.values, [(bench.classes, shows, known)] * len(paired)
+        questions["a_to_t"] = bench.values, [(bench.classes, shows, known)] * len(paired)
     if "t_to_a" in directions:
-        shows, labels = _shown_tasks(bench)
+        shows, labels = _tasks_of_images(bench)
         some, counts = np.flatnonzero(shows.any(axis=0)), _task_counts(shows, labels)
-        truths = [(shows[:, some], shows, known) for shows, known in _shown_by_pairing(bench, shows, paired)]
-        asked["t_to_a"] = tuple(labels[task] for task in some), truths
+        truths = [(shows[:, some], shows, known) for shows, known in _tasks_by_pairing(bench, shows, paired)]
+        questions["t_to_a"] = tuple(labels[task] for task in some), truths
     blind = [BOTH] if settings.controls and words.model_rows and len(words.human_image) else []
-    masked = bench.hidden(*((SHOWN_NAMED[name][0],) for name in asked), *blind, aligned=settings)
+    masked = bench.mask(*((SHOWN_NAMED[name][0],) for name in questions), *blind, aligned=settings)
 
-    def direction(name: str, own: Masked) -> Direction:
-        kind, (outputs, truths) = SHOWN_NAMED[name][1], asked[name]
+    def direction(name: str, own: MaskedCaptions) -> Direction:
+        kind, (outputs, truths) = SHOWN_NAMED[name][1], questions[name]
         number, sets = number_sets(named[kind])
         numbers = {"m": number[: words.model_rows], "h": number[words.model_rows :]}
-        forms = dict(zip((PUBLISHED, BLIND), (own, *masked[len(asked) :]), strict=False))
+        forms = dict(zip((PUBLISHED, BLIND), (own, *masked[len(questions) :]), strict=False))
         compared, parts = [], []
         for pair, (truth, shows, known) in zip(paired, truths, strict=True):
             rows = {side: of[known[own.sides[side].image[of]]] for side, of in pair.rows.items()}
@@ -300,45 +300,45 @@ def ask(bench: Bench, settings: DbacSettings, directions: Sequence[str]) -> list
             names = {side: numbers[side][of] for side, of in rows.items()}
             compared += [Compared(image, names, shows, known, bench.weights, pair.held_out)] * len(pair.seeds)
 
-        def plan(hidden: Masked) -> AttackPlan:
+        def plan(masked_captions: MaskedCaptions) -> AttackPlan:
             sides = {
                 side: [[column.select(rows[side], truth=truth, seeds=seeds) for rows, truth, seeds in parts]]
-                for side, column in hidden.sides.items()
+                for side, column in masked_captions.sides.items()
             }
             return bench.plan(name, sides, balanced=False, outputs=outputs)
 
-        plans = {form: plan(hidden) for form, hidden in forms.items()}
+        plans = {form: plan(masked_captions) for form, masked_captions in forms.items()}
         return Direction(name, len(sets), compared, plans, own.alignment, counts, drawn)
 
-    return [direction(name, own) for name, own in zip(asked, masked, strict=False)]
+    return [direction(name, own) for name, own in zip(questions, masked, strict=False)]
 
 
-def _shown_tasks(bench: Bench) -> tuple[Flags, tuple[str, ...]]:
+def _tasks_of_images(bench: Bench) -> tuple[Flags, tuple[str, ...]]:
     """Which tasks each image shows, `(images, tasks)`, and their names: those given, else all that people name."""
     words, tasks, lexicon, images = bench.words, bench.tasks, bench.lexicons["task"], len(bench.classes)
     flags = named_by_any(words.human_image, images, bench.named["task"][words.model_rows :])
     if tasks is not None:
         names = tuple(sorted({name for row in tasks for name in row}))
-        given = given_tasks(tasks, lexicon, bench.notes, names)
+        labelled = flags_of_tasks(tasks, lexicon, bench.notes, names)
         by_label, never = dict(zip(lexicon.labels, flags.T, strict=True)), np.zeros(images, bool)
-        same = given == np.array([by_label.get(name, never) for name in names]).T
+        same = labelled == np.array([by_label.get(name, never) for name in names]).T
         if len(words.human_image) and same.all(axis=1).mean() > COPIED_SHARE:
             note(
                 bench.notes,
                 "the tasks given are those that the human captions name: it leans below 0",
-                naming("leave {tasks} out"),
+                phrase("leave {tasks} out"),
                 about="t_to_a",
             )
-        return given, names
+        return labelled, names
     if not len(words.human_image):
         template = "is missing: T to A needs the tasks that the images show, and without {references} none can be found"
-        raise missing("tasks", naming(template), naming("give {tasks}"), naming("{directions}", directions=["a_to_t"]))
+        raise missing("tasks", phrase(template), phrase("give {tasks}"), phrase("{directions}", directions=["a_to_t"]))
     if not flags.any():
         raise no_tasks()
     return flags, lexicon.labels
 
 
-def _shown_by_pairing(bench: Bench, shown: Flags, pairings: Sequence[Pairing]) -> list[tuple[Flags, Flags]]:
+def _tasks_by_pairing(bench: Bench, task_flags: Flags, pairings: Sequence[Pairing]) -> list[tuple[Flags, Flags]]:
     """Which tasks each image shows in each pairing, and whether that is known, `(images,)`: those given; by held-out
     pairing else those that the image's captions but the one compared name."""
     words, images = bench.words, len(bench.classes)
@@ -346,7 +346,7 @@ def _shown_by_pairing(bench: Bench, shown: Flags, pairings: Sequence[Pairing]) -
         if bench.tasks is None and words.model_rows:
             text = "the tasks are those that the scored human captions name themselves: it leans below 0"
             note(bench.notes, text, about="t_to_a")
-        return [(shown, np.ones(images, bool))] * len(pairings)
+        return [(task_flags, np.ones(images, bool))] * len(pairings)
     human = bench.named["task"][words.model_rows :]
     by_pairing = [_named_by_others(words.human_image, images, human, pairing.rows["h"]) for pairing in pairings]
     known = int(by_pairing[0][1].sum())
@@ -355,15 +355,15 @@ def _shown_by_pairing(bench: Bench, shown: Flags, pairings: Sequence[Pairing]) -
             "tasks",
             f"is missing: T to A needs to know what each image shows, and only {known} of {images:,} images have a "
             "human caption besides the one that is scored",
-            naming("give {tasks}"),
-            naming("more {references}"),
-            naming("{directions}", directions=["a_to_t"]),
+            phrase("give {tasks}"),
+            phrase("more {references}"),
+            phrase("{directions}", directions=["a_to_t"]),
         )
     if known < images:
         note(
             bench.notes,
             f"{images - known:,} of {images:,} images have a single human caption and no tasks: left out",
-            naming("give {tasks}"),
+            phrase("give {tasks}"),
             about="t_to_a",
         )
     return by_pairing

@@ -92,7 +92,7 @@ def _counted(reading: Reading) -> Counted:
         amplified = pairs.amplification(sums)
         return {f"directional_ba_{name}": mean_of_defined(values) for name, values in amplified.items()}
 
-    def told(sums: Sums) -> tuple[dict[str, float], dict[str, Any]]:
+    def facts_and_tables(sums: Sums) -> tuple[dict[str, float], dict[str, Any]]:
         pairs.note_silence(sums, reading.notes)
         amplified = pairs.amplification(sums)
         undefined: dict[str, float] = {
@@ -100,4 +100,4 @@ def _counted(reading: Reading) -> Counted:
         }
         return undefined, reading.image_counts(pairs.attributes) | {"pairs": pairs.table(amplified, sums)}
 
-    return Counted(pairs.columns, formula, told)
+    return Counted(pairs.columns, formula, facts_and_tables)

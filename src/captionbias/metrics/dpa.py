@@ -11,7 +11,7 @@ import numpy as np
 from captionbias.arrays import Flags, Floats
 from captionbias.attackers.base import Examples
 from captionbias.bench.catalogue import DIRECTIONS, NORMALIZED, RATIO, Score
-from captionbias.bench.label_attacks import LabelAttack, Question, Sides, as_tokens, attack_labels
+from captionbias.bench.label_attacks import LabelAttack, LabelQuestion, Sides, as_tokens, attack_labels
 from captionbias.bench.measurement import Prepared, metric
 from captionbias.bench.reading import ATTRIBUTES, TASKS, TRAINING, Reading, takes
 from captionbias.captions import Captions
@@ -93,13 +93,15 @@ def dpa(captions: Captions | None = None, /, *, quality: str = "inverse_cross_en
     if quality not in QUALITIES:
         raise unknown("quality", quality, QUALITIES)
 
-    def questions(reading: Reading) -> dict[str, Question]:
-        values, tasks, said = reading.shown.values, reading.shown.tasks, reading.said
-        asked = {
-            "a_to_t": (TASKS, Question(_guessed(values, tasks), tasks, said.tasks)),
-            "t_to_a": (ATTRIBUTES, Question(_guessed(tasks, values), values, said.values)),
+    def questions(reading: Reading) -> dict[str, LabelQuestion]:
+        values, tasks, predictions = reading.truth.values, reading.truth.tasks, reading.predictions
+        by_direction = {
+            "a_to_t": (TASKS, LabelQuestion(_guessed(values, tasks), tasks, predictions.tasks)),
+            "t_to_a": (ATTRIBUTES, LabelQuestion(_guessed(tasks, values), values, predictions.values)),
         }
-        return {name: question for name, (predicted, question) in asked.items() if predicted in reading.predicted}
+        return {
+            name: question for name, (predicted, question) in by_direction.items() if predicted in reading.predicted
+        }
 
     def scores(means: Mapping[str, Sides]) -> dict[str, Floats]:
         of_captions: dict[str, Floats] = {}

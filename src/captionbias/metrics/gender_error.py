@@ -112,25 +112,25 @@ def gender_error(
 
 def _counted(reading: Reading) -> Counted:
     """Captions by the image's label and what they say: either label alone, neither, both."""
-    first, second = reading.said.values.T
+    first, second = reading.predictions.values.T
     says = np.stack((first & ~second, second & ~first, ~first & ~second, first & second), axis=1)
-    columns = reading.shown.values[reading.said.image, :, None] & says[:, None]
-    table = Columns(reading.said, columns.reshape(len(says), -1))
-    return Counted({CAPTIONS: table}, _formula, partial(_told, reading))
+    columns = reading.truth.values[reading.predictions.image, :, None] & says[:, None]
+    table = Columns(reading.predictions, columns.reshape(len(says), -1))
+    return Counted({CAPTIONS: table}, _formula, partial(_facts_and_tables, reading))
 
 
 def _formula(sums: Sums) -> dict[str, Floats]:
     """Hendricks et al. 2018."""
-    said = sums[CAPTIONS].reshape(2, 4, -1)
-    (first, second, neither, both), captions = said.sum(axis=0), said.sum(axis=(0, 1)) / 100
+    counts = sums[CAPTIONS].reshape(2, 4, -1)
+    (first, second, neither, both), captions = counts.sum(axis=0), counts.sum(axis=(0, 1)) / 100
     return {
         "ratio": np.where(first > 0, second / first, np.nan),
-        "error": (said[0, 1] + said[1, 0]) / captions,
+        "error": (counts[0, 1] + counts[1, 0]) / captions,
         "unnamed": (neither + both) / captions,
     }
 
 
-def _told(reading: Reading, sums: Sums) -> tuple[dict[str, float], dict[str, Any]]:
+def _facts_and_tables(reading: Reading, sums: Sums) -> tuple[dict[str, float], dict[str, Any]]:
     table = sums[CAPTIONS].reshape(2, 4)
     if (silent := table[:, 2:].sum() / table.sum()) > MOST:
         text = f"{silent:.0%} name neither label or both, which is never wrong: read error with unnamed"

@@ -9,7 +9,7 @@ from captionbias.arrays import Flags, Floats
 from captionbias.attackers.base import Examples
 from captionbias.bench.attacks import with_sides
 from captionbias.bench.catalogue import SIGNED_PERCENT, Score
-from captionbias.bench.label_attacks import LabelAttack, Question, Sides, as_tokens, attack_labels
+from captionbias.bench.label_attacks import LabelAttack, LabelQuestion, Sides, as_tokens, attack_labels
 from captionbias.bench.measurement import Prepared, metric
 from captionbias.bench.reading import TRAINING, Reading, takes
 from captionbias.captions import Captions
@@ -61,7 +61,7 @@ def label_leakage(captions: Captions | None = None, /, **options: Any) -> Prepar
     True
     """
 
-    def questions(reading: Reading) -> dict[str, Question]:
+    def questions(reading: Reading) -> dict[str, LabelQuestion]:
         classes = reading.classes()
         outputs = int(classes.max()) + 1
         if outputs == 1:
@@ -72,7 +72,7 @@ def label_leakage(captions: Captions | None = None, /, **options: Any) -> Prepar
         def examples(tasks: Flags) -> Examples:
             return Examples(as_tokens(tasks), classes, outputs)
 
-        return {"predicted_tasks": Question(examples, reading.shown.tasks, reading.said.tasks)}
+        return {"predicted_tasks": LabelQuestion(examples, reading.truth.tasks, reading.predictions.tasks)}
 
     def scores(means: Mapping[str, Sides]) -> dict[str, Floats]:
         [sides] = means.values()

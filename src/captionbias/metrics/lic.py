@@ -19,17 +19,17 @@ from captionbias.bench.attacks import (
     Attacks,
     AttackScores,
     answers_to,
-    compared_sides,
+    compare_sides,
     gain_scores,
+    overlap_with_training,
     percent,
-    seen_in_training,
     with_sides,
 )
 from captionbias.bench.catalogue import SIDES, SIGNED_PERCENT, Score
 from captionbias.bench.measurement import Prepared, Scores, metric
 from captionbias.bench.protocol import Alignment, preset_settings
 from captionbias.captions import Captions
-from captionbias.errors import Argument, InputError, naming
+from captionbias.errors import Argument, InputError, phrase
 from captionbias.progress import Progress
 from captionbias.scores.captions import CAPTION_SCORES
 from captionbias.statistics.intervals import rounded
@@ -161,20 +161,20 @@ def lic(
     if images is not None:
         if not PICTURE_READERS:
             raise InputError("images", ": nothing here reads pictures; pip install 'captionbias[images]' first")
-        given = bench.captions, images, image_encoder, cache, distributed
-        attacker, pictures, beside["image_encoder"] = PICTURE_READERS[0](attacker, *given)
+        inputs = bench.captions, images, image_encoder, cache, distributed
+        attacker, pictures, beside["image_encoder"] = PICTURE_READERS[0](attacker, *inputs)
     elif image_encoder is not None:
         raise InputError(
-            "image_encoder", f"{image_encoder!r} has no pictures to read", naming("give {images}"), "leave it out"
+            "image_encoder", f"{image_encoder!r} has no pictures to read", phrase("give {images}"), "leave it out"
         )
 
-    [masked] = bench.hidden(("attribute",), aligned=settings)
-    columns = {side: [column] if side == "m" else column.split_up(bench.notes) for side, column in masked.sides.items()}
-    drawn = {
-        side: [column.drawn(bench.rounds, bench.copies) for column in of_side] for side, of_side in columns.items()
+    [masked] = bench.mask(("attribute",), aligned=settings)
+    columns = {
+        side: [column] if side == "m" else column.by_position(bench.notes) for side, column in masked.sides.items()
     }
+    drawn = {side: [column.draw(bench.rounds, bench.copies) for column in of_side] for side, of_side in columns.items()}
     plan = bench.plan("lic", drawn, balanced=True, pictures=pictures)
-    unseen = {trial: ~flags for trial, flags in seen_in_training(list(plan)).items()}
+    unseen = {trial: ~flags for trial, flags in overlap_with_training(list(plan)).items()}
     for trial, flags in unseen.items() if unseen_only else ():
         if not flags.any():
             raise InputError("unseen_only", f": every test caption of seed {trial.seed} is also in its training split")
@@ -185,11 +185,13 @@ def lic(
     def measured() -> Scores:
         options = {"cache": cache, "distributed": distributed, "progress": progress}
         answers = answers_to([plan], attacker, keep=plan.first("m", keep_attackers), **options)
-        scored_all, scored_unseen = (bench.weighed(plan, answers, SCORES, kept) for kept in (None, unseen))
+        scored_all, scored_unseen = (
+            bench.weighted_scores(plan, answers, SCORES, selection) for selection in (None, unseen)
+        )
         scored = scored_unseen if unseen_only else scored_all
         compared = {score: (score, scored) for score in SCORES} | {UNSEEN: ("lic", scored_unseen)}
         compared |= {LEARNED: (GAIN, bench.gains(plan, answers))}
-        samples = compared_sides(compared, bootstrap, seed, bench.copies)
+        samples = compare_sides(compared, bootstrap, seed, bench.copies)
         _note_unlike(samples, bench.notes)
         facts: dict[str, float] = {}
         for side, of_side in scored.items():
@@ -198,8 +200,8 @@ def lic(
             facts |= {f"test_captions_{KEYS[side]}": float(of_side.scored().mean()), f"seen_{KEYS[side]}": 100 * share}
             if share > 0.5 and not unseen_only:
                 template = "{:.0%} of the {} {are also in the training split}, which raises their score"
-                seen = naming(template, share, Argument(f"{NAMES[side]} test captions"))
-                note(bench.notes, seen, naming("{unseen_only} scores the others", unseen_only=True))
+                seen = phrase(template, share, Argument(f"{NAMES[side]} test captions"))
+                note(bench.notes, seen, phrase("{unseen_only} scores the others", unseen_only=True))
         by_trial = {side: {"captions": of_side.scored()} | of_side.estimates() for side, of_side in scored.items()}
         return Scores(
             samples,
@@ -229,7 +231,7 @@ def _note_unlike(samples: Mapping[str, Sample], notes: list[str]) -> None:
             "gain over base rates: {:.1f} of {predictions}, {:.1f} of {references}. The attacker did not learn both "
             "sides alike, so LIC may be the attacker's"
         )
-        note(notes, naming(template, *gains), naming("compare another {encoder}"))
+        note(notes, phrase(template, *gains), phrase("compare another {encoder}"))
 
 
 def _noise(scored: Mapping[str, AttackScores], notes: list[str]) -> dict[str, float]:

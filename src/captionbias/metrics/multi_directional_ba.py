@@ -26,7 +26,7 @@ from captionbias.bench.pairs import (
 from captionbias.bench.protocol import whole_number
 from captionbias.bench.reading import ATTRIBUTES, TASKS, Reading, read_labels, takes
 from captionbias.captions import Captions
-from captionbias.errors import InputError, naming
+from captionbias.errors import InputError, phrase
 from captionbias.scores.cooccurrence import mals, mean_of_defined
 from captionbias.scores.omega import number_sets
 
@@ -150,7 +150,7 @@ def _counted(reading: Reading, at_least: int, exchanged: int | None) -> Counted:
         )
         return {key: scores for of_direction in (*directed, undirected) for key, scores in of_direction.items()}
 
-    def told(sums: Sums) -> tuple[dict[str, float], dict[str, Any]]:
+    def facts_and_tables(sums: Sums) -> tuple[dict[str, float], dict[str, Any]]:
         pairs.note_silence(sums, reading.notes)
         changes = pairs.changes(sums)
         facts: dict[str, float] = {"combinations": len(pairs.tasks)}
@@ -158,24 +158,24 @@ def _counted(reading: Reading, at_least: int, exchanged: int | None) -> Counted:
         facts |= {} if exchanged is None else _null(reading, names, expand, exchanged)
         return facts, reading.image_counts(pairs.attributes) | {"pairs": pairs.table(changes, sums)}
 
-    return Counted({**pairs.columns, **known_and_predicted(reading, len(names), expand)}, formula, told)
+    return Counted({**pairs.columns, **known_and_predicted(reading, len(names), expand)}, formula, facts_and_tables)
 
 
 def _null(reading: Reading, names: tuple[str, ...], expand: Expand, seed: int) -> dict[str, float]:
     """What each direction reads when images' labels and predictions change places at random: mean, and 95% point."""
     generator = np.random.default_rng([seed, 9])
     read: dict[str, list[float]] = {}
-    shown, said = reading.shown, reading.said
+    truth, predictions = reading.truth, reading.predictions
     for _ in range(EXCHANGES):
         changed = generator.random((len(reading), 1)) < 0.5
         for direction, predicted, name in (("a_to_t", TASKS, "tasks"), ("t_to_a", ATTRIBUTES, "values")):
             if predicted not in reading.predicted:
                 continue
-            both = [getattr(side, name) for side in (shown, said)]
+            both = [getattr(side, name) for side in (truth, predictions)]
             exchanged = replace(
                 reading,
-                shown=replace(shown, **{name: np.where(changed, *both[::-1])}),
-                said=replace(said, **{name: np.where(changed, *both)}),
+                truth=replace(truth, **{name: np.where(changed, *both[::-1])}),
+                predictions=replace(predictions, **{name: np.where(changed, *both)}),
                 predicted=frozenset((predicted,)),
             )
             pairs = Pairs.of(exchanged, names, expand)
@@ -193,7 +193,7 @@ def _mean_and_variance(key: str, changes: Floats) -> dict[str, Floats]:
 
 def _combinations(reading: Reading, at_least: int) -> Flags:
     """The sets of tasks that images show, or human captions name: flags of shape `(combinations, tasks)`."""
-    rows = reading.training or reading.human or reading.shown
+    rows = reading.training or reading.human or reading.truth
     some = rows.tasks.any(axis=1)
     numbers, combinations = number_sets(rows.tasks[some])
     if not len(combinations):
@@ -204,17 +204,17 @@ def _combinations(reading: Reading, at_least: int) -> Flags:
             "at_least", f": no set of tasks is shared by {at_least} images or captions; give a smaller number"
         )
     if reading.training is not None:
-        chosen = chosen[_shown(chosen, reading.shown.tasks)]
+        chosen = chosen[_shown(chosen, reading.truth.tasks)]
         if not len(chosen):
             raise InputError(
-                "tasks", naming(": no image shows any of the combinations of {training_tasks}; give images that do")
+                "tasks", phrase(": no image shows any of the combinations of {training_tasks}; give images that do")
             )
     if len(chosen) > MOST_COMBINATIONS:
         raise InputError(
             "tasks",
             f": {len(chosen):,} sets of tasks are those of {at_least} or more images or captions, and no more than "
             f"{MOST_COMBINATIONS:,} can be compared",
-            naming("give a larger {at_least}"),
+            phrase("give a larger {at_least}"),
         )
     return chosen
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from captionbias.bench import verdicts
 from captionbias.metrics.sway.questions import NAMES, QUESTIONS, WORDS
-from captionbias.report.portrait import FEW_VALUES, STEP, Portrait, Row, Told, Word, Wrong
+from captionbias.report.portrait import FEW_VALUES, STEP, Answer, Portrait, Row, Word, Wrong
 from captionbias.report.svg import CHARACTER, Drawing, Place, box, dot, line, scale, shortened, text, ticks, tone
 from captionbias.report.wording import MOST_WORDS, NO_PEOPLE, fixed, group, listed
 
@@ -21,7 +21,7 @@ SIGNS = {
     **{verdicts.LESS: "▼", verdicts.CANNOT_TELL: "?", verdicts.NO_YARDSTICK: "△"},
 }
 LABEL, EACH = 110.0, 26.0  # of many values below each other
-ASKED = [question for question in QUESTIONS if question.shown == NAMES]
+PANEL_QUESTIONS = [question for question in QUESTIONS if question.view == NAMES]
 OWN, OTHER, ALL = "own", "other", "all"
 
 
@@ -32,27 +32,27 @@ class _Area(NamedTuple):
     width: float
 
 
-def naming(portrait: Portrait) -> Drawing:
+def naming_drawing(portrait: Portrait) -> Drawing:
     """Whom captioners name wrong, of 100 captions of each value: a panel for each value, a person on top."""
-    values, asked = portrait.values, ASKED
-    each = (WIDE - NAME - len(asked) * (SAID + GAP) - GAP * (len(values) - 1)) / len(values)
+    values, panel_questions = portrait.values, PANEL_QUESTIONS
+    each = (WIDE - NAME - len(panel_questions) * (SAID + GAP) - GAP * (len(values) - 1)) / len(values)
     panels = [_Area(NAME + number * (each + GAP), each) for number in range(len(values))]
     if many := len(values) > FEW_VALUES:
-        panels = [_Area(NAME + LABEL, WIDE - NAME - LABEL - len(asked) * (SAID + GAP))] * len(values)
-    said = [_Area(WIDE - number * (SAID + GAP) + GAP, SAID) for number in range(len(asked), 0, -1)]
+        panels = [_Area(NAME + LABEL, WIDE - NAME - LABEL - len(panel_questions) * (SAID + GAP))] * len(values)
+    answer_areas = [_Area(WIDE - number * (SAID + GAP) + GAP, SAID) for number in range(len(panel_questions), 0, -1)]
     rows = [*filter(None, [portrait.person]), *portrait.rows]
     shares = [share for row in rows for wrong in row.wrong.values() for share in wrong if share]
     most = _round_up(max([10.0, *(share.value if share.high is None else share.high for share in shares)]))
     places = [scale(0.0, most, area.left + 8, area.left + area.width - 34) for area in panels]
     parts = _legend(portrait)
-    answered = {key for row in portrait.rows for key, told in row.answers.items() if told}
-    questions = [portrait.heading(question) if question.key in answered else "" for question in asked]
-    shown = [f"{group(value).capitalize()} {portrait.wrongly(value)}, of 100 {group(value)}" for value in values]
+    answered = {key for row in portrait.rows for key, answers in row.answers.items() if answers}
+    questions = [portrait.heading(question) if question.key in answered else "" for question in panel_questions]
+    titles = [f"{group(value).capitalize()} {portrait.misnaming(value)}, of 100 {group(value)}" for value in values]
     if many:
-        shown = [f"Named wrong, of 100 captions of each {portrait.called['value']}"]
+        titles = [f"Named wrong, of 100 captions of each {portrait.called['value']}"]
     heads = [
         (area, _lines(head, area.width))
-        for area, head in zip([*panels[: len(shown)], *said], shown + questions, strict=True)
+        for area, head in zip([*panels[: len(titles)], *answer_areas], titles + questions, strict=True)
     ]
     top = 22.0
     for area, lines in heads:
@@ -60,28 +60,30 @@ def naming(portrait: Portrait) -> Drawing:
             text(area.left, top + 12 + number * LINE, one, "strong", size=SMALL) for number, one in enumerate(lines)
         ]
     top += max(len(lines) for _, lines in heads) * LINE + 4
-    for place in places[: len(shown)]:
+    for place in places[: len(titles)]:
         parts += _axis(place, most, top + 10)
     top += 16
     for row in rows:
-        drawn, bottom = _row(portrait, row, [row.answers.get(one.key, []) for one in asked], places, said, top)
+        drawn, bottom = _row(
+            portrait, row, [row.answers.get(one.key, []) for one in panel_questions], places, answer_areas, top
+        )
         is_person = row is portrait.person
         parts.append(box(0, top, WIDE, bottom - top, "raised") if is_person else line(0, top, WIDE, top, "grid"))
         parts += drawn
         top = bottom
-    told = "; ".join(_in_words(portrait, row) for row in rows)
-    return Drawing(parts, top + 8, told)
+    description = "; ".join(_in_words(portrait, row) for row in rows)
+    return Drawing(parts, top + 8, description)
 
 
-def words(portrait: Portrait) -> Drawing:
+def words_drawing(portrait: Portrait) -> Drawing:
     """The words that follow a value more than in people's captions, the largest of each, and what is said of all."""
-    (key,) = (question.key for question in QUESTIONS if question.shown == WORDS)
+    (key,) = (question.key for question in QUESTIONS if question.view == WORDS)
     rows = [row for row in portrait.rows if row.words or row.answers[key]]
     if not rows:
         return Drawing([], 0.0, "")
     each = (WIDE - NAME - SAID - GAP) / 2
-    shown_words = [word for row in rows for words in row.words.values() for word in words[:MOST_WORDS]]
-    sizes = [size for word in shown_words for size in word[1:] if size is not None]
+    words_drawn = [word for row in rows for words in row.words.values() for word in words[:MOST_WORDS]]
+    sizes = [size for word in words_drawn for size in word[1:] if size is not None]
     label, numbers = 116.0, 104.0
     most = _round_up(max(sizes, default=1.0))
     own = "unclear" if portrait.yardstick is NO_PEOPLE else "more"
@@ -96,7 +98,7 @@ def words(portrait: Portrait) -> Drawing:
         parts.append(line(0, top, WIDE, top, "grid"))
         parts.append(text(0, top + 18, shortened(row.name, NAME - 8, 14), "strong", size=14))
         bottom = first = top
-        shown = sum(min(len(words), MOST_WORDS) for words in row.words.values())
+        word_count = sum(min(len(words), MOST_WORDS) for words in row.words.values())
         for place, (people, words) in enumerate(row.words.items()):
             column = place % 2
             x, first = lefts[column], first if column else bottom
@@ -106,18 +108,18 @@ def words(portrait: Portrait) -> Drawing:
                 y += 19
                 parts += _bars(word, axes[column], x, y, label, own)
             bottom = max(bottom, y + 26)
-        more = sum(map(len, row.words.values())) - shown
-        told = [
+        more = sum(map(len, row.words.values())) - word_count
+        answers = [
             *row.answers[key],
-            *[Told(verdicts.NOTHING, [f"{more} word{'s' * (more > 1)} not shown here"])] * (more > 0),
+            *[Answer(verdicts.NOTHING, [f"{more} word{'s' * (more > 1)} not shown here"])] * (more > 0),
         ]
-        drawn, end = _answers(told, _Area(WIDE - SAID, SAID), top + 4)
+        drawn, end = _answers(answers, _Area(WIDE - SAID, SAID), top + 4)
         parts += drawn
         top = max(bottom, end + 4)
-    told_of = [
+    descriptions = [
         f"{row.name}: {word.word} ({people})" for row in rows for people, words in row.words.items() for word in words
     ]
-    return Drawing(parts, top + 8, "; ".join(told_of))
+    return Drawing(parts, top + 8, "; ".join(descriptions))
 
 
 def _bars(word: Word, axis: Place, x: float, y: float, label: float, kind: str) -> list[str]:
@@ -143,9 +145,9 @@ def _legend(portrait: Portrait) -> list[str]:
         OWN: f"beside {called['tasks']} that go with their own {called['value']}",
         OTHER: f"beside {called['tasks']} of {called['other']} {called['value']}",
     }
-    told = (beside if portrait.beside_tasks else {}) | {ALL: "all their captions"}
+    marks = (beside if portrait.beside_tasks else {}) | {ALL: "all their captions"}
     parts, x = [], 8.0
-    for kind, what in told.items():
+    for kind, what in marks.items():
         parts += [*_mark(kind, x, 8, "soft"), text(x + 12, 12, what, "soft", size=SMALL)]
         x += len(what) * SMALL * CHARACTER + 30
     short = portrait.yardstick.short
@@ -155,12 +157,12 @@ def _legend(portrait: Portrait) -> list[str]:
 def _row(
     portrait: Portrait,
     row: Row,
-    told: Sequence[Sequence[Told]],
+    answer_lists: Sequence[Sequence[Answer]],
     places: Sequence[Place],
-    said: Sequence[_Area],
+    areas: Sequence[_Area],
     top: float,
 ) -> tuple[list[str], float]:
-    answers = [_answers(one, area, top + 5) for one, area in zip(told, said, strict=True)]
+    answers = [_answers(one, area, top + 5) for one, area in zip(answer_lists, areas, strict=True)]
     name, end = _name(row, _Area(0.0, NAME), top + 5)
     many = len(places) > FEW_VALUES
     bottom = max(top + (EACH * len(places) + 16 if many else 40), end + 5, *(end + 5 for _, end in answers))
@@ -179,10 +181,10 @@ def _name(row: Row, area: _Area, top: float) -> tuple[list[str], float]:
     return parts + drawn, bottom
 
 
-def _answers(told: Sequence[Told], area: _Area, top: float) -> tuple[list[str], float]:
+def _answers(answers: Sequence[Answer], area: _Area, top: float) -> tuple[list[str], float]:
     """Verdicts below each other, each with what it is of; and where they end."""
     parts = []
-    for verdict, of, little in told:
+    for verdict, of, little in answers:
         if verdict in SIGNS:
             of = [f"{SIGNS[verdict]} {verdict}{', a little' * little}", *of]
         for number, whole in enumerate(of):
@@ -210,12 +212,12 @@ def _dumbbell(wrong: Wrong | None, place: Place, y: float, kind: str) -> list[st
     numbers = sorted(ends or [(ALL, wrong.every)], key=lambda end: end[1].value)
     right = numbers[-1][1]
     apart = place(right.value) - place(numbers[0][1].value) > 26
-    shown = [fixed(share.value, 0) for _, share in (numbers if apart else ends or numbers)]
-    if len(shown) == 2 and apart and place(numbers[0][1].value) - place(0) > 26:
-        parts.append(text(place(numbers[0][1].value) - 9, y + 4, shown[0], "", "end", SMALL))
-        parts.append(text(place(right.value) + 9, y + 4, shown[1], "strong", size=SMALL))
+    labels = [fixed(share.value, 0) for _, share in (numbers if apart else ends or numbers)]
+    if len(labels) == 2 and apart and place(numbers[0][1].value) - place(0) > 26:
+        parts.append(text(place(numbers[0][1].value) - 9, y + 4, labels[0], "", "end", SMALL))
+        parts.append(text(place(right.value) + 9, y + 4, labels[1], "strong", size=SMALL))
     else:
-        parts.append(text(place(right.value) + 9, y + 4, listed(shown), "strong", size=SMALL))
+        parts.append(text(place(right.value) + 9, y + 4, listed(labels), "strong", size=SMALL))
     return parts
 
 
@@ -242,7 +244,7 @@ def _lines(content: str, width: float) -> list[str]:
 def _in_words(portrait: Portrait, row: Row) -> str:
     """A row, for those who cannot see it."""
     shares = [
-        f"{fixed(wrong.every.value, 0)} of 100 {group(value)} {portrait.wrongly(value)}"
+        f"{fixed(wrong.every.value, 0)} of 100 {group(value)} {portrait.misnaming(value)}"
         + (
             f" ({fixed(wrong.own.value, 0)} beside {portrait.called['tasks']} of their own {portrait.called['value']}, "
             f"{fixed(wrong.other.value, 0)} beside others)"
@@ -251,5 +253,9 @@ def _in_words(portrait: Portrait, row: Row) -> str:
         )
         for value, wrong in row.wrong.items()
     ]
-    said = [f"{told.verdict}: {', '.join(told.lines)}" for one in ASKED for told in row.answers.get(one.key, [])]
-    return ", ".join([f"{row.name}: {listed(shares)}", *said])
+    answers = [
+        f"{answer.verdict}: {', '.join(answer.lines)}"
+        for one in PANEL_QUESTIONS
+        for answer in row.answers.get(one.key, [])
+    ]
+    return ", ".join([f"{row.name}: {listed(shares)}", *answers])

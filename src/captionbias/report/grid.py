@@ -37,7 +37,7 @@ class Strong(list[Cell]):
 RULE: list[Cell] = []  # between two rows
 
 
-class Column(NamedTuple):
+class GridColumn(NamedTuple):
     """A column of text, or of numbers in a `form`, as in `format(number, form)` or "p" for p-values."""
 
     name: str
@@ -48,7 +48,7 @@ class Grid(NamedTuple):
     """A table of text and numbers; None where there is nothing. `meaning`: what its columns mean."""
 
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[GridColumn, ...]
     rows: list[list[Cell]]
     meaning: str = ""
 
@@ -150,8 +150,8 @@ def _folded(text: str, width: int) -> str:
     return "\n".join(folded).replace(NO_BREAK, " ")
 
 
-def columns(*names: str, form: str = "") -> tuple[Column, ...]:
-    return tuple(Column(name, form) for name in names)
+def columns(*names: str, form: str = "") -> tuple[GridColumn, ...]:
+    return tuple(GridColumn(name, form) for name in names)
 
 
 def cell_text(cell: Cell, form: str) -> str:

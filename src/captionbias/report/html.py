@@ -18,7 +18,7 @@ from captionbias.io.files import write_text
 from captionbias.io.formats import json_text
 from captionbias.metrics.sway import questions
 from captionbias.report import charts, pairs, portrait, quotes, views, wording
-from captionbias.report.drawn import WIDE, naming, words
+from captionbias.report.drawn import WIDE, naming_drawing, words_drawing
 from captionbias.report.grid import cell_text
 from captionbias.report.rows import rows_of
 from captionbias.report.svg import STYLE, document
@@ -48,7 +48,7 @@ def html_report(
     """
     content = json_text(audit.as_dict())
     drawn = portrait.audit_portrait(audit)
-    return rendered(
+    return render_template(
         _file("report.html.jinja"),
         audit=audit,
         title=title or f"{wording.listed(audit.captioners)}: {wording.named_things(audit)['attribute']} in captions",
@@ -57,8 +57,8 @@ def html_report(
         picture_of=picture_of,
         portrait=portrait,
         drawn=drawn,
-        named=document([naming(drawn)], WIDE, "Who is named wrong") if drawn else "",
-        followed=document([words(drawn)], WIDE, "Words that follow a value") if drawn else "",
+        named=document([naming_drawing(drawn)], WIDE, "Who is named wrong") if drawn else "",
+        followed=document([words_drawing(drawn)], WIDE, "Words that follow a value") if drawn else "",
         quoted=quotes.first_quote(audit, drawn) if drawn else None,
         opened=drawn.rows[0].name if drawn else audit.captioners[0],
         scores_chart=charts.leaderboard_chart(rows_of(json.loads(content))) if not drawn else "",
@@ -82,7 +82,7 @@ def check_installed() -> None:
         raise ValueError("reports need jinja2: pip install 'captionbias[plots]'")
 
 
-def rendered(template: str, **content: Any) -> str:
+def render_template(template: str, **content: Any) -> str:
     """A page from its template, with the style and the script that all pages have; every text in it is escaped."""
     check_installed()
     from jinja2 import Environment, FunctionLoader

@@ -23,12 +23,12 @@ def _lines(audit: Audit, data: str, command: str | None) -> Iterator[str]:
     if drawn := portrait.audit_portrait(audit):
         yield from (escaped(line) for line in filter(None, (portrait.largest(drawn, audit), "")))
         yield ""
-        grids = [views.naming(drawn)]
-        grids += [views.followed(drawn, question) for question in QUESTIONS if question.shown == WORDS]
+        grids = [views.naming_table(drawn)]
+        grids += [views.words_table(drawn, question) for question in QUESTIONS if question.view == WORDS]
         for grid in grids:
             yield from (f"### {grid.title}", "", *grid.markdown())
         for question in QUESTIONS:
-            if question.shown == IN_A_LINE and (line := portrait.in_a_line(audit, question)):
+            if question.view == IN_A_LINE and (line := portrait.in_a_line(audit, question)):
                 yield from (f"**{escaped(drawn.heading(question))}** {escaped(line)}", "")
     yield from (escaped(portrait.about(audit, data)), "")
     yield from (f"- {escaped(line)}" for line in portrait.doubts(audit))

@@ -32,21 +32,21 @@ def pairs(audit: Audit, captioner: str) -> list[list[Side]]:
     return [[side(row) for row in pair["rows"]] for pair in scenes.get("pairs", ())]
 
 
-def told(audit: Audit, captioner: str) -> str:
+def summary(audit: Audit, captioner: str) -> str:
     """Of how many scenes the pairs are, and how these were chosen."""
     scenes, value = audit.evidence["captioners"][captioner]["scenes"], named_things(audit)["value"]
-    compared, telling, shown = f"{scenes['compared']:,}", f"{scenes['telling']:,}", min(FIRST, len(scenes["pairs"]))
+    compared, telling, count = f"{scenes['compared']:,}", f"{scenes['telling']:,}", min(FIRST, len(scenes["pairs"]))
     if not scenes["wrong"] + scenes["words"]:
         none = f"In none of {compared} scenes is one person named wrong and the other right"
         none += f", and no word is known to follow the {value}."
-        return f"{none} Shown: {shown} of {telling} whose captions differ in other words." if shown else none
+        return f"{none} Shown: {count} of {telling} whose captions differ in other words." if count else none
     words = f"in {scenes['words']:,} the captions differ in words that follow the {value}"
     if following := following_words(audit.details("sway", captioner)):
         such = listed([first for (first, _), *_ in following.values()])
         words += f", such as {such}, in {scenes['along']:,} of these as the words do"
     return (
         f"In {scenes['wrong']:,} of {compared} scenes one person is named wrong and the other right; {words}. "
-        f"Shown: {shown} of these {telling}, no two captions twice: wrong names first, and each way to differ once "
+        f"Shown: {count} of these {telling}, no two captions twice: wrong names first, and each way to differ once "
         "before any twice."
     )
 

@@ -10,7 +10,7 @@ from captionbias.bench.catalogue import SCORES
 from captionbias.bench.measurement import Measurement
 from captionbias.compat import result_of
 from captionbias.report.charts import leaderboard_chart
-from captionbias.report.drawn import WIDE, naming, words
+from captionbias.report.drawn import WIDE, naming_drawing, words_drawing
 from captionbias.report.portrait import Portrait, audit_portrait, portrait_of
 from captionbias.report.rows import rows_of
 from captionbias.report.svg import Picture, document
@@ -44,10 +44,10 @@ def captioner_picture(results: Mapping[str, Mapping[str, Any]], name: str) -> Pi
     details = sway["details"]
     settings = details["settings"]
     called = words_of([settings["attribute"]], settings["task"], len(details["attribute_counts"]))
-    said = {(name, key): one.verdict for key, one in sway.estimates.items() if one.verdict}
-    return portrait_picture(portrait_of({name: sway}, said, called))
+    verdicts = {(name, key): one.verdict for key, one in sway.estimates.items() if one.verdict}
+    return portrait_picture(portrait_of({name: sway}, verdicts, called))
 
 
 def portrait_picture(portrait: Portrait) -> Picture:
     title = f"Who is named wrong, and which words follow the {portrait.called['value']}"
-    return document([naming(portrait), words(portrait)], WIDE, title)
+    return document([naming_drawing(portrait), words_drawing(portrait)], WIDE, title)

@@ -20,10 +20,10 @@ from captionbias.bench.verdicts import (
     NOTHING_FOUND,
     SAME,
     SAME_NO_YARDSTICK,
-    said_beside,
+    word_for_yardstick,
 )
 from captionbias.metrics.sway.images import NO_LEAN, OWN, SHIPPED
-from captionbias.metrics.sway.naming import CAPTIONED, KEYS, NAMED_LEAST
+from captionbias.metrics.sway.misnaming import CAPTIONED, KEYS, NAMED_LEAST
 from captionbias.metrics.sway.questions import ALL_TASKS, NAMES, PARTS, QUESTIONS, WORDS, Question
 from captionbias.report.wording import (
     SCENES,
@@ -66,10 +66,10 @@ class Wrong(NamedTuple):
     @property
     def step(self) -> int | None:
         """How many more it is beside tasks of another, of the numbers as they are shown."""
-        return _shown(self.other) - _shown(self.own) if self.own and self.other else None
+        return _of_100(self.other) - _of_100(self.own) if self.own and self.other else None
 
 
-class Told(NamedTuple):
+class Answer(NamedTuple):
     """A verdict, what it is of, line by line, and whether the score may be within the margin of 0 all the same."""
 
     verdict: str
@@ -92,8 +92,8 @@ class Row(NamedTuple):
 
     name: str
     wrong: dict[str, Wrong]
-    answers: dict[str, list[Told]]
-    overall: Told
+    answers: dict[str, list[Answer]]
+    overall: Answer
     words: dict[str, list[Word]]
 
 
@@ -119,15 +119,15 @@ class Portrait(NamedTuple):
 
     def heading(self, question: Question) -> str:
         """A question with its number."""
-        title = self.yardstick.words if question.shown == WORDS else question.title
+        title = self.yardstick.words if question.view == WORDS else question.title
         return f"{QUESTIONS.index(question) + 1}. {title.format(**self.called)}"
 
-    def wrongly(self, value: str) -> str:
+    def misnaming(self, value: str) -> str:
         """What it is to be named wrong, such as `called men`."""
         other = self._called(value)
         return f"called {other}" if other else "named wrong"
 
-    def calls(self, value: str, share: int) -> str:
+    def misnaming_count(self, value: str, share: int) -> str:
         """What a captioner does that names so many of 100 wrong, such as `calls 37 of 100 women men`."""
         other = self._called(value)
         return f"{'calls' if other else 'names'} {share} of 100 {group(value)} {other or 'wrong'}"
@@ -139,42 +139,42 @@ class Portrait(NamedTuple):
 
 
 def portrait_of(
-    measured: Mapping[str, Result], said: Mapping[tuple[str, str], str], called: Mapping[str, str]
+    measured: Mapping[str, Result], verdicts: Mapping[tuple[str, str], str], called: Mapping[str, str]
 ) -> Portrait:
     """The portrait of captioners by what `sway` returned of each, with details, and by their verdicts."""
     lowest = Estimate(-math.inf)
     order = sorted(measured, key=lambda name: -measured[name].estimates.get(STEP, lowest).value)
     first = measured[order[0]]["details"]
     wrong = _wrong(first, "_person")
-    about = Told(NOTHING, ["another person's captions"])
+    about = Answer(NOTHING, ["another person's captions"])
     person = Row("people", wrong, {}, about, {}) if wrong else None
     rows = []
     for name in order:
-        own = {key: word for (captioner, key), word in said.items() if captioner == name}
+        own = {key: word for (captioner, key), word in verdicts.items() if captioner == name}
         rows.append(_row(name, measured[name], own, called))
     tasks = {value: _examples(first, value) for value in first["attribute_counts"]}
     return Portrait(person, rows, called, tasks, yardstick(measured[order[0]].estimates))
 
 
-def _row(name: str, sway: Result, said: Mapping[str, str], called: Mapping[str, str]) -> Row:
+def _row(name: str, sway: Result, verdicts: Mapping[str, str], called: Mapping[str, str]) -> Row:
     estimates, details = sway.estimates, sway["details"]
     wrong = _wrong(details)
     sides = [one for one in (wrong, _wrong(details, "_person")) if one]
 
-    def told(key: str) -> Told:
-        word, estimate = said.get(key, NOTHING), estimates.get(key)
+    def answer(key: str) -> Answer:
+        word, estimate = verdicts.get(key, NOTHING), estimates.get(key)
         doubt = DOUBTS.get(estimate.doubt or "", "") if estimate and word == CANNOT_TELL else ""
         lines = [doubt.format(**called)] if doubt else _lines(key, word, estimate, details, sides)
-        return Told(word, lines, word in BEYOND and estimate is not None and estimate.may_be_little)
+        return Answer(word, lines, word in BEYOND and estimate is not None and estimate.may_be_little)
 
-    answers: dict[str, list[Told]] = {}
+    answers: dict[str, list[Answer]] = {}
     for question in QUESTIONS:
         first, *others = [part.key for part in question.parts]
-        more = [key for key in others if said.get(key) in BEYOND]
-        if said.get(first) in BEYOND:
+        more = [key for key in others if verdicts.get(key) in BEYOND]
+        if verdicts.get(first) in BEYOND:
             more = [key for key in more if not PARTS[key].implied]
-        told_of = [first] if first in said or question.shown == WORDS else []
-        answers[question.key] = [told(key) for key in told_of + more]
+        first_keys = [first] if first in verdicts or question.view == WORDS else []
+        answers[question.key] = [answer(key) for key in first_keys + more]
     words = {
         people: [
             Word(
@@ -186,7 +186,7 @@ def _row(name: str, sway: Result, said: Mapping[str, str], called: Mapping[str, 
         ]
         for people, rows in following_words(details).items()
     }
-    return Row(name, wrong, answers, _overall(estimates, said, details), words)
+    return Row(name, wrong, answers, _overall(estimates, verdicts, details), words)
 
 
 def _lines(
@@ -203,8 +203,8 @@ def _lines(
     if key == STEP:
         known = [value for value, one in sides[0].items() if one.step is not None]
         steps = {value: [float(side[value].step or 0) for side in sides] for value in known}
-        shown = _beside(steps, change=True) if steps else ["too few images"]
-        return [*shown, *(_clear(details) if word == CANNOT_TELL else [])]
+        numbers = _beside(steps, change=True) if steps else ["too few images"]
+        return [*numbers, *(_clear_values(details) if word == CANNOT_TELL else [])]
     if key == "sway_t_to_a_lost":
         return ["wrong or left out"]
     if estimate is None or estimate.low is None:
@@ -244,7 +244,7 @@ def _estimate(row: Mapping[str, Any], key: str) -> Estimate:
     return Estimate(row[key], row.get(f"{key}_ci_low"), row.get(f"{key}_ci_high"))
 
 
-def _shown(share: Estimate | None) -> int:
+def _of_100(share: Estimate | None) -> int:
     return round(share.value) if share else 0
 
 
@@ -266,29 +266,31 @@ def _worse(details: Mapping[str, Any], kind: str) -> list[str]:
     return [f"{group(whose[0])} {'worse' if whose[1] else 'better'}"] if whose and len(details["level"]) > 2 else []
 
 
-def _clear(details: Mapping[str, Any]) -> list[str]:
+def _clear_values(details: Mapping[str, Any]) -> list[str]:
     """Which values alone follow the tasks beyond chance, if not all do."""
     clear = {row["attribute"]: row.get("extra_ci_low", 0.0) > 0 for row in details["t_to_a"] if "attribute" in row}
     some, others = (listed([group(value) for value in clear if clear[value] == sure]) for sure in (True, False))
     return [f"clear for {some}, not for {others}"] if some and others else []
 
 
-def _overall(estimates: Mapping[str, Estimate], said: Mapping[str, str], details: Mapping[str, Any]) -> Told:
+def _overall(estimates: Mapping[str, Estimate], verdicts: Mapping[str, str], details: Mapping[str, Any]) -> Answer:
     """In how many of the questions that can be answered the captioner does more than people; else the one word that
     holds for all. The tasks that are named read a range as long as not all are known."""
     open_questions = [one for one in QUESTIONS if one.takes == ALL_TASKS and details["settings"]["tasks"] == "named"]
-    asked = {}
+    answers = {}
     for question in QUESTIONS:
-        words = [said[part.key] for part in question.parts if part.key in said]
-        asked[question.key] = [] if question in open_questions and not {*BEYOND} & {*words} else words
-    more = sum(not {*BEYOND}.isdisjoint(words) for words in asked.values())
+        words = [verdicts[part.key] for part in question.parts if part.key in verdicts]
+        answers[question.key] = [] if question in open_questions and not {*BEYOND} & {*words} else words
+    more = sum(not {*BEYOND}.isdisjoint(words) for words in answers.values())
     if more:
-        return Told(said_beside(estimates, MORE), [f"in {more} of {sum(map(bool, asked.values()))} questions"])
+        return Answer(
+            word_for_yardstick(estimates, MORE), [f"in {more} of {sum(map(bool, answers.values()))} questions"]
+        )
     # Without people the questions that take more may not be asked.
-    needed = [asked[one.key] for one in QUESTIONS if YARDSTICK not in estimates or not one.takes]
-    alike = all({*words} <= {LIKE, SAME, SAME_NO_YARDSTICK, NOTHING_FOUND} for words in asked.values())
-    some = CANNOT_TELL if any(asked.values()) else NOTHING
-    return Told(said_beside(estimates, LIKE) if alike and all(needed) else some, [])
+    needed = [answers[one.key] for one in QUESTIONS if YARDSTICK not in estimates or not one.takes]
+    alike = all({*words} <= {LIKE, SAME, SAME_NO_YARDSTICK, NOTHING_FOUND} for words in answers.values())
+    some = CANNOT_TELL if any(answers.values()) else NOTHING
+    return Answer(word_for_yardstick(estimates, LIKE) if alike and all(needed) else some, [])
 
 
 def _examples(details: Mapping[str, Any], value: str) -> list[str]:
@@ -336,9 +338,9 @@ def headline(audit: Audit) -> str:
             does.setdefault(tuple(names), []).append((_verb(what, len(names)), most))
     if not does:
         return yardstick_of(audit).nothing
-    told = "; ".join(f"{_who(names, audit.captioners)} {_all_that(whats)}" for names, whats in does.items())
-    begun = told[0].upper() if len(next(iter(does))) > 1 else told[0]  # a name stays as it is
-    return f"{begun}{told[1:]}. {yardstick_of(audit).after}"
+    sentence = "; ".join(f"{_who(names, audit.captioners)} {_all_that(whats)}" for names, whats in does.items())
+    begun = sentence[0].upper() if len(next(iter(does))) > 1 else sentence[0]  # a name stays as it is
+    return f"{begun}{sentence[1:]}. {yardstick_of(audit).after}"
 
 
 def _claims(audit: Audit) -> dict[str, str]:
@@ -352,10 +354,10 @@ def _claims(audit: Audit) -> dict[str, str]:
             if score.judged and score.claim
         }
     more = {key for (_, key), word in audit.verdicts.items() if word in BEYOND}
-    wrong = [part for one in reversed(QUESTIONS) if one.shown == NAMES for part in one.parts]
-    others = [part for one in QUESTIONS if one.shown != NAMES for part in one.parts]
-    told = wrong if any(part.key in more for part in wrong) else others
-    return {part.key: part.does.format(**named_things(audit)) for part in told}
+    wrong = [part for one in reversed(QUESTIONS) if one.view == NAMES for part in one.parts]
+    others = [part for one in QUESTIONS if one.view != NAMES for part in one.parts]
+    parts = wrong if any(part.key in more for part in wrong) else others
+    return {part.key: part.does.format(**named_things(audit)) for part in parts}
 
 
 def _by_claim(audit: Audit, key: str, says: str) -> Mapping[str, list[str]]:
@@ -437,45 +439,45 @@ def largest(portrait: Portrait, audit: Audit) -> str:
         return ""
     row, value = most
     if value is None:
-        first, *others = [portrait.calls(one, _shown(of.every)) for one, of in row.wrong.items()]
+        first, *others = [portrait.misnaming_count(one, _of_100(of.every)) for one, of in row.wrong.items()]
         shares = listed([first, *(other.partition(" ")[2] for other in others)])
-        people = [f"{_shown(of.every)}" for of in portrait.person.wrong.values()] if portrait.person else []
+        people = [f"{_of_100(of.every)}" for of in portrait.person.wrong.values()] if portrait.person else []
         return f"{row.name} {shares}{f'; people {listed(people)}' if people else ''}."
     wrong, tasks = row.wrong[value], portrait.called["tasks"]
     person = portrait.person.wrong[value] if portrait.person else None
     others = [other for other in portrait.tasks if other != value]
     whose = group(others[0]) if len(others) == 1 else f"another {portrait.called['value']}"
     return (
-        f"{row.name} {portrait.calls(value, _shown(wrong.own))} beside {tasks} that go with {group(value)}"
-        f"{_such_as(portrait.tasks, [value])}, and {_shown(wrong.other)} of 100 beside those that go with {whose}"
+        f"{row.name} {portrait.misnaming_count(value, _of_100(wrong.own))} beside {tasks} that go with {group(value)}"
+        f"{_such_as(portrait.tasks, [value])}, and {_of_100(wrong.other)} of 100 beside those that go with {whose}"
         f"{_such_as(portrait.tasks, others)}"
-        + (f"; people do so for {_shown(person.own)} and {_shown(person.other)}." if person else ".")
+        + (f"; people do so for {_of_100(person.own)} and {_of_100(person.other)}." if person else ".")
     )
 
 
 def _such_as(tasks: Mapping[str, Sequence[str]], values: Sequence[str]) -> str:
-    told = [task for value in values for task in tasks[value]][:MOST_TASKS]
-    return f" ({', '.join(told)})" if told else ""
+    examples = [task for value in values for task in tasks[value]][:MOST_TASKS]
+    return f" ({', '.join(examples)})" if examples else ""
 
 
 def in_a_line(audit: Audit, question: Question) -> str:
     """The answer to a question that is shown by itself; empty where it was not asked."""
-    said = {name: audit.verdicts.get((name, question.key), "") for name in audit.captioners}
-    if not any(said.values()):
+    verdicts = {name: audit.verdicts.get((name, question.key), "") for name in audit.captioners}
+    if not any(verdicts.values()):
         return ""
     settings, tasks = audit.measurement("sway", audit.captioners[0]).settings, named_things(audit)["tasks"]
-    if question.takes == ALL_TASKS and settings["tasks"] == "named" and not {*BEYOND} & {*said.values()}:
+    if question.takes == ALL_TASKS and settings["tasks"] == "named" and not {*BEYOND} & {*verdicts.values()}:
         return (
             f"Cannot tell: people leave {tasks} out, so what a captioner names and they do not may be there or not. "
             f"With a list of all {tasks} that each image shows, it can be measured."
         )
-    score, told = SCORES[question.key], []
-    for word in dict.fromkeys(said.values()):
-        names = [name for name in said if said[name] == word]
+    score, clauses = SCORES[question.key], []
+    for word in dict.fromkeys(verdicts.values()):
+        names = [name for name in verdicts if verdicts[name] == word]
         sizes = [audit.measurement("sway", name).estimates.get(question.key) for name in names]
         numbers = [f"{name} {interval(size, score.digits)}" for name, size in zip(names, sizes, strict=True)]
-        told.append(f"{word}: {listed(numbers)}")
-    line = "; ".join(told)
+        clauses.append(f"{word}: {listed(numbers)}")
+    line = "; ".join(clauses)
     return f"{line[0].upper()}{line[1:]}, {score.scale.unit}{yardstick_of(audit).than}."
 
 

@@ -43,7 +43,7 @@ def behind(audit: Audit, portrait: Portrait, captioner: str) -> Iterator[Behind]
             for place, cell in enumerate(cells):
                 if share and cell["rows"] and cell["attribute"] == value and (cell["suggested"] == value) == own:
                     beside = f"beside {called['tasks']} that go with {group(cell['suggested'])}"
-                    title = f"{group(value).capitalize()} {portrait.wrongly(value)} {beside}"
+                    title = f"{group(value).capitalize()} {portrait.misnaming(value)} {beside}"
                     pairs = quotes(audit, captioner, value, cell["suggested"], QUOTES)
                     yield Behind(title, pairs, cell["images"], len(cell["rows"]), place)
 
@@ -58,22 +58,22 @@ def quotes(audit: Audit, captioner: str, value: str, suggested: str, most: int) 
     suggesting = {row["task"] for row in audit.details("sway", captioner)["leans"] if row["goes_with"] == suggested}
     (behind,) = (cell for cell in cells if (cell["attribute"], cell["suggested"]) == (value, suggested))
 
-    def naming(number: int) -> set[str]:
+    def labels_in(number: int) -> set[str]:
         return {labels[label] for label in evidence["marks"][number][2::3]}
 
-    told: dict[int, tuple[tuple[bool, bool], Quote]] = {}
+    quotes_by_text: dict[int, tuple[tuple[bool, bool], Quote]] = {}
     for row in behind["rows"]:
         number, image = own[row["row"]], evidence["images"][row["row"]]
-        true = [text for text in image["people"] if value in naming(text)]
-        if true and number not in told:
+        true = [text for text in image["people"] if value in labels_in(text)]
+        if true and number not in quotes_by_text:
             agreed, tasks = (
-                all(naming(text) & values <= {value} for text in image["people"]),
-                naming(number) & suggesting,
+                all(labels_in(text) & values <= {value} for text in image["people"]),
+                labels_in(number) & suggesting,
             )
-            person = max(true, key=lambda text: (bool(naming(text) & tasks), bool(naming(text) & suggesting)))
+            person = max(true, key=lambda text: (bool(labels_in(text) & tasks), bool(labels_in(text) & suggesting)))
             quote = Quote(captioner, _pieces(evidence, number, values), _pieces(evidence, person, values), image["id"])
-            told[number] = (agreed, bool(naming(person) & tasks)), quote
-    return [quote for _, quote in sorted(told.values(), key=lambda item: item[0], reverse=True)][:most]
+            quotes_by_text[number] = (agreed, bool(labels_in(person) & tasks)), quote
+    return [quote for _, quote in sorted(quotes_by_text.values(), key=lambda item: item[0], reverse=True)][:most]
 
 
 def first_quote(audit: Audit, portrait: Portrait) -> Quote | None:
@@ -83,8 +83,8 @@ def first_quote(audit: Audit, portrait: Portrait) -> Quote | None:
     row, value = most
     others = sorted(row.wrong, key=lambda value: -row.wrong[value].every.value)
     pairs = ((one, suggested) for one in ([value] if value else others) for suggested in portrait.tasks)
-    found = (quotes(audit, row.name, one, suggested, 1) for one, suggested in pairs if one != suggested)
-    return next((quote for pair in found for quote in pair), None)
+    candidates = (quotes(audit, row.name, one, suggested, 1) for one, suggested in pairs if one != suggested)
+    return next((quote for pair in candidates for quote in pair), None)
 
 
 def _pieces(evidence: Mapping[str, Any], number: int, values: set[str]) -> Pieces:

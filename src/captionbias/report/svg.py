@@ -54,7 +54,7 @@ class Drawing(NamedTuple):
 
     parts: list[str]
     height: float
-    told: str
+    description: str
 
 
 def tone(verdict: str) -> str:
@@ -65,16 +65,19 @@ def tone(verdict: str) -> str:
 def document(drawings: Sequence[Drawing], width: float, title: str) -> Picture:
     """A picture of these drawings below each other, as wide as its page lets it be, with a text for those who cannot
     see it."""
-    name, told = html.escape(title), html.escape(" ".join(filter(None, (drawing.told for drawing in drawings))))
+    name, description = (
+        html.escape(title),
+        html.escape(" ".join(filter(None, (drawing.description for drawing in drawings)))),
+    )
     parts, height = [], 0.0
     for drawing in drawings:
         content = "".join(drawing.parts)
         parts.append(f'<g transform="translate(0,{_number(height)})">{content}</g>' if height else content)
         height += drawing.height
-    described = f"<desc>{told}</desc>" if told else ""
+    described = f"<desc>{description}</desc>" if description else ""
     return Picture(
         f'<svg xmlns="http://www.w3.org/2000/svg" class="captionbias" viewBox="0 0 {_number(width)} {_number(height)}" '
-        f'width="{_number(width)}" role="img" aria-label="{name}. {told}" '
+        f'width="{_number(width)}" role="img" aria-label="{name}. {description}" '
         f'style="max-width:100%;height:auto"><title>{name}</title>{described}<style>{STYLE}</style>{"".join(parts)}</svg>'
     )
 

@@ -18,7 +18,7 @@ from captionbias.report.views import (
     sway_tasks,
     sway_words,
 )
-from captionbias.report.wording import interval, said_of, yardstick
+from captionbias.report.wording import interval, verdict_text, yardstick
 
 WORDS, OTHERS = 10, 5  # rows of sway's tables
 
@@ -39,11 +39,11 @@ def measurement_tables(measured: Measurement) -> Iterator[Grid]:
 
 def score_table(measurements: Iterable[Measurement]) -> Grid:
     """A row for each score of each metric: its value with the interval, and the verdict where it has one."""
-    shown = list(measurements)
-    told = [yardstick({key: of for measured in shown for key, of in measured.estimates.items()}).meaning]
-    told += [below for measured in shown if (below := catalogue.METRICS[measured.metric].below)]
-    rows = [row for measured in shown for row in (RULE, *_scores(measured))]
-    return Grid("[95% interval]", columns("", "score", "verdict"), rows, " ".join(told))
+    results = list(measurements)
+    notes = [yardstick({key: of for measured in results for key, of in measured.estimates.items()}).meaning]
+    notes += [below for measured in results if (below := catalogue.METRICS[measured.metric].below)]
+    rows = [row for measured in results for row in (RULE, *_scores(measured))]
+    return Grid("[95% interval]", columns("", "score", "verdict"), rows, " ".join(notes))
 
 
 def _scores(measured: Measurement) -> Iterator[list[Cell]]:
@@ -57,8 +57,8 @@ def _scores(measured: Measurement) -> Iterator[list[Cell]]:
 
 def _score(measured: Measurement, score: Score, label: str) -> list[Cell]:
     estimate = measured.estimates[score.key]
-    number, said = interval(estimate, score.digits), said_of(score.key, estimate, measured.details)
-    return Strong([label, number, said]) if score.judged else [label, number, ""]
+    number, verdict = interval(estimate, score.digits), verdict_text(score.key, estimate, measured.details)
+    return Strong([label, number, verdict]) if score.judged else [label, number, ""]
 
 
 def comparison_tables(comparison: Comparison) -> Iterator[Grid]:
@@ -73,18 +73,18 @@ def comparison_tables(comparison: Comparison) -> Iterator[Grid]:
     yield differences([comparison])
 
 
-def intersection_tables(found: Mapping[str, Measurement], cells: Mapping[tuple[str, ...], int]) -> Iterator[Grid]:
+def intersection_tables(results: Mapping[str, Measurement], cells: Mapping[tuple[str, ...], int]) -> Iterator[Grid]:
     """The images of each intersection; the crossing's result, of sway also its words; its main scores beside each
     attribute's alone."""
-    *alone, crossing = found
+    *alone, crossing = results
     images: list[list[Cell]] = [[*labels, f"{count:,}"] for labels, count in cells.items()]
     yield Grid("Images", columns(*alone, "images"), images)
-    yield score_table([found[crossing]])
-    words = sway_words(found[crossing].details or {}, top=WORDS)
+    yield score_table([results[crossing]])
+    words = sway_words(results[crossing].details or {}, top=WORDS)
     yield from [words] if words.rows else []
     rows = [
         _score(measured, score, f"{name}: {score.label}")
-        for name, measured in found.items()
+        for name, measured in results.items()
         for score in catalogue.main_scores(measured.estimates)
     ]
     yield Grid("Each attribute alone, and crossed [95% interval]", columns("", "score", "verdict"), rows, ALONE)

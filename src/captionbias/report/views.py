@@ -16,8 +16,8 @@ from captionbias.bench.verdicts import NOTHING
 from captionbias.captions import count_cells
 from captionbias.metrics import catalogue
 from captionbias.metrics.sway.questions import NAMES, QUESTIONS, Question
-from captionbias.report.grid import Cell, Column, Grid, Scored, Strong, columns
-from captionbias.report.portrait import FEW_VALUES, SURE, Portrait, Told, Wrong
+from captionbias.report.grid import Cell, Grid, GridColumn, Scored, Strong, columns
+from captionbias.report.portrait import FEW_VALUES, SURE, Answer, Portrait, Wrong
 from captionbias.report.wording import MOST_WORDS, Yardstick, fixed, group, yardstick_of
 from captionbias.statistics.samples import Estimate
 
@@ -39,23 +39,23 @@ QUALITY_NAMES = {
 
 def scores(audit: Audit, judged: bool = False) -> Grid:
     """Every score of every captioner with its interval, p-value and verdict."""
-    shown = list(_scores_of(audit))
-    if judged and any(score.judged for _, score in shown):
-        shown = [(captioner, score) for captioner, score in shown if score.judged]
+    entries = list(_scores_of(audit))
+    if judged and any(score.judged for _, score in entries):
+        entries = [(captioner, score) for captioner, score in entries if score.judged]
     rows: list[list[Cell]] = []
-    for captioner, score in shown:
+    for captioner, score in entries:
         estimates = audit.measurement(score.metric, captioner).estimates
         row: list[Cell] = [captioner, score.label, scored(estimates, score.key), None, None, None]
         if score.judged:
             p = audit.comparisons[score.metric].p_values[captioner].get(score.key, math.nan)
-            said = audit.verdicts.get((captioner, score.key), NOTHING)
-            seen = estimates[score.key].detectable if score.key in estimates else None
-            row[3:] = [seen, _number(p), said]
+            verdict = audit.verdicts.get((captioner, score.key), NOTHING)
+            detectable = estimates[score.key].detectable if score.key in estimates else None
+            row[3:] = [detectable, _number(p), verdict]
         rows.append(row)
     numbers = columns("value", "detectable", form=".3f") + columns("p", form="p")
     names = columns("captioner", "score") + numbers + columns("verdict")
     return Grid(
-        "Scores [95% interval]", names, rows, _scores_meaning([score for _, score in shown], yardstick_of(audit))
+        "Scores [95% interval]", names, rows, _scores_meaning([score for _, score in entries], yardstick_of(audit))
     )
 
 
@@ -102,8 +102,8 @@ def papers(audit: Audit) -> Grid:
         if score.judged:
             estimates, plain = audit.measurement(score.metric, name).estimates, f"{score.metric}_{score.direction}"
             published = scored(estimates, plain) if plain != score.key else None
-            said = audit.verdicts.get((name, score.key), NOTHING)
-            rows.append([score.label, name, scored(estimates, score.key), published, said])
+            verdict = audit.verdicts.get((name, score.key), NOTHING)
+            rows.append([score.label, name, scored(estimates, score.key), published, verdict])
     return Grid(
         "The papers' scores [95% interval]",
         columns("score", "captioner") + columns("value", "as published", form=".3f") + columns("verdict"),
@@ -118,7 +118,7 @@ def cells(audit: Audit) -> Grid:
     """How many images each intersection of crossed attributes has."""
     labels = list(Counter(audit.attribute_counts).elements())
     counts = count_cells(labels, len(audit.alone)) if audit.alone else {}
-    heads = (*columns(*audit.alone), Column("images", ",d"))
+    heads = (*columns(*audit.alone), GridColumn("images", ",d"))
     return Grid("Images at each intersection", heads, [[*cell, count] for cell, count in counts.items()])
 
 
@@ -132,8 +132,8 @@ def alone(audit: Audit) -> Grid:
         for key, (name, comparison) in product(keys, of_metric.items()):
             if estimate := comparison.measurements[captioner].estimates.get(key):
                 score = catalogue.SCORES[key]
-                said = (estimate.verdict or NOTHING) if score.judged else None
-                rows.append([captioner, score.label, name, Scored(estimate, score.digits), said])
+                verdict = (estimate.verdict or NOTHING) if score.judged else None
+                rows.append([captioner, score.label, name, Scored(estimate, score.digits), verdict])
     names = columns("captioner", "score", "attribute") + columns("value", form=".3f") + columns("verdict")
     return Grid("Each attribute alone, and crossed [95% interval]", names, rows, ALONE)
 
@@ -159,16 +159,16 @@ def differences(comparisons: Iterable[Comparison]) -> Grid:
     )
 
 
-def naming(portrait: Portrait) -> Grid:
+def naming_table(portrait: Portrait) -> Grid:
     """The first picture as a table."""
     tasks, other, value = (portrait.called[part] for part in ("tasks", "other", "value"))
-    questions = [question for question in QUESTIONS if question.shown == NAMES]
+    questions = [question for question in QUESTIONS if question.view == NAMES]
     rows: list[list[Cell]] = []
     for row in [*filter(None, [portrait.person]), *portrait.rows]:
         shares = [_of_100(row.wrong[one]) if one in row.wrong else None for one in portrait.values]
         answers = ["; ".join(map(_in_a_cell, row.answers.get(one.key, []))) or None for one in questions]
         rows.append([row.name, *shares, *answers])
-    heads = [f"{group(one)} {portrait.wrongly(one)}" for one in portrait.values]
+    heads = [f"{group(one)} {portrait.misnaming(one)}" for one in portrait.values]
     return Grid(
         "Who is named wrong",
         columns("captioner", *heads, *map(portrait.heading, questions)),
@@ -178,22 +178,22 @@ def naming(portrait: Portrait) -> Grid:
     )
 
 
-def _in_a_cell(told: Told) -> str:
-    little = ", a little" * told.little
-    return f"{told.verdict}{little}: {', '.join(told.lines)}"
+def _in_a_cell(answer: Answer) -> str:
+    little = ", a little" * answer.little
+    return f"{answer.verdict}{little}: {', '.join(answer.lines)}"
 
 
 def _of_100(wrong: Wrong) -> str:
-    shown = [fixed(share.value, 0) if share else NOTHING for share in wrong]
-    return f"{shown[0]} ({shown[1]}, {shown[2]})"
+    numbers = [fixed(share.value, 0) if share else NOTHING for share in wrong]
+    return f"{numbers[0]} ({numbers[1]}, {numbers[2]})"
 
 
-def followed(portrait: Portrait, question: Question) -> Grid:
+def words_table(portrait: Portrait, question: Question) -> Grid:
     """The second picture as a table."""
     people = list(dict.fromkeys(people for row in portrait.rows for people in row.words))
     rows: list[list[Cell]] = []
     for row in portrait.rows:
-        told = (
+        texts = (
             ", ".join(
                 f"{word.word} {fixed(word.captioner, 1)}"
                 + (f" ({fixed(word.person, 1)})" if word.person is not None else "")
@@ -201,7 +201,7 @@ def followed(portrait: Portrait, question: Question) -> Grid:
             )
             for of in people
         )
-        rows.append([row.name, *(words or None for words in told), *map(_in_a_cell, row.answers[question.key])])
+        rows.append([row.name, *(words or None for words in texts), *map(_in_a_cell, row.answers[question.key])])
     return Grid(
         portrait.heading(question),
         columns("captioner", *(f"more about {of}" for of in people), "all words"),
@@ -238,12 +238,12 @@ def _sides(rows: Sequence[Mapping[str, Any]], key: str, captioner: str = "captio
 
 def sway_words(details: Mapping[str, Any], captioner: str = "captioner", top: int | None = None) -> Grid:
     """The words that follow a value more than in people's captions."""
-    told = [row for row in details.get("words", ()) if row["kind"] == "more"][:top]
-    sides = _sides(told, "uses_person", captioner)
-    uses, shares_of = _by_value(told, "uses", sides)
+    listed = [row for row in details.get("words", ()) if row["kind"] == "more"][:top]
+    sides = _sides(listed, "uses_person", captioner)
+    uses, shares_of = _by_value(listed, "uses", sides)
     people = len(sides) > 1
     rows: list[list[Cell]] = []
-    for row in told:
+    for row in listed:
         goes_with = f"not {row['attribute']}" if row["captioner"] < 0 else row["attribute"]  # of more than two values
         scaled = ["yes" if row["scaled"] else "no"] * people
         rows.append([row["word"].replace("|", " or "), goes_with, _with_ends(row, "beyond"), *shares_of(row), *scaled])
@@ -290,13 +290,13 @@ def sway_tasks(details: Mapping[str, Any], captioner: str = "captioner", top: in
     """The tasks whose naming differs most by value, the contents of the picture being the same."""
     tasks = details.get("tasks", ())[:top]
     sides = _sides(tasks, "named_person", captioner)
-    shown, shares_of = _by_value(tasks, "named", sides)
+    heads, shares_of = _by_value(tasks, "named", sides)
     rows: list[list[Cell]] = [
         [row["task"], row["attribute"], _with_ends(row, "beta"), *shares_of(row)] for row in tasks
     ]
     return Grid(
         "Tasks that are named more for one value [95% interval]",
-        columns("task", "goes with") + columns("named more", *shown, form=".1f"),
+        columns("task", "goes with") + columns("named more", *heads, form=".1f"),
         rows,
         "Named more: how many more mentions in 100 captions where the image has the value"
         + (", than by a person who names it as often" if len(sides) > 1 else "")
@@ -312,10 +312,10 @@ def sway_cells(details: Mapping[str, Any]) -> Grid:
         + [cell.get(f"{who}_{kind}") for kind, who in kinds]
         for cell in details.get("cells", ())
     ]
-    shown = [f"{kind}, {who}".replace("person", "people") for kind, who in kinds]
+    heads = [f"{kind}, {who}".replace("person", "people") for kind, who in kinds]
     return Grid(
         "True value by what the tasks suggest",
-        columns("images of", "tasks suggest") + columns("images", form=",.0f") + columns(*shown, form=".1f"),
+        columns("images of", "tasks suggest") + columns("images", form=",.0f") + columns(*heads, form=".1f"),
         rows,
         "Of 100 captions. None: no value is named, or several are; the rest are right.",
     )
@@ -339,9 +339,9 @@ def quality(audit: Audit) -> Grid:
     return Grid(
         "Caption quality",
         (
-            Column("captioner"),
+            GridColumn("captioner"),
             *columns(*(QUALITY_NAMES[name] for name in names), form=".3f"),
-            *(Column(score.label, f".{score.digits}f") for score in main),
+            *(GridColumn(score.label, f".{score.digits}f") for score in main),
         ),
         rows,
         "How close the captions are to human captions, the higher the better; then the main scores of bias.",

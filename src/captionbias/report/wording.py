@@ -18,8 +18,8 @@ from captionbias.bench.verdicts import (
     SAME,
     SAME_NO_YARDSTICK,
 )
-from captionbias.errors import said
-from captionbias.metrics.sway.naming import KEYS
+from captionbias.errors import render
+from captionbias.metrics.sway.misnaming import KEYS
 from captionbias.statistics.samples import Estimate
 
 OBJECTS = ("coco_objects", "coco_names")  # the lexicons whose tasks are objects
@@ -130,24 +130,24 @@ def _with_interval(estimate: Estimate | None, written: Callable[[float], str]) -
     return f"{written(value)} [{written(low)}, {written(high)}]"
 
 
-def said_of(key: str, estimate: Estimate, details: Mapping[str, Any] | None = None) -> str:
+def verdict_text(key: str, estimate: Estimate, details: Mapping[str, Any] | None = None) -> str:
     """A score's verdict; of a gap, with the details, also whose it is, and where nothing is told what would have been
     seen."""
-    said, size = estimate.verdict or NOTHING, estimate.detectable
-    if said == NOTHING_FOUND and size:
-        return f"{said} (would have seen a word in {size:g} of 100 captions)"
-    if said == CANNOT_TELL and estimate.doubt == LEARNED_NOTHING:
-        return f"{said}: {LEARNED_NOTHING}"
-    if said == CANNOT_TELL and size:
-        return f"{said} (would see {fixed(size, SCORES[key].digits)})"
-    if said in (SAME, SAME_NO_YARDSTICK):
-        return f"{said} (within {estimate.margin:g} of 100)"
+    verdict, size = estimate.verdict or NOTHING, estimate.detectable
+    if verdict == NOTHING_FOUND and size:
+        return f"{verdict} (would have seen a word in {size:g} of 100 captions)"
+    if verdict == CANNOT_TELL and estimate.doubt == LEARNED_NOTHING:
+        return f"{verdict}: {LEARNED_NOTHING}"
+    if verdict == CANNOT_TELL and size:
+        return f"{verdict} (would see {fixed(size, SCORES[key].digits)})"
+    if verdict in (SAME, SAME_NO_YARDSTICK):
+        return f"{verdict} (within {estimate.margin:g} of 100)"
     kinds = {gap: kind for kind, gap in KEYS.items()}
-    if said in BEYOND and key in kinds and (whose := whose_gap(details or {}, kinds[key])):
+    if verdict in BEYOND and key in kinds and (whose := whose_gap(details or {}, kinds[key])):
         value, worse = whose
-        told = f"{'worse' if worse else 'better'} for {group(value)}"
-        return f"{said} ({told})" if said == NO_YARDSTICK else f"{said}, {told}"
-    return said
+        direction = f"{'worse' if worse else 'better'} for {group(value)}"
+        return f"{verdict} ({direction})" if verdict == NO_YARDSTICK else f"{verdict}, {direction}"
+    return verdict
 
 
 def p_text(p: float) -> str:
@@ -214,19 +214,19 @@ def following_words(details: Mapping[str, Any]) -> dict[str, list[tuple[str, Map
     """The words that follow a value more than in people's captions, by the details of `sway`: for each group of people
     its words with their rows, the largest first; of the attribute's own the one for the value."""
     values = list(details["attribute_counts"])
-    found: dict[str, list[tuple[str, Mapping[str, Any]]]] = {group(value): [] for value in values}
+    words_by_group: dict[str, list[tuple[str, Mapping[str, Any]]]] = {group(value): [] for value in values}
     for row in details.get("words", ()):
         if row["kind"] == "more":
             forms, value = row["word"].split("|"), row["attribute"]
             word = forms[values.index(value)] if len(forms) == len(values) else " or ".join(forms)
             others = row["captioner"] < 0  # of more than two values
-            found.setdefault(f"not {group(value)}" if others else group(value), []).append((word, row))
-    return {people: words for people, words in found.items() if words}
+            words_by_group.setdefault(f"not {group(value)}" if others else group(value), []).append((word, row))
+    return {people: words for people, words in words_by_group.items() if words}
 
 
 def plain(message: str) -> str:
     """A message in plain words, without ways out that only those who measure have."""
-    return said(message, lambda argument: WORDS.get(str(argument)))
+    return render(message, lambda argument: WORDS.get(str(argument)))
 
 
 def grouped_notes(audit: Audit) -> dict[str, tuple[str, ...]]:

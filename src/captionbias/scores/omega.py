@@ -19,7 +19,7 @@ FORMS = PUBLISHED, MATCHED, BLIND, NET, PRIOR = "", "_matched", "_blind", "_net"
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class PairSums:
     """Captions by pair: the number of what they name and of what their image shows, `(pairs,)`, and of each image's
     captions the sum of what each attacker answered and of what a caption counts, `((answers + 1) * pairs, images)`."""
 
@@ -30,7 +30,7 @@ class Told:
     @classmethod
     def of(
         cls, named: Integers, shown: Integers, image: Integers, counts: Floats, images: int, *answers: Floats
-    ) -> Told:
+    ) -> PairSums:
         """From each caption's numbers, image and count, `(captions,)`, and the quality of attackers' answers."""
         width = int(shown.max(initial=0)) + 1
         keys, pair = np.unique(named * width + shown, return_inverse=True)
@@ -39,12 +39,12 @@ class Told:
         table = sparse(np.concatenate(sums), (rows, np.tile(image, len(sums))), (len(sums) * len(keys), images))
         return cls(*np.divmod(keys, width), table)
 
-    def drawn(self, multiplicity: Floats) -> list[Floats]:
+    def resample(self, multiplicity: Floats) -> list[Floats]:
         """The sums over images that are drawn so often, `(images, replicates)`: of each attacker's answers, and last
         the counts, `(pairs, replicates)`."""
         return [*np.asarray(self.sums @ multiplicity).reshape(-1, len(self.named), multiplicity.shape[1])]
 
-    def naming(self, counts: Floats, names: int) -> Floats:
+    def name_frequencies(self, counts: Floats, names: int) -> Floats:
         """The relative frequency of each number that captions name, `(names, replicates)`; `counts`: by pair."""
         pairs = np.arange(len(self.named))
         totals = sparse(np.ones(len(pairs)), (self.named, pairs), (names, len(pairs))) @ counts
@@ -59,19 +59,19 @@ def omega_forms(sums: Sequence[Floats], weights: Mapping[str, Floats], inverse: 
     """Each form of omega, `(replicates,)`. Published, it is the mean of quality times weight (Eq. 5 and 6); matched,
     the weighted mean of quality; blind, the same of another attacker's quality.
 
-    `sums`: see `Told.drawn`. `weights`: of pairs, published and perhaps matched. `inverse`: the quality is an error, by
-    which one divides.
+    `sums`: see `PairSums.resample`. `weights`: of pairs, published and perhaps matched. `inverse`: the quality is an
+    error, by which one divides.
     """
     *answered, counts = sums
     forms = [(PUBLISHED, answered[0], weights[PUBLISHED], np.ones(1))]
     if MATCHED in weights:
         weight = weights[MATCHED]
         forms += [(form, of, weight, weight) for form, of in zip((MATCHED, BLIND), answered, strict=False)]
-    found = {}
+    omegas = {}
     for form, quality, weight, base in forms:
         over, under = (counts, quality) if inverse else (quality, counts)
-        found[form] = mean((over * weight).sum(axis=0), np.asarray((under * base).sum(axis=0)))
-    return found
+        omegas[form] = mean((over * weight).sum(axis=0), np.asarray((under * base).sum(axis=0)))
+    return omegas
 
 
 def omega_parts(sums: Sequence[Floats], weights: Mapping[str, Floats]) -> dict[str, Floats]:

@@ -25,21 +25,21 @@ class Leans(NamedTuple):
 
 def leans_of(both: Floats, shares: Floats) -> Leans:
     """The leans of tasks, from images with each task and value `(tasks, values)` and the `shares` of values."""
-    shown = both.sum(axis=1, keepdims=True)
-    share = (both + shares) / (shown + 1)
+    images_showing = both.sum(axis=1, keepdims=True)
+    share = (both + shares) / (images_showing + 1)
     lean = share - shares
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = lean / np.sqrt(shares * (1 - shares) / shown)
+        z = lean / np.sqrt(shares * (1 - shares) / images_showing)
         log_odds = np.log(share / (1 - share)) - np.log(shares / (1 - shares))
-    often = shown >= LEAST_SHOWN
+    often = images_showing >= LEAST_SHOWN
     return Leans(lean, often & (lean > 0) & (z >= LEAST_Z), np.where(often, log_odds, 0.0))
 
 
-def suggested_values(shown: Any, both: Floats, shares: Floats, own: Floats) -> Integers:
+def suggested_values(tasks_shown: Any, both: Floats, shares: Floats, own: Floats) -> Integers:
     """The value of the largest sum of log odds of the tasks that an image shows, sparse, -1 if none goes with any, or
     with two values alike. The image itself is left out of the counts that leans are of: `own` is what it adds to
     `both`, `(images, values)`."""
-    (image, task), images = shown.nonzero(), shown.shape[0]
+    (image, task), images = tasks_shown.nonzero(), tasks_shown.shape[0]
     log_odds = leans_of(np.maximum(both[task] - own[image], 0.0), shares).log_odds
     sums = np.stack([np.bincount(image, of_value, images) for of_value in log_odds.T], axis=1)
     second, first = np.sort(sums.round(9), axis=1)[:, -2:].T

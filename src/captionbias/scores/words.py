@@ -40,7 +40,7 @@ UNITS = FOLDS * QUARTERS * GROUPS
 HALVES = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
 INJECTED, RUNS, POWER = (1, 2, 3, 5, 10, 15, 20, 30, 50), 20, 0.8  # of 100 captions; a word is seen in so many runs
 
-Table = Any  # a sparse table, images x words
+WordTable = Any  # a sparse table, images x words
 
 
 class Fit(NamedTuple):
@@ -61,7 +61,7 @@ class References:
     values: int
     weights: Floats
     pictures: Integers  # the number of each image's
-    drawn: tuple[Table, ...]  # of each draw, the words that the drawn person uses
+    drawn: tuple[WordTable, ...]  # of each draw, the words that the drawn person uses
     whole: Fit
     halves: tuple[tuple[Fit, Fit], ...]  # none where there are too few pictures for a score
     scene: Integers | None = None  # the number of each image's, if no people describe them
@@ -109,7 +109,7 @@ class Amount(NamedTuple):
 # What people say
 
 
-def context_words(human: Table, may: Flags, weights: Floats) -> Integers:
+def context_words(human: WordTable, may: Flags, weights: Floats) -> Integers:
     """The words that say what a picture shows: the commonest in human captions, `(captions, words)`, of those that
     `may`, which are not the attribute's. `weights`: of each caption's image."""
     uses = _uses(human, weights)
@@ -135,8 +135,8 @@ def distinct_draws(
 
 
 def people_draws(
-    human: Table, image: Integers, drawn: Sequence[Integers], columns: Integers, tasks: Table | None = None
-) -> tuple[tuple[Table, Table], ...]:
+    human: WordTable, image: Integers, drawn: Sequence[Integers], columns: Integers, tasks: WordTable | None = None
+) -> tuple[tuple[WordTable, WordTable], ...]:
     """Of each draw the contents of each image, which are the shares of its captions that were not drawn which use each
     of the words `columns`, and the `tasks` it shows, where all are given; and the words that the drawn caption uses.
 
@@ -164,7 +164,7 @@ def people_draws(
 
 def fit_references(
     value: Integers,
-    draws: Sequence[tuple[Table, Table]],
+    draws: Sequence[tuple[WordTable, WordTable]],
     weights: Floats,
     pictures: Integers,
     seed: int,
@@ -215,7 +215,7 @@ def fit_references(
     return References(value, values, weights, pictures, people, whole, by_halves, scene)
 
 
-def _squares(contents: Table, weights: Floats, cell: Integers) -> Floats:
+def _squares(contents: WordTable, weights: Floats, cell: Integers) -> Floats:
     """The products of contents, each with each, summed over the images of each cell: `(cells, contents, contents)`."""
     squares = np.empty((FOLDS * QUARTERS, *contents.shape[1:] * 2))
     for number, square in enumerate(squares):
@@ -226,7 +226,7 @@ def _squares(contents: Table, weights: Floats, cell: Integers) -> Floats:
 
 
 def _influence(
-    contents: Table, indicators: Floats, weights: Floats, fold: Integers, group: Integers, squares: Floats
+    contents: WordTable, indicators: Floats, weights: Floats, fold: Integers, group: Integers, squares: Floats
 ) -> tuple[Floats32, Floats]:
     """How much each image's words count in each group's sum, `(images, contrasts * groups)`, and what is left of each
     contrast, squared and summed. Images are in the order of folds and groups. `squares`: each fold's, see `_squares`.
@@ -285,7 +285,7 @@ def _within(indicators: Floats, scene: Integers, weights: Floats, group: Integer
 # A captioner beside them
 
 
-def level(captioner: Table, references: References) -> Floats:
+def level(captioner: WordTable, references: References) -> Floats:
     """How many content words the captioner's captions of each value have for each of people's, without people for each
     caption, over the same of all, `(values,)`. A captioner that says less of one value is so compared with people who
     say less; it is a bias of its own."""
@@ -298,7 +298,7 @@ def level(captioner: Table, references: References) -> Floats:
         return np.asarray((said / human) / (said.sum() / human.sum()))
 
 
-def frequent_words(captioner: Table, references: References, may: Flags) -> Integers:
+def frequent_words(captioner: WordTable, references: References, may: Flags) -> Integers:
     """The words that the captioner or people use often enough, of those that `may` be tested."""
     uses = _uses(captioner, references.weights), _people_uses(references)
     return np.flatnonzero(may & (np.maximum(*uses) >= LEAST_USES))
@@ -322,7 +322,7 @@ def list_words(ties: Ties) -> Listed:
     return Listed((q <= FALSE_SHARE) & (np.abs(ties.beyond) >= LEAST_BEYOND), q)
 
 
-def find_ties(captioner: Table, references: References, words: Integers) -> Ties:
+def find_ties(captioner: WordTable, references: References, words: Integers) -> Ties:
     """The ties of these words, by all images. `captioner`: images x words, flags or, of several captions of an image,
     shares."""
     sides = _sides(references, references.whole, *_compared(captioner, references, words))
@@ -335,7 +335,7 @@ def find_ties(captioner: Table, references: References, words: Integers) -> Ties
     return Ties(said, people, beyond, error, scaled, scaled_error)
 
 
-def _error_of_no_tie(said: Table, references: References, scene: Integers) -> Floats:
+def _error_of_no_tie(said: WordTable, references: References, scene: Integers) -> Floats:
     """The standard error of ties that are none, `(contrasts, words)`: that of groups is by the uses of the value's own
     images, which of a rare word may be none by chance. Beside people theirs are as rare."""
     weights = references.weights / references.weights.mean()
@@ -346,7 +346,7 @@ def _error_of_no_tie(said: Table, references: References, scene: Integers) -> Fl
     return np.asarray(100 * np.sqrt(np.maximum(left, 0.0) / ((len(scene) - together.shape[0]) * spread)))
 
 
-def found_words(captioner: Table, references: References, words: Integers) -> Amount | None:
+def found_words(captioner: WordTable, references: References, words: Integers) -> Amount | None:
     """How far words that one half of the images chooses follow the values beyond people's in the other half, at least:
     half the sum over words, in captions of 100; of `k` values the sum over words and values over `2k`. There is
     no upper end, because words that neither half is sure of are left out. None with too few pictures."""
@@ -400,24 +400,24 @@ def detectable_share(references: References, tested: int, seed: int = 0) -> Floa
     return seen
 
 
-def _by_halves(captioner: Table, references: References, words: Integers) -> list[list[tuple[Fit, Floats, Floats]]]:
+def _by_halves(captioner: WordTable, references: References, words: Integers) -> list[list[tuple[Fit, Floats, Floats]]]:
     """Of each halving the fit of either half, and the sums of its groups of both sides."""
     said, people = _compared(captioner, references, words)
     return [[(fit, *_sides(references, fit, said, people)) for fit in both] for both in references.halves]
 
 
-def _compared(captioner: Table, references: References, words: Integers) -> tuple[Table, list[Table]]:
+def _compared(captioner: WordTable, references: References, words: Integers) -> tuple[WordTable, list[WordTable]]:
     """What the captioner and the person of each draw say of these words, the person's by the captioner's level."""
     by_level = np.nan_to_num(level(captioner, references), nan=1.0)[references.value][:, None]
     return captioner.tocsr()[:, words], [person[:, words].multiply(by_level).tocsr() for person in references.drawn]
 
 
-def _sides(references: References, fit: Fit, said: Table, people: Sequence[Table]) -> tuple[Floats, Floats]:
+def _sides(references: References, fit: Fit, said: WordTable, people: Sequence[WordTable]) -> tuple[Floats, Floats]:
     """The sums of both sides, the captioner's and the drawn person's."""
     return _sums(references, fit, [said] * len(people)), _sums(references, fit, people)
 
 
-def _sums(references: References, fit: Fit, words: Sequence[Table]) -> Floats:
+def _sums(references: References, fit: Fit, words: Sequence[WordTable]) -> Floats:
     """Each group's part of the ties of words, the mean over draws: `(contrasts, groups, words)`; `words`: of each draw,
     images x words."""
     products = (
@@ -440,5 +440,5 @@ def _people_uses(references: References) -> Floats:
     return np.asarray(np.mean([_uses(person, references.weights) for person in references.drawn], axis=0))
 
 
-def _uses(table: Table, weights: Floats) -> Floats:
+def _uses(table: WordTable, weights: Floats) -> Floats:
     return np.ravel(weights @ table)

@@ -76,7 +76,7 @@ def bootstrap_interval(
     return low, high
 
 
-def recentred(estimate: float, replicates: Floats) -> Floats:
+def recentre(estimate: float, replicates: Floats) -> Floats:
     """The replicates with the estimate as their mean: of what resampling moves by itself. It adds to sizes, to
     variances and to the largest of several, and takes from correlations; a replicate lacks some rare sets and has
     others more often."""

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from captionbias.arrays import Floats, Integers
-from captionbias.progress import told_if_long
+from captionbias.progress import report_if_long
 from captionbias.statistics.intervals import (
     LEVEL,
     bootstrap_interval,
-    recentred,
+    recentre,
     resamples,
     rounded,
     standard_deviation,
@@ -96,10 +96,10 @@ class Sample:
         images, floor = min(self.images, other.images), max(self.floor, other.floor)
         return Sample(values, replicates, images, max(self.chosen_of, other.chosen_of), floor)
 
-    def recentred(self: S) -> S:
+    def recentre(self: S) -> S:
         """The same with replicates whose mean is the estimate: of what resampling moves by itself."""
         known = self.values[~np.isnan(self.values)]
-        return replace(self, replicates=recentred(known.mean(), self.replicates)) if len(known) else self
+        return replace(self, replicates=recentre(known.mean(), self.replicates)) if len(known) else self
 
     def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
         """The mean over trials with its intervals, which end at `low` and `high`; None where it is undefined in every
@@ -135,7 +135,7 @@ class Sample:
 
 
 @dataclass(frozen=True, eq=False)
-class Extreme(Sample):
+class ExtremeOf(Sample):
     """The least or the largest of several quantities of the same images: its interval goes from the least (largest) of
     their lower ends to that of their upper ends, and is above 0 only if all are. Undefined where one of them is."""
 
@@ -143,13 +143,13 @@ class Extreme(Sample):
     among: tuple[Sample, ...] = ()
 
     @classmethod
-    def of(cls, pick: Callable[[Iterable[float]], float], samples: Iterable[Sample]) -> Extreme:
+    def of(cls, pick: Callable[[Iterable[float]], float], samples: Iterable[Sample]) -> ExtremeOf:
         """The extreme of samples, `pick` being `min` or `max`."""
         among = tuple(samples)
         best = np.minimum if pick is min else np.maximum
         values, replicates = (np.asarray(best.reduce([getattr(sample, name) for sample in among])) for name in ARRAYS)
         images = min(sample.images for sample in among)
-        return cls(values, replicates, images, pick=pick, among=among).recentred()
+        return cls(values, replicates, images, pick=pick, among=among).recentre()
 
     def estimate(self, low: float = -INFINITY, high: float = INFINITY, whole: float | None = None) -> Estimate | None:
         known = [estimate for sample in self.among if (estimate := sample.estimate(low, high, whole))]
@@ -162,13 +162,13 @@ class Extreme(Sample):
 
 
 @dataclass(frozen=True, eq=False)
-class Largest(Sample):
+class LargestOf(Sample):
     """That of several quantities of the same images which is furthest from 0; a difference is the largest of theirs."""
 
     among: tuple[Sample, ...] = ()
 
     @classmethod
-    def of(cls, samples: Iterable[Sample]) -> Largest:
+    def of(cls, samples: Iterable[Sample]) -> LargestOf:
         """The largest of samples. Of two it is the first: the other is its negative."""
         among = tuple(samples)
         sizes = [-1.0 if np.isnan(sample.values).all() else abs(float(np.nanmean(sample.values))) for sample in among]
@@ -176,24 +176,24 @@ class Largest(Sample):
         return cls(**vars(chosen) | {"chosen_of": 1 if len(among) == 2 else len(among)}, among=among)
 
     def __sub__(self, other: Sample) -> Sample:
-        if not isinstance(other, Largest):
+        if not isinstance(other, LargestOf):
             return super().__sub__(other)
-        return Largest.of(one - its for one, its in zip(self.among, other.among, strict=True))
+        return LargestOf.of(one - its for one, its in zip(self.among, other.among, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
-class Beyond(Sample):
+class ExcessOver(Sample):
     """What a quantity is more than a bound that is the same beside whatever is compared: a difference is more as well.
 
     >>> step, other, bound = (Sample(np.array([value]), np.zeros(0)) for value in (9.0, 2.0, 3.0))
-    >>> (Beyond.of(step, bound) - Beyond.of(other, bound)).values
+    >>> (ExcessOver.of(step, bound) - ExcessOver.of(other, bound)).values
     array([4.])
     """
 
     bound: Sample | None = None
 
     @classmethod
-    def of(cls, sample: Sample, bound: Sample) -> Beyond:
+    def of(cls, sample: Sample, bound: Sample) -> ExcessOver:
         """What the sample is more than the bound."""
         return cls(**vars(sample - bound), bound=bound)
 
@@ -203,7 +203,7 @@ class Beyond(Sample):
 
 
 @dataclass(frozen=True, eq=False)
-class Found(Sample):
+class LowerBound(Sample):
     """What was found of a quantity, at least: it has a lower end alone, and `seen` is how much would have been."""
 
     seen: float | None = None
@@ -253,7 +253,7 @@ def bootstrap_samples(
     drawn = units if copies is None else int(copies.max()) + 1
     replicates, done = replicates if drawn >= LEAST_IMAGES else 0, 0
     # More threads wait for each other longer than they work.
-    with threadpool_limits(1), told_if_long("bootstrap", "replicates") as report:
+    with threadpool_limits(1), report_if_long("bootstrap", "replicates") as report:
         report(done, replicates)
         for multiplicity, weights in resamples(drawn, trials, replicates, seed, overlap):
             if copies is not None:

@@ -10,10 +10,10 @@ from captionbias.captions import Captions
 from captionbias.errors import missing, unknown
 from captionbias.report.grid import Cell, Grid, columns
 from captionbias.studies import papers  # noqa: F401  fills TABLES
-from captionbias.studies.tables import TABLES, VECTORS, Experiment, Table
+from captionbias.studies.tables import TABLES, VECTORS, Experiment, PaperTable
 
 
-def find_table(paper: str, name: str) -> Table:
+def find_table(paper: str, name: str) -> PaperTable:
     """A table by its paper and name; ValueError if there is none."""
     if paper not in TABLES:
         raise unknown("paper", paper, TABLES)
@@ -54,13 +54,13 @@ def reproduce(
     >>> found.table.print_of("T to A", "nic")
     27.43
     """
-    asked = find_table(paper, name)
+    table = find_table(paper, name)
     lacking = {"predictions": not captioners, "images": "images" not in options}
-    for need in asked.needs:
+    for need in table.needs:
         if lacking.get(need):
             raise missing(need, f"must be given: {paper} {name} is measured on them")
-    experiment = Experiment(asked, captioners, encoders, vectors, shares or {}, fast, watch, options)
-    asked.measure(experiment)
+    experiment = Experiment(table, captioners, encoders, vectors, shares or {}, fast, watch, options)
+    table.measure(experiment)
     return experiment
 
 

@@ -21,7 +21,7 @@ TOLD = ("trials", "seeds", "epochs")
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """A table of a paper and how it is measured; all but `measure` is data, in `printed/`.
 
     Attributes:
@@ -64,7 +64,7 @@ class Table:
         return [*dict.fromkeys(row for of in self.printed.values() for row in of)]
 
 
-TABLES: dict[str, dict[str, Table]] = {}  # by paper and name; the modules of `papers` fill it
+TABLES: dict[str, dict[str, PaperTable]] = {}  # by paper and name; the modules of `papers` fill it
 
 
 def table(paper: str, *names: str) -> Callable[[Callable[[Experiment], None]], Callable[[Experiment], None]]:
@@ -75,7 +75,7 @@ def table(paper: str, *names: str) -> Callable[[Callable[[Experiment], None]], C
 
     def made(measure: Callable[[Experiment], None]) -> Callable[[Experiment], None]:
         for name in names:
-            TABLES.setdefault(paper, {})[name] = Table(paper, name, measure, **facts, **tables[name])
+            TABLES.setdefault(paper, {})[name] = PaperTable(paper, name, measure, **facts, **tables[name])
         return measure
 
     return made
@@ -96,7 +96,7 @@ class Experiment:
         signatures: of everything that was measured.
     """
 
-    table: Table
+    table: PaperTable
     captioners: Mapping[str, Captions]
     encoders: Sequence[str]
     vectors: Sequence[Any]

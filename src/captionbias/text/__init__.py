@@ -10,7 +10,7 @@ from captionbias.text.masking import Mentions as Mentions
 from captionbias.text.masking import crossed_labels as crossed_labels
 from captionbias.text.masking import find_mentions as find_mentions
 from captionbias.text.masking import mask_mentions as mask_mentions
-from captionbias.text.masking import merged as merged
+from captionbias.text.masking import merge as merge
 from captionbias.text.masking import named_by_words as named_by_words
 from captionbias.text.masking import named_values as named_values
 from captionbias.text.tokens import TOKENIZERS as TOKENIZERS

@@ -40,13 +40,13 @@ def content_words(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: 
     lemma = _lemma(tokenizer)
     terms, names, roles = _terms(attribute, task, tokenizer)
     mentions = find_mentions(tokens, Lexicon("terms", "", terms), tokenizer)
-    said = function_words(ENGLISH if lemma is singular else tokenizer)
+    closed = function_words(ENGLISH if lemma is singular else tokenizer)
     single = [lemma(word) for word in tokens.words]
     numbers = {word: number for number, word in enumerate(dict.fromkeys([*single, *names]))}
-    kept = np.array([word not in said and any(map(str.isalpha, word)) for word in tokens.words], bool)
+    is_content = np.array([word not in closed and any(map(str.isalpha, word)) for word in tokens.words], bool)
     ends, places = mentions.starts + mentions.lengths, len(tokens.ids) + 1
     covered = np.cumsum(np.bincount(mentions.starts, minlength=places) - np.bincount(ends, minlength=places))
-    alone = kept[tokens.ids] & (covered[:-1] == 0)
+    alone = is_content[tokens.ids] & (covered[:-1] == 0)
     of_token, of_term = (np.array([numbers[word] for word in each], np.int64) for each in (single, names))
     rows = np.concatenate([tokens.rows[alone], tokens.rows[mentions.starts]])
     column = np.concatenate([of_token[tokens.ids[alone]], of_term[mentions.labels]])
@@ -61,7 +61,7 @@ def content_words(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: 
     return ContentWords(used[:, present], present_words, of_attribute, of_role)
 
 
-def joined(own: ContentWords, human: ContentWords) -> ContentWords:
+def join_sides(own: ContentWords, human: ContentWords) -> ContentWords:
     """Of the captions of both, one after the other; the words of the second come first."""
     from scipy.sparse import vstack
 
@@ -116,7 +116,7 @@ def _terms(attribute: Lexicon, task: Lexicon, tokenizer: str) -> tuple[dict[str,
 
 
 def singular(word: str) -> str:
-    """The singular of an English plural; what is none stays, or loses an -s that is no ending.
+    """The singular of an English plural; what is none stays, or loses an -s that is not an ending.
 
     >>> [singular(word) for word in ("ties", "benches", "dresses", "racquets", "tennis", "bus")]
     ['tie', 'bench', 'dress', 'racquet', 'tennis', 'bus']

@@ -71,16 +71,16 @@ def builtin_lexicons() -> list[str]:
 
 def attribute_lexicons() -> dict[str, str]:
     """The attributes whose words come with the package, gender first, and what ImageCaptioner2 asks of each."""
-    prompts = _saying("prompt")
+    prompts = _entries_under("prompt")
     return {"gender": prompts["gender"]} | prompts
 
 
 def task_lexicons() -> dict[str, str]:
     """The lexicons of tasks that come with the package, but for those of earlier papers, and what each is called."""
-    return _saying("title")
+    return _entries_under("title")
 
 
-def _saying(key: str) -> dict[str, str]:
+def _entries_under(key: str) -> dict[str, str]:
     """The entries under this key of the built-in lexicons that have it."""
     contents = {name: _builtin(name) for name in builtin_lexicons()}
     return {name: content[key] for name, content in contents.items() if key in content}
@@ -173,11 +173,11 @@ def task_name(text: str) -> str:
     return plain if plain in _of_coco() else text.strip()
 
 
-def said_in(language: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def options_in(language: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The `tokenizer`, `attribute_lexicon` and `task_lexicon` of a metric's options, or the usual ones, as those of the
     language. What is one's own stays, and so does `whitespace`.
 
-    >>> said_in("de", {"attribute_lexicon": ["gender", {"dark": ["dunkel"]}], "tokenizer": "whitespace"})
+    >>> options_in("de", {"attribute_lexicon": ["gender", {"dark": ["dunkel"]}], "tokenizer": "whitespace"})
     {'tokenizer': 'whitespace', 'attribute_lexicon': ['gender-de', {'dark': ['dunkel']}],
      'task_lexicon': 'coco_objects-de'}
     """

@@ -27,14 +27,14 @@ class Mentions(NamedTuple):
 
     def without_overlaps(self) -> Mentions:
         """The mentions, left to right, without those that start inside the one before."""
-        ends, kept = self.starts + self.lengths, np.ones(len(self.starts), bool)
-        inside = np.concatenate(([False], self.starts[1:] < np.maximum.accumulate(ends)[:-1]))[: len(kept)]
+        ends, keep = self.starts + self.lengths, np.ones(len(self.starts), bool)
+        inside = np.concatenate(([False], self.starts[1:] < np.maximum.accumulate(ends)[:-1]))[: len(keep)]
         end = 0  # of the last one kept
         for place in np.flatnonzero(inside).tolist():  # which are few
             end = end if inside[place - 1] else int(ends[place - 1])
-            kept[place] = self.starts[place] >= end
-            end = int(ends[place]) if kept[place] else end
-        return self.select(kept)
+            keep[place] = self.starts[place] >= end
+            end = int(ends[place]) if keep[place] else end
+        return self.select(keep)
 
     def named(self, tokens: Tokens, labels: int) -> Flags:
         """Flags of the labels that each caption names, `(captions, labels)`."""
@@ -50,8 +50,8 @@ class Mentions(NamedTuple):
         counts, lengths = last - first, tokens.lengths[rows]
         places = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
         moved = np.cumsum(lengths) - lengths - tokens.offsets[rows]
-        found = self.select(places)
-        return found._replace(starts=found.starts + np.repeat(moved, counts))
+        selection = self.select(places)
+        return selection._replace(starts=selection.starts + np.repeat(moved, counts))
 
 
 def find_mentions(tokens: Tokens, lexicon: Lexicon, split: str = "words") -> Mentions:
@@ -61,7 +61,7 @@ def find_mentions(tokens: Tokens, lexicon: Lexicon, split: str = "words") -> Men
     parts finds, without labels: see `named_values`.
     """
     if lexicon.parts:
-        return merged([find_mentions(tokens, part, split) for part in lexicon.parts])
+        return merge([find_mentions(tokens, part, split) for part in lexicon.parts])
     nodes = _Trie(tokens.words, lexicon, split)
     starts = np.flatnonzero((nodes.root > 0)[tokens.ids])
     state = nodes.root[tokens.ids[starts]]
@@ -121,7 +121,7 @@ class _Trie:
         return np.where(self.keys[place] == wanted, self.children[place], 0)
 
 
-def merged(parts: Sequence[Mentions]) -> Mentions:
+def merge(parts: Sequence[Mentions]) -> Mentions:
     """All of these mentions, overlapping ones as one, without labels."""
     starts = np.concatenate([mentions.starts for mentions in parts])
     order = np.argsort(starts, kind="stable")
@@ -150,8 +150,8 @@ def mask_mentions(tokens: Tokens, *hidden: tuple[Mentions, str]) -> Tokens:
         mention_of[places] = np.repeat(np.arange(number, number + len(first)), mentions.lengths)
         ids[places] = words_and_masks.index(mask)
         number += len(first)
-    shown = (mention_of == 0) | (np.diff(mention_of, prepend=0) != 0)
-    return Tokens(ids[shown], np.concatenate(([0], np.cumsum(shown)))[tokens.offsets], words_and_masks)
+    remaining = (mention_of == 0) | (np.diff(mention_of, prepend=0) != 0)
+    return Tokens(ids[remaining], np.concatenate(([0], np.cumsum(remaining)))[tokens.offsets], words_and_masks)
 
 
 def named_values(tokens: Tokens, mentions: Mentions, lexicon: Lexicon, split: str = "words") -> Flags:

@@ -201,8 +201,8 @@ def _split_together(captions: Sequence[str]) -> Tokens:
     tokens = Tokens(ids, offsets, tuple(words.dictionary.to_pylist()))
     if "" not in tokens.words:
         return tokens
-    shown = ids != tokens.words.index("")  # which a caption of blanks has
-    return Tokens(ids[shown], np.concatenate(([0], np.cumsum(shown)))[offsets], tokens.words).numbered()
+    nonblank = ids != tokens.words.index("")  # which a caption of blanks has
+    return Tokens(ids[nonblank], np.concatenate(([0], np.cumsum(nonblank)))[offsets], tokens.words).numbered()
 
 
 def _split_each(captions: Sequence[str], split: Callable[[str], list[str]]) -> Tokens:

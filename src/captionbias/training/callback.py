@@ -14,7 +14,7 @@ from captionbias.bench.protocol import whole_number
 from captionbias.captions.entries import check_lengths
 from captionbias.metrics import catalogue
 from captionbias.training.captioning import caption_images
-from captionbias.training.scores import BIAS, Settings, TrainingBias
+from captionbias.training.scores import BIAS, BiasSettings, TrainingBias
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -61,7 +61,7 @@ class BiasCallback(TrainerCallback):
         tokenizer: Any = None,
         batch_size: int = 32,
         generation: Mapping[str, Any] | None = None,
-        **settings: Unpack[Settings],
+        **settings: Unpack[BiasSettings],
     ) -> None:
         _check_whole(trainer)
         self.bias = TrainingBias(references, attributes, tasks, weights, **settings)

@@ -29,7 +29,7 @@ BIAS = "bias"
 PORTRAIT = [part.key for question in QUESTIONS for part in question.parts if part.minimised]  # the largest is `bias`
 
 
-class Settings(TypedDict, total=False):
+class BiasSettings(TypedDict, total=False):
     """The keywords of `bias_scores` and `BiasCallback`."""
 
     metrics: Sequence[str]  # any of `captionbias.metrics`; sway, dbac and lic by default
@@ -51,7 +51,7 @@ def bias_scores(
     tasks: Collection[Any] | None = None,
     weights: Collection[Any] | None = None,
     vectors: Any = None,
-    **settings: Unpack[Settings],
+    **settings: Unpack[BiasSettings],
 ) -> dict[str, float]:
     """Sway, DBAC and LIC as flat floats for a training's log, from captions that may still be useless.
 
@@ -68,7 +68,7 @@ def bias_scores(
         weights: `n` numbers above 0, how much each image counts; all alike when None.
         vectors: word vectors with which `dbac` aligns human captions, see `captionbias.alignment.vectors.load_vectors`;
             the preset's when None. Those of `human_vectors` need not be trained again at each measurement.
-        **settings: see `Settings`.
+        **settings: see `BiasSettings`.
 
     Returns:
         `empty_captions`, the share of captions without a word, in [0, 1]; and as far as they are defined `bias`, how
@@ -137,15 +137,15 @@ class TrainingBias:
 
     def measure(self, predictions: Collection[Any]) -> dict[str, float]:
         """`bias_scores` of these captions."""
-        said = as_list("predictions", predictions)
-        check_lengths({"predictions": said, "references": self.images})
-        said = [said[int(row)] for row in self.people.image_ids or ()]  # of images that people describe
-        empty = [all(map(is_blank, texts if is_column(texts) else [texts])) for texts in said]
+        column = as_list("predictions", predictions)
+        check_lengths({"predictions": column, "references": self.images})
+        column = [column[int(row)] for row in self.people.image_ids or ()]  # of images that people describe
+        empty = [all(map(is_blank, texts if is_column(texts) else [texts])) for texts in column]
         result, notes = {"empty_captions": float(np.average(empty, weights=self.people.weights))}, list[str]()
         try:
-            captions = self.people.with_predictions(said)
+            captions = self.people.with_predictions(column)
         except InputError as error:
-            if error.argument.row is not None:  # what is there is no caption
+            if error.argument.row is not None:  # what is there is not a caption
                 raise
             for name in self.options:
                 self._measure_people(name)  # raises, if the captioner is not to blame
@@ -171,13 +171,13 @@ class TrainingBias:
         estimates, controls = measured.estimates, self.options[name].get("controls", True)
         keys = [key for key in catalogue.headlines(name) if controls or not catalogue.SCORES[key].control]
         scores: dict[str, float] = {}
-        if (asked := estimates.keys() & {*PORTRAIT}) and not any(estimates[key].doubt for key in asked):
-            scores[BIAS] = max(abs(estimates[key].value) for key in asked)
+        if (portrait_keys := estimates.keys() & {*PORTRAIT}) and not any(estimates[key].doubt for key in portrait_keys):
+            scores[BIAS] = max(abs(estimates[key].value) for key in portrait_keys)
         for key in filter(estimates.__contains__, keys):
             scores |= estimates[key]._replace(verdict=None).flat(key)
             if word := estimates[key].verdict:
                 scores[f"{key}_more_than_people"] = float(word == MORE)
-        if missing := [key for key in [BIAS] * bool(asked) + keys if key not in scores]:
+        if missing := [key for key in [BIAS] * bool(portrait_keys) + keys if key not in scores]:
             notes.append(f"{', '.join(missing)} left out: too few images, or captions that name what human ones name")
         return scores
 
@@ -197,7 +197,7 @@ def _options(
     controls: bool = False,
     **others: Any,
 ) -> dict[str, dict[str, Any]]:
-    if unknown := others.keys() - {*Settings.__annotations__, "vectors"}:
+    if unknown := others.keys() - {*BiasSettings.__annotations__, "vectors"}:
         raise TypeError(f"unexpected keyword argument {', '.join(sorted(unknown))}")
     known = catalogue.of_captions()
     if isinstance(metrics, str) or not metrics or (set(catalogue.METRICS) - set(known)) & set(metrics):

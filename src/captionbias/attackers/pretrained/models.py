@@ -85,9 +85,9 @@ def find_folder(name: str, argument: str = "encoder", revision: str | None = Non
 
 def signed_name(name: str, folder: Path) -> str:
     """A model's name in signatures: the Hub's; with a digest of its files the folder's, or that of a package's."""
-    given = Path(name).expanduser().is_dir()
-    own = folder.name if given else name
-    return f"{own}-{digest(folder)[:8]}" if given or folder == _packaged(name) else own
+    is_folder = Path(name).expanduser().is_dir()
+    own = folder.name if is_folder else name
+    return f"{own}-{digest(folder)[:8]}" if is_folder or folder == _packaged(name) else own
 
 
 def digest(folder: Path) -> str:
@@ -101,8 +101,8 @@ def is_model(name: str) -> bool:
 
 def _packaged(name: str) -> Path | None:
     _, module = PACKAGES.get(name, ("", ""))
-    found = find_spec(module) if module else None  # not imported: a folder is all that is wanted
-    return Path(found.origin).parent / "model" if found and found.origin else None
+    spec = find_spec(module) if module else None  # not imported: a folder is all that is wanted
+    return Path(spec.origin).parent / "model" if spec and spec.origin else None
 
 
 def _fetched(name: str, argument: str, revision: str | None) -> Path:

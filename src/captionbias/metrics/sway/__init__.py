@@ -18,25 +18,24 @@ from captionbias.bench.measurement import Prepared, Scores, metric
 from captionbias.bench.reading import read
 from captionbias.captions import Captions
 from captionbias.errors import InputError, missing
-from captionbias.metrics.sway import a_to_t, length, t_to_a, words
-from captionbias.metrics.sway import naming as of_names
+from captionbias.metrics.sway import a_to_t, length, misnaming, t_to_a, words
 from captionbias.metrics.sway.images import compared_images, count_leans, lean_rows, no_leans
 from captionbias.metrics.sway.question import (
-    Answer,
-    Asked,
     Draw,
-    Question,
+    QuestionModule,
+    QuestionResult,
+    SwayInput,
     constant,
     draw_person,
     draw_truth,
-    resampled,
+    resample,
 )
 from captionbias.text import LexiconSource, load_lexicon
 from captionbias.text.content import ContentWords
 from captionbias.warnings import note
 
 RULES = Rules(silent=True, crossed=True, tasks_needed=False, tasks_named=True)
-QUESTIONS = of_names, t_to_a, words, length, a_to_t
+QUESTIONS = misnaming, t_to_a, words, length, a_to_t
 SCENES = Score(
     YARDSTICK,
     "scenes that are compared",
@@ -76,7 +75,7 @@ class SwayImages(NamedTuple):
         "attributes": "`n` labels, each a label of `attribute_lexicon`; two values or more, also crossed attributes",
         "tasks": "`n` lists of all tasks that the images show, such as COCO's annotated objects; those that the other "
         "human captions name when None. People do not name all that is there: without them A to T is a range. "
-        "`person` is no task",
+        "`person` is not a task",
         "seed": "seed of the draws, the regression's folds and the bootstrap",
         "details": "add the nested entry `details`: `level` and `gaps` of each value; `cells`, true value by "
         "suggested one, captioner beside person; `t_to_a` of each value, `error_ratio`; `words` and `words_seen`; "
@@ -127,14 +126,14 @@ def sway(
     if captions.predictions is None:
         raise missing("predictions", "is missing: sway is of a captioner; give the captioner's captions")
     if captions.references and captions.scene:
-        ways = errors.naming("leave {references} out"), errors.naming("leave {scene} out, to compare with people")
+        ways = errors.phrase("leave {references} out"), errors.phrase("leave {scene} out, to compare with people")
         raise InputError("scene", ": images of a scene are compared with each other, without human captions:", *ways)
     reading = read(captions, attribute_lexicon, task_lexicon, tokenizer, RULES)
     captions, notes = cast(Captions, reading.captions), reading.notes
     lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
     images = compared_images(reading, seed)
     alike = captions.references or (captions.tasks and captions.scene)  # what pictures show can be held alike
-    of_tasks: list[Question] = [t_to_a, a_to_t] if alike else [t_to_a] if captions.tasks else []
+    of_tasks: list[QuestionModule] = [t_to_a, a_to_t] if alike else [t_to_a] if captions.tasks else []
     if lexicons[0].parts:
         if lean is not None:
             raise InputError("lean", ": tasks go with the values of one attribute; leave it out, or measure one alone")
@@ -143,9 +142,9 @@ def sway(
     counts = count_leans(images, lean, lexicons, notes) if of_tasks else no_leans(images)
     if of_tasks and not captions.references and (draw_truth(images, counts, seed).suggested < 0).all():
         text = "T to A and A to T are not measured: no task goes with one value more than with another on these images"
-        note(notes, text, errors.naming("say which tasks go with whom, with {lean}"), about="tasks")
+        note(notes, text, errors.phrase("say which tasks go with whom, with {lean}"), about="tasks")
         of_tasks, counts = [], no_leans(images)
-    resampling = [of_names, *of_tasks, *[length] * bool(captions.references or captions.scene)]
+    resampling = [misnaming, *of_tasks, *[length] * bool(captions.references or captions.scene)]
     scenes = None if images.scene is None else len({*images.scene.tolist()}) if captions.scene else 0
     signed = {"lean": counts.source, "draws": draws if scenes is None else 0, **reading.signed}
     signed |= {} if scenes is None else {"yardstick": "scenes" if scenes else "none"}
@@ -157,24 +156,24 @@ def sway(
         join = captions.references_to_join if captions.references else 1
         drawn = people(1) if captions.references else [draw_truth(images, counts, seed)]
         as_long = people(join) if join > 1 else drawn
-        asked = Asked(captions, *lexicons, tokenizer, images, drawn, join, as_long, seed, bootstrap, notes)
-        return _scores(asked, resampling, scenes, details)
+        inputs = SwayInput(captions, *lexicons, tokenizer, images, drawn, join, as_long, seed, bootstrap, notes)
+        return _scores(inputs, resampling, scenes, details)
 
     return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured)
 
 
-def _scores(asked: Asked, resampling: Sequence[Question], scenes: int | None, details: bool) -> Scores:
+def _scores(inputs: SwayInput, resampling: Sequence[QuestionModule], scenes: int | None, details: bool) -> Scores:
     import scipy.linalg  # noqa: F401  (a library is limited below once it is loaded)
     from threadpoolctl import threadpool_limits
 
-    images, drawn = asked.named, asked.draws
+    images, drawn = inputs.named, inputs.draws
     with threadpool_limits(1):  # more threads wait for each other longer than they work
-        counted = [question.counted(asked) for question in resampling]
-        samples = resampled(counted, int(images.group.max()) + 1, asked.replicates, asked.seed)
-        answers = [question.answer(asked, of) for question, of in zip(resampling, samples, strict=True)]
-        answers.append(words.answer(asked))
+        counted = [question.counted(inputs) for question in resampling]
+        samples = resample(counted, int(images.group.max()) + 1, inputs.replicates, inputs.seed)
+        answers = [question.answer(inputs, of) for question, of in zip(resampling, samples, strict=True)]
+        answers.append(words.answer(inputs))
     if scenes is not None:
-        answers.append(Answer({YARDSTICK: constant(scenes)}, dict))
+        answers.append(QuestionResult({YARDSTICK: constant(scenes)}, dict))
     suggested = float(np.mean([np.count_nonzero(draw.suggested >= 0) for draw in drawn]))
     facts = {"sway_images": len(images.value), "sway_suggested": suggested}
     facts |= {key: fact for answer in answers for key, fact in answer.facts.items() if np.isfinite(fact)}
@@ -187,7 +186,7 @@ def _scores(asked: Asked, resampling: Sequence[Question], scenes: int | None, de
     return Scores(
         {key: sample for answer in answers for key, sample in answer.scores.items()},
         facts,
-        asked.notes,
+        inputs.notes,
         tables,
-        SwayImages(images.values, images.row, images.value, drawn[0].suggested, asked.content_of_both),
+        SwayImages(images.values, images.row, images.value, drawn[0].suggested, inputs.content_of_both),
     )

@@ -11,21 +11,21 @@ import numpy as np
 from captionbias.arrays import Array, Floats, Integers
 from captionbias.bench.catalogue import MENTIONS, PERCENT
 from captionbias.metrics.sway.images import NamedImages
-from captionbias.metrics.sway.naming import LEAST_NAMED, NAMES_BOTH
+from captionbias.metrics.sway.misnaming import LEAST_NAMED, NAMES_BOTH
 from captionbias.metrics.sway.question import (
-    Answer,
-    Asked,
     Counted,
     Draw,
     Numbers,
+    QuestionResult,
+    SwayInput,
     constant,
     entry,
     mean_of_known,
     numbers,
 )
-from captionbias.scores.naming import share_of
+from captionbias.scores.misnaming import share_of
 from captionbias.scores.sway import naming_rates, residuals, within_scenes
-from captionbias.statistics.samples import Extreme, Sample
+from captionbias.statistics.samples import ExtremeOf, Sample
 from captionbias.warnings import note
 
 _entry = partial(entry, "sway A to T", MENTIONS, sense="amplification", direction="a_to_t")
@@ -75,18 +75,18 @@ class Followed(Generic[Numbers]):
     pairs: Numbers  # of each task and value: beyond the person, the captioner, the person, `(pairs, 3)`
 
 
-def counted(asked: Asked) -> Counted:
+def counted(inputs: SwayInput) -> Counted:
     """How much more often captions of each draw name tasks with the value that they go with."""
-    pairs = _pairs(asked)
-    return [partial(_followed, _sums(draw, pairs), pairs, asked.named) for draw in asked.draws]
+    pairs = _pairs(inputs)
+    return [partial(_followed, _sums(draw, pairs), pairs, inputs.named) for draw in inputs.draws]
 
 
-def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
+def answer(inputs: SwayInput, samples: dict[str, Sample]) -> QuestionResult:
     """The scores from attribute to task."""
-    named, draws = asked.named, asked.draws
-    if named.given is None:
+    named, draws = inputs.named, inputs.draws
+    if named.given_tasks is None:
         note(
-            asked.notes,
+            inputs.notes,
             "what people do not name may be there or not, so the score has a range; complete tasks close it",
             about="a_to_t",
         )
@@ -97,14 +97,14 @@ def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
     goes = draws[0].leans.goes_with.any(axis=1)
     names = 100 * np.average(named.captioner.tasks[:, goes].toarray().max(axis=1, initial=0.0), weights=named.weight)
     scores = {"sway_a_to_t": followed.score, TASKS_NAMED: constant(float(names))}
-    scores |= {"sway_a_to_t_low": Extreme.of(min, ends), "sway_a_to_t_high": Extreme.of(max, ends)}
-    scores |= {"sway_a_to_t_least": Extreme.of(min, left), "sway_a_to_t_most": Extreme.of(max, left)}
-    return Answer(scores, partial(_details, followed, _pairs(asked), asked))
+    scores |= {"sway_a_to_t_low": ExtremeOf.of(min, ends), "sway_a_to_t_high": ExtremeOf.of(max, ends)}
+    scores |= {"sway_a_to_t_least": ExtremeOf.of(min, left), "sway_a_to_t_most": ExtremeOf.of(max, left)}
+    return QuestionResult(scores, partial(_details, followed, _pairs(inputs), inputs))
 
 
-def _pairs(asked: Asked) -> Integers:
+def _pairs(inputs: SwayInput) -> Integers:
     """The numbers of the tasks that go with a value, and of that value, `(2, pairs)`."""
-    return np.stack(np.nonzero(asked.draws[0].leans.goes_with))
+    return np.stack(np.nonzero(inputs.draws[0].leans.goes_with))
 
 
 def _sums(draw: Draw, pairs: Integers) -> tuple[Floats, Any]:
@@ -117,13 +117,15 @@ def _sums(draw: Draw, pairs: Integers) -> tuple[Floats, Any]:
 
     named, of_values, (task, value) = draw.named, np.arange(len(draw.named.values)), pairs
     used, column = np.unique(task, return_inverse=True)
-    captioner, person, shown = (table[:, used] for table in (named.captioner.tasks, draw.person.tasks, draw.shown))
-    there = [said.multiply(shown) for said in (captioner, person)]
+    captioner, person, tasks_shown = (
+        table[:, used] for table in (named.captioner.tasks, draw.person.tasks, draw.tasks_shown)
+    )
+    there = [tasks.multiply(tasks_shown) for tasks in (captioner, person)]
     mentions = there[0], captioner - there[0], there[1], person - there[1]
     has_value = csr_array(named.value[:, None] == of_values, dtype=np.float64)
     outcomes = hstack((has_value, captioner, *mentions[2:]), format="csr")
     if named.scene is None:
-        contents = hstack((draw.shown, draw.shares), format="csr")
+        contents = hstack((draw.tasks_shown, draw.shares), format="csr")
         contents = contents[:, np.unique(contents.indices)]
         left = residuals(contents, outcomes, draw.seed, named.picture, named.weight)
     else:
@@ -140,27 +142,29 @@ def _followed(sums: tuple[Floats, Any], pairs: Integers, named: NamedImages, mul
     products, mentions = (of_groups @ multiplicity for of_groups in sums)
     spread, shape = products[3 * len(tasks) :][values], (len(tasks), multiplicity.shape[1])
     # In a replicate that has a value in no image there is nothing to divide.
-    captioner, shown, other = products[: 3 * len(tasks)].reshape(3, *shape) / np.where(spread > 0, spread, np.nan)
+    captioner, person_shown, other = products[: 3 * len(tasks)].reshape(3, *shape) / np.where(
+        spread > 0, spread, np.nan
+    )
     rows = mentions.reshape(4, *shape)
     rate, elsewhere = naming_rates(rows[0], rows[2]), naming_rates(rows[1], rows[3])
-    made_up, beyond = captioner - rate * shown, captioner - rate * (shown + other)
-    parts = np.stack([beyond] * 3 if named.given is not None else [beyond, made_up - elsewhere * other, made_up])
+    made_up, beyond = captioner - rate * person_shown, captioner - rate * (person_shown + other)
+    parts = np.stack([beyond] * 3 if named.given_tasks is not None else [beyond, made_up - elsewhere * other, made_up])
     whole = parts.sum(axis=1) if len(tasks) else np.full((3, multiplicity.shape[1]), np.nan)
     without = [whole - parts[:, tasks == task].sum(axis=1) for task in np.unique(tasks)] or [whole]
     (score, *ends), left = 100 / len(named.values) * whole, 100 / len(named.values) * np.stack(without)[:, 1:]
-    return Followed(score, np.stack(ends), left, 100 * np.stack((beyond, captioner, shown + other), axis=1))
+    return Followed(score, np.stack(ends), left, 100 * np.stack((beyond, captioner, person_shown + other), axis=1))
 
 
-def _details(followed: Followed[Sample], pairs: Integers, asked: Asked) -> dict[str, Any]:
-    named, draws = asked.named, asked.draws
+def _details(followed: Followed[Sample], pairs: Integers, inputs: SwayInput) -> dict[str, Any]:
+    named, draws = inputs.named, inputs.draws
     captions, images = (named.captioner, named.people), (np.arange(len(named.value)), named.image)
-    columns = ("beta", *(f"beta_{side}" for side in asked.sides))
+    columns = ("beta", *(f"beta_{side}" for side in inputs.sides))
     tasks = [
         {"task": named.tasks[task], "attribute": named.values[value]}
         | numbers({name: followed.pairs[pair, column] for column, name in enumerate(columns)})
         | {
-            f"named_{side}": _named_shares(named, said.tasks[:, [task]].toarray()[:, 0], image)
-            for side, said, image in zip(asked.sides, captions, images, strict=False)
+            f"named_{side}": _named_shares(named, flags.tasks[:, [task]].toarray()[:, 0], image)
+            for side, flags, image in zip(inputs.sides, captions, images, strict=False)
         }
         for pair, (task, value) in enumerate(pairs.T)
     ]
@@ -174,15 +178,17 @@ def _details(followed: Followed[Sample], pairs: Integers, asked: Asked) -> dict[
 def _named_shares(named: NamedImages, names: Array, image: Integers) -> dict[str, float]:
     """Of 100 captions of each value's images, how many name a task."""
     value, weight = named.value[image], named.weight[image]
-    captions, naming = (np.bincount(value, of, len(named.values)) for of in (weight, weight * names))
-    return dict(zip(named.values, (100 * (naming / captions)).tolist(), strict=True))
+    captions, uses = (np.bincount(value, of, len(named.values)) for of in (weight, weight * names))
+    return dict(zip(named.values, (100 * (uses / captions)).tolist(), strict=True))
 
 
 def _naming_level(draw: Draw) -> Floats:
     """How completely the captioner names tasks without a lean, for each value; a person who names as many is at 1."""
     named, plain = draw.named, ~draw.leans.goes_with.any(axis=1)
     has_value = named.weight * (named.value == np.arange(len(named.values))[:, None])
-    shown = draw.shown[:, plain]
-    captioner, person = (has_value @ said.tasks[:, plain].multiply(shown) for said in (named.captioner, draw.person))
+    tasks_shown = draw.tasks_shown[:, plain]
+    captioner, person = (
+        has_value @ flags.tasks[:, plain].multiply(tasks_shown) for flags in (named.captioner, draw.person)
+    )
     rate = naming_rates(captioner.sum(axis=0), person.sum(axis=0))
     return np.asarray(share_of(captioner.sum(axis=1), (person * rate).sum(axis=1)))

@@ -14,20 +14,20 @@ from captionbias.arrays import Array, Flags, Floats, Integers, sparse
 from captionbias.bench.protocol import lexicon_name
 from captionbias.bench.reading import Reading, Side, share_naming
 from captionbias.captions import Captions
-from captionbias.errors import InputError, few, naming, unknown
+from captionbias.errors import InputError, few, phrase, unknown
 from captionbias.scores.sway import Leans, leans_of
 from captionbias.statistics.samples import random_groups
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
 from captionbias.text.languages import english_name
 from captionbias.warnings import note
 
-BEARER = "person"  # whoever has the attribute is no task
+BEARER = "person"  # whoever has the attribute is not a task
 SHIPPED, OWN, NO_LEAN = "gender_coco_objects", "own", "none"
 FEW, LEAST_AGREEMENT = 20, 0.5
 MANY = 1000  # images, of leans that were not counted
 
 
-class Said(NamedTuple):
+class CaptionFlags(NamedTuple):
     """What each of `n` captions says, as flags; of an image that has several, the share of these that say it."""
 
     values: Array  # a single value, the image's value alone, `(n, 2)`
@@ -44,19 +44,21 @@ class NamedImages(NamedTuple):
     weight: Floats  # how many images it counts as
     picture: Integers  # the number of the picture that it is of, see `Captions.copies`
     group: Integers  # the number of the group in which it is resampled
-    given: Any  # sparse, the tasks that images show, `(n, tasks)`; None if they are not given
-    captioner: Said  # of each image
-    people: Said  # of each human caption
+    given_tasks: Any  # sparse, the tasks that images show, `(n, tasks)`; None if they are not given
+    captioner: CaptionFlags  # of each image
+    people: CaptionFlags  # of each human caption
     people_names: Flags  # which values each human caption names, those that no image has last, `(captions, labels)`
     image: Integers  # of each human caption
     scene: Integers | None  # of each image without human captions the number of its scene, of all one without scenes
 
-    def said(self, rows: Integers) -> Said:
+    def joined_flags(self, rows: Integers) -> CaptionFlags:
         """What a person says of each image with the human captions in these rows, `(join, n)`, as one caption."""
         names: Flags = np.asarray(self.people_names[rows].any(axis=0))
         single = names.sum(axis=1) == 1
         right = single & names[np.arange(len(names)), self.value]
-        return Said(np.column_stack((single, right)), sum(self.people.tasks[of_each] for of_each in rows).sign())
+        return CaptionFlags(
+            np.column_stack((single, right)), sum(self.people.tasks[of_each] for of_each in rows).sign()
+        )
 
     def sees(self, human: Flags) -> Integers:
         """The images of these human captions that name the image's value, alone or among others, one each."""
@@ -67,9 +69,9 @@ class NamedImages(NamedTuple):
         """The share of these human captions of each image that name each task, sparse, `(n, tasks)`."""
         return share_naming(self.image[human], len(self.value), self.people.tasks[human])
 
-    def shown(self, shares: Any) -> Any:
+    def tasks_shown(self, shares: Any) -> Any:
         """The tasks that are given, or that some of each image's human captions name, see `shares`: `(n, tasks)`."""
-        return shares.sign() if self.given is None else self.given
+        return shares.sign() if self.given_tasks is None else self.given_tasks
 
     def sums(self, counts: Any) -> Any:
         """The sums over each group of what each image counts, `(n, columns)`: `(columns, groups)`."""
@@ -81,33 +83,35 @@ def compared_images(reading: Reading, seed: int) -> NamedImages:
     """What was read, of the images that can be compared."""
     from scipy.sparse import csr_array
 
-    captions, said, images = cast(Captions, reading.captions), reading.said, len(reading)
-    people = reading.human or said.select(np.zeros(0, np.int64), np.arange(images))
-    kept = _comparable(reading) if reading.human else _in_scenes(reading)
+    captions, predictions, images = cast(Captions, reading.captions), reading.predictions, len(reading)
+    people = reading.human or predictions.select(np.zeros(0, np.int64), np.arange(images))
+    compared = _comparable(reading) if reading.human else _in_scenes(reading)
     is_task = np.array([task != BEARER for task in reading.tasks])
     occurring, value = np.unique(reading.value, return_inverse=True)
     others = np.setdiff1d(np.arange(len(reading.values)), occurring)
 
-    def says(side: Side) -> Said:
+    def says(side: Side) -> CaptionFlags:
         single = side.values.sum(axis=1) == 1
         sees = side.values[np.arange(len(single)), reading.value[side.image]]
-        return Said(np.column_stack((single, single & sees)), csr_array(side.tasks[:, is_task], dtype=np.float64))
+        return CaptionFlags(
+            np.column_stack((single, single & sees)), csr_array(side.tasks[:, is_task], dtype=np.float64)
+        )
 
-    names, tasks = (share_naming(said.image, images, flags)[kept] for flags in says(said))
-    human = people.select(np.flatnonzero(kept[people.image]), np.cumsum(kept) - 1)
+    names, tasks = (share_naming(predictions.image, images, flags)[compared] for flags in says(predictions))
+    human = people.select(np.flatnonzero(compared[people.image]), np.cumsum(compared) - 1)
     pictures = np.arange(images) if reading.copies is None else reading.copies
-    picture = np.unique(pictures[kept], return_inverse=True)[1]
+    picture = np.unique(pictures[compared], return_inverse=True)[1]
     return NamedImages(
         tuple(reading.values[number] for number in occurring),
         tuple(itertools.compress(reading.tasks, is_task)),
-        np.flatnonzero(kept),
-        value[kept],
-        reading.shown.weight[kept],
+        np.flatnonzero(compared),
+        value[compared],
+        reading.truth.weight[compared],
         picture,
         random_groups(len(picture), seed, copies=picture),
-        says(reading.shown).tasks[kept] if reading.given else None,
-        Said(names.toarray(), tasks),
-        Said(*(flags[kept[people.image]] for flags in says(people))),
+        says(reading.truth).tasks[compared] if reading.given else None,
+        CaptionFlags(names.toarray(), tasks),
+        CaptionFlags(*(flags[compared[people.image]] for flags in says(people))),
         human.values[:, [*occurring, *others]],
         human.image,
         None if reading.human else picture if captions.scene else np.zeros(len(picture), np.int64),
@@ -117,23 +121,23 @@ def compared_images(reading: Reading, seed: int) -> NamedImages:
 def _comparable(reading: Reading) -> Flags:
     """Images with another human caption than the one drawn, or with tasks that are given."""
     counts = np.bincount(cast(Side, reading.human).image, minlength=len(reading))
-    kept = (counts > 1) | reading.given
-    if not kept.any():
+    comparable = (counts > 1) | reading.given
+    if not comparable.any():
         raise InputError(
             "references",
             ": no image has two human captions (one is compared with the captioner's, the others say what the image "
             "shows)",
             "give more human captions",
-            naming("give {tasks}: all objects that each image shows"),
+            phrase("give {tasks}: all objects that each image shows"),
         )
-    if not kept.all():
+    if not comparable.all():
         note(
             reading.notes,
-            f"sway: {int((~kept).sum()):,} of {len(reading):,} images have a single human caption and no tasks: "
+            f"sway: {int((~comparable).sum()):,} of {len(reading):,} images have a single human caption and no tasks: "
             "left out",
-            naming("give {tasks}"),
+            phrase("give {tasks}"),
         )
-    return kept
+    return comparable
 
 
 def _in_scenes(reading: Reading) -> Flags:
@@ -142,15 +146,15 @@ def _in_scenes(reading: Reading) -> Flags:
         return np.ones(len(reading), bool)
     values = np.zeros((int(reading.copies.max()) + 1, len(reading.values)), bool)
     values[reading.copies, reading.value] = True
-    kept: Flags = (values.sum(axis=1) > 1)[reading.copies]
-    if not kept.any():
+    usable: Flags = (values.sum(axis=1) > 1)[reading.copies]
+    if not usable.any():
         raise InputError(
             "scene", ": no scene has images of two values: give images of one scene the same name in this column"
         )
-    if not kept.all():
-        text = f"{int((~kept).sum()):,} of {len(kept):,} images are of a scene that shows one value alone: left out"
+    if not usable.all():
+        text = f"{int((~usable).sum()):,} of {len(usable):,} images are of a scene that shows one value alone: left out"
         note(reading.notes, text, about="scene")
-    return kept
+    return usable
 
 
 # Leans
@@ -177,7 +181,7 @@ def count_leans(
     """The counts that ship for these lexicons, or those they extend, and these labels; else those of these images; or
     what is given of each value's tasks."""
     if lean not in (None, "shipped", OWN):
-        return _given_leans(named, lean)
+        return _leans_from(named, lean)
     table = json.loads((resources.files("captionbias.metrics.sway") / f"{SHIPPED}.json").read_text("utf-8"))
     names, bases = zip(*((lexicon.name, english_name(lexicon.base)) for lexicon in lexicons), strict=True)
     fits = [*bases] == table["lexicons"]
@@ -199,7 +203,7 @@ def count_leans(
             f"{' and '.join(table['values'])}; here are {' and '.join(names)}, with {' and '.join(named.values)}; "
             "choose own",
         )
-    kind = "named" if named.given is None else "given"
+    kind = "named" if named.given_tasks is None else "given"
     both = np.array([table[kind]["tasks"][task] for task in named.tasks], np.float64)
     images = np.array(table[kind]["images"], np.float64)
     shipped = Counts(f"{SHIPPED},{kind}", both, images / images.sum(), np.zeros_like(own.own))
@@ -207,27 +211,27 @@ def count_leans(
     return shipped
 
 
-def _given_leans(named: NamedImages, lean: Any) -> Counts:
+def _leans_from(named: NamedImages, lean: Any) -> Counts:
     """As if so many images of a value, and of no other, showed each of the tasks that are given as the value's."""
     if isinstance(lean, (str, Path)) and not Path(lean).is_file():
         raise unknown("lean", str(lean), ("shipped", OWN, "a file of each value's tasks"))
-    given = load_lexicon(lean)
+    lexicon = load_lexicon(lean)
     number = {task.casefold(): place for place, task in enumerate(named.tasks)}
     known = {"a label of these images": [*named.values], "in the task lexicon": [*number]}
-    for what, names in zip(known, (given.labels, itertools.chain(*given.groups.values())), strict=True):
+    for what, names in zip(known, (lexicon.labels, itertools.chain(*lexicon.groups.values())), strict=True):
         if strange := [name for name in names if name not in known[what]]:
             raise InputError("lean", f"names {strange[0]!r}, which is not {what}: name {few(known[what], 20)}")
     values = len(named.values)
     both = np.zeros((len(named.tasks), values))
-    for value, tasks in given.groups.items():
+    for value, tasks in lexicon.groups.items():
         both[[number[task] for task in tasks], named.values.index(value)] = MANY
-    return Counts(lexicon_name(given, lean), both, np.full(values, 1 / values), np.zeros((len(named.value), values)))
+    return Counts(lexicon_name(lexicon, lean), both, np.full(values, 1 / values), np.zeros((len(named.value), values)))
 
 
 def _own_counts(named: NamedImages) -> Counts:
     """Those of these images; an image is with its picture's copies among them."""
     has_value = np.where(named.value[:, None] == np.arange(len(named.values)), named.weight[:, None], 0.0)
-    both = named.shown(named.shares(np.ones(len(named.image), bool))).T @ has_value
+    both = named.tasks_shown(named.shares(np.ones(len(named.image), bool))).T @ has_value
     of_picture = sparse(np.ones(len(has_value)), (named.picture, np.arange(len(has_value))), (len(has_value),) * 2)
     return Counts(OWN, both, has_value.sum(axis=0) / named.weight.sum(), (of_picture @ has_value)[named.picture])
 
@@ -241,7 +245,7 @@ def _note_other_leans(own: Counts, shipped: Counts, notes: list[str]) -> None:
         (own_spread, together), (_, spread) = np.cov(leans.lean[known, 0], others.lean[known, 0], aweights=often[known])
         if together < LEAST_AGREEMENT * np.sqrt(own_spread * spread):
             text = "here other tasks go with other values than in the shipped table"
-            note(notes, text, naming("take {lean}", lean=OWN), about="lean")
+            note(notes, text, phrase("take {lean}", lean=OWN), about="lean")
 
 
 def lean_rows(named: NamedImages, leans: Leans) -> list[dict[str, Any]]:

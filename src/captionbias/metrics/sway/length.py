@@ -11,9 +11,9 @@ import numpy as np
 
 from captionbias.arrays import Floats
 from captionbias.bench.catalogue import Scale
-from captionbias.metrics.sway.question import Answer, Asked, Counted, Numbers, constant, entry, numbers
-from captionbias.scores.naming import share_of
-from captionbias.statistics.samples import Largest, Sample
+from captionbias.metrics.sway.question import Counted, Numbers, QuestionResult, SwayInput, constant, entry, numbers
+from captionbias.scores.misnaming import share_of
+from captionbias.statistics.samples import LargestOf, Sample
 
 GAP, FURTHER = "sway_length_gap", "sway_length_further"
 PERCENT_MORE = Scale(-100.0, float("inf"), "content words of 100")
@@ -57,25 +57,25 @@ class Lengths(Generic[Numbers]):
     further: Numbers  # how much further from alike than people's, with the sign of the gap, `(values,)`
 
 
-def counted(asked: Asked) -> Counted:
+def counted(inputs: SwayInput) -> Counted:
     """How many content words captions of each value have."""
-    named, words = asked.named, asked.captions.words(asked.tokenizer)
-    images = (words.model_image, words.human_image)[: len(asked.sides)]
+    named, words = inputs.named, inputs.captions.words(inputs.tokenizer)
+    images = (words.model_image, words.human_image)[: len(inputs.sides)]
     has_value = named.value[:, None] == np.arange(len(named.values))
     columns = [has_value.astype(np.float64)]
-    for image, content in zip(images, asked.content, strict=False):
-        captions, said = (np.bincount(image, of, len(asked.captions)) for of in (None, content.used.sum(axis=1)))
-        columns.append(has_value * share_of(said, captions)[named.row, None])
+    for image, content in zip(images, inputs.content, strict=False):
+        captions, uses = (np.bincount(image, of, len(inputs.captions)) for of in (None, content.used.sum(axis=1)))
+        columns.append(has_value * share_of(uses, captions)[named.row, None])
     return [partial(_lengths, named.sums(np.concatenate(columns, axis=1)), len(named.values))]
 
 
-def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
+def answer(inputs: SwayInput, samples: dict[str, Sample]) -> QuestionResult:
     """The gap, and what it is a gap of."""
-    lengths, values = Lengths[Sample](**samples), range(len(asked.named.values))
+    lengths, values = Lengths[Sample](**samples), range(len(inputs.named.values))
     gaps = [lengths.gaps[value] for value in values]
     largest = int(np.argmax(np.abs(lengths.gaps.values[:, 0]))) if len(gaps) > 2 else 0
-    scores: dict[str, Sample] = {GAP: Largest.of(gaps), FURTHER: constant(float(lengths.further.values[largest, 0]))}
-    return Answer(scores, partial(_details, lengths, gaps, asked))
+    scores: dict[str, Sample] = {GAP: LargestOf.of(gaps), FURTHER: constant(float(lengths.further.values[largest, 0]))}
+    return QuestionResult(scores, partial(_details, lengths, gaps, inputs))
 
 
 def _lengths(sums: Floats, values: int, multiplicity: Floats) -> Lengths[Floats]:
@@ -90,11 +90,11 @@ def _lengths(sums: Floats, values: int, multiplicity: Floats) -> Lengths[Floats]
     return Lengths(share_of(words, images), gaps, further)
 
 
-def _details(lengths: Lengths[Sample], gaps: Sequence[Sample], asked: Asked) -> dict[str, Any]:
+def _details(lengths: Lengths[Sample], gaps: Sequence[Sample], inputs: SwayInput) -> dict[str, Any]:
     rows: list[dict[str, Any]] = [
         {"attribute": value}
-        | numbers({side: lengths.words[place, number] for place, side in enumerate(asked.sides)})
+        | numbers({side: lengths.words[place, number] for place, side in enumerate(inputs.sides)})
         | numbers({"gap": gaps[number]}, PERCENT_MORE)
-        for number, value in enumerate(asked.named.values)
+        for number, value in enumerate(inputs.named.values)
     ]
     return {"length": rows}

@@ -11,21 +11,21 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.bench.catalogue import TIES, Scale, Score
-from captionbias.bench.reading import drawn_captions
+from captionbias.bench.reading import draw_captions
 from captionbias.captions import Captions
-from captionbias.metrics.sway.images import Counts, NamedImages, Said
-from captionbias.scores.naming import SIDES, composition, share_of, visibility
+from captionbias.metrics.sway.images import CaptionFlags, Counts, NamedImages
+from captionbias.scores.misnaming import SIDES, composition, share_of, visibility
 from captionbias.scores.sway import Leans, leans_of, suggested_values
 from captionbias.statistics.samples import Sample, bootstrap_samples
 from captionbias.text import Lexicon
-from captionbias.text.content import ContentWords, content_words, joined
+from captionbias.text.content import ContentWords, content_words, join_sides
 
 Numbers = TypeVar("Numbers", Floats, Sample)  # of a dataclass of arrays, whose last axis is replicates
 Counted = Sequence[Callable[[Floats], Any]]  # of each draw what makes such arrays of how often each group counts
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class SwayInput:
     """What the questions are asked of."""
 
     captions: Captions
@@ -44,13 +44,13 @@ class Asked:
     def content(self) -> tuple[ContentWords, ContentWords]:
         """The content words of the captioner's captions, and of people's, which are found once for all captioners."""
         words, spoken = self.captions.words(self.tokenizer), (self.attribute, self.task, self.tokenizer)
-        human = self.captions.of_people("content words", spoken, lambda: content_words(words.human, *spoken))
+        human = self.captions.cached("content words", spoken, lambda: content_words(words.human, *spoken))
         return content_words(words.model, *spoken), human
 
     @cached_property
     def content_of_both(self) -> ContentWords:
         """Those of the captions of both sides, the captioner's first."""
-        return joined(*self.content)
+        return join_sides(*self.content)
 
     @property
     def sides(self) -> Sequence[str]:
@@ -59,7 +59,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class QuestionResult:
     """A question's scores, by their keys, facts, and what makes its nested tables."""
 
     scores: dict[str, Sample]
@@ -67,14 +67,14 @@ class Answer:
     facts: dict[str, float] = field(default_factory=dict)
 
 
-class Question(Protocol):
+class QuestionModule(Protocol):
     """A file of this folder whose arrays are resampled."""
 
-    def counted(self, asked: Asked) -> Counted: ...
-    def answer(self, asked: Asked, samples: dict[str, Sample]) -> Answer: ...
+    def counted(self, inputs: SwayInput) -> Counted: ...
+    def answer(self, inputs: SwayInput, samples: dict[str, Sample]) -> QuestionResult: ...
 
 
-class Namings(NamedTuple):
+class NameCounts(NamedTuple):
     """Captions by true value, suggested one (the last: none), stratum, side and kind (all, named, right): the sums over
     each group, `(cells, groups)`, linear in how often groups count. `seen`: of each stratum, in how many of how many
     other human captions the true value is named."""
@@ -95,14 +95,14 @@ class Draw:
     named: NamedImages
     leans: Leans
     seed: int
-    person: Said  # the drawn captions
+    person: CaptionFlags  # the drawn captions
     other: Flags  # which human captions are not drawn
     shares: Any  # sparse, of these the share that names each task, `(images, tasks)`
-    shown: Any  # sparse, the tasks that are given, or that these name, `(images, tasks)`
+    tasks_shown: Any  # sparse, the tasks that are given, or that these name, `(images, tasks)`
     suggested: Integers  # the number of the value that those suggest, -1 for none
 
     @cached_property
-    def namings(self) -> Namings:
+    def name_counts(self) -> NameCounts:
         """What captions of each value name."""
         named, images, values = self.named, len(self.named.value), len(self.named.values)
         if named.scene is None:
@@ -117,18 +117,18 @@ class Draw:
         row, column = np.nonzero(counts)
         places = row, cell[row] * counts.shape[1] + column
         sums = named.sums(sparse(counts[row, column], places, (images, int(np.prod(shape))))).tocsr()
-        return Namings(sums, shape, seen)
+        return NameCounts(sums, shape, seen)
 
 
 def draw_person(named: NamedImages, counts: Counts, seed: int, join: int = 1) -> Draw:
     """The captioner beside the person whom this seed draws, with so many captions of each image joined into one."""
-    drawn = drawn_captions(named.image, len(named.value), seed, named.picture)
+    drawn = draw_captions(named.image, len(named.value), seed, named.picture)
     captions = np.bincount(named.image, minlength=len(named.value))
     first = np.cumsum(captions) - captions
     joined = np.array([first + (drawn - first + further) % captions for further in range(join)])
     other = np.ones(len(named.image), bool)
     other[joined] = False
-    return _draw(named, counts, seed, named.said(joined), other, named.shares(other))
+    return _draw(named, counts, seed, named.joined_flags(joined), other, named.shares(other))
 
 
 def draw_truth(named: NamedImages, counts: Counts, seed: int) -> Draw:
@@ -137,13 +137,13 @@ def draw_truth(named: NamedImages, counts: Counts, seed: int) -> Draw:
     from scipy.sparse import csr_array
 
     nothing = csr_array((len(named.value), len(named.tasks)))
-    return _draw(named, counts, seed, Said(np.ones((len(named.value), 2)), nothing), np.zeros(0, bool), nothing)
+    return _draw(named, counts, seed, CaptionFlags(np.ones((len(named.value), 2)), nothing), np.zeros(0, bool), nothing)
 
 
-def _draw(named: NamedImages, counts: Counts, seed: int, said: Said, other: Flags, shares: Any) -> Draw:
-    shown = named.shown(shares)
-    suggested = suggested_values(shown, counts.both, counts.shares, counts.own)
-    return Draw(named, leans_of(counts.both, counts.shares), seed, said, other, shares, shown, suggested)
+def _draw(named: NamedImages, counts: Counts, seed: int, person: CaptionFlags, other: Flags, shares: Any) -> Draw:
+    tasks_shown = named.tasks_shown(shares)
+    suggested = suggested_values(tasks_shown, counts.both, counts.shares, counts.own)
+    return Draw(named, leans_of(counts.both, counts.shares), seed, person, other, shares, tasks_shown, suggested)
 
 
 def entry(what: str, scale: Scale, key: str, part: str, meaning: str, **also: Any) -> Score:
@@ -152,7 +152,7 @@ def entry(what: str, scale: Scale, key: str, part: str, meaning: str, **also: An
     return Score(key, f"{what}, of 100{label}", 1, scale, meaning, **{"row": row, "task": key} | also)
 
 
-def resampled(questions: Sequence[Counted], groups: int, replicates: int, seed: int) -> list[dict[str, Sample]]:
+def resample(questions: Sequence[Counted], groups: int, replicates: int, seed: int) -> list[dict[str, Sample]]:
     """The samples of each question's arrays, the mean over draws: one bootstrap over groups of images for all."""
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[tuple[int, str], Floats]:

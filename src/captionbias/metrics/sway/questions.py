@@ -31,7 +31,7 @@ class Question(NamedTuple):
 
     title: str
     parts: tuple[Part, ...]
-    shown: str = IN_A_LINE
+    view: str = IN_A_LINE
     takes: str = ""
 
     @property

@@ -13,11 +13,20 @@ from captionbias.arrays import Floats, Integers
 from captionbias.bench.catalogue import CAPTIONS, PERCENT, Score
 from captionbias.bench.verdicts import CANNOT_TELL, MORE
 from captionbias.metrics.sway.images import FEW
-from captionbias.metrics.sway.naming import NAMES_BOTH
-from captionbias.metrics.sway.question import Answer, Asked, Counted, Draw, Namings, Numbers, entry, numbers
-from captionbias.scores.naming import ALL, NAMED, RIGHT, share_of
+from captionbias.metrics.sway.misnaming import NAMES_BOTH
+from captionbias.metrics.sway.question import (
+    Counted,
+    Draw,
+    NameCounts,
+    Numbers,
+    QuestionResult,
+    SwayInput,
+    entry,
+    numbers,
+)
+from captionbias.scores.misnaming import ALL, NAMED, RIGHT, share_of
 from captionbias.scores.sway import error_difference, error_ratio
-from captionbias.statistics.samples import RULE_OF_THREE, Beyond, Extreme, Sample
+from captionbias.statistics.samples import RULE_OF_THREE, ExcessOver, ExtremeOf, Sample
 from captionbias.warnings import note
 
 ONE = "sway_t_to_a_one"
@@ -81,19 +90,19 @@ class Swayed(Generic[Numbers]):
     cells: Numbers  # by true value and suggested one, the last: none, `(values, values + 1, SIDES, SHARES)`
 
 
-def counted(asked: Asked) -> Counted:
+def counted(inputs: SwayInput) -> Counted:
     """How often captions of each draw name a wrong value beside which tasks."""
-    within = asked.captions.scene is not None
-    return [partial(_swayed, draw.namings, within) for draw in asked.draws]
+    within = inputs.captions.scene is not None
+    return [partial(_swayed, draw.name_counts, within) for draw in inputs.draws]
 
 
-def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
+def answer(inputs: SwayInput, samples: dict[str, Sample]) -> QuestionResult:
     """The scores from task to attribute."""
-    images, values = [_images(draw) for draw in asked.draws], asked.named.values
-    _note_suggested(values, images[0], asked.notes)
-    _note_leaning_labels(asked.draws[0], asked.notes)
+    images, values = [_images(draw) for draw in inputs.draws], inputs.named.values
+    _note_suggested(values, images[0], inputs.notes)
+    _note_leaning_labels(inputs.draws[0], inputs.notes)
     swayed = Swayed[Sample](**samples)
-    floors, of_steps = _floors(asked.draws[0])
+    floors, of_steps = _floors(inputs.draws[0])
     against = 1 - np.trace(images[0]) / max(images[0][:, :-1].sum(), 1)  # of the images whose tasks suggest a value
     scores: dict[str, Sample] = {}
     for form, key in enumerate(FORMS):
@@ -101,24 +110,24 @@ def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
             replace(swayed.alike[value, form], floor=float(against * floors[value])) for value in range(len(values))
         ]
         scores[key] = replace(swayed.score[form], floor=float(against * floors.min()))
-        scores |= {f"{key}_least": Extreme.of(min, alike), f"{key}_most": Extreme.of(max, alike)}
+        scores |= {f"{key}_least": ExtremeOf.of(min, alike), f"{key}_most": ExtremeOf.of(max, alike)}
     steps = [
         [replace(swayed.steps[value, place], floor=floor) for place in range(2)]
         for value, floor in enumerate(of_steps.tolist())
     ]
-    beyond = [Beyond.of(*of_value) for of_value in steps]
+    beyond = [ExcessOver.of(*of_value) for of_value in steps]
     if known := [sample for sample in beyond if not np.isnan(sample.values).any()]:
-        scores[ONE] = Extreme.of(max, known)
-    return Answer(scores, partial(_details, swayed, np.mean(images, axis=0), asked))
+        scores[ONE] = ExtremeOf.of(max, known)
+    return QuestionResult(scores, partial(_details, swayed, np.mean(images, axis=0), inputs))
 
 
 def _floors(draw: Draw) -> tuple[Floats, Floats]:
     """What three captions of the smaller of a value's two cells can hide, of 100 of them, `(values,)`: of all images,
     and of those where all others name the value."""
-    named, namings = draw.named, draw.namings
-    captions = namings.table(np.ones((namings.sums.shape[1], 1)))[:, :-1, :, 0, ALL, 0]
+    named, name_counts = draw.named, draw.name_counts
+    captions = name_counts.table(np.ones((name_counts.sums.shape[1], 1)))[:, :-1, :, 0, ALL, 0]
     pictures = captions * (int(named.picture.max()) + 1) / named.weight.sum()
-    plain = pictures[:, :, namings.seen[:, 0] == namings.seen[:, 1]]
+    plain = pictures[:, :, name_counts.seen[:, 0] == name_counts.seen[:, 1]]
     own = np.eye(len(pictures)) > 0
     cells = (np.stack(((~own * of).sum(axis=1), (own * of).sum(axis=1))) for of in (pictures.sum(2), plain.sum(2)))
     all_of_them, of_plain = (100 * RULE_OF_THREE / np.maximum(of.min(axis=0), 1) for of in cells)
@@ -150,8 +159,8 @@ def _note_leaning_labels(draw: Draw, notes: list[str]) -> None:
     """Labels that follow the tasks: people contradict them more often where tasks suggest them than where not."""
     named = draw.named
     names, sees = (np.bincount(named.image, of, len(named.value)) for of in named.people.values.T)
-    told = (names > 0) & (draw.suggested >= 0)
-    contradicted, along = 2 * sees[told] < names[told], draw.suggested[told] == named.value[told]
+    testable = (names > 0) & (draw.suggested >= 0)
+    contradicted, along = 2 * sees[testable] < names[testable], draw.suggested[testable] == named.value[testable]
     images = np.array([np.count_nonzero(~along), np.count_nonzero(along)])
     shares = share_of([np.count_nonzero(contradicted & ~along), np.count_nonzero(contradicted & along)], images)
     mean = contradicted.mean() if len(contradicted) else 0.0
@@ -165,10 +174,10 @@ def _note_leaning_labels(draw: Draw, notes: list[str]) -> None:
         )
 
 
-def _swayed(namings: Namings, within: bool, multiplicity: Floats) -> Swayed[Floats]:
+def _swayed(name_counts: NameCounts, within: bool, multiplicity: Floats) -> Swayed[Floats]:
     """`within`: of scenes, in which the images of values that the tasks do not suggest are compared with those of the
     one that they do: `alike` and `beyond` are then by the value suggested."""
-    table = namings.table(multiplicity)
+    table = name_counts.table(multiplicity)
     cells = table[:, :-1]
     beside = _beside(cells.swapaxes(0, 1) if within else cells)
     difference, ratio = (np.vectorize(of, signature=BESIDE)(*beside) for of in (error_difference, error_ratio))
@@ -179,7 +188,7 @@ def _swayed(namings: Namings, within: bool, multiplicity: Floats) -> Swayed[Floa
     every, named, right = np.moveaxis(table.sum(axis=2), 3, 0)
     parts = np.stack((right, named - right, every - named), axis=3)
     shares, ratio = share_of(parts, every[:, :, :, None]), np.log(ratio[:, :, 0]).mean(axis=0)
-    steps = _steps(table[:, :, namings.seen[:, 0] == namings.seen[:, 1]].sum(axis=2))
+    steps = _steps(table[:, :, name_counts.seen[:, 0] == name_counts.seen[:, 1]].sum(axis=2))
     alike = 100 * beyond * share.sum(axis=0)
     return Swayed(100 * score, alike, 100 * beyond, np.exp(ratio), 100 * steps, 100 * shares)
 
@@ -205,8 +214,8 @@ def _beside(cells: Floats) -> tuple[Floats, Floats]:
     return captions, captions - kinds[:, :, [RIGHT]]
 
 
-def _details(swayed: Swayed[Sample], images: Floats, asked: Asked) -> dict[str, Any]:
-    values, sides = asked.named.values, asked.sides
+def _details(swayed: Swayed[Sample], images: Floats, inputs: SwayInput) -> dict[str, Any]:
+    values, sides = inputs.named.values, inputs.sides
     places = [(f"{who}_{what}", side, share) for side, who in enumerate(sides) for share, what in enumerate(SHARES)]
     cells: list[dict[str, Any]] = [
         {"attribute": value, "suggested": beside, "images": float(images[row, column])}
@@ -216,10 +225,10 @@ def _details(swayed: Swayed[Sample], images: Floats, asked: Asked) -> dict[str, 
     ]
     beyond: list[dict[str, Any]] = []
     for row, value in enumerate(values):
-        told = numbers({name: swayed.beyond[row, form] for form, name in enumerate(("extra", "lost"))})
-        told |= numbers({name: swayed.steps[row, step] for step, name in enumerate(STEPS)})
-        surely = told.get("step_beyond_ci_low", 0.0) > 0
-        of_value = {"suggested" if asked.captions.scene else "attribute": value}
-        beyond.append({**of_value, **told, "verdict": MORE if surely else CANNOT_TELL})
+        entries = numbers({name: swayed.beyond[row, form] for form, name in enumerate(("extra", "lost"))})
+        entries |= numbers({name: swayed.steps[row, step] for step, name in enumerate(STEPS)})
+        surely = entries.get("step_beyond_ci_low", 0.0) > 0
+        of_value = {"suggested" if inputs.captions.scene else "attribute": value}
+        beyond.append({**of_value, **entries, "verdict": MORE if surely else CANNOT_TELL})
     ratio = dict(zip(sides, swayed.ratio.values[:, 0].tolist(), strict=False))
     return {"cells": cells, "t_to_a": beyond, "error_ratio": ratio}

@@ -10,11 +10,11 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.bench.catalogue import TIES
-from captionbias.errors import naming
-from captionbias.metrics.sway.question import Answer, Asked, constant, entry
+from captionbias.errors import phrase
+from captionbias.metrics.sway.question import QuestionResult, SwayInput, constant, entry
 from captionbias.scores import words as scoring
-from captionbias.scores.naming import share_of
-from captionbias.statistics.samples import LEAST_IMAGES, Found, Sample, bootstrap_samples
+from captionbias.scores.misnaming import share_of
+from captionbias.statistics.samples import LEAST_IMAGES, LowerBound, Sample, bootstrap_samples
 from captionbias.text.content import ContentWords
 from captionbias.warnings import note
 
@@ -58,11 +58,11 @@ class Tied(NamedTuple):
     length: float  # how many content words the captioner uses for each of people's
 
 
-def answer(asked: Asked) -> Answer:
+def answer(asked: SwayInput) -> QuestionResult:
     """What was found of words that follow the attribute, and how much would have been."""
     tied = _tied(asked)
     if tied is None:
-        return Answer({}, dict)
+        return QuestionResult({}, dict)
     said, references, values = tied.said, tied.references, asked.named.values
     tested = scoring.frequent_words(said, references, tied.may)
     ties = scoring.find_ties(said, references, tested)
@@ -71,13 +71,13 @@ def answer(asked: Asked) -> Answer:
     scores: dict[str, Sample] = {MOST: constant(np.abs(ties.beyond[listed.listed & ties.more]).max(initial=0.0))}
     if found := scoring.found_words(said, references, tested):
         least = None if np.isnan(seen).any() else float(seen.max())
-        scores["sway_words"] = Found(**vars(_sample(found, asked)), seen=least)
+        scores["sway_words"] = LowerBound(**vars(_sample(found, asked)), seen=least)
     levels = zip(values, scoring.level(said, references).tolist(), strict=True)
     facts = {f"sway_words_level_{value}": level for value, level in levels} | {"sway_words_length": tied.length}
-    return Answer(scores, partial(_details, tied, tested, ties, listed, seen, asked), facts)
+    return QuestionResult(scores, partial(_details, tied, tested, ties, listed, seen, asked), facts)
 
 
-def _sample(amount: scoring.Amount, asked: Asked) -> Sample:
+def _sample(amount: scoring.Amount, asked: SwayInput) -> Sample:
     """The bootstrap of an amount."""
 
     def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
@@ -86,7 +86,7 @@ def _sample(amount: scoring.Amount, asked: Asked) -> Sample:
     return replace(bootstrap_samples(quantities, scoring.UNITS, 1, asked.replicates, asked.seed)["amount"], images=0)
 
 
-def _tied(asked: Asked) -> Tied | None:
+def _tied(asked: SwayInput) -> Tied | None:
     """The words of both sides; None, with a note, where too few images have captions enough."""
     named, captions = asked.named, asked.captions
     words, spoken = captions.words(asked.tokenizer), (asked.attribute, asked.task, asked.tokenizer)
@@ -116,9 +116,9 @@ def _tied(asked: Asked) -> Tied | None:
                 "{attribute_lexicon} {!r} has no roles, which tell which words say the same of another value: its "
                 "words are left out of those that follow the attribute"
             )
-            note(asked.notes, naming(template, part.name))
+            note(asked.notes, phrase(template, part.name))
     made_of = *spoken, captions.attributes, captions.weights, captions.tasks, captions.scene, join, asked.seed
-    fitted = captions.of_people("ties", made_of, lambda: _fitted(asked, human, places, join))
+    fitted = captions.cached("ties", made_of, lambda: _fitted(asked, human, places, join))
     if fitted is None:
         note(asked.notes, "words are not compared: human captions are too few to say what images show")
         return None
@@ -127,7 +127,7 @@ def _tied(asked: Asked) -> Tied | None:
     return Tied(both.words, said[places], may, references, float(share_of(*lengths)))
 
 
-def _fitted(asked: Asked, human: ContentWords, places: Integers, join: int) -> scoring.References | None:
+def _fitted(asked: SwayInput, human: ContentWords, places: Integers, join: int) -> scoring.References | None:
     """What is the same beside any captioner, of the images at these places; None if no word says what they show."""
     from scipy.sparse import csr_array
 
@@ -145,7 +145,7 @@ def _fitted(asked: Asked, human: ContentWords, places: Integers, join: int) -> s
     if not len(columns):
         return None
     drawn = scoring.distinct_draws(image, DRAWS, join, asked.seed, picture)
-    tasks = None if named.given is None else _commonest(named.given[places])
+    tasks = None if named.given_tasks is None else _commonest(named.given_tasks[places])
     draws = scoring.people_draws(used, image, drawn, columns, tasks)
     return scoring.fit_references(named.value[places], draws, weight, picture, asked.seed, len(named.values))
 
@@ -168,7 +168,7 @@ def _of_images(image: Integers, images: int, table: Any) -> Any:
 
 
 def _details(
-    tied: Tied, tested: Integers, ties: scoring.Ties, listed: scoring.Listed, seen: Floats, asked: Asked
+    tied: Tied, tested: Integers, ties: scoring.Ties, listed: scoring.Listed, seen: Floats, asked: SwayInput
 ) -> dict[str, Any]:
     references, values, sides = tied.references, asked.named.values, asked.sides
     contrast, column = np.nonzero(listed.listed)

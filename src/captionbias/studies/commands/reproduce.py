@@ -60,7 +60,7 @@ def reproduce(paper: str | None, table: str | None, output: Path | None, **value
         show(listing())
         say("From a model and images on: captionbias masking (dbac-2026 table-4).")
         return
-    asked = find_table(paper, table)
+    paper_table = find_table(paper, table)
     check_masking(values)
     if output and output.suffix not in (".json", ".md"):
         raise ValueError(f"--output {output} must end in .json or .md")
@@ -68,15 +68,15 @@ def reproduce(paper: str | None, table: str | None, output: Path | None, **value
         name: 100 * read_json(Path(file))["share"] for name, file in named(values.pop("shares") or (), "share").items()
     }
     fast, encoders, vectors = (values.pop(name) for name in ("fast", "encoder", "vectors"))
-    values |= {"attribute_lexicon": [asked.attribute], "keep": list(asked.labels) or None}
+    values |= {"attribute_lexicon": [paper_table.attribute], "keep": list(paper_table.labels) or None}
     files, options = split_options(values)
     captioners = read_captioners(**files) if values["predictions"] else {}
-    given = {"encoders": encoders or ()} | ({"vectors": vectors} if vectors else {})
-    found = measured(paper, table, captioners, **given, shares=shares, fast=fast, watch=note, **options)
-    show(found.grids())
-    for signature in dict.fromkeys(found.signatures):
+    choices = {"encoders": encoders or ()} | ({"vectors": vectors} if vectors else {})
+    result = measured(paper, table, captioners, **choices, shares=shares, fast=fast, watch=note, **options)
+    show(result.grids())
+    for signature in dict.fromkeys(result.signatures):
         say(f"signature {signature}")
     if output and output.suffix == ".md":
-        write_text("\n".join(line for grid in found.grids() for line in (grid.title, "", *grid.markdown())), output)
+        write_text("\n".join(line for grid in result.grids() for line in (grid.title, "", *grid.markdown())), output)
     else:
-        write_result(found.as_dict(), output)
+        write_result(result.as_dict(), output)

@@ -30,9 +30,14 @@ def berts(run: Experiment) -> None:
 def quality_beside_bias(run: Experiment) -> None:
     reproduced(run)
     for row, captions in run.captioners.items():
-        found = caption_quality(predictions=captions.predictions, references=captions.references)
-        run.put(row, {title: found[key] for title, key in QUALITIES.items()} | {"METEOR": found[meteor_name()]}, 100)
-        run.signatures.append(found["signature"])
+        measured_quality = caption_quality(predictions=captions.predictions, references=captions.references)
+        run.put(
+            row,
+            {title: measured_quality[key] for title, key in QUALITIES.items()}
+            | {"METEOR": measured_quality[meteor_name()]},
+            100,
+        )
+        run.signatures.append(measured_quality["signature"])
 
 
 @table(PAPER, "table-5")
@@ -48,19 +53,19 @@ def attributed(run: Experiment, encoder: str) -> None:
     [encoder, *_] = run.attackers(encoder)
     for row, captions in run.captioners.items():
         measured = run.measured("lic", captions, encoder=encoder, seeds=SEEDS, keep_attackers=len(SEEDS))
-        found = explain(measured)
-        sums = {name: length_one(found, number) for number, name in enumerate(found.classes)}
+        measured_quality = explain(measured)
+        sums = {name: length_one(measured_quality, number) for number, name in enumerate(measured_quality.classes)}
         run.put(row, sums | {"sum": sum(sums.values())})
 
 
-def length_one(found: Attributions, number: int) -> float:
+def length_one(measured_quality: Attributions, number: int) -> float:
     """The mean over trials of the summed values toward a class of captions that the attacker gets right, the values of
     each scaled to length 1."""
-    captions, toward = len(found.tokens), found.values[:, number]
-    sums = np.bincount(found.tokens.rows, toward, minlength=captions)
-    length = np.sqrt(np.bincount(found.tokens.rows, toward**2, minlength=captions))
-    right = (found.truth == number) & (found.scores.argmax(axis=1) == number) & (length > 0)
-    of_trials = (right & (found.trials == trial) for trial in np.unique(found.trials))
+    captions, toward = len(measured_quality.tokens), measured_quality.values[:, number]
+    sums = np.bincount(measured_quality.tokens.rows, toward, minlength=captions)
+    length = np.sqrt(np.bincount(measured_quality.tokens.rows, toward**2, minlength=captions))
+    right = (measured_quality.truth == number) & (measured_quality.scores.argmax(axis=1) == number) & (length > 0)
+    of_trials = (right & (measured_quality.trials == trial) for trial in np.unique(measured_quality.trials))
     return mean(float((sums[chosen] / length[chosen]).mean()) for chosen in of_trials if chosen.any())
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.scores.naming import naming_gaps, visibility
+from captionbias.scores.misnaming import naming_gaps, visibility
 
 WOMEN, MEN, NONE = 0, 1, -1
 

@@ -12,10 +12,19 @@ import numpy as np
 
 from captionbias.arrays import Floats
 from captionbias.bench.catalogue import CAPTIONS, PERCENT, Score
-from captionbias.metrics.sway.question import Answer, Asked, Counted, Draw, Numbers, constant, entry, numbers
-from captionbias.scores.naming import KINDS, naming_gaps, naming_levels
+from captionbias.metrics.sway.question import (
+    Counted,
+    Draw,
+    Numbers,
+    QuestionResult,
+    SwayInput,
+    constant,
+    entry,
+    numbers,
+)
+from captionbias.scores.misnaming import KINDS, naming_gaps, naming_levels
 from captionbias.statistics.intervals import LEVEL
-from captionbias.statistics.samples import RULE_OF_THREE, Largest, Sample
+from captionbias.statistics.samples import RULE_OF_THREE, LargestOf, Sample
 
 LEAST_NAMED = 5.0  # of 100 captions of each value: who names it right more rarely is not told from who never does
 NAMED_LEAST = "sway_least_named"
@@ -72,22 +81,22 @@ ENTRIES = tuple(_entries())
 
 
 @dataclass(frozen=True, eq=False)
-class Named(Generic[Numbers]):
+class NamingGaps(Generic[Numbers]):
     """Captions that name a value wrong, and that do not name it, by `KINDS`, of 100 of each value."""
 
     levels: Numbers  # `(KINDS, SIDES, values)`
     gaps: Numbers  # beyond those of the other values and beyond the person, `(KINDS, values)`
 
 
-def counted(asked: Asked) -> Counted:
+def counted(inputs: SwayInput) -> Counted:
     """How often captions of each draw name a value wrong, and not at all."""
-    return [partial(_named, draw) for draw in asked.as_long]
+    return [partial(_named, draw) for draw in inputs.as_long]
 
 
-def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
+def answer(inputs: SwayInput, samples: dict[str, Sample]) -> QuestionResult:
     """The gaps, and what they are gaps of."""
-    values, named = asked.named.values, Named[Sample](**samples)
-    pictures = np.unique(np.column_stack((asked.named.value, asked.named.picture)), axis=0)[:, 0]
+    values, named = inputs.named.values, NamingGaps[Sample](**samples)
+    pictures = np.unique(np.column_stack((inputs.named.value, inputs.named.picture)), axis=0)[:, 0]
     # What three captions of the rarest value can hide; more, for the largest gap of many (Bonferroni).
     rule = RULE_OF_THREE if len(values) == 2 else -math.log((1 - LEVEL) / len(values))
     floor = 100 * rule / int(np.bincount(pictures).min())
@@ -96,28 +105,28 @@ def answer(asked: Asked, samples: dict[str, Sample]) -> Answer:
     ]
     right = 100 - named.levels.values[:, 0, :, 0].sum(axis=0)
     scores: dict[str, Sample] = {NAMED_LEAST: constant(float(right.min()))}
-    if asked.captions.captioned < 1:
-        scores[CAPTIONED] = constant(100 * asked.captions.captioned)
-    scores |= {key: Largest.of(of_kind) for key, of_kind in zip(KEYS.values(), gaps, strict=True)}
+    if inputs.captions.captioned < 1:
+        scores[CAPTIONED] = constant(100 * inputs.captions.captioned)
+    scores |= {key: LargestOf.of(of_kind) for key, of_kind in zip(KEYS.values(), gaps, strict=True)}
     facts = {
         f"{what}_{value}": float(named.levels.values[kind, 0, number, 0])
         for kind, what in enumerate(KINDS)
         for number, value in enumerate(values)
     }
-    return Answer(scores, partial(_details, named, gaps, asked), facts)
+    return QuestionResult(scores, partial(_details, named, gaps, inputs), facts)
 
 
-def _named(draw: Draw, multiplicity: Floats) -> Named[Floats]:
-    table = draw.namings.table(multiplicity).sum(axis=1)
-    return Named(naming_levels(table), naming_gaps(table))
+def _named(draw: Draw, multiplicity: Floats) -> NamingGaps[Floats]:
+    table = draw.name_counts.table(multiplicity).sum(axis=1)
+    return NamingGaps(naming_levels(table), naming_gaps(table))
 
 
-def _details(named: Named[Sample], gaps: Sequence[Sequence[Sample]], asked: Asked) -> dict[str, Any]:
-    values = asked.named.values
+def _details(named: NamingGaps[Sample], gaps: Sequence[Sequence[Sample]], inputs: SwayInput) -> dict[str, Any]:
+    values = inputs.named.values
     columns = [
         (what + ("_person" if side else ""), kind, side)
         for kind, what in enumerate(KINDS)
-        for side in range(len(asked.sides))
+        for side in range(len(inputs.sides))
     ]
     level: list[dict[str, Any]] = [
         {"attribute": value}
