@@ -1,6 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+USABLE := $(VENV)/.usable
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
@@ -11,7 +12,7 @@ help:  ## list these targets
 
 setup: $(INSTALLED)  ## make .venv and install captionbias in it
 
-demo: $(INSTALLED)  ## measure a planted bias, start to end
+demo: $(USABLE)  ## measure a planted bias, start to end
 	$(BIN)/captionbias demo
 
 test: $(INSTALLED)  ## formatting, lint, types, doctests and tests
@@ -43,12 +44,17 @@ clean:  ## remove .venv, caches and build outputs
 	rm -rf $(VENV) build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(USABLE): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \
 	  echo "captionbias needs Python 3.10 or newer, and '$(PYTHON)' is not: name one that is, as in 'make $(or $(MAKECMDGOALS),setup) PYTHON=python3.12'" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "'$(PYTHON)' has no venv module: install it (Debian, Ubuntu: apt install python3-venv), or name another Python with PYTHON=" >&2; exit 1; }
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[vectors]'
+	@touch $@
+
+$(INSTALLED): $(USABLE) pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[dev]' --constraint constraints.txt
 	@$(BIN)/python -c 'import torchvision' 2>/dev/null || { \
 	  echo "torchvision is for another build of torch, without which transformers loads nothing: removed" >&2; \

@@ -16,15 +16,10 @@ NEEDS_BROWSER = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium on this machine: apt install chromium, to test pages in a real browser"
 )
 # It looks for updates and the like otherwise; in a container it runs as root.
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+ARGUMENTS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+]
 
 
 @contextmanager
@@ -33,7 +28,7 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS), timeout=1000 * PATIENCE)
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=1000 * PATIENCE)
         try:
             yield chromium
         finally:
@@ -78,10 +73,8 @@ def too_wide(page: Any) -> bool:
 
 
 def axe_violations(page: Any) -> list[str]:
-    """What axe-core finds seriously or critically wrong for people who use a keyboard, a screen reader or large print.
-
-    `page`: a page, or a frame of one, whose own frames are not looked into.
-    """
+    """What axe-core finds seriously or critically wrong in a page, without its frames, for people who use a keyboard, a
+    screen reader or large print."""
     from axe_core_python.sync_playwright import Axe
 
     found = Axe().run(page, options={"resultTypes": ["violations"], "iframes": 0})["violations"]

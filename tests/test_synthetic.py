@@ -1,24 +1,12 @@
 """Planted captions: each dial changes what it is for, by as much as it says, and nothing else."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from benchmarks.planted_sway import swayed
 from captionbias.metrics import sway
-from captionbias.synthetic import (
-    ATTRIBUTES,
-    LEAN,
-    NAMES_PERSON,
-    NAMES_TASK,
-    PEOPLE,
-    TASKS,
-    VERBS,
-    Planted,
-    plant,
-    plant_verbs,
-)
+from captionbias.synthetic import ATTRIBUTES, LEAN, NAMES_PERSON, NAMES_TASK, PEOPLE, TASKS, VERBS, plant, plant_verbs
+from tests.refusals import refuses
 
 DIALS = [{"a_to_t": 0.5}, {"a_to_t": -0.5}, {"t_to_a": 0.5}, {"t_to_a": -0.5}, {"naming": 0.4}]
 LEANS = {task: np.sign(lean - 0.5) for task, lean in zip(TASKS, LEAN, strict=True)}  # 1 to women, -1 to men
@@ -29,9 +17,7 @@ def named(captions: list[str]) -> tuple[np.ndarray, list[str | None], list[str]]
     """Whom and what each caption names, and the rest of it."""
     people, tasks, rests = [], [], []
     for caption in captions:
-        number, name = next(
-            (row, name) for row, names in enumerate(PEOPLE) for name in names if caption.startswith(name)
-        )
+        number, name = next((row, name) for row, of in enumerate(PEOPLE) for name in of if caption.startswith(name))
         task = next((name for name in TASKS if f" with a {name} " in caption), None)
         people.append(number)
         tasks.append(task)
@@ -39,37 +25,29 @@ def named(captions: list[str]) -> tuple[np.ndarray, list[str | None], list[str]]
     return np.array(people), tasks, rests
 
 
-def attributes(planted: Planted) -> np.ndarray:
-    return np.array([ATTRIBUTES.index(value) for value in planted.attributes])
-
-
 @pytest.mark.parametrize("dials", DIALS)
 def test_a_dial_changes_what_it_is_for_and_nothing_else(dials):
     still, turned = plant(1000, seed=3), plant(1000, seed=3, **dials)
     assert vars(turned) == {**vars(still), "predictions": turned.predictions}
-    people, tasks, rests = named(still.predictions)
-    turned_people, turned_tasks, turned_rests = named(turned.predictions)
+    (people, tasks, rests), (turned_people, turned_tasks, turned_rests) = map(
+        named, (still.predictions, turned.predictions)
+    )
     assert turned_rests == rests
-    if "a_to_t" in dials:  # other tasks, but in the same captions
-        assert np.array_equal(turned_people, people)
-        assert [task is None for task in turned_tasks] == [task is None for task in tasks]
-        assert turned_tasks != tasks
-    elif "t_to_a" in dials:  # other people, but in the same captions
-        assert turned_tasks == tasks
-        assert np.array_equal(turned_people == NOBODY, people == NOBODY)
-        assert not np.array_equal(turned_people, people)
-    else:  # some captions lose their task
-        assert np.array_equal(turned_people, people)
+    assert (turned_tasks == tasks) == ("t_to_a" in dials)
+    assert np.array_equal(turned_people, people) == ("t_to_a" not in dials)
+    assert np.array_equal(turned_people == NOBODY, people == NOBODY)  # other people, but in the same captions
+    if "naming" in dials:  # some captions lose their task
         assert all(turned in (task, None) for turned, task in zip(turned_tasks, tasks, strict=True))
         assert turned_tasks.count(None) > tasks.count(None)
+    else:
+        assert [task is None for task in turned_tasks] == [task is None for task in tasks]
 
 
 def test_everything_depends_on_the_seed():
-    assert vars(plant(100, seed=1, a_to_t=0.3)) == vars(plant(100, seed=1, a_to_t=0.3))
-    first, second = plant(100, seed=1), plant(100, seed=2)
-    assert first.predictions != second.predictions
-    assert first.references != second.references
-    assert first.tasks != second.tasks
+    first, again, second = (vars(plant(100, seed=seed, a_to_t=0.3)) for seed in (1, 1, 2))
+    assert first == again
+    for name in ("predictions", "references", "tasks"):
+        assert first[name] != second[name]
 
 
 def test_without_a_dial_the_captions_name_what_the_image_shows():
@@ -77,7 +55,7 @@ def test_without_a_dial_the_captions_name_what_the_image_shows():
     references = [caption for row in planted.references for caption in row]
     for captions, repeats in ((planted.predictions, 1), (references, 2)):
         people, tasks, _ = named(captions)
-        shown = np.repeat(attributes(planted), repeats)
+        shown = np.repeat([ATTRIBUTES.index(value) for value in planted.attributes], repeats)
         assert ((people == shown) | (people == NOBODY)).all()
         assert np.mean(people != NOBODY) == pytest.approx(NAMES_PERSON, abs=0.04)
         assert np.mean([task is not None for task in tasks]) == pytest.approx(NAMES_TASK, abs=0.04)
@@ -90,8 +68,7 @@ def test_without_a_dial_the_captions_name_what_the_image_shows():
     [("a_to_t", 1.01, -1), ("t_to_a", float("nan"), -1), ("naming", -0.1, 0), ("silence", 1.5, 0)],
 )
 def test_a_dial_beyond_its_range_is_refused(dial, bad, low):
-    with pytest.raises(ValueError, match=f"{dial} must be between {low} and 1, not {bad}"):
-        plant(10, **{dial: bad})
+    refuses(f"{dial} must be between {low} and 1, not {bad}", plant, 10, **{dial: bad})
 
 
 def test_tasks_that_lean_to_nobody_go_with_nobody_in_the_shipped_table():
@@ -123,23 +100,17 @@ def test_what_is_counted_is_what_the_dials_mean(dials, t_to_a, lost, a_to_t):
     assert counted == pytest.approx({"t_to_a": t_to_a, "t_to_a_lost": lost, "a_to_t": a_to_t}, abs=1)
 
 
-def verb_shares(captions: list[str], planted: Planted) -> dict[tuple[str, str], float]:
-    """How many of the captions of a task and an attribute use the verb that leans to men."""
-    found: dict[tuple[str, str], list[bool]] = {}
-    for caption, label, (task,) in zip(captions, planted.attributes, planted.tasks, strict=True):
-        assert f" the {task} " in caption
-        found.setdefault((task, label), []).append(any(f" {verb} the " in caption for verb in VERBS[task][0]))
-    return {cell: float(np.mean(uses)) for cell, uses in found.items()}
-
-
 @pytest.mark.parametrize("share", [0.6, 0.9, 0.5, 0.0])
 def test_verbs_lean_by_exactly_their_share_and_tasks_not_at_all(share):
     planted = plant_verbs(human=share, model=1 - share, images=300, captions=2)
-    columns = [[row[column] for row in planted.references] for column in range(2)]
-    for captions, expected in ((columns[0], share), (columns[1], share), (planted.predictions, 1 - share)):
-        shares = verb_shares(captions, planted)
-        assert len(shares) == 2 * len(VERBS)
-        for (_, label), found in shares.items():
-            assert found == pytest.approx(expected if label == "male" else 1 - expected)
-    pairs = list(zip(planted.attributes, (task for (task,) in planted.tasks), strict=True))
-    assert {pairs.count(pair) for pair in pairs} == {50}
+    cells = [(task, label) for (task,), label in zip(planted.tasks, planted.attributes, strict=True)]
+    assert {cells.count(cell) for cell in cells} == {50}
+    sides = [([texts[column] for texts in planted.references], share) for column in range(2)]
+    for captions, expected in [*sides, (planted.predictions, 1 - share)]:
+        uses = {cell: [] for cell in cells}  # of the verbs that lean to men
+        for caption, (task, label) in zip(captions, cells, strict=True):
+            assert f" the {task} " in caption
+            uses[task, label].append(any(f" {verb} the " in caption for verb in VERBS[task][0]))
+        assert len(uses) == 2 * len(VERBS)
+        for (_, label), found in uses.items():
+            assert np.mean(found) == pytest.approx(expected if label == "male" else 1 - expected)

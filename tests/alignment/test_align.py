@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from captionbias.alignment.align import align
 from captionbias.text import UNKNOWN, Tokens, load_lexicon, named_by_words, tokenize
+from tests.refusals import refuses
 
 NOTHING = frozenset()
 
@@ -31,7 +32,7 @@ VECTORS = make(chair=[1, 0], seat=[0.8, 0.6], dog=[0, 1], sofa=[0.6, 0.8], rock=
 
 def test_a_word_becomes_the_closest_word_below_delta():
     human = tokenize(["a seat , a rock and a dog", "a seat and a zebu"])
-    model = flags(human, "a", "and", ",") | flags(human, "chair")
+    model = flags(human, "a", "and", ",")
     human = Tokens(human.ids, human.offsets, (*human.words, "chair"))
     aligned, report = align(human, np.append(model, True), NOTHING, VECTORS)
     assert aligned.texts() == ["a chair , a <unk> and a <unk>", "a chair and a <unk>"]
@@ -82,25 +83,15 @@ def test_masks_and_unknown_are_never_replaced_and_replace_nothing():
 def test_report_for_json():
     human = tokenize(["seat rock rock zebu chair"])
     _, report = align(human, flags(human, "chair"), NOTHING, VECTORS)
-    shown = json.loads(json.dumps(report.as_dict(pairs=2), allow_nan=False))
-    assert shown == {
-        "tokens": 5,
-        "replaced_contextual": 1,
-        "replaced_unknown": 3,
-        "share_contextual": 0.25,
-        "pairs": [
-            {"word": "rock", "replacement": UNKNOWN, "distance": 2.0, "tokens": 2},
-            {"word": "seat", "replacement": "chair", "distance": pytest.approx(0.2), "tokens": 1},
-        ],
-    }
+    pairs = [
+        {"word": "rock", "replacement": UNKNOWN, "distance": 2.0, "tokens": 2},
+        {"word": "seat", "replacement": "chair", "distance": pytest.approx(0.2), "tokens": 1},
+    ]
+    counts = {"tokens": 5, "replaced_contextual": 1, "replaced_unknown": 3, "share_contextual": 0.25}
+    assert json.loads(json.dumps(report.as_dict(pairs=2), allow_nan=False)) == counts | {"pairs": pairs}
     assert len(report.as_dict()["pairs"]) == 3
-
-
-@pytest.mark.parametrize("delta", [0, 2.1, math.nan, "0.4"])
-def test_delta_out_of_range(delta):
-    human = tokenize(["a"])
-    with pytest.raises(ValueError, match=r"delta is .*above 0 and at most 2"):
-        align(human, np.ones(1, bool), NOTHING, VECTORS, delta)
+    for delta in (0, 2.1, math.nan, "0.4"):
+        refuses(r"delta is .*above 0 and at most 2", align, human, np.ones(4, bool), NOTHING, VECTORS, delta)
 
 
 NAMES = [f"w{number}" for number in range(12)]
@@ -137,10 +128,8 @@ def test_what_a_caption_names_is_not_replaced_by_what_names_something_else():
     human = tokenize(["a lady a girl a seat", "a man a woman a chair"])
     names = named_by_words(human.words, load_lexicon("gender"))
     for words, expected in (("a man woman chair", "a woman a woman a chair"), ("a man chair", "a lady a girl a chair")):
-        aligned, report = align(human, flags(human, *words.split()), frozenset(), vectors, 0.4, names)
+        aligned, report = align(human, flags(human, *words.split()), NOTHING, vectors, 0.4, names)
         assert aligned.texts()[0] == expected
         assert all(UNKNOWN != pair.replacement != "man" for pair in report.pairs)
-    assert (
-        align(human, flags(human, "a", "man", "chair"), frozenset(), vectors, 0.4)[0].texts()[0]
-        == "a man a <unk> a man"
-    )
+    aligned, _ = align(human, flags(human, "a", "man", "chair"), NOTHING, vectors, 0.4)
+    assert aligned.texts()[0] == "a man a <unk> a man", "without what words name"

@@ -61,12 +61,6 @@ def test_every_format_gives_the_same_vectors(name, vectors, tmp_path):
     assert load_vectors(loaded) is loaded
 
 
-def test_fasttext_of_gensim_has_vectors_for_words_outside_its_vocabulary(fasttext):
-    matrix, known = embed(fasttext.wv, ["dog", "dogs"])
-    assert known.all()
-    np.testing.assert_allclose(matrix[1], fasttext.wv.get_vector("dogs", norm=True), atol=1e-6)
-
-
 @pytest.mark.parametrize("name", ["glove.txt", "w2v.txt"])
 def test_a_text_file_is_read_by_gensim_once_and_kept_without_a_pickle(name, vectors, tmp_path, own_cache, monkeypatch):
     path = tmp_path / name
@@ -123,18 +117,13 @@ class Runs:
         (gzip.compress(b"dog 1 2\n", mtime=0), "format is not known.*ends in .gz"),
         (struct.pack("<i", 793712314), "format is not known.*FastText's .bin"),
         (b"2 2\ndog \x00\x00\x80\x3f\x00\x00", "unexpected end of input"),
+        (gzip.compress(b"dog 1 2\n" * 999, mtime=0)[:-20], "end-of-stream"),
     ],
 )
 def test_a_broken_file_says_why(content, reason, tmp_path):
-    path = tmp_path / "vectors"
+    path = tmp_path / ("vectors.gz" if "end-of-stream" in reason else "vectors")
     path.write_bytes(content)
-    refuses(f"(?s)vectors: .*({reason})", load_vectors, path)
-
-
-def test_a_packed_file_that_is_cut_off_says_so(tmp_path):
-    path = tmp_path / "vectors.txt.gz"
-    path.write_bytes(gzip.compress(b"dog 1 2\n" * 999, mtime=0)[:-20])
-    refuses("(?s)vectors: .*end-of-stream", load_vectors, path)
+    refuses(f"(?s)vectors.*: .*({reason})", load_vectors, path)
 
 
 def test_sources_that_are_nothing_say_what_to_pass(tmp_path, vectors):
@@ -163,21 +152,17 @@ def downloads(monkeypatch, tmp_path):
 
 
 def test_a_name_is_downloaded_once_and_then_found_without_a_network(downloads, monkeypatch, capsys):
+    refuses(r"'glov' cannot be downloaded by gensim \(.*\).*vectors='captions'", load_vectors, "glov")
     assert load_vectors("tiny-glove").index_to_key == WORDS
     assert capsys.readouterr().out == "", "a progress bar would spoil JSON on standard output"
     shutil.rmtree(downloads / "release")
     monkeypatch.setattr(downloader._load_info, "__defaults__", ("http://127.0.0.1:9/list.json", "utf-8"))
     assert load_vectors("tiny-glove").index_to_key == WORDS
-
-
-def test_an_unknown_name_and_no_network_are_reported_at_once(downloads, monkeypatch):
-    refuses(r"'glov' cannot be downloaded by gensim \(.*\).*vectors='captions'", load_vectors, "glov")
-    monkeypatch.setattr(downloader._load_info, "__defaults__", ("http://127.0.0.1:9/list.json", "utf-8"))
     refuses(r"cannot be downloaded.*vectors='captions'", load_vectors, "glove-wiki-gigaword-50")
 
 
-def scenes():
-    """Captions in which "seat" and "chair" have the same neighbours, and "dog" has others."""
+def test_captions_teach_which_words_are_alike():
+    """ "seat" and "chair" have the same neighbours, and "dog" has others."""
     random = np.random.default_rng(0)
 
     def pick(*words):
@@ -185,11 +170,7 @@ def scenes():
 
     sitting = [f"a man rests on a {pick('seat', 'chair')} in the {pick('room', 'garden')}" for _ in range(600)]
     running = [f"the brown dog {pick('runs', 'barks')} after a {pick('ball', 'stick')}" for _ in range(600)]
-    return [*sitting, *running]
-
-
-def test_captions_teach_which_words_are_alike():
-    tokens = tokenize([*scenes(), "hapax legomenon"])
+    tokens = tokenize([*sitting, *running, "hapax legomenon"])
     vectors = load_vectors("captions", tokens)
     assert set(vectors.index_to_key) == set(tokens.words)
     matrix, known = embed(vectors, ["seat", "chair", "dog"])
@@ -212,7 +193,7 @@ def test_tiny_captions_train():
         assert np.isfinite(train_vectors(tokenize(captions)).vectors).all()
 
 
-def test_embedding_gives_unit_rows_and_knows_what_has_no_direction(vectors):
+def test_embedding_gives_unit_rows_and_knows_what_has_no_direction(vectors, fasttext):
     vectors.add_vectors(["zero", "huge", "tiny"], np.array([[0, 0, 0], [1e38, 1e38, 0], [0, 1e-38, 0]], np.float32))
     matrix, known = embed(vectors, ["dog", "nowhere", "zero", "huge", "tiny", "dog"])
     assert known.tolist() == [True, False, False, True, True, True]
@@ -221,15 +202,15 @@ def test_embedding_gives_unit_rows_and_knows_what_has_no_direction(vectors):
     np.testing.assert_allclose(matrix, expected, atol=1e-6)
     matrix, known = embed(vectors, [])
     assert (matrix.shape, known.shape) == ((0, 3), (0,))
+    matrix, known = embed(fasttext.wv, ["dog", "dogs"])
+    assert known.all(), "FastText has vectors for words outside its vocabulary"
+    np.testing.assert_allclose(matrix[1], fasttext.wv.get_vector("dogs", norm=True), atol=1e-6)
 
 
 def test_without_gensim_an_error_says_what_to_do(monkeypatch, tmp_path):
     for module in ("gensim", "gensim.models", "gensim.downloader"):
         monkeypatch.setitem(sys.modules, module, None)
-    tokens = tokenize(["a dog runs"])
-    for wanted in (
-        lambda: load_vectors("captions", tokens),
-        lambda: load_vectors(tmp_path),
-        lambda: train_vectors(tokens),
-    ):
-        refuses(r"word vectors: .*gensim.*'captionbias\[vectors\]'.*alignment='constant'", wanted)
+    message, tokens = r"word vectors: .*gensim.*'captionbias\[vectors\]'.*alignment='constant'", tokenize(["a dog"])
+    refuses(message, load_vectors, "captions", tokens)
+    refuses(message, load_vectors, tmp_path)
+    refuses(message, train_vectors, tokens)

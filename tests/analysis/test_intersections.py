@@ -1,4 +1,4 @@
-"""Measuring crossed attributes: a bias that is at their intersections alone, and what is shared with each alone."""
+"""Crossed attributes: a bias that is at their intersections alone, and what is shared with each alone."""
 
 import json
 from functools import cache
@@ -8,7 +8,7 @@ import pytest
 
 from captionbias.analysis.audit import audit
 from captionbias.analysis.intersections import intersections
-from captionbias.captions import CaptionBiasWarning, check_captions, count_cells, cross
+from captionbias.captions import CaptionBiasWarning, check_captions, count_cells
 from captionbias.io.formats import json_text
 from captionbias.metrics import dbac, lic
 from captionbias.report import views
@@ -22,6 +22,7 @@ BOTH = ["gender", "race"]
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 100, "alignment": "constant", "cache": False}
 PEOPLE = {"female": ("woman", "lady"), "male": ("man", "guy")}
 SKINS = {"dark": ("black", "asian"), "light": ("white", "caucasian")}
+TASKS = ("dog", "cake")
 PLACES = (" outside", " in a room", " at night", " near a wall")
 
 
@@ -44,18 +45,16 @@ def planted(dial=0.6, *, to_task=0.0, names=0.5, seed=1):
         people, skins = list(PEOPLE.values()), list(SKINS.values())
         return [
             f"a{' ' + skins[skin[i]][words[0, i]] if named[0, i] else ''} "
-            f"{people[gender[i]][words[1, i]] if named[1, i] else 'person'} with a {('dog', 'cake')[shown[i]]}"
-            f"{PLACES[places[i]]}"
+            f"{people[gender[i]][words[1, i]] if named[1, i] else 'person'} with a {TASKS[shown[i]]}{PLACES[places[i]]}"
             for i in range(IMAGES)
         ]
 
     instead = np.where(draw.random(IMAGES) < to_task, leaning, task)
-    labels = {"gender": [list(PEOPLE)[g] for g in gender], "skin": [list(SKINS)[s] for s in skin]}
     return {
         "predictions": captions(instead),
         "references": [list(pair) for pair in zip(captions(task), captions(task), strict=True)],
-        "attributes": cross(labels),
-        "tasks": [[("dog", "cake")[shown]] for shown in task],
+        "attributes": [f"{list(PEOPLE)[g]}, {list(SKINS)[s]}" for g, s in zip(gender, skin, strict=True)],
+        "tasks": [[TASKS[shown]] for shown in task],
     }
 
 
@@ -88,20 +87,11 @@ def test_a_bias_of_the_intersections_alone_is_seen_there_alone():
         assert low <= 0 <= high
 
 
-def test_what_is_said_to_go_with_intersections_is_refused():
-    """Question 2 is asked of each attribute alone."""
-    lean = {"female, dark": ["dog"], "female, light": ["cake"]}
-    captions = check_captions(**planted(names=1.0))
-    refuses(
-        "lean: tasks go with the values of one attribute", intersections, captions, LEXICONS, lean=lean, bootstrap=0
-    )
-
-
-@pytest.mark.parametrize("score", ["dbac_a_to_t_net", "dbac_t_to_a_net"])
-def test_one_more_person_has_no_bias_at_the_intersections(score):
+def test_one_more_person_has_no_bias_at_the_intersections():
     measured = dbac.measure(check_captions(**planted()), attribute_lexicon=BOTH, **FAST)
-    low, high = interval(measured, score)
-    assert low <= 0 <= high
+    for score in ("dbac_a_to_t_net", "dbac_t_to_a_net"):
+        low, high = interval(measured, score)
+        assert low <= 0 <= high
 
 
 def test_task_to_attribute_speaks_of_what_is_named_of_both():
@@ -126,26 +116,14 @@ def test_both_lexicons_are_masked_and_one_is_not_enough():
     assert alone["leakage_m"] == pytest.approx(50, abs=8)
 
 
-@pytest.mark.parametrize("metric", [dbac, lic])
-def test_each_measurement_is_the_metric_s_own(metric):
-    given, options = planted(to_task=0.8), {"preset": "fast", "trials": 2, "bootstrap": 20, "cache": False}
-    found = intersections(check_captions(**given), LEXICONS, metric.name, **options, details=True)
-    assert list(found) == ["gender", "skin", "gender x skin"]
-    expected = metric(**given, attribute_lexicon=BOTH, **options, details=True)
-    assert found["gender x skin"].flat() == expected
-    assert "|attribute:gender+race|" in expected["signature"]
-    skin = [label.split(", ")[1] for label in given["attributes"]]
-    assert found["skin"].flat() == metric(
-        **{**given, "attributes": skin}, attribute_lexicon="race", **options, details=True
-    )
-
-
 def test_an_audit_has_each_attribute_alone_beside_their_crossing():
     given, found = audited()
     options = {"preset": "fast", "trials": 2, "bootstrap": 40, "cache": False, "details": True}
-    expected = intersections(
-        check_captions(**given), dict(zip(BOTH, BOTH, strict=True)), "lic", **options, keep_attackers=1
-    )
+    both = dict(zip(BOTH, BOTH, strict=True))
+    expected = intersections(check_captions(**given), both, "lic", **options, keep_attackers=1)
+    assert expected["gender x race"].flat() == lic(**given, attribute_lexicon=BOTH, **options)
+    race = given | {"attributes": [label.split(", ")[1] for label in given["attributes"]]}
+    assert expected["race"].flat() == lic(**race, attribute_lexicon="race", **options)
     assert list(found.alone) == BOTH
     for name in BOTH:
         assert found.alone[name]["lic"].measurements["biased"].flat() == expected[name].flat()
@@ -184,5 +162,11 @@ def test_an_attribute_that_cannot_be_measured_alone_is_missing_with_its_reason()
     ],
 )
 def test_what_is_no_crossing_is_refused(lexicons, metric, message):
-    with pytest.raises(ValueError, match=message):
-        intersections(check_captions(**planted()), lexicons, metric)
+    refuses(message, intersections, check_captions(**planted()), lexicons, metric)
+
+
+def test_tasks_that_go_with_intersections_are_refused():
+    """Question 2 is asked of each attribute alone."""
+    lean = {"female, dark": ["dog"], "female, light": ["cake"]}
+    message = "lean: tasks go with the values of one attribute"
+    refuses(message, intersections, check_captions(**planted()), LEXICONS, lean=lean, bootstrap=0)

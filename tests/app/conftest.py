@@ -30,43 +30,32 @@ class Served:
     process: Popen[bytes]
     folder: Path
 
-
-def start(folder: Path, *command: str, **variables: str | Path) -> Served:
-    """Start this command, which takes a port, in this folder; the page answers."""
-    port, log = free_port(), folder / "log"
-    url = f"http://127.0.0.1:{port}/"
-    with log.open("wb") as output:
-        process = Popen(
-            [sys.executable, "-m", *command, str(port)],
-            env=environment(ROOT, TMPDIR=folder, **variables),
-            cwd=folder,
-            stdout=output,
-            stderr=STDOUT,
-            preexec_fn=signals.restore,
-        )
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end and process.poll() is None:
+    def answers(self) -> bool:
         with suppress(httpx.TransportError):
-            if httpx.get(url).status_code == 200:
-                return Served(url, process, folder)
-        time.sleep(0.1)
-    raise AssertionError(f"the page does not answer:\n{log.read_text(errors='replace')}")
+            return httpx.get(self.url).status_code == 200
+        return False
 
 
-def ended(page: Served) -> None:
-    page.process.kill()
-    page.process.wait()
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    folder = tmp_path_factory.mktemp("page")
-    folders = {name: folder / name for name in ("CAPTIONBIAS_CACHE", "GRADIO_TEMP_DIR")}
-    for path in folders.values():
-        path.mkdir()
-    page = start(folder, "captionbias", "app", "--no-open", "--port", **folders)
-    yield page
-    ended(page)
+    """The page of `held_page`, on which runs become whole."""
+    folder, port = tmp_path_factory.mktemp("page"), str(free_port())
+    (folder / "go").touch()
+    variables = environment(ROOT, TMPDIR=folder, CAPTIONBIAS_CACHE=folder / "cache")
+    command = [sys.executable, "-m", "tests.app.held_page", port]
+    with (folder / "log").open("wb") as log:
+        started = Popen(command, env=variables, cwd=folder, stdout=log, stderr=STDOUT, preexec_fn=signals.restore)
+    page = Served(f"http://127.0.0.1:{port}/", started, folder)
+    try:
+        end = time.monotonic() + PATIENCE
+        while not page.answers():
+            time.sleep(0.1)
+            if started.poll() is not None or time.monotonic() > end:
+                raise AssertionError((folder / "log").read_text(errors="replace"))
+        yield page
+    finally:
+        started.kill()
+        started.wait()
 
 
 @pytest.fixture
@@ -76,6 +65,7 @@ def write(tmp_path: Path) -> Callable[[str, dict[str, Any]], Path]:
 
 
 def write_csv(path: Path, columns: dict[str, Any]) -> Path:
+    path.parent.mkdir(exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
@@ -88,11 +78,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Files of a faithful captioner (nic), of a biased one (sat), and of people, with lists as JSON."""
     folder = tmp_path_factory.mktemp("files")
     faithful, biased = plant(IMAGES, captions=2), plant(IMAGES, captions=2, a_to_t=0.9)
-    ids = range(IMAGES)
     lists = {"references": faithful.references, "tasks": faithful.tasks}
     tables: dict[str, dict[str, Any]] = {
         "nic": {"caption": faithful.predictions},
         "sat": {"caption": biased.predictions},
         "people": {name: map(json.dumps, lists[name]) for name in lists} | {"gender": faithful.attributes},
     }
-    return {name: write_csv(folder / f"{name}.csv", {"image_id": ids, **columns}) for name, columns in tables.items()}
+    ids = {"image_id": range(IMAGES)}
+    return {name: write_csv(folder / f"{name}.csv", ids | columns) for name, columns in tables.items()}

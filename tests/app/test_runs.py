@@ -13,6 +13,7 @@ from captionbias.app.measuring import Look, PageSettings
 from captionbias.app.runs import EXPIRES, MAX_HELD, MAX_WAITING, Run, Runs, State
 from captionbias.captions.tables import Table
 from tests.patience import PATIENCE
+from tests.refusals import refuses
 
 
 @pytest.fixture
@@ -45,9 +46,14 @@ def work():
 
 @pytest.fixture
 def found(work):
-    runs = Runs(work)
+    runs = Runs(work, unseen=60)
     yield runs
     runs.close()
+
+
+def ask(runs, owner=""):
+    """Ask for another run of this owner."""
+    return runs.ask(Run(owner, data=data()), owner)
 
 
 def data(name="nic"):
@@ -85,8 +91,7 @@ def test_files_that_are_read_make_another_run_and_what_is_wrong_with_them_is_tol
 
     second = found.read(first, "me", read)
     assert (second.state, bool(second.data), second.ready) == (State.READING, False, False)
-    with pytest.raises(ValueError, match="the files are still being read"):
-        found.ask(second, "me")
+    refuses("the files are still being read", found.ask, second, "me")
     may.set()
     second.reading.result(PATIENCE)
     assert (second.state, list(second.data.predictions), second.settings.seed) == (State.DRAFT, ["sat"], 7)
@@ -101,7 +106,7 @@ def test_files_that_are_read_make_another_run_and_what_is_wrong_with_them_is_tol
 
 
 def test_runs_are_measured_one_by_one_in_the_order_in_which_they_were_asked_for(found, work):
-    asked = [found.ask(Run(owner, data=data()), owner) for owner in ("a", "b", "a")]
+    asked = [ask(found, owner) for owner in ("a", "b", "a")]
     work.begun.wait(PATIENCE)
     assert [found.before(run) for run in asked] == [0, 1, 2]
     assert [run.state for run in asked] == [State.RUNNING, State.WAITING, State.WAITING]
@@ -120,12 +125,12 @@ def test_runs_are_measured_one_by_one_in_the_order_in_which_they_were_asked_for(
 
 
 def test_a_cancelled_run_keeps_its_part_and_gets_no_more(found, work):
-    run = found.ask(Run(data=data()), "")
+    run = ask(found)
     work.first.set()
     wait_for(lambda: run.result)
     found.cancel(run)
     work.rest.set()
-    other = found.ask(Run(data=data()), "")
+    other = ask(found)
     wait_for(lambda: other.state == State.DONE)
     assert (run.state, run.message, run.result.whole) == (State.CANCELLED, "Cancelled.", False)
     found.cancel(other)
@@ -140,7 +145,7 @@ def test_what_fails_tells_why_and_others_get_their_turn(caplog):
         yield
 
     found = Runs(fail)
-    runs = [found.ask(Run(data=data()), "") for _ in range(2)]
+    runs = [ask(found) for _ in range(2)]
     wait_for(lambda: runs[1].state == State.FAILED)
     assert [run.message for run in runs] == [
         "choose at least one metric",
@@ -150,9 +155,8 @@ def test_what_fails_tells_why_and_others_get_their_turn(caplog):
     found.close()
 
 
-def test_a_run_at_which_nobody_looks_is_cancelled_and_says_so(work, clock):
-    found = Runs(work, unseen=60)
-    looked, left, waits = (found.ask(Run(owner, data=data()), owner) for owner in ("a", "b", "a"))
+def test_a_run_at_which_nobody_looks_is_cancelled_and_says_so(found, work, clock):
+    looked, left, waits = (ask(found, owner) for owner in ("a", "b", "a"))
     work.begun.wait(PATIENCE)
     clock[0] += 50
     found.look(looked, "a")  # which lists the owner's other run
@@ -162,12 +166,11 @@ def test_a_run_at_which_nobody_looks_is_cancelled_and_says_so(work, clock):
     assert left.message == "Cancelled: no page showed this run for 60 s."
     clock[0] += 50
     wait_for(lambda: looked.state == State.CANCELLED)  # by itself, at its next step
-    found.close()
 
 
 def test_the_time_of_a_run_is_told_and_limited(work, clock):
     found = Runs(work, seconds=60)
-    run = found.ask(Run(data=data()), "")
+    run = ask(found)
     work.begun.wait(PATIENCE)
     wait_for(lambda: run.step == "step")
     clock[0] += 30
@@ -181,7 +184,8 @@ def test_the_time_of_a_run_is_told_and_limited(work, clock):
 
 def test_runs_expire_an_hour_after_their_last_use_but_not_while_they_work(found, work, clock):
     idle, used = (found.keep(Run("me", data=data())) for _ in range(2))
-    works = found.ask(Run(data=data()), "")
+    found._unseen = EXPIRES
+    works = ask(found)
     clock[0] += EXPIRES - 1
     found.look(works)
     assert found.find(used.id)
@@ -194,7 +198,7 @@ def test_room_is_made_by_who_has_most_and_drafts_go_first(found, work, clock):
     others = [found.keep(Run(f"owner {number}", data=data())) for number in range(MAX_HELD - 4)]
     work.first.set()
     work.rest.set()
-    done = found.ask(Run("many", data=data()), "many")
+    done = ask(found, "many")
     wait_for(lambda: done.state == State.DONE)
     drafts = []
     for _ in range(4):
@@ -204,18 +208,12 @@ def test_room_is_made_by_who_has_most_and_drafts_go_first(found, work, clock):
     assert all(found.find(run.id) for run in (*others, done, *drafts[1:]))
 
 
-def test_not_everybody_can_wait(found, work):
-    for _ in range(MAX_WAITING):
-        found.ask(Run(data=data()), "")
-    with pytest.raises(ValueError, match=f"{MAX_WAITING} runs wait already"):
-        found.ask(Run(data=data()), "")
-
-
-def test_as_the_page_ends_nothing_goes_on(found, work):
-    run = found.ask(Run(data=data()), "")
+def test_not_everybody_can_wait_and_as_the_page_ends_nothing_goes_on(found, work):
+    runs = [ask(found) for _ in range(MAX_WAITING)]
+    refuses(f"{MAX_WAITING} runs wait already", ask, found)
     work.begun.wait(PATIENCE)
     found.close()
-    assert (run.state, found.find(run.id)) == (State.CANCELLED, None)
+    assert {(run.state, found.find(run.id)) for run in runs} == {(State.CANCELLED, None)}
 
 
 def test_what_will_be_measured_is_looked_at_once(monkeypatch):

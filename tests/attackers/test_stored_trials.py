@@ -107,23 +107,15 @@ def test_spelling_masks_and_pictures_count():
     assert len(set(others)) == len(others)
 
 
-SCORES = TrialScores(np.log([0.25, 0.75, 1.0]), np.array([False, True, True]))
-
-
 @pytest.mark.filterwarnings("error")
-def test_scores_that_are_not_numbers_are_not_kept(store):
-    save_scores(store, KEY, replace(SCORES, log_probability=np.array([-1, np.nan, -1])))
-    assert load_scores(store, KEY, 3) is None
-
-
-def test_probabilities_above_1_are_not_believed(store):
-    save_scores(store, KEY, TrialScores(np.array([0.5]), np.array([True])))
-    with pytest.warns(CaptionBiasWarning, match="is damaged"):
-        assert load_scores(store, KEY, 1) is None
-
-
-def test_scores_of_more_or_fewer_captions_are_not_those_of_the_trial(store):
-    save_scores(store, KEY, SCORES)
-    assert load_scores(store, KEY, 3).correct.tolist() == SCORES.correct.tolist()
+def test_scores_that_are_not_numbers_or_another_trial_s_are_not_believed(store):
+    scores = TrialScores(np.log([0.25, 0.75, 1.0]), np.array([False, True, True]))
+    save_scores(store, KEY, replace(scores, log_probability=np.array([-1, np.nan, -1])))
+    assert load_scores(store, KEY, 3) is None, "not kept"
+    save_scores(store, KEY, scores)
+    assert load_scores(store, KEY, 3).correct.tolist() == scores.correct.tolist()
     with pytest.warns(CaptionBiasWarning, match="is damaged, or another's"):
         assert load_scores(store, KEY, 4) is None
+    save_scores(store, KEY, replace(scores, log_probability=np.array([-1, 0.5, -1])))
+    with pytest.warns(CaptionBiasWarning, match="is damaged"):
+        assert load_scores(store, KEY, 3) is None, "a probability above 1"

@@ -1,7 +1,4 @@
-"""Worker processes: every result once, and nothing that lives on when work or the main process ends.
-
-Tasks are defined inside tests, and so travel as those of a user's script do.
-"""
+"""Worker processes: every result once, and nothing that lives on when work or the main process ends."""
 
 import os
 import signal
@@ -29,17 +26,17 @@ def work(item):
 """
 
 
-def started(script: str, **environment: str) -> subprocess.Popen[str]:
-    """A script in a process group of its own, as a terminal starts it."""
-    return subprocess.Popen(
-        [sys.executable, "-c", PREAMBLE + textwrap.dedent(script)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | environment,
-        start_new_session=True,
-        preexec_fn=signals.restore,
-    )
+@pytest.fixture
+def started(tmp_path):
+    """Starts a script in a process group of its own, as a terminal does."""
+
+    def start(script: str, **environment: str) -> subprocess.Popen[str]:
+        file = tmp_path / "script.py"
+        file.write_text(PREAMBLE + textwrap.dedent(script))
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": os.environ | environment}
+        return subprocess.Popen([sys.executable, file], start_new_session=True, preexec_fn=signals.restore, **pipes)
+
+    return start
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[str, str]:
@@ -81,9 +78,8 @@ def test_an_error_of_a_task_arrives_and_the_rest_is_left(tmp_path):
 
 
 @pytest.mark.parametrize("to_group", [True, False])
-def test_control_c_ends_everything_at_once(to_group):
+def test_control_c_ends_everything_at_once(started, to_group):
     process = started("list(in_workers(work, range(8), 2))")
-    assert process.stdout is not None
     assert [process.stdout.readline() for _ in range(2)] == ["at work\n"] * 2
     (os.killpg if to_group else os.kill)(process.pid, signal.SIGINT)
     _, complaints = ended(process)
@@ -91,20 +87,18 @@ def test_control_c_ends_everything_at_once(to_group):
     assert complaints.rstrip().endswith("KeyboardInterrupt"), complaints
 
 
-def test_workers_do_not_outlive_a_killed_main_process():
+def test_workers_do_not_outlive_a_killed_main_process(started):
     process = started("list(in_workers(work, range(8), 2))")
-    assert process.stdout is not None
     assert process.stdout.readline() == "at work\n"
     process.kill()
     ended(process)  # fails if a worker still holds the pipes
 
 
-def test_a_script_needs_no_main_guard_and_its_classes_travel(tmp_path):
-    file = tmp_path / "script.py"
-    file.write_text(
-        textwrap.dedent("""
+def test_a_script_needs_no_main_guard_its_classes_travel_and_what_a_launcher_set_does_not(started):
+    """Torch in a worker would wait for the others forever."""
+    launched = dict.fromkeys(("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"), "1")
+    script = f"""
         from dataclasses import dataclass
-        from captionbias.attackers.workers import in_workers
 
         print("once")
 
@@ -114,24 +108,11 @@ def test_a_script_needs_no_main_guard_and_its_classes_travel(tmp_path):
 
         class Doubled:
             def __call__(self, score):
-                return Score(2 * score.value)
+                return Score(2 * score.value), [name for name in {list(launched)} if name in os.environ]
 
         results = [result for _, result in in_workers(Doubled(), [Score(1), Score(2)], 2)]
-        print(all(type(result) is Score for result in results), sorted(result.value for result in results))
-        """)
-    )
-    done = subprocess.run([sys.executable, file], capture_output=True, text=True, timeout=PATIENCE)
-    # That it ends within the patience says also that idle workers, which wait for 300 seconds, do not hold it up.
-    assert (done.stdout.splitlines(), done.stderr) == (["once", "True [2, 4]"], "")
-
-
-def test_what_a_launcher_set_is_not_for_workers():
-    """Torch in a worker would wait for the others forever."""
-    launched = dict.fromkeys(("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"), "1")
-    script = f"""
-        def launched(item):
-            return [name for name in {list(launched)} if name in os.environ]
-
-        print([found for _, found in in_workers(launched, range(2), 2)])
+        print(all(type(score) is Score for score, _ in results), sorted(score.value for score, _ in results))
+        print([names for _, names in results])
         """
-    assert ended(started(script, **launched)) == ("[[], []]\n", "")
+    # That it ends within the patience says also that idle workers, which wait for 300 seconds, do not hold it up.
+    assert ended(started(script, **launched)) == ("once\nTrue [2, 4]\n[[], []]\n", "")

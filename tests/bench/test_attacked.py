@@ -1,5 +1,8 @@
-"""What attackers read and how their answers count: samples, weights, one more person, and pictures without the wing of
-images."""
+"""What attackers read, in words of the captioner's vocabulary, and how their answers count."""
+
+import json
+import re
+import sys
 
 import numpy as np
 import pytest
@@ -7,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionbias.attackers.base import Trial, TrialScores, balanced_split
-from captionbias.bench.attacked import PICTURE_READERS, Bench
+from captionbias.bench.attacked import Bench
 from captionbias.bench.attacks import AttackScores
 from captionbias.bench.reading import captions_of_a_person
 from captionbias.captions import check_captions
 from captionbias.metrics.lic import LIC_2022
 from captionbias.scores.captions import confidence
 from captionbias.synthetic import plant
+from tests.refusals import refuses
 from tests.whole import dbac, lic
 
 FAST = {"preset": "fast", "trials": 2, "bootstrap": 40, "cache": False}
@@ -99,38 +103,60 @@ def test_each_round_of_the_fast_preset_tests_every_image_once(metric):
             assert learnt == ([32, 32] if metric is lic else [96])
 
 
-def test_pictures_without_the_wing_that_reads_them_are_an_error_with_the_way_out(planted):
-    readers = PICTURE_READERS.copy()
-    PICTURE_READERS.clear()
-    try:
-        with pytest.raises(
-            ValueError, match=r"images: nothing here reads pictures; pip install 'captionbias\[images\]'"
-        ):
-            lic(**planted, **FAST, images=["a.png"] * 120)
-    finally:
-        PICTURE_READERS.extend(readers)
+def test_pictures_without_the_wing_that_reads_them_are_an_error_with_the_way_out(planted, monkeypatch):
+    monkeypatch.setattr(sys.modules["captionbias.metrics.lic"], "PICTURE_READERS", [])
+    message = r"images: nothing here reads pictures; pip install 'captionbias\[images\]'"
+    refuses(message, lic, **planted, **FAST, images=["a.png"] * 120)
 
 
-@pytest.mark.parametrize("draw", range(3))
-def test_one_more_person_is_as_though_read_anew(draw, planted):
+def test_one_more_person_is_as_though_read_anew(planted):
     """Images with a single human caption are left out; what an attacker learns depends on the order of words."""
     captions = check_captions(
         **planted | {"references": [row[: 1 + (number % 5 > 0)] for number, row in enumerate(planted["references"])]}
     )
     bench = Bench.of(captions, LIC_2022, 7, allow_unmasked=False)
-    person = bench.with_person(LIC_2022, draw)
-    anew = Bench.of(captions_of_a_person(captions, 7 + draw), LIC_2022, 7, allow_unmasked=False)
+    person = bench.with_person(LIC_2022, 2)
+    anew = Bench.of(captions_of_a_person(captions, 7 + 2), LIC_2022, 7, allow_unmasked=False)
     assert len(anew.classes) == 96
     for name in ("values", "seeds"):
         assert getattr(person, name) == getattr(anew, name)
     assert person.words.tokens.words == anew.words.tokens.words
-    for found, expected in (
-        (person.classes, anew.classes),
-        (person.words.model_image, anew.words.model_image),
-        (person.words.human_image, anew.words.human_image),
-        (person.words.tokens.ids, anew.words.tokens.ids),
-        (person.words.tokens.offsets, anew.words.tokens.offsets),
-        (person.named["attribute"], anew.named["attribute"]),
-        *zip(person.mentions["attribute"], anew.mentions["attribute"], strict=True),
-    ):
+
+    def arrays(bench):
+        words, named = bench.words, (bench.named["attribute"], *bench.mentions["attribute"])
+        return bench.classes, words.model_image, words.human_image, words.tokens.ids, words.tokens.offsets, *named
+
+    for found, expected in zip(arrays(person), arrays(anew), strict=True):
         assert np.array_equal(found, expected)
+
+
+IMAGES = 40
+CAPTIONS = {
+    "predictions": ["a woman holds a cake", "a man holds a dog"] * (IMAGES // 2),
+    "references": [["a woman quietly holds a cake", "here a woman holds a cake"], ["a man holds a dog"] * 2]
+    * (IMAGES // 2),
+    "attributes": ["female", "male"] * (IMAGES // 2),
+}
+CONSTANT = {"preset": "fast", "trials": 1, "bootstrap": 0, "cache": False, "alignment": "constant", "details": True}
+OWN = ["a", "holds", "cake", "dog", "quietly"]
+
+
+def replaced(result):
+    """The human words that became `<unk>`, and how many: of the captions that the attribute is guessed from."""
+    details = result["details"]
+    return details.get("a_to_t", details)["alignment"]["replaced_unknown"]
+
+
+@pytest.mark.parametrize("metric", [lic, dbac])
+def test_human_captions_keep_the_words_of_the_vocabulary_and_no_others(metric, tmp_path):
+    """'quietly' and 'here' are said of half of the images, and by no model caption."""
+    of_predictions = metric(**CAPTIONS, **CONSTANT)
+    own = metric(**CAPTIONS, **CONSTANT, vocabulary=OWN)
+    none = metric(**CAPTIONS, **CONSTANT, vocabulary=["a", "cake", "dog"])
+    assert replaced(of_predictions) == 2 * IMAGES // 2
+    assert replaced(own) == IMAGES // 2, "'here'"
+    assert replaced(none) == 2 * IMAGES // 2 + 2 * IMAGES, "'holds', in every caption, though the captioner says it"
+    assert re.search(r"\|align:constant(,names-kept)?,to-[0-9a-f]{8}\|", own["signature"])
+    (tmp_path / "words.json").write_text(json.dumps(OWN))
+    for words in (tmp_path / "words.json", OWN[::-1]):
+        assert metric(**CAPTIONS, **CONSTANT, vocabulary=words) == own

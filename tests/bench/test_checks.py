@@ -5,16 +5,15 @@ import re
 import numpy as np
 import pytest
 
-from captionbias import metrics
-from captionbias.metrics import ba_mals, catalogue, dbac, gender_error, lic, sway
+from captionbias.captions import check_captions
+from captionbias.metrics import ba_mals, dbac, gender_error, lic, sway
 from captionbias.synthetic import plant
-from captionbias.text import load_lexicon
+from tests.refusals import refuses
 
-EVERY = [getattr(metrics, name) for name in catalogue.of_captions()]
-MASKING = [lic, dbac]
 QUICK = {"preset": "fast", "trials": 1, "bootstrap": 0, "cache": False}
 BOTH = ["gender", "race"]
 RACE = {"female": "Light", "male": "Dark"}
+every = pytest.mark.parametrize("metric", [sway, gender_error, dbac], ids=lambda metric: metric.name)
 
 
 def given(names=None, images=60, **changes):
@@ -29,77 +28,70 @@ def measured(metric, captions, **options):
     return metric.measure(**chosen)
 
 
-def fault(metric, captions, **options):
-    with pytest.raises(ValueError, match=r".") as raised:
-        measured(metric, captions, **options)
-    return str(raised.value)
-
-
-@pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
-def test_labels_that_are_no_values_are_refused(metric):
-    allow = ", labels of 'gender', or measure them as they are, with allow_unmasked=True"
-    or_labels = allow if metric in MASKING else ", or labels of 'gender'"
-    assert fault(metric, given(RACE)) == (
-        "attributes: 'Dark', 'Light' are not labels of attribute_lexicon 'gender' ('female', 'male') but of 'race': "
-        f"give attribute_lexicon='race'{or_labels}"
-    )
-    numbers = fault(metric, given({"female": "0", "male": "1"}))
-    assert "say which is which, as in labels={'0': 'female', '1': 'male'} where they are read" in numbers
-
-
-@pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
-def test_a_label_beside_the_values_is_refused_with_its_images(metric):
-    captions = given({"female": "Female", "male": "Man"})
-    captions["attributes"][:2] = ["unsure"] * 2
-    assert fault(metric, captions).startswith(
-        "attributes: 'unsure' is not a label of attribute_lexicon 'gender' ('female', 'male'), and 2 of 60 images have "
-        "it: leave these out, with keep=['Female', 'Man'] where they are read, "
-    )
-
-
-@pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
-def test_captions_without_a_word_of_the_attribute_are_refused(metric):
-    none = "attribute_lexicon 'gender': none of its words occurs in any caption; "
-    own = "give the words that these captions use"
-    for model, language in (
-        ("eine frau mit einem hund", "give language='de', "),
-        ("kobieta z psem na ulicy, na zdjęciu", "give their language, "),
-        ("a person with a dog by the sea", ""),
-    ):
-        captions = given(predictions=[model] * 60, references=[[f"und {model}"]] * 60)
-        assert re.match(f"{none}{language}(or )?{own}", fault(metric, captions))
-
-
-@pytest.mark.parametrize("metric", MASKING)
-def test_a_captioner_of_another_language_is_refused_and_one_that_names_nobody_is_not(metric):
-    message = fault(metric, given(predictions=["eine frau steht mit dem hund", "der mann isst kuchen"] * 30))
-    assert re.match("predictions: 0.0% of them name a value of attribute_lexicon 'gender', and 100% of their", message)
-    assert measured(metric, given(predictions=["a person with a dog", "a person with a cake"] * 30))
-
-
-@pytest.mark.parametrize("metric", MASKING)
-def test_who_means_it_measures_what_is_not_masked_with_a_note(metric):
-    other = measured(metric, given(RACE), allow_unmasked=True)
-    assert any("are not labels of attribute_lexicon 'gender'" in note for note in other.notes)
-    unsaid = {"female": ["unsaid"], "male": ["unheard"]}
-    silent = measured(metric, given(), attribute_lexicon=unsaid, directions=["a_to_t"], allow_unmasked=True)
-    assert any("none of its words occurs in any caption" in note for note in silent.notes)
-    if metric is dbac:
-        assert "none of its words" in fault(dbac, given(), attribute_lexicon=unsaid, allow_unmasked=True)
-
-
-@pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
-@pytest.mark.parametrize(
-    ("names", "listed"),
-    [
-        ({"female": "F", "male": "m"}, "'F' is read as 'female', 'm' is read as 'male'"),
-        ({"female": "Women", "male": "boys"}, "'Women' is read as 'female', 'boys' is read as 'male'"),
-    ],
+OF_RACE = (
+    "attributes: 'Dark', 'Light' are not labels of attribute_lexicon 'gender' ('female', 'male') but of 'race': give "
+    "attribute_lexicon='race', "
 )
-def test_unmistakable_labels_are_read_as_values(metric, names, listed):
-    read, plain = measured(metric, given(names)), measured(metric, given())
+UNSURE = ["unsure"] * 2 + ["Female", "Man"] * 29
+NOBODY = "attribute_lexicon 'gender': none of its words occurs in any caption; "
+OWN = "give the words that these captions use"
+
+
+def spoken(text):
+    return given(predictions=[text] * 60, references=[[f"und {text}"]] * 60)
+
+
+@every
+@pytest.mark.parametrize(
+    ("captions", "message"),
+    [
+        (given(RACE), OF_RACE),
+        (given({"female": "0", "male": "1"}), ".*as in labels={'0': 'female', '1': 'male'} where they are read"),
+        (
+            given(attributes=UNSURE),
+            "attributes: 'unsure' is not a label of attribute_lexicon 'gender' ('female', 'male'), and 2 of 60 images "
+            "have it: leave these out, with keep=['Female', 'Man'] where they are read, ",
+        ),
+        (spoken("eine frau mit einem hund"), f"{NOBODY}give language='de', or {OWN}"),
+        (spoken("kobieta z psem na ulicy, na zdjęciu"), f"{NOBODY}give their language, or {OWN}"),
+        (spoken("a person with a dog by the sea"), f"{NOBODY}{OWN}"),
+    ],
+    ids=["of race", "numbers", "one beside", "German", "another language", "nobody"],
+)
+def test_labels_that_are_no_values_and_captions_that_name_none_are_refused(metric, captions, message):
+    pattern = re.escape(message).removeprefix(r"\.\*")
+    refuses(pattern if message.startswith(".*") else f"^{pattern}", measured, metric, captions)
+
+
+def test_attackers_may_be_allowed_what_is_not_masked_and_say_so_in_a_note():
+    refuses(
+        "'race', labels of 'gender', or measure them as they are, with allow_unmasked=True$", measured, lic, given(RACE)
+    )
+    refuses("'race', or labels of 'gender'$", measured, sway, given(RACE))
+    unsaid = {"female": ["unsaid"], "male": ["unheard"]}
+    for metric in (lic, dbac):
+        other = measured(metric, given(RACE), allow_unmasked=True)
+        assert any("are not labels of attribute_lexicon 'gender'" in note for note in other.notes)
+        options = {"attribute_lexicon": unsaid, "allow_unmasked": True}
+        silent = measured(metric, given(), **options, directions=["a_to_t"])
+        assert any("none of its words occurs in any caption" in note for note in silent.notes)
+    refuses("none of its words", measured, dbac, given(), **options)
+
+
+def test_a_captioner_of_another_language_is_refused_and_one_that_names_nobody_is_not():
+    german = given(predictions=["eine frau steht mit dem hund", "der mann isst kuchen"] * 30)
+    message = "^predictions: 0.0% of them name a value of attribute_lexicon 'gender', and 100% of their"
+    refuses(message, measured, lic, german)
+    assert measured(lic, given(predictions=["a person with a dog", "a person with a cake"] * 30))
+
+
+@every
+@pytest.mark.parametrize(("female", "male"), [("F", "m"), ("Women", "boys")])
+def test_unmistakable_labels_are_read_as_values(metric, female, male):
+    read, plain = measured(metric, given({"female": female, "male": male})), measured(metric, given())
     assert read.estimates == plain.estimates
-    assert [note for note in read.notes if "is read as" in note] == [f"attributes: {listed}"]
+    listed = f"attributes: '{female}' is read as 'female', '{male}' is read as 'male'"
+    assert [note for note in read.notes if "is read as" in note] == [listed]
 
 
 def test_case_alone_is_no_other_label():
@@ -107,10 +99,8 @@ def test_case_alone_is_no_other_label():
     assert not [note for note in measurement.notes if "read as" in note]
     assert set(measurement.details["attribute_counts"]) == {"Female", "MALE"}
     mixed = given()
-    mixed["attributes"] = [
-        "Male" if label == "male" and row < 30 else label for row, label in enumerate(mixed["attributes"])
-    ]
-    assert set(measured(lic, mixed, details=True).details["attribute_counts"]) == {"female", "male"}
+    mixed["attributes"][:30] = map(str.capitalize, mixed["attributes"][:30])
+    assert len(measured(lic, mixed, details=True).details["attribute_counts"]) == 2
 
 
 def test_of_a_crossing_each_attribute_is_held_to_its_own_words():
@@ -120,38 +110,61 @@ def test_of_a_crossing_each_attribute_is_held_to_its_own_words():
     )
     captions["attributes"] = [f"{label}, {'Dark' if row < 30 else 'Light'}" for row, label in enumerate("MF" * 30)]
     assert "'F, Dark' is read as 'female, dark'" in " ".join(measured(lic, captions, attribute_lexicon=BOTH).notes)
-    assert fault(lic, {**captions, "predictions": ["a man"] * 60}, attribute_lexicon=BOTH).startswith(
-        "attribute_lexicon 'race': none of its words occurs"
-    )
+    silent = {**captions, "predictions": ["a man"] * 60}
+    refuses("^attribute_lexicon 'race': none of its words occurs", measured, lic, silent, attribute_lexicon=BOTH)
     captions["attributes"][0] = "M, Unsure"
-    message = fault(lic, captions, attribute_lexicon=BOTH)
-    assert "1 of 60 images have it: leave these out, with keep=['F, Dark', 'F, Light', " in message
-    assert "of 2 crossed attributes, and attribute_lexicon 'gender'" in fault(lic, captions)
+    left_out = r"1 of 60 images have it: leave these out, with keep=\['F, Dark', 'F, Light', "
+    refuses(left_out, measured, lic, captions, attribute_lexicon=BOTH)
+    refuses("of 2 crossed attributes, and attribute_lexicon 'gender'", measured, lic, captions)
 
 
 def test_labels_made_from_the_references_are_noticed_and_independent_ones_are_not():
     """People name a wrong value in 15 captions of 100, annotators label what the images show."""
-    planted = plant(400, captions=3)
-    other = {"woman": "man", "man": "woman", "lady": "guy", "guy": "lady", "girl": "boy", "boy": "girl"}
-    random = np.random.default_rng(0)
+    planted, random = plant(400, captions=3), np.random.default_rng(0)
+    other = {"woman": "man", "lady": "guy", "girl": "boy"}
+    other |= {male: female for female, male in other.items()}
 
     def wrong(text):
         return " ".join(other.get(word, word) for word in text.split()) if random.random() < 0.15 else text
 
     references = [[wrong(text) for text in texts] for texts in planted.references]
-    lexicon = load_lexicon("gender").groups
-    said = [
-        {label: sum(any(w in words for w in text.split()) for text in texts) for label, words in lexicon.items()}
-        for texts in references
-    ]
-    rows = [row for row, votes in enumerate(said) if votes["female"] != votes["male"]]
-    made = [max(said[row], key=said[row].get) for row in rows]
+    words = [" ".join(texts).split() for texts in references]
+    votes = [sum(list(other).index(word) < 3 or -1 for word in of if word in other) for of in words]
+    rows = [row for row, vote in enumerate(votes) if vote]
+    given = {
+        "predictions": [wrong(planted.predictions[row]) for row in rows],
+        "references": [references[row] for row in rows],
+    }
+    made, independent = (
+        ["female" if votes[row] > 0 else "male" for row in rows],
+        [planted.attributes[row] for row in rows],
+    )
     for metric in (gender_error, sway, ba_mals):
-        for labels, expected in ((made, True), ([planted.attributes[row] for row in rows], False)):
-            measured = metric.measure(
-                predictions=[wrong(planted.predictions[row]) for row in rows],
-                references=[references[row] for row in rows],
-                attributes=labels,
-                bootstrap=0,
-            )
-            assert any("as though made from them" in said for said in measured.notes) is expected
+        for labels, expected in ((made, True), (independent, False)):
+            notes = metric.measure(**given, attributes=labels, bootstrap=0).notes
+            assert any("as though made from them" in said for said in notes) is expected
+
+
+def test_captions_that_are_longer_or_shorter_than_people_s_by_half_are_noted():
+    """Attackers read more from more words."""
+
+    def noted(words):
+        people = " ".join(["a"] * (words - 2) + ["man", "cake"])
+        captions = given(predictions=["a man or a girl"] * 60, references=[[people] * 2] * 60)
+        return [text for text in measured(lic, captions).notes if "words on average" in text]
+
+    assert noted(4) == noted(7) == []
+    (longer,), (shorter,) = noted(3), noted(8)
+    assert longer.startswith("predictions have 5.0 words on average and references 3.0, and longer captions give more")
+    assert longer.endswith("; give human captions as long")
+    assert shorter.startswith("predictions have 5.0 words on average and references 8.0")
+    assert shorter.endswith("; give human captions as short")
+
+
+def test_a_few_pictures_alike_and_single_captions_are_no_copies_and_a_table_repeated_is():
+    said = "a man {} of many men", "a guy with a dog and a cat"
+    texts = [[f"{text.format(number)} {k}" for k in range(4) for text in said] for number in range(40)]
+    labels = ["female", "male"] * 20
+    assert check_captions(references=[*texts[:-1], texts[0]], attributes=labels).copies is None
+    assert check_captions(references=[["a man", "a guy"]] * 40, attributes=labels).copies is None
+    assert check_captions(references=texts[:20] * 2, attributes=labels).copies.max() == 19

@@ -1,15 +1,9 @@
-"""The bench of metrics that count: a metric made on it, weights that repeat images, and several captions of one."""
+"""Metrics that count: weights are repeated images, and several captions of an image are images of less weight."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.bench.catalogue import MENTIONS, Score
-from captionbias.bench.counted import Columns, Counted, count
-from captionbias.bench.measurement import metric
-from captionbias.bench.reading import read
-from captionbias.bench.verdicts import LIKE, MORE
 from captionbias.metrics import ba_mals, directional_ba, gender_error, multi_directional_ba
 from captionbias.synthetic import plant
 from tests.metrics.by_definition import label_tables, scores
@@ -17,28 +11,6 @@ from tests.metrics.by_definition import label_tables, scores
 METRICS = [gender_error, ba_mals, directional_ba, multi_directional_ba]
 each = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 IMAGES = 20
-
-
-@pytest.fixture
-def objects_gap(own_metrics):
-    """How many more objects captions name on average on images of the second value than on those of the first."""
-    gap = Score("objects_gap", "gap, objects", 2, MENTIONS, margin=1.0, against_a_person=True, claim="more is named")
-
-    @metric("Objects gap", "do captions of one value's images name more?", [gap])
-    def objects_gap(captions, /, *, task_lexicon="coco_objects", controls=True, seed=0, bootstrap=0):
-        def counted(reading):
-            said, value = reading.predictions, reading.truth.values[reading.predictions.image]
-            columns = Columns(said, np.column_stack((value * said.tasks.sum(axis=1)[:, None], value)))
-            return Counted({"named": columns}, formula, lambda sums: ({}, {}))
-
-        def formula(sums):
-            first, second, images, others = sums["named"]
-            return {"objects_gap": second / others - first / images}
-
-        reading = read(captions, "gender", task_lexicon)
-        return count("objects_gap", reading, counted, {}, controls=controls, seed=seed, bootstrap=bootstrap)
-
-    return objects_gap
 
 
 def columns(seed=0, images=IMAGES, **dials):
@@ -51,36 +23,6 @@ def repeated(rows_by_name, times):
         name: [value for value, count in zip(rows, times, strict=True) for _ in range(count)]
         for name, rows in rows_by_name.items()
     }
-
-
-# --- a metric that is written on it ---
-
-
-def test_a_metric_of_a_formula_has_intervals_a_person_a_verdict_weights_and_samples(objects_gap):
-    given = columns(images=400)
-    assert objects_gap.measure(**given, bootstrap=100).estimates["objects_gap_excess"].verdict == LIKE
-    male = np.array([value == "male" for value in given["attributes"]])
-    further = [f"{text} zebra giraffe" if of else text for text, of in zip(given["predictions"], male, strict=True)]
-    estimates = objects_gap.measure(**given | {"predictions": further}, bootstrap=100).estimates
-    assert estimates["objects_gap_excess"].verdict == MORE
-    weights = np.random.default_rng(0).random(400) + 0.1
-    for weighed, counted in ((None, np.ones(400)), (weights, weights)):
-        plain, more = (
-            objects_gap(**given | {"predictions": said}, weights=weighed)["objects_gap"]
-            for said in (given["predictions"], further)
-        )
-        assert more - plain == pytest.approx(2)
-        named = ["dog" in text for text in given["predictions"]]
-        of_value = [np.average(np.array(named)[of], weights=counted[of]) for of in (male, ~male)]
-        dogs = objects_gap(**given, task_lexicon={"dog": ["dog"]}, weights=weighed)
-        assert dogs["objects_gap"] == pytest.approx(of_value[0] - of_value[1])
-    both = objects_gap(**given | {"predictions": list(map(list, zip(given["predictions"], further, strict=True)))})
-    assert both["objects_gap"] == pytest.approx(
-        (objects_gap(**given)["objects_gap"] + estimates["objects_gap"].value) / 2
-    )
-
-
-# --- weights ---
 
 
 @each
@@ -112,9 +54,6 @@ def test_whole_weights_of_labels_are_repeated_images(metric, table, data):
         except ValueError as error:  # of few images, no task may occur with a value
             outcomes.append(str(error))
     assert outcomes[0] == outcomes[1]
-
-
-# --- several captions of an image ---
 
 
 @each

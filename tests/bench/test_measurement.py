@@ -1,63 +1,42 @@
-"""What a metric returns is a flat dict for whoever wants one, and a table and a plot for people."""
+"""What a metric takes, in words of one place, and what it returns: a flat dict, a table and a plot for people."""
 
 import copy
 import json
 import pickle
+import re
+from inspect import signature
 
 import evaluate
 import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
 
-from captionbias import metrics
-from captionbias.bench.catalogue import of_captions
-from captionbias.metrics import Result
+from captionbias.bench.catalogue import METRICS
+from captionbias.bench.measurement import metric
+from captionbias.metrics import Result, find_metric
 from captionbias.statistics.samples import ExtremeOf, Sample
 from captionbias.synthetic import plant
 
-FAST = {"preset": "fast", "trials": 2, "bootstrap": 50, "details": True}
+FAST = {"preset": "fast", "trials": 2, "bootstrap": 50, "details": True, "cache": False}
 
 
-@pytest.fixture(scope="module")
-def measured():
-    """Each metric's measurement of the same few images."""
-    captions = vars(plant(120, captions=2, a_to_t=0.5))
-
-    def of(name):
-        metric = getattr(metrics, name)
-        return metric.measure(**captions, **{key: value for key, value in FAST.items() if key in metric.options()})
-
-    return {name: of(name) for name in of_captions()}
-
-
-@pytest.mark.parametrize("name", of_captions())
-def test_the_flat_result_shows_what_the_measurement_shows(measured, name):
-    """Also one that went through a file."""
-    measurement = measured[name]
-    for result in (measurement.flat(), Result(json.loads(json.dumps(measurement.flat())))):
-        assert_frame_equal(result.to_frame(), measurement.to_frame())
-        assert result.estimates == measurement.estimates
-        assert result._repr_html_() == measurement._repr_html_()
-
-
-def test_a_result_is_a_dict_to_everything_else(measured, tmp_path):
-    result = measured["lic"].flat()
+@pytest.mark.parametrize("name", ["sway", "lic"])
+def test_a_result_is_a_dict_to_everything_else_and_a_table_also_through_a_file(name, tmp_path):
+    metric = find_metric(name)
+    measurement = metric.measure(**vars(plant(120, captions=2, a_to_t=0.5)), **metric.accepted(FAST))
+    result = measurement.flat()
     plain = dict(result)
-    assert isinstance(result, dict)
     assert result == plain
-    assert repr(result) == repr(plain)
-    assert json.dumps(result) == json.dumps(plain)
-    for copied in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
-        assert copied == plain
+    assert (repr(result), json.dumps(result)) == (repr(plain), json.dumps(plain))
+    for copied in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result), Result(json.loads(json.dumps(result)))):
         assert isinstance(copied, Result)
+        assert copied == plain
+        assert_frame_equal(copied.to_frame(), measurement.to_frame())
+        assert copied.estimates == measurement.estimates
+        assert copied._repr_html_() == measurement._repr_html_()
     assert type(result | {"epoch": 1}) is dict
-    saved = evaluate.save(tmp_path / "lic.json", **result)
-    assert json.loads(saved.read_text())["lic"] == plain["lic"]
-
-
-def test_a_metric_returns_one_and_what_is_added_to_it_is_not_in_its_table():
-    result = metrics.gender_error(predictions=["a man", "a woman"] * 30, attributes=["male", "female"] * 30)
-    assert isinstance(result, Result)
+    saved = evaluate.save(tmp_path / "saved.json", **result)
+    assert json.loads(saved.read_text())["signature"] == plain["signature"]
     frame = result.to_frame()
     result["epoch"] = 3
     assert_frame_equal(result.to_frame(), frame)
@@ -85,3 +64,26 @@ def test_an_extreme_of_what_is_not_defined_is_not_defined():
     assert ExtremeOf.of(min, [sample([1.0]), sample([np.nan], np.full(401, np.nan))]).estimate() is None
     bare = ExtremeOf.of(min, [sample([1.0], []), sample([2.0], [])]).estimate()
     assert (bare.value, bare.low, bare.high) == (1.0, None, None)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_docstring_says_what_each_argument_is_in_the_order_of_the_signature(name):
+    """A section of its own in the source would be there twice."""
+    document = find_metric(name).__doc__
+    assert re.findall(r"^(\w+):$", document, re.MULTILINE).count("Args") == 1
+    args = document.partition("Args:\n")[2].partition("\n\n")[0]
+    assert re.findall(r"^    (\w+): \S", args, re.MULTILINE) == [*signature(find_metric(name)).parameters]
+    assert max(map(len, document.splitlines())) <= 120
+    returned = document.partition("Returns:\n")[2].partition("\n\n")[0]
+    assert " ".join(returned.split()) == METRICS[name].returns != ""
+
+
+def test_an_argument_that_is_described_nowhere_is_refused(own_metrics):
+    def length(captions, /, *, shortest=1): ...
+
+    with pytest.raises(
+        TypeError, match="length: shortest is not an argument of other metrics: say in `about` what it is"
+    ):
+        metric("Length", "how long?", [])(length)
+    described = metric("Length", "how long?", [], about={"shortest": "words that count"})(length)
+    assert "    shortest: words that count.\n" in described.__doc__

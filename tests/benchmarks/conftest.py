@@ -9,28 +9,26 @@ from captionbias.captions import check_captions
 from captionbias.synthetic import plant
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-OTHERS = "a woman with a handbag", "a man with a tie"
+COUNT, OTHERS = 30, ("a woman with a handbag", "a man with a tie")
+
+
+def described(texts, values, references=None, **lexicons):
+    from injections import describe
+
+    said = references or [[text] for text in texts]
+    captions = check_captions(predictions=texts, references=said, attributes=values, trust_rows=True)
+    return describe(captions, **lexicons)
 
 
 def injected(injection, *texts, attributes=("female", "male")):
     """These captions with a bias put in, beside images of women with handbags and of men with ties."""
-    from injections import describe, inject
+    from injections import inject
 
-    count = 30
-    described = describe(
-        check_captions(
-            predictions=[*texts, *count * OTHERS],
-            references=[*([text] for text in texts), *([text] for text in count * OTHERS)],
-            attributes=[*attributes, *count * ("female", "male")],
-            trust_rows=True,
-        )
-    )
-    return inject(described, injection)[: len(texts)]
+    people = described([*texts, *COUNT * OTHERS], [*attributes, *COUNT * ("female", "male")])
+    return inject(people, injection)[: len(texts)]
 
 
 @pytest.fixture(scope="module")
 def people():
-    from injections import describe
-
-    given = vars(plant(600))
-    return describe(check_captions(**{name: given[name] for name in ("predictions", "references", "attributes")}))
+    given = plant(600)
+    return described(given.predictions, given.attributes, given.references)

@@ -32,9 +32,8 @@ WRONG = [
 @pytest.mark.parametrize(("wrong", "message"), WRONG)
 def test_every_metric_refuses_what_does_not_belong_together(metric, wrong, message):
     found = find_metric(metric)
-    cheap = found.accepted({"preset": "fast", "trials": 1, "bootstrap": 0})
     with pytest.raises(InputError) as raised:
-        found.measure(**PLANTED | wrong, **cheap)
+        found.measure(**PLANTED | wrong, **found.accepted({"preset": "fast", "trials": 1, "bootstrap": 0}))
     assert str(raised.value).startswith(message)
     assert "trust_rows=True" in str(raised.value)
     assert len(str(raised.value)) <= 300
@@ -49,13 +48,11 @@ def test_without_people_the_captioner_tells_swapped_labels_and_one_that_names_on
     assert find_metric("sway").measure(**columns | always, bootstrap=0).facts["wrong_female"] == 100
 
 
-def test_rows_that_are_trusted_are_measured_with_a_note():
-    (predictions, message), *_, (labels, _) = WRONG
-    with pytest.warns(CaptionBiasWarning, match="^predictions: what they say"):
-        measured = find_metric("sway").measure(**PLANTED | predictions, trust_rows=True)
-    assert measured.notes[0].startswith(message)
-    with pytest.warns(CaptionBiasWarning, match="^attributes: human captions name another value"):
-        find_metric("sway").measure(**PLANTED | labels, trust_rows=True)
+@pytest.mark.parametrize(("wrong", "message"), [WRONG[0], WRONG[-1]])
+def test_rows_that_are_trusted_are_measured_with_a_note(wrong, message):
+    with pytest.warns(CaptionBiasWarning, match=f"^{message}"):
+        measured = find_metric("sway").measure(**PLANTED | wrong, trust_rows=True, bootstrap=0)
+    assert any(note.startswith(message) for note in measured.notes)
 
 
 @pytest.mark.parametrize("images", [2, 20, 400])
@@ -71,8 +68,8 @@ def test_a_captioner_that_always_says_the_same_is_no_stranger(images, text):
 def test_a_poor_captioner_and_few_images_are_no_strangers(seed):
     """A third of the captions are right, the others are of the next image."""
     columns = vars(plant(300, seed=seed))
-    said = [text if row % 3 == 0 else other for row, (text, other) in enumerate(
-        zip(columns["predictions"], one_off(columns["predictions"]), strict=True))]  # fmt: skip
+    said = one_off(columns["predictions"])
+    said[::3] = columns["predictions"][::3]
     assert check_captions(**{**columns, "predictions": said}).notes == ()
     few = {name: column[:15] for name, column in columns.items()}
     assert len(check_captions(**{**few, "predictions": one_off(few["predictions"])})) == 15
@@ -80,13 +77,11 @@ def test_a_poor_captioner_and_few_images_are_no_strangers(seed):
 
 def test_labels_that_captions_hardly_name_are_not_contradicted():
     """Skin is named in few captions, often of something else."""
-    said = [["a black dog"], ["someone"], ["someone"], ["a white dog"], ["someone"]] * 60
-    labels = ["light", "dark"] * 150
-    tasks = find_metric("gender_error")
-    measured = tasks.measure(
-        predictions=[f"{texts[0]} here" for texts in said],
-        references=[[*texts, "a dog"] for texts in said],
-        attributes=labels,
+    said = ["a black dog", "someone", "someone", "a white dog", "someone"] * 60
+    measured = find_metric("gender_error").measure(
+        predictions=[f"{text} here" for text in said],
+        references=[[text, "a dog"] for text in said],
+        attributes=["light", "dark"] * 150,
         attribute_lexicon={"light": ["white"], "dark": ["black"]},
     )
     assert not any("another value" in note for note in measured.notes)

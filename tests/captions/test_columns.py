@@ -72,9 +72,8 @@ def test_what_is_needed_is_guessed_and_said():
         "'people' of references, attributes from 'sex' of references; name the columns if this is wrong"
     ]
     assert {note.filename for note in noted} == {__file__}
-    assert captions.predictions == tuple(MODEL)
+    assert (captions.predictions, captions.attributes) == (tuple(MODEL), tuple(GENDER))
     assert captions.references == canonical_order(HUMAN, once=False)
-    assert captions.attributes == tuple(GENDER)
     assert captions.tasks is None, "tasks are not needed"
     tasks = {"tasks": {"image_id": IDS, "categories": TASKS}}
     with pytest.warns(CaptionBiasWarning, match="tasks from 'categories' of tasks"):
@@ -83,10 +82,8 @@ def test_what_is_needed_is_guessed_and_said():
 
 def test_the_column_of_another_attribute_is_not_a_guess(fault):
     table = {"caption": MODEL, "gender": GENDER}
-    message = fault(read_captions, predictions=table, attribute="race")
-    assert message == (
-        "predictions has no column 'race': it has 'caption', 'gender'; name one of these with attribute_column"
-    )
+    told = "predictions has no column 'race': it has 'caption', 'gender'; name one of these with attribute_column"
+    assert fault(read_captions, predictions=table, attribute="race") == told
     with pytest.warns(CaptionBiasWarning, match="attributes from 'bb_skin'"):
         assert read_captions(predictions={**table, "bb_skin": GENDER}, attribute="race").attributes == tuple(GENDER)
 
@@ -108,7 +105,6 @@ def test_usual_names_go_before_what_would_be_guessed():
 
 
 FIVE = {f"caption{k}": [f"someone and thing {n} {k}" for n in range(ROWS)] for k in range(1, 6)}
-OBJECTS = [[{"raw": text} for text in texts] for texts in HUMAN]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +113,7 @@ OBJECTS = [[{"raw": text} for text in texts] for texts in HUMAN]
         (FIVE, "caption1 ... caption5", 5),
         ({f"Human_Caption_{k}": texts for k, texts in enumerate(FIVE.values())}, "Human_Caption_0 ... ", 5),
         ({"refs": HUMAN}, "refs", 2),
-        ({"sentences": OBJECTS}, "sentences", 2),
+        ({"sentences": [[{"raw": text} for text in texts] for texts in HUMAN]}, "sentences", 2),
         ({"captions": [[{"caption": text} for text in texts] for texts in HUMAN]}, "captions", 2),
         ({"reference": [text for text, _ in HUMAN]}, "reference", 1),
     ],
@@ -128,9 +124,7 @@ def test_human_captions_beside_the_captioner_s_are_read_and_said(human, name, fi
     for source in (table, write(tmp_path / "all.jsonl", table), write(tmp_path / "all.parquet", table)):
         with pytest.warns(CaptionBiasWarning, match=f"references from '{name}") as noted:
             captions = read_captions(predictions=source, attribute="gender")
-        assert len(noted) == 1
-        assert captions.predictions == tuple(MODEL)
-        assert len(captions.references[0]) == first
+        assert (len(noted), captions.predictions, len(captions.references[0])) == (1, tuple(MODEL), first)
         assert captions.references[0][0].startswith("someone and thing 0")
 
 
@@ -161,54 +155,41 @@ def test_several_columns_of_references_are_several_captions_an_image(fault):
     assert message.startswith("predictions has no column 'c': it has 'caption', 'a', 'b', 'gender'")
 
 
-OUTPUT = [{"scores": {"top": label}, "text": text} for text, label in zip(MODEL, GENDER, strict=True)]
+def batched(text):
+    """As OpenAI's batches answer."""
+    message = {"role": "assistant", "content": text}
+    return {"body": {"id": "a", "choices": [{"index": 0, "message": message}]}}
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "json", "parquet", ""])
-def test_names_with_dots_reach_into_nested_columns(ending, tmp_path, write, fault):
-    table = {"image_id": IDS, "output": OUTPUT}
-    if ending:
-        table = write(tmp_path / f"nested.{ending}", table)
-    columns = {"prediction_column": "output.text", "attribute_column": "output.scores.top"}
-    captions = read_captions(predictions=table, **columns)
-    assert (captions.predictions, captions.attributes) == (tuple(MODEL), tuple(GENDER))
-    columns["prediction_column"] = "output.txt"
-    assert fault(read_captions, predictions=table, **columns).endswith(
-        "has no column 'output.txt': it has 'output.scores', 'output.text'; name one of these"
-    )
-    for name in ("output", None):
-        columns["prediction_column"] = name
-        message = fault(read_captions, predictions=table, **columns)
-        assert message.endswith("is nested: name what is in it, as in prediction_column='output.text'")
-
-
-ANSWERS = [
-    {
-        "custom_id": str(image),
-        "id": f"batch {image}",
-        "error": None,
-        "response": {"body": {"id": "a", "choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]}},
-    }
-    for image, text in zip(IDS, MODEL, strict=True)
-]  # of OpenAI's batches
+ANSWERS = [{"image_id": i, "id": f"batch {i}", "response": batched(t)} for i, t in zip(IDS, MODEL, strict=True)]
 OUTPUTS = [{"image_id": i, "outputs": [{"text": t}, {"text": t[::-1]}]} for i, t in zip(IDS, MODEL, strict=True)]
+SCORED = [{"image_id": i, "output": {"n": {"top": 1}, "text": t}} for i, t in zip(IDS, MODEL, strict=True)]
+NESTED = "is nested: name what is in it, as in prediction_column="
 
 
 @pytest.mark.parametrize(
-    ("rows", "column"), [(ANSWERS, "response.body.choices.0.message.content"), (OUTPUTS, "outputs.0.text")]
+    ("rows", "column", "wrong"),
+    [
+        (
+            SCORED,
+            "output.text",
+            {"output.txt": "it has 'output.n', 'output.text'; name", "output": NESTED + "'output.t"},
+        ),
+        (OUTPUTS, "outputs.0.text", {"outputs.2.text": "it has 'outputs.0', 'outputs.1'"}),
+        (ANSWERS, "response.body.choices.0.message.content", {"response.body.choices.message": ".choices.0'"}),
+    ],
 )
-def test_numbers_in_a_name_reach_into_lists(rows, column, tmp_path, write, fault):
-    labels = {"image_id": IDS, "gender": GENDER}
-    for ending in ("jsonl", "parquet"):
-        said = {"predictions": write(tmp_path / f"said.{ending}", rows), "attributes": labels, "attribute": "gender"}
+def test_names_with_dots_and_numbers_reach_into_objects_and_lists(rows, column, wrong, tmp_path, write, fault):
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    for source in (columns, write(tmp_path / "said.jsonl", rows), write(tmp_path / "said.parquet", rows)):
+        said = {"predictions": source, "attributes": {"image_id": IDS, "gender": GENDER}, "attribute": "gender"}
         assert read_captions(**said, prediction_column=column).predictions == tuple(MODEL)
-    for wrong, there in ((column.replace("0", "2"), "0'"), (column.replace(".0", ""), "0'")):
-        assert there in fault(read_captions, **said, prediction_column=wrong).partition("it has")[2]
-    if rows is ANSWERS:
-        assert fault(read_captions, **said).endswith(f"as in prediction_column='{column}'")
+        for name, told in wrong.items():
+            assert told in fault(read_captions, **said, prediction_column=name)
+    if rows is OUTPUTS:
+        assert read_captions(**said, prediction_column="outputs").samples[1] == (MODEL[1], MODEL[1][::-1])
     else:
-        samples = read_captions(**said, prediction_column="outputs").samples
-        assert samples[1] == (MODEL[1], MODEL[1][::-1])
+        assert fault(read_captions, **said).endswith(f"{NESTED}'{column}'")
 
 
 @pytest.mark.usefixtures("no_warnings")

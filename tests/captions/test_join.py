@@ -3,23 +3,30 @@
 import json
 import warnings
 
+import numpy as np
 import pytest
 
 from captionbias.captions import CaptionBiasWarning, read_captions
 from captionbias.captions.texts import canonical_order
+from captionbias.captions.values import image_keys
+
+
+def of(columns, *rows):
+    return [dict(zip(columns.split(), row, strict=True)) for row in rows]
+
+
+def notes_of(noted):
+    return [str(warning.message) for warning in noted]
 
 
 @pytest.mark.usefixtures("no_warnings")
 def test_coco_captions_are_grouped_by_image(tmp_path, write):
-    annotations = [(7, "a woman"), (42, "a man"), (7, "a lady"), (42, "a guy"), (7, "a dog")]
-    coco = {
-        "images": [{"id": 42, "file_name": "42.jpg"}, {"id": 7, "file_name": "7.jpg"}],
-        "annotations": [{"id": n, "image_id": i, "caption": c} for n, (i, c) in enumerate(annotations)],
-    }
+    captions = [(7, "a woman"), (42, "a man"), (7, "a lady"), (42, "a guy"), (7, "a dog")]
+    annotations = of("id image_id caption", *((n, *annotation) for n, annotation in enumerate(captions)))
     references = tmp_path / "captions_val2014.json"
-    references.write_text(json.dumps(coco))
-    results = write(tmp_path / "results.json", [{"image_id": 42, "caption": "m"}, {"image_id": 7, "caption": "w"}])
-    labels = write(tmp_path / "labels.csv", [{"image_id": 7, "attribute": "f"}, {"image_id": 42, "attribute": "m"}])
+    references.write_text(json.dumps({"images": of("id file_name", (42, "a"), (7, "b")), "annotations": annotations}))
+    results = write(tmp_path / "results.json", of("image_id caption", (42, "m"), (7, "w")))
+    labels = write(tmp_path / "labels.csv", of("image_id attribute", (7, "f"), (42, "m")))
     captions = read_captions(predictions=results, references=references, attributes=labels)
     assert captions.references == canonical_order([["a woman", "a lady", "a dog"], ["a man", "a guy"]], once=False)
     assert (captions.attributes, captions.tasks) == (("f", "m"), None)
@@ -27,43 +34,40 @@ def test_coco_captions_are_grouped_by_image(tmp_path, write):
     assert (alone.image_ids, alone.predictions) == (("7", "42"), None)
 
 
+def test_the_objects_of_coco_s_instances_are_tasks_and_an_image_that_is_not_listed_is_left_out(tmp_path, fault):
+    shown = [(9, 3), (7, 1), (9, 2), (9, 3), (9, 1)]  # image and category, one of them twice
+    annotations = of("image_id category_id segmentation", *((*one, [[1, 2, 3, 4, 5, 6]]) for one in shown))
+    categories = of("id name", (1, "person"), (2, "hot dog"), (3, "cake"))
+    given = {"predictions": {"image_id": [7, 9, 10], "caption": ["a man", "a girl", "a dog"], "attribute": [*"mfm"]}}
+    given["tasks"] = path = tmp_path / "instances.json"
+    images = [{"id": 9}, {"id": 7}, {"id": 8}]
+    path.write_text(json.dumps({"images": images, "annotations": annotations, "categories": categories}))
+    with pytest.warns(CaptionBiasWarning) as noted:
+        captions = read_captions(**given)
+    assert (captions.image_ids, captions.tasks) == (("7", "9"), ((), ("hot dog", "cake")))
+    assert notes_of(noted) == [f"1 of 3 images have no entry in {path} and are left out (first: 10)"]
+    path.write_text(json.dumps({"images": images, "annotations": annotations[1:2], "categories": categories[:1]}))
+    told = f"{path} has no category beside people: give COCO's instances_*.json"
+    assert fault(read_captions, **given).startswith(told)
+
+
 @pytest.mark.usefixtures("no_warnings")
 def test_long_form_groups_captions_labels_and_tasks(tmp_path, write):
-    rows = [
-        {"image_id": 1, "caption": "a", "attribute": "m", "tasks": "dog"},
-        {"image_id": 2, "caption": "b", "attribute": "f", "tasks": ""},
-        {"image_id": 1, "caption": "c", "attribute": "", "tasks": "cat"},
-        {"image_id": 1, "caption": "d", "attribute": "m ", "tasks": "dog"},
-    ]
-    captions = read_captions(references=write(tmp_path / "long.csv", rows))
-    assert captions.references == (("a", "c", "d"), ("b",))
-    assert captions.attributes == ("m", "f")
+    rows = [(1, "a", "m", "dog"), (2, "b", "f", ""), (1, "c", "", "cat"), (1, "d", "m ", "dog")]
+    captions = read_captions(references=write(tmp_path / "long.csv", of("image_id caption attribute tasks", *rows)))
+    assert (captions.references, captions.attributes) == ((("a", "c", "d"), ("b",)), ("m", "f"))
     assert captions.tasks == (("dog", "cat"), ())
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_among_lists_of_tasks_an_empty_one_is_none_and_a_missing_one_leaves_the_image_out(tmp_path, write, ending):
-    rows = [{"image_id": i, "caption": f"a {i}", "attribute": "mfmf"[i]} for i in range(4)]
-    lists = [{"image_id": i, "objects": shown} for i, shown in enumerate([None, ["hot dog"], [], None])]
-    path = write(tmp_path / f"objects.{ending}", lists)
-    with pytest.warns(CaptionBiasWarning) as raised:
-        captions = read_captions(predictions=write(tmp_path / "p.csv", rows), tasks=path)
-    assert (captions.image_ids, captions.tasks) == (("1", "2"), (("hot dog",), ()))
-    assert [str(w.message) for w in raised] == [f"2 of 4 images have no entry in {path} and are left out (first: 0, 3)"]
-
-
-@pytest.mark.usefixtures("no_warnings")
-def test_ids_are_equal_as_text(tmp_path, write):
-    left = write(tmp_path / "a.json", [{"image_id": i, "caption": "x"} for i in (42, "7", 9.0, "x.jpg")])
-    right = tmp_path / "b.csv"
-    right.write_text("image_id,references,attribute\nx.jpg,a,f\n9,b,m\n7.0,c,m\n 42,d,f\n")
-    captions = read_captions(predictions=left, references=right)
-    assert captions.image_ids == ("7", "9", "x", "42")
-    assert captions.references == (("c",), ("b",), ("a",), ("d",))
-
-
-def of(columns, *rows):
-    return [dict(zip(columns.split(), row, strict=True)) for row in rows]
+def test_among_lists_of_tasks_an_empty_one_is_none_and_a_missing_one_leaves_the_image_out(tmp_path, write):
+    predictions = write(tmp_path / "p.csv", of("image_id caption attribute", *((i, "a", "mfmf"[i]) for i in range(4))))
+    for ending in ("csv", "jsonl", "parquet"):
+        lists = [None, ["hot dog"], [], None]
+        path = write(tmp_path / f"objects.{ending}", of("image_id objects", *enumerate(lists)))
+        with pytest.warns(CaptionBiasWarning) as noted:
+            captions = read_captions(predictions=predictions, tasks=path)
+        assert (captions.image_ids, captions.tasks) == (("1", "2"), (("hot dog",), ()))
+        assert notes_of(noted) == [f"2 of 4 images have no entry in {path} and are left out (first: 0, 3)"]
 
 
 @pytest.mark.parametrize(
@@ -82,48 +86,30 @@ def test_rows_that_contradict_or_lack_something_are_refused(tmp_path, write, fau
 
 
 def test_images_on_one_side_are_left_out_with_one_warning_for_each_cause(tmp_path, write):
-    predictions = write(tmp_path / "p.json", [{"image_id": i, "caption": "x"} for i in range(10)])
-    people = [
-        {"image_id": i, "references": [] if i in (3, 4) else ["y"], "attribute": "mf"[i % 2]} for i in range(2, 12)
-    ]
-    people = write(tmp_path / "people.parquet", people)
-    tasks = write(tmp_path / "t.json", [{"image_id": i, "tasks": ["dog"]} for i in range(20) if i != 9])
-    with pytest.warns(CaptionBiasWarning) as raised:
+    predictions = write(tmp_path / "p.json", of("image_id caption", *((i, "x") for i in range(10))))
+    rows = [(i, [] if i in (3, 4) else ["y"], "mf"[i % 2]) for i in range(2, 12)]
+    people = write(tmp_path / "people.parquet", of("image_id references attribute", *rows))
+    tasks = write(tmp_path / "t.json", of("image_id tasks", *((i, ["dog"]) for i in range(20) if i != 9)))
+    with pytest.warns(CaptionBiasWarning) as noted:
         captions = read_captions(predictions=predictions, references=people, tasks=tasks)
     assert captions.image_ids == ("2", "5", "6", "7", "8")
-    assert [str(warning.message) for warning in raised] == [
+    assert notes_of(noted) == [
         "4 of 10 images have no human captions and are left out (first: 0, 1, 3 and 1 more)",
         f"1 of 6 images have no entry in {tasks} and are left out (first: 9)",
         "2 of 8 images with human captions have no prediction and are left out (first: 10, 11)",
     ]
-    assert {warning.filename for warning in raised} == {__file__}
-    with pytest.warns(CaptionBiasWarning) as raised:
-        assert len(read_captions(references=people)) == 8
-    assert [str(w.message) for w in raised] == ["2 of 10 images have no human captions and are left out (first: 3, 4)"]
-
-
-@pytest.mark.parametrize(
-    ("silent", "told"),
-    [
-        ({*range(0, 18, 2)}, "(female 9 of 20, male 0 of 20: unevenly, which is bias that no score here sees)"),
-        ({0, 1, 2, 3}, "(female 2 of 20, male 2 of 20)"),
-    ],
-)
-def test_images_with_an_empty_caption_are_left_out_and_counted_by_label(silent, told):
-    rows = range(40)
-    people = {"image_id": rows, "references": [["one dog"]] * 40, "sex": ["female", "male"] * 20}
-    predictions = {"image_id": rows, "caption": ["" if row in silent else "a dog" for row in rows]}
+    assert {warning.filename for warning in noted} == {__file__}
     with pytest.warns(CaptionBiasWarning) as noted:
-        captions = read_captions(predictions=predictions, references=people, attribute="sex")
-    assert captions.image_ids == tuple(str(row) for row in rows if row not in silent)
-    assert any(f"{len(silent)} of 40 images have an empty caption {told}" in str(one.message) for one in noted)
+        assert len(read_captions(references=people)) == 8
+    assert notes_of(noted) == ["2 of 10 images have no human captions and are left out (first: 3, 4)"]
 
 
 PEOPLE = {"image_id": [1, 2, 3], "references": [["a dog"], ["a cat"], ["a cow"]], "sex": ["f", "m", "f"]}
+WEIGHTED = pytest.mark.parametrize(("name", "options"), [("Weight", {}), ("times", {"weight_column": "times"})])
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "json", "jsonl", "parquet"])
-@pytest.mark.parametrize(("name", "options"), [("Weight", {}), ("times", {"weight_column": "times"})])
+@pytest.mark.parametrize("ending", ["tsv", "json", "parquet"])
+@WEIGHTED
 def test_weights_are_joined_like_labels_and_a_guess_is_told(tmp_path, write, ending, name, options):
     rows = of(f"image_id references sex {name}", (3, ["a cow"], "f", 0.5), (1, ["a dog"], "f", 2), (2, ["cat"], "m", 1))
     people = write(tmp_path / f"people.{ending}", rows)
@@ -133,49 +119,46 @@ def test_weights_are_joined_like_labels_and_a_guess_is_told(tmp_path, write, end
         captions = read_captions(predictions=said, references=people, attribute="sex", **options)
     assert captions.weights == (2.0, 1.0, 0.5)
     guess = f"guessed: weights from '{name}' of {people}; name the columns if this is wrong"
-    assert [str(note.message) for note in noted] == ([] if options else [guess])
-
-
-@pytest.mark.usefixtures("no_warnings")
-@pytest.mark.parametrize(("weights", "options"), [(["heavy", "light", "1"], {}), ([2, 1, 3], {"weight_column": ""})])
-def test_a_column_so_named_that_holds_no_weights_or_is_not_to_be_read_is_left_alone(weights, options):
-    table = {**PEOPLE, "caption": ["a", "b", "c"], "weight": weights}
-    assert read_captions(table, attribute="sex", **options).weights is None
+    assert notes_of(noted) == ([] if options else [guess])
 
 
 @pytest.mark.parametrize("weight", [0, -1, "heavy", None, float("inf")])
-@pytest.mark.parametrize(("name", "options"), [("weight", {}), ("times", {"weight_column": "times"})])
+@WEIGHTED
 def test_what_is_no_weight_names_the_image_and_the_way_out(weight, name, options, fault):
     table = {**PEOPLE, "caption": ["a", "b", "c"], name: [1, weight, 1]}
     assert fault(read_captions, table, attribute="sex", **options) == (
         f"weights: that of image 2 is {weight!r} in '{name}' of table: give each image one number above 0, leave it "
         "out, or read none (weight_column='')"
     )
+    unread = ({"weight": ["heavy", "light", "1"]}, {}), ({"weight": [2, 1, 3]}, {"weight_column": ""})
+    for column, chosen in unread:
+        assert read_captions(PEOPLE | {"caption": [*"abc"]} | column, attribute="sex", **chosen).weights is None
 
 
 @pytest.mark.usefixtures("no_warnings")  # every metric notes it
 @pytest.mark.parametrize("ending", ["csv", "json", "jsonl", "parquet"])
-@pytest.mark.parametrize(
-    "rows",
-    [
+def test_several_captions_of_an_image_are_samples(tmp_path, write, ending):
+    people = write(tmp_path / "people.json", PEOPLE)
+    samples = canonical_order([["a man", "a guy"], ["a cat", "a dog"], ["a cow"]], once=False)
+    for rows in (
         [(1, "a man"), (2, "a cat"), (1, "a guy"), (3, "a cow"), (2, "a dog")],
         [(1, ["a man", "a guy"]), (3, ["a cow"]), (2, ["a cat", "a dog"])],
-    ],
-)
-def test_several_captions_of_an_image_are_samples(tmp_path, write, ending, rows):
-    people = write(tmp_path / "people.json", PEOPLE)
-    said = write(tmp_path / f"sat.{ending}", of("image_id caption", *rows))
-
-    captions = read_captions(predictions=said, references=people, attribute="sex")
-    samples = canonical_order([["a man", "a guy"], ["a cat", "a dog"], ["a cow"]], once=False)
-    assert (captions.predictions, captions.samples) == (tuple(texts[0] for texts in samples), samples)
+    ):
+        said = write(tmp_path / f"sat.{ending}", of("image_id caption", *rows))
+        captions = read_captions(predictions=said, references=people, attribute="sex")
+        assert (captions.predictions, captions.samples) == (tuple(texts[0] for texts in samples), samples)
 
 
 @pytest.mark.usefixtures("no_warnings")
-def test_one_caption_in_many_rows_is_one_caption():
+def test_what_stands_in_many_rows_of_an_image_is_read_once():
     rows = {"image_id": [1, 1, 2], "caption": ["a", "a", "b"], "refs": ["x y", "x z", "u"], "sex": ["f", "f", "m"]}
     captions = read_captions(rows, attribute="sex", reference_column="refs")
     assert (captions.predictions, captions.samples, captions.references) == (("a", "b"), None, (("x z", "x y"), ("u",)))
+    people = {"a": ["a man", "a guy"], "b": ["a woman", "a lady"]}
+    rows = {"image_id": [*"aabb"], "caption": ["1 a", "2 a", "1 b", "2 b"], "sex": [*"mmff"]}
+    captions = read_captions({**rows, "references": [people[image] for image in "aabb"]}, attribute="sex")
+    assert captions.references == canonical_order(people.values(), once=False)
+    assert captions.samples == canonical_order([["1 a", "2 a"], ["1 b", "2 b"]], once=False)
 
 
 def test_no_image_in_common_shows_ids_of_each_side_and_what_would_match(tmp_path, people, write, fault):
@@ -186,21 +169,23 @@ def test_no_image_in_common_shows_ids_of_each_side_and_what_would_match(tmp_path
     assert "192, 192.jpg, 000000000192 and COCO_val2014_000000000192.jpg are one image" in message
 
 
+def test_an_id_is_one_image_however_it_is_written_and_fractions_are_their_own():
+    coco = "COCO_val2014_000000000042.jpg"
+    whole = [42, 42.0, "42", " 42.0", np.int64(42), "42.jpg", "42.jpg#0", "000000000042"]
+    whole += [coco, f"https://a.b/val2014/{coco}?x=1"]
+    assert set(image_keys("image_ids", whole)) == {"42"}
+    assert image_keys("image_ids", [42.5, 42.25, np.float32(1.5), "42.5"]) == ["42.5", "42.25", "1.5", "42.5"]
+
+
 @pytest.mark.usefixtures("no_warnings")
-@pytest.mark.parametrize(
-    "spelled",
-    [
-        "COCO_val2014_{:012d}.jpg",
-        "https://a.b/val2014/COCO_val2014_{:012d}.jpg?x=1",
-        *("{:012d}", "{}", "{}.jpg", "{}.jpg#0"),
-    ],
-)
-def test_file_names_and_numbers_are_one_image(tmp_path, write, spelled):
-    rows = [{"image_id": spelled.format(i), "caption": f"x {i}"} for i in (192, 74)]
-    people = [{"image_id": i, "references": ["y"], "attribute": "fm"[i % 2 == 0]} for i in (73, 74, 192)][1:]
-    people[0]["attribute"] = "f"
-    captions = read_captions(predictions=write(tmp_path / "p.csv", rows), references=write(tmp_path / "r.json", people))
-    assert (captions.image_ids, captions.predictions) == (("74", "192"), ("x 74", "x 192"))
+def test_ids_are_equal_as_text(tmp_path, write):
+    left = write(tmp_path / "a.json", [{"image_id": i, "caption": f"of {i}"} for i in (42, "7", 9.0, "x.jpg")])
+    right = tmp_path / "b.csv"
+    right.write_text("image_id,references,attribute\nx.jpg,a,f\n9,b,m\n7.0,c,m\n 42,d,f\n")
+    captions = read_captions(predictions=left, references=right)
+    assert captions.image_ids == ("7", "9", "x", "42")
+    assert captions.predictions == ("of 7", "of 9.0", "of x.jpg", "of 42")
+    assert captions.references == (("c",), ("b",), ("a",), ("d",))
 
 
 @pytest.mark.usefixtures("no_warnings")
@@ -221,8 +206,8 @@ def test_a_suffix_and_what_follows_a_question_mark_tell_images_apart_where_nothi
 
 def test_numbers_of_captions_are_not_taken_for_those_of_images(tmp_path, write):
     """COCO's captions have a number each, as `id`, which is what the predictions call the image's."""
-    said = write(tmp_path / "said.json", [{"id": i, "caption": "x", "attribute": "fm"[i % 2]} for i in range(10)])
-    people = [{"id": n, "image_id": 9 - n // 2, "caption": f"of {9 - n // 2}"} for n in range(18)]
+    said = write(tmp_path / "said.json", of("id caption attribute", *((i, "x", "fm"[i % 2]) for i in range(10))))
+    people = of("id image_id caption", *((n, 9 - n // 2, f"of {9 - n // 2}") for n in range(18)))
     captions = read_captions(predictions=said, references=write(tmp_path / "people.json", people), id_column="id")
     assert captions.references == tuple((f"of {image}", f"of {image}") for image in range(1, 10))
 
@@ -230,76 +215,58 @@ def test_numbers_of_captions_are_not_taken_for_those_of_images(tmp_path, write):
 SAID = {"image_id": [1, 2, 3, 4], "caption": ["a", "b", "c", "d"]}
 VOTES = [(1, "f"), (1, "m"), (1, "f"), (2, "m"), (3, "m"), (3, "f"), (3, "unsure"), (3, "f"), (4, None), (4, "m")]
 LISTS = [["f", "m", "f"], ["m"], ["m", "f", "unsure", "f"], [None, "m"]]
+IN_COLUMNS = [(image, *votes, *[None] * (4 - len(votes))) for image, votes in enumerate(LISTS, 1)]
 
 
-class TestVotes:
-    """Several labels of an image are votes; its label is what more than half of them say."""
-
-    @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-    @pytest.mark.parametrize("shape", ["rows", "rows twice", "lists", "columns"])
-    def test_the_majority_counts_and_an_image_without_one_is_left_out(self, tmp_path, write, ending, shape):
-        tables = {
-            "rows": of("image_id gender", *VOTES),
-            "rows twice": of("image_id gender", *VOTES, *VOTES),
-            "lists": of("image_id gender", *enumerate(LISTS, 1)),
-            "columns": of(
-                "image_id Gender_1 Gender_2 Gender_3 Gender_4",
-                *((image, *votes, *[None] * (4 - len(votes))) for image, votes in enumerate(LISTS, 1)),
-            ),
-        }
-        labels = write(tmp_path / f"labels.{ending}", tables[shape])
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [
+        *(("image_id gender", rows) for rows in (VOTES, VOTES * 2, [*enumerate(LISTS, 1)])),
+        ("image_id Gender_1 Gender_2 Gender_3 Gender_4", IN_COLUMNS),
+    ],
+    ids=["rows", "rows twice", "lists", "columns"],
+)
+def test_of_votes_the_majority_counts_and_an_image_without_one_is_left_out(tmp_path, write, columns, rows):
+    for ending in ("csv", "jsonl", "parquet"):
+        labels = write(tmp_path / f"labels.{ending}", of(columns, *rows))
         with pytest.warns(CaptionBiasWarning) as noted:
             captions = read_captions(predictions=SAID, attributes=labels, attribute="gender")
         assert (captions.image_ids, captions.attributes) == (("1", "2", "4"), ("f", "m", "m"))
-        assert str(noted[0].message) == (
+        told = (
             f"2 of 4 images have several labels in 'gender' of {labels} (first: 1, 3): the majority counts; 1 without "
-            "one are left out"
         )
-
-    def test_of_a_crossing_each_attribute_has_its_own(self):
-        labels = {
-            "image_id": [1, 2, 3, 4],
-            "gender": LISTS,
-            "skin": ["dark", ["light"], "dark", ["dark", "light"]],
-        }
-        with pytest.warns(CaptionBiasWarning, match="several labels"):
-            captions = read_captions(predictions=SAID, attributes=labels, attribute=["gender", "skin"])
-        assert captions.attributes == ("f, dark", "m, light")
-
-    def test_what_is_no_label_is_refused(self, fault):
-        labels = {"image_id": [1, 2], "gender": [["f", ["m"]], ["f"]]}
-        assert fault(read_captions, predictions=SAID, attributes=labels, attribute="gender") == (
-            "attributes: that of image 1 is of type list in 'gender' of attributes: give a text"
-        )
+        assert notes_of(noted)[0] == f"{told}one are left out"
 
 
-class TestKeep:
-    @pytest.fixture
-    def path(self, tmp_path, write):
-        labels = ["Male", "Female", "Both", None, " Male ", "", "Female"]
-        rows = [{"image_id": i, "caption": "x", "attribute": a} for i, a in enumerate(labels)]
-        return write(tmp_path / "a.json", rows)
-
-    def test_only_the_labels_named_are_used(self, path):
-        with pytest.warns(CaptionBiasWarning) as raised:
-            captions = read_captions(predictions=path, keep=["Male", "Female"])
-        assert captions.image_ids == ("0", "1", "4", "6")
-        assert captions.attributes == ("Male", "Female", "Male", "Female")
-        assert [str(warning.message) for warning in raised] == [
-            f"2 of 7 images have no label in 'attribute' of {path} and are left out (first: 3, 5)",
-            "1 of 7 images have another label than those to keep and are left out (first: 2)",
-        ]
-
-    @pytest.mark.parametrize(
-        ("keep", "message"),
-        [
-            (None, "attributes: 2 of 7 images have no label in"),
-            (["Male", "female"], "keep names 'female', which is not a label in 'attribute' of {path}: it has 'Both', "),
-            ("Male", "keep is 'Male': give a list of labels"),
-        ],
+def test_of_a_crossing_each_attribute_has_its_own_votes(fault):
+    labels = {"image_id": [1, 2, 3, 4], "gender": LISTS, "skin": ["dark", ["light"], "dark", ["dark", "light"]]}
+    with pytest.warns(CaptionBiasWarning, match="several labels"):
+        captions = read_captions(predictions=SAID, attributes=labels, attribute=["gender", "skin"])
+    assert captions.attributes == ("f, dark", "m, light")
+    labels = {"image_id": [1, 2], "gender": [["f", ["m"]], ["f"]]}
+    assert fault(read_captions, predictions=SAID, attributes=labels, attribute="gender") == (
+        "attributes: that of image 1 is of type list in 'gender' of attributes: give a text"
     )
-    def test_labels_that_are_missing_or_unknown(self, path, keep, message, fault):
-        assert fault(read_captions, predictions=path, keep=keep).startswith(message.format(path=path))
+
+
+def test_only_the_labels_named_are_used(tmp_path, write, fault):
+    labels = ["Male", "Female", "Both", None, " Male ", "", "Female"]
+    rows = of("image_id caption attribute", *((i, "x", label) for i, label in enumerate(labels)))
+    path = write(tmp_path / "a.json", rows)
+    with pytest.warns(CaptionBiasWarning) as noted:
+        captions = read_captions(predictions=path, keep=["Male", "Female"])
+    assert captions.image_ids == ("0", "1", "4", "6")
+    assert captions.attributes == ("Male", "Female", "Male", "Female")
+    assert notes_of(noted) == [
+        f"2 of 7 images have no label in 'attribute' of {path} and are left out (first: 3, 5)",
+        "1 of 7 images have another label than those to keep and are left out (first: 2)",
+    ]
+    for keep, message in (
+        (None, "attributes: 2 of 7 images have no label in"),
+        (["Male", "f"], f"keep names 'f', which is not a label in 'attribute' of {path}: it has 'Both', "),
+        ("Male", "keep is 'Male': give a list of labels"),
+    ):
+        assert fault(read_captions, predictions=path, keep=keep).startswith(message)
 
 
 def test_one_file_without_ids_is_read_row_by_row(tmp_path, write):
@@ -310,13 +277,3 @@ def test_one_file_without_ids_is_read_row_by_row(tmp_path, write):
     with pytest.warns(CaptionBiasWarning, match=r"^1 of 3 images have no human captions .*\(first: row 1\)$"):
         captions = read_captions(predictions=path, references=elsewhere)
     assert (captions.predictions, captions.image_ids) == (("a", "c"), ("row 0", "row 2"))
-
-
-def test_references_repeated_beside_each_sample_are_read_once():
-    """A row a sample, each with the image's list of human captions."""
-    people = {"a": ["a man", "a guy"], "b": ["a woman", "a lady"]}
-    samples = [["first a", "second a"], ["first b", "second b"]]
-    rows = {"image_id": [*"aabb"], "caption": [*samples[0], *samples[1]], "sex": [*"mmff"]}
-    captions = read_captions({**rows, "references": [people[image] for image in "aabb"]}, attribute="sex")
-    assert captions.references == canonical_order(people.values(), once=False)
-    assert captions.samples == canonical_order(samples, once=False)

@@ -1,19 +1,16 @@
 """What counts as a caption, and that the order of an image's human captions changes nothing."""
 
-import random
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.captions import CaptionBiasWarning, check_captions, read_captions
+from captionbias.captions import CaptionBiasWarning, captioned_labels, check_captions, read_captions
 from captionbias.captions.texts import canonical_order, plain
 from captionbias.errors import InputError
-from captionbias.metrics import dbac, lic
 from captionbias.synthetic import plant
+from tests.refusals import refuses
 from tests.whole import sway
 
-QUICK = {"preset": "fast", "trials": 2, "bootstrap": 0, "cache": False}
 PLANTED = vars(plant(400, captions=4, t_to_a=0.2))
 REFUSAL = "I'm sorry, I can't help with that."
 WOMEN = [row for row, label in enumerate(PLANTED["attributes"]) if label == "female"]
@@ -21,10 +18,8 @@ WOMEN = [row for row, label in enumerate(PLANTED["attributes"]) if label == "fem
 
 def saying(text, rows):
     """The planted captions, of these rows this text."""
-    return {
-        **PLANTED,
-        "predictions": [text if row in rows else said for row, said in enumerate(PLANTED["predictions"])],
-    }
+    said = [text if row in rows else said for row, said in enumerate(PLANTED["predictions"])]
+    return {**PLANTED, "predictions": said}
 
 
 @pytest.mark.parametrize(
@@ -49,19 +44,12 @@ def saying(text, rows):
 def test_marks_of_models_are_taken_off_and_nothing_else(text, caption):
     captions = check_captions(predictions=[text, "a girl"], attributes=["m", "f"])
     assert captions.predictions[0] == caption
-    assert plain(text) == " ".join(caption.split())
+    assert (plain(text), plain("<think>it is a")) == (" ".join(caption.split()), "")
     told = ("predictions: thoughts and special tokens are taken off 1 captions",)
     assert captions.notes == (told if caption != text else ())
 
 
-def test_a_thought_without_an_end_is_no_caption():
-    assert plain("<think>it is a") == ""
-
-
-@pytest.mark.parametrize(
-    "text",
-    [REFUSAL, "Failed to obtain answer via API.", "nan", "I cannot name people.", ""],
-)
+@pytest.mark.parametrize("text", [REFUSAL, "Failed to obtain answer via API.", "nan", ""])
 def test_a_text_of_many_that_names_nothing_is_no_caption_and_is_counted_by_label(text):
     refused = WOMEN[::3]
     with pytest.warns(CaptionBiasWarning, match="unevenly, which is bias that no score here sees"):
@@ -70,17 +58,15 @@ def test_a_text_of_many_that_names_nothing_is_no_caption_and_is_counted_by_label
     assert text not in captions.predictions
     *which, told = captions.notes
     assert f"(female {len(refused)} of {len(WOMEN)}, male 0 of {400 - len(WOMEN)}: " in told
-    assert sway.measure(**saying(text, refused), bootstrap=0).notes[: 1 + bool(text)] == [*which, told]
     if text:
         assert which == [f"predictions: {text!r} is not a caption and names nothing: {len(refused)} are left out"]
-        trusted = check_captions(**saying(text, refused), trust_rows=True)
-        assert len(trusted) == 400
+        assert len(check_captions(**saying(text, refused), trust_rows=True)) == 400
 
 
 @pytest.mark.parametrize(
     ("text", "rows", "changed"),
     [
-        *((text, WOMEN[::3], {}) for text in ("a dog", "a woman", "someone waits at night", "a person stands")),
+        *((text, WOMEN[::3], {}) for text in ("a dog", "a woman", "someone waits at night")),
         ("a doctor is working", WOMEN[::3], {"references": None}),
         (REFUSAL, WOMEN[:9], {}),
     ],
@@ -99,7 +85,7 @@ def test_of_several_captions_of_an_image_those_that_are_none_are_left_out_alone(
 
 @pytest.mark.parametrize("rows", [WOMEN, range(380)])
 def test_where_hardly_anything_else_is_said_of_some_people_it_is_measured_with_a_note(rows):
-    captions = check_captions(**saying(REFUSAL, rows), trust_rows=False)
+    captions = check_captions(**saying(REFUSAL, rows))
     assert len(captions) == 400
     [told] = captions.notes
     assert told.endswith("which names nothing, is nearly all that is said of some people")
@@ -115,27 +101,26 @@ def test_images_without_a_caption_are_left_out_in_python_as_in_files():
     assert captions.notes[0] == "references: 399 images have an empty caption beside others, which is left out"
     assert captions.notes[1] == "1 of 400 images have no human caption and are left out (first: row 5)"
     assert captions.notes[2] == "predictions: 1 images have an empty caption beside others, which is left out"
-    assert captions.notes[3].startswith("2 of 399 images have an empty caption (")
+    assert captions.notes[3].startswith(
+        "2 of 399 images have an empty caption (female 0 of 200, male 2 of 199) and are"
+    )
     for side in ("predictions", "references"):
         with pytest.raises(InputError, match=f"^{side} has no caption in any row"):
             check_captions(**{**PLANTED, side: [None] * 400})
 
 
-def raw_and_tokenised(texts):
-    return [*texts, *(f"{text.capitalize().rstrip('.')} ." for text in texts)]
-
-
-@pytest.mark.parametrize("twice", [lambda texts: [*texts, *texts], raw_and_tokenised])
+@pytest.mark.parametrize("twice", [lambda text: text, lambda text: f"{text.capitalize().rstrip('.')} ."])
 def test_people_who_are_there_twice_count_once(twice):
-    columns = {**PLANTED, "references": [twice(texts) for texts in PLANTED["references"]], "tasks": None}
+    """Also where the second time is tokenised."""
+    references = [[*texts, *map(twice, texts)] for texts in PLANTED["references"]]
+    columns = {**PLANTED, "references": references, "tasks": None}
     with pytest.warns(CaptionBiasWarning, match="references: people have each caption of an image twice or more"):
         captions = check_captions(**columns)
     once = check_captions(**{**PLANTED, "tasks": None})
     assert [len(texts) for texts in captions.references] == [len({*texts}) for texts in once.references]
-    ends = [sway(one, bootstrap=0) for one in (captions, once)]
-    assert all(end["sway_a_to_t_low"] < end["sway_a_to_t_high"] for end in ends), "the range does not collapse"
-    trusted = check_captions(**columns, trust_rows=True)
-    assert len(trusted.references[0]) == 2 * len(PLANTED["references"][0])
+    end = sway(captions, bootstrap=0)
+    assert end["sway_a_to_t_low"] < end["sway_a_to_t_high"], "the range does not collapse"
+    assert len(check_captions(**columns, trust_rows=True).references[0]) == 2 * len(PLANTED["references"][0])
 
 
 def test_some_who_say_the_same_are_two_people():
@@ -159,26 +144,15 @@ def test_no_word_decides_the_order():
     assert 120 < sum(first) < 180
 
 
-def test_the_order_of_human_captions_changes_no_score():
-    generator = random.Random(0)
-    shuffled = [generator.sample(texts, len(texts)) for texts in PLANTED["references"]]
-    for metric in (sway, lic, dbac):
-        options = metric.accepted(QUICK)
-        assert metric(**PLANTED, **options) == metric(**{**PLANTED, "references": shuffled}, **options)
-
-
-def test_objects_have_the_names_of_coco(tmp_path):
+def test_objects_have_the_names_of_coco():
     people = {"image_id": [1, 2, 3], "references": [["a"], ["b"], ["c"]], "sex": ["f", "m", "f"]}
-    for objects in (
-        ["Teddy_bear, dog", "dog", "traffic light; Dog"],
-        ['["teddy bear", "dog"]', '["DOG"]', '["Traffic_Light", "dog"]'],
-    ):
+    texts = ["Teddy_bear, dog", "dog", "traffic light; Dog"]
+    for objects in (texts, ['["teddy bear", "dog"]', '["DOG"]', '["Traffic_Light", "dog"]']):
         tasks = {"image_id": [1, 2, 3], "objects": objects}
         captions = read_captions(references=people, tasks=tasks, attribute="sex")
         assert captions.tasks == (("teddy bear", "dog"), ("dog",), ("traffic light", "dog"))
-    other = check_captions(
-        predictions=["a"] * 2, attributes=["f", "m"], tasks=[["tench, Tinca tinca"], ["knife, fork"]]
-    )
+    tasks = [["tench, Tinca tinca"], ["knife, fork"]]
+    other = check_captions(predictions=["a"] * 2, attributes=["f", "m"], tasks=tasks)
     assert other.tasks == (("tench, Tinca tinca",), ("knife", "fork"))
 
 
@@ -188,3 +162,16 @@ def test_no_note_of_tasks_is_long():
     [told] = [note for note in measured.notes if "not in task_lexicon" in note]
     assert "and 395 more not in" in told
     assert max(map(len, measured.notes)) <= 300
+
+
+NAMING = [["a man", "a dude", "a dog"], ["a woman", "a cat"], ["a lady", "her bag", "a boy"], [], ["two people"]]
+
+
+def test_labels_are_taken_from_captions_of_which_enough_name_one_value_and_none_another():
+    for least, labels in ((1, ["male", "female"]), (2, ["male", None]), (3, [None, None])):
+        assert captioned_labels(NAMING, least=least) == [*labels, None, None, None]
+    own = {"cat": ["cat", "kitten"], "dog": ["dog"]}
+    assert captioned_labels([["a kitten", "a cat"], ["a dog"]], own) == ["cat", None]
+    assert captioned_labels([["a black woman", "a black lady"]], ["gender", "race"]) == ["female, dark"]
+    refuses(r"captions\[1\]\[1\] is missing", captioned_labels, [["a man"], ["a dog", None]])
+    refuses("least must be 1 or more, not 0", captioned_labels, NAMING, least=0)

@@ -1,11 +1,11 @@
-"""Captions are split into words and searched once, and exactly as if both sides were one table."""
+"""Captions are split into words and searched exactly as if both sides were one table."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.captions import check, check_captions
+from captionbias.captions import check_captions
 from captionbias.text import find_mentions, load_lexicon, named_values, tokenize
 
 # Few letters, so that sides share words; the last letter is no blank, which would be an empty caption.
@@ -34,29 +34,13 @@ def test_both_sides_are_one_table(predictions, data, tokenizer):
 
 
 PEOPLE = {"references": [["a man and a dog", "a guy"], ["a black woman"], ["a hot dog"]], "attributes": ["m", "f", "f"]}
-SAID = {"nic": ["a girl", "a hot dog", "a man"], "sat": ["two dogs", "a boy", "a lady"]}
+SAID = ["a girl", "a hot dog", "a man"]
 
 
 @pytest.mark.parametrize("source", ["gender", "coco_objects", ["gender", "race"]])
 def test_what_captions_mention_is_what_a_search_of_all_of_them_finds(source):
-    lexicon, captions = load_lexicon(source), check_captions(predictions=SAID["nic"], **PEOPLE)
-    tokens = captions.words().tokens
-    mentions = captions.mentions(lexicon)
+    lexicon, captions = load_lexicon(source), check_captions(predictions=SAID, **PEOPLE)
+    tokens, mentions = captions.words().tokens, captions.mentions(lexicon)
     for kept, found in zip(mentions, find_mentions(tokens, lexicon), strict=True):
         assert np.array_equal(kept, found)
     assert np.array_equal(captions.named(lexicon), named_values(tokens, mentions, lexicon))
-
-
-def test_every_text_is_searched_once_a_lexicon(monkeypatch):
-    searched = []
-    monkeypatch.setattr(
-        check, "find_mentions", lambda tokens, *rest: searched.extend(tokens.texts()) or find_mentions(tokens, *rest)
-    )
-    first = check_captions(predictions=SAID["nic"], **PEOPLE)
-    captioners = [first, first.with_predictions(SAID["sat"]), first.with_attributes(["x", "y", "y"])]
-    for captions in captioners:
-        for source in ("gender", ["gender", "race"], "gender"):  # the words of a crossing are those of its parts
-            captions.mentions(load_lexicon(source))
-            captions.named(load_lexicon(source))
-    people = [text for texts in first.references for text in texts]
-    assert sorted(searched) == sorted([*people, *SAID["nic"], *SAID["sat"]] * 2)

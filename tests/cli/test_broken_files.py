@@ -21,7 +21,7 @@ from typer.main import get_command
 
 from captionbias.cli.main import app
 
-EXAMPLES = int(os.environ.get("CAPTIONBIAS_BROKEN_FILES", "300"))
+EXAMPLES = int(os.environ.get("CAPTIONBIAS_BROKEN_FILES", "120"))
 SUFFIXES = ("csv", "tsv", "json", "jsonl", "parquet")
 OPTIONS = ("predictions", "references", "attributes", "tasks")
 COMMAND = get_command(app)  # once: to make it takes longer than to run it

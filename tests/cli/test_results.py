@@ -1,39 +1,32 @@
-"""What measure and compare write: several captioners, by the suffix of the file, or on standard output."""
+"""What measure and compare write: of several captioners and attributes, by a file's suffix or on standard output."""
 
 import csv
 import json
 
+import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from captionbias.cli.main import app
-from tests.cli.conftest import invoke, refused
+from captionbias import intersections, read_captions
+from captionbias.analysis.compare import compare
+from captionbias.attackers import engine, ranks
+from captionbias.captions import count_cells
+from captionbias.metrics import catalogue, find_metric
+from captionbias.synthetic import plant
+from tests.cli.conftest import IMAGES, invoke, ran, write_sides
 
 QUICK = ["--preset", "fast", "--trials", "2", "--bootstrap", "30"]
-
-
-@pytest.fixture
-def people(folder):
-    return ["--references", folder / "people.parquet"]
-
-
-def one(folder, name):
-    return ["--predictions", folder / f"{name}.parquet"]
 
 
 def content(path):
     return json.loads(path.read_text())
 
 
-@pytest.mark.parametrize("metric", ["lic", "all"])
-def test_several_captioners_are_each_measured_as_one_alone(metric, folder, people, tmp_path):
-    quick = QUICK[2:] if metric == "all" else QUICK
+def test_several_captioners_are_each_measured_as_one_alone(files, tmp_path):
     alone = {}
-    for name in ("nic", "sat"):
-        shown = invoke("measure", metric, *one(folder, name), *people, *quick, "--output", tmp_path / f"{name}.json")
+    for name, captioner in (("nic", files[:2]), ("sat", files[2:4])):
+        invoke("measure", "lic", *captioner, *files[4:], *QUICK, "--output", tmp_path / f"{name}.json")
         alone[name] = content(tmp_path / f"{name}.json")
-    both = [*one(folder, "nic"), *one(folder, "sat"), *people]
-    shown = invoke("measure", metric, *both, *quick, "--output", tmp_path / "both.json")
+    shown = invoke("measure", "lic", *files, *QUICK, "--output", tmp_path / "both.json")
     written = content(tmp_path / "both.json")
     assert list(written["results"]) == ["nic", "sat"]
     for name, found in written["results"].items():
@@ -45,10 +38,9 @@ def test_several_captioners_are_each_measured_as_one_alone(metric, folder, peopl
 
 
 @pytest.mark.parametrize("command", [["measure", "lic"], ["compare", "--metric", "lic"]])
-def test_the_suffix_chooses_the_format(command, folder, people, tmp_path):
-    both = [*one(folder, "nic"), *one(folder, "sat"), *people, *QUICK]
+def test_the_suffix_chooses_the_format(command, files, tmp_path):
     for suffix in ("json", "csv", "md"):
-        invoke(*command, *both, "--output", tmp_path / f"result.{suffix}")
+        invoke(*command, *files, *QUICK, "--output", tmp_path / f"result.{suffix}")
     found = content(tmp_path / "result.json")["results"]["sat"]
     scores = found.get("scores", found)
     with (tmp_path / "result.csv").open(newline="") as file:
@@ -62,21 +54,88 @@ def test_the_suffix_chooses_the_format(command, folder, people, tmp_path):
     assert f"`{scores['signature']}`" in text
 
 
-@pytest.mark.parametrize("command", [["measure", "lic"], ["measure", "all"], ["compare"]])
-@pytest.mark.parametrize("name", ["result.html", "result", "result.jsonl"])
-def test_another_suffix_is_refused_before_the_work(command, name, tmp_path):
-    files = ["--predictions", "gone.csv", "--output", tmp_path / name]
-    error = refused(*command, *files)
-    assert error == f"--output {tmp_path / name} must end in .json, .csv, .md; --json prints to standard output"
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_standard_output_has_the_json_and_nothing_else(folder, people, tmp_path, monkeypatch):
+def test_standard_output_has_the_json_and_nothing_else(files, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    arguments = ["measure", "lic", *one(folder, "nic"), *people, *QUICK]
+    arguments = ["measure", "lic", *files[2:], *QUICK]
     invoke(*arguments, "--output", "result.json")
-    result = CliRunner().invoke(app, list(map(str, [*arguments, "--json"])))
-    assert json.loads(result.stdout) == content(tmp_path / "result.json")
-    assert "LIC x 100" in result.stderr
+    printed, complaint = ran(*arguments, "--json")
+    assert json.loads(printed) == content(tmp_path / "result.json")
+    assert "LIC x 100" in complaint
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
     assert "LIC x 100" in invoke(*arguments)  # and the next command prints as usual
+
+
+@pytest.fixture(scope="module")
+def crossed(tmp_path_factory):
+    """Planted captions of women and men with light, dark and a few unsure skins."""
+    planted = plant(images=IMAGES, captions=2, a_to_t=0.5)
+    skin = np.random.default_rng(0).permutation(["light", "dark", "dark"] * (IMAGES // 3)).tolist()
+    skin[:4] = ["unsure"] * 4
+    for row, word in enumerate({"light": "white", "dark": "black"}.get(label, "tall") for label in skin):
+        if row % 3 == 0:
+            planted.predictions[row] = f"{word} {planted.predictions[row]}"
+            planted.references[row][0] = f"{word} {planted.references[row][0]}"
+    return write_sides(tmp_path_factory.mktemp("files"), planted, skin=skin, tasks=planted.tasks)
+
+
+def test_both_attributes_are_shown_and_written_alone_and_crossed(crossed, tmp_path):
+    both, keep = ["--attribute", "gender", "--attribute", "skin"], ["--keep", "light", "--keep", "dark"]
+    output = tmp_path / "result.json"
+    shown = invoke("measure", "lic", *crossed, *both, *keep, *QUICK, "--output", output)
+    read = {"attribute": ["gender", "skin"], "keep": ["light", "dark"]}
+    captions = read_captions(predictions=crossed[1], references=crossed[3], **read)
+    expected = intersections(
+        captions, {"gender": "gender", "skin": "race"}, "lic", preset="fast", trials=2, bootstrap=30, details=True
+    )
+    written = json.loads(output.read_text())
+    assert written["metric"] == "lic"
+    signature = expected["gender x skin"].signature
+    assert written["scores"]["signature"] == signature
+    for name, found in {"gender x skin": written, **written["alone"]}.items():
+        measured = expected[name]
+        scores = measured.flat()
+        assert scores.pop("details")["attribute_counts"] == found["details"]["attribute_counts"]
+        assert found["scores"] == scores
+    cells = [(*cell["labels"].values(), cell["images"]) for cell in written["cells"]]
+    assert cells == [(*labels, count) for labels, count in count_cells(captions.attributes, 2).items()]
+    assert list(written["alone"]) == ["gender", "skin"]
+    lines = [line.split() for line in shown.splitlines()]
+    for cell in written["cells"]:
+        assert [*cell["labels"].values(), str(cell["images"])] in lines
+    for heading in ("gender", "skin", "gender x skin"):
+        assert any(line.startswith(heading) and "LIC x 100" in line for line in shown.splitlines())
+    assert f"signature {signature}" in shown
+    assert f"{len(captions)} images" in shown
+
+
+@pytest.mark.parametrize("metric", ["dbac", "gender_error"])
+def test_the_files_give_the_library_s_comparison_of_any_metric(metric, files, planted, tmp_path):
+    """A name in brackets is shown letter by letter: Rich would take `[/v2]` for the end of a style."""
+    quick = [*QUICK[:4], "--bootstrap", "300", "--no-cache"]
+    chosen = {"preset": "fast", "trials": 2, "bootstrap": 300, "cache": False, "attribute_lexicon": "gender"}
+    renamed = ["--predictions", f"nic[/v2]={files[1]}", "--predictions", f"[bold]={files[3]}", *files[4:]]
+    shown = invoke("compare", *renamed, "--metric", metric, *quick, "--output", tmp_path / "all.json")
+    people = {name: column for name, column in vars(planted["nic"]).items() if name != "predictions"}
+    captioners = {"nic[/v2]": planted["nic"].predictions, "[bold]": planted["sat"].predictions}
+    expected = compare(captioners, **people, metric=metric, **find_metric(metric).accepted(chosen))
+    written = json.loads((tmp_path / "all.json").read_text())
+    assert written["differences"] == json.loads(json.dumps(expected.as_dict()["differences"]))
+    assert (written["metric"], written["images"]) == (metric, IMAGES)
+    assert written["signature"] == expected.signature
+    texts = ["first less second", f"signature {expected.signature}", "p, corrected", *captioners]
+    assert all(text in shown for text in [*texts, *map(catalogue.label, expected.scores)])
+
+
+@pytest.mark.parametrize("command", ["measure lic", "compare --metric lic", "report --metric lic --output {}/r.html"])
+def test_every_command_that_trains_attackers_shares_them(command, files, tmp_path, monkeypatch):
+    """Among the processes that `accelerate launch` started."""
+    asked = []
+
+    def share(keys, train, *, distributed=False):
+        asked.append(distributed)
+        return ranks.share(keys, train)
+
+    monkeypatch.setattr(engine, "share", share)
+    quick = ["--preset", "fast", "--trials", "1", "--bootstrap", "0", "--no-cache"]
+    invoke(*command.format(tmp_path).split(), *files, *quick)
+    assert set(asked) == {True}

@@ -14,8 +14,8 @@ from captionbias.synthetic import plant
 from tests import signals
 from tests.patience import PATIENCE
 
-IMAGES = 8000
-LONG = " on a day that is long" * 8  # an array of a megabyte travels to workers as a file
+IMAGES = 1500
+LONG = " on a day that is long" * 40  # an array of a megabyte travels to workers as a file
 
 
 @pytest.fixture
@@ -27,17 +27,13 @@ def started(tmp_path):
     table = {"image_id": list(range(IMAGES)), "caption": predictions, "references": references}
     pq.write_table(pa.table(table | {"gender": planted.attributes}), tmp_path / "nic.parquet")
     (tmp_path / "temporary").mkdir()
-    environment = {
-        "TMPDIR": str(tmp_path / "temporary"),
-        "LOKY_MAX_CPU_COUNT": "2",
-        "CAPTIONBIAS_CACHE": str(tmp_path / "cache"),
-    }
+    environment = {"TMPDIR": tmp_path / "temporary", "CAPTIONBIAS_CACHE": tmp_path / "cache", "LOKY_MAX_CPU_COUNT": "2"}
     files = ["--predictions", "nic.parquet", "--references", "nic.parquet", "--reference-column", "references"]
     chosen = ["--encoder", "dense", "--trials", "40", "--bootstrap", "0", "--output", "result.json"]
     process = subprocess.Popen(
         [sys.executable, "-m", "captionbias", "measure", "lic", *files, *chosen],
         cwd=tmp_path,
-        env=os.environ | environment,
+        env=os.environ | {name: str(value) for name, value in environment.items()},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -50,27 +46,14 @@ def started(tmp_path):
     process.communicate()
 
 
-def trials(folder):
-    return set((folder / "cache").glob("trial-*.npz"))
-
-
-def tables(folder):
-    """What workers read, in files."""
-    return list((folder / "temporary").glob("joblib*/*"))
-
-
-def wait_for_a_trial(process, folder):
-    deadline = time.monotonic() + PATIENCE
-    while not trials(folder) and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert process.poll() is None, process.communicate()[1]
-    assert tables(folder)
-
-
 @pytest.mark.parametrize("sent", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_signal_leaves_no_temporary_files_and_keeps_finished_trials(started, tmp_path, sent):
-    wait_for_a_trial(started, tmp_path)
-    kept = trials(tmp_path)
+    cache, temporary, deadline = tmp_path / "cache", tmp_path / "temporary", time.monotonic() + PATIENCE
+    while not (kept := {*cache.glob("trial-*.npz")}) and started.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert started.poll() is None, started.communicate()[1]
+    assert kept
+    assert list(temporary.glob("joblib*/*")), "workers read no files"
     # As a terminal sends Control-C: to the workers too.
     os.killpg(started.pid, sent) if sent == signal.SIGINT else started.send_signal(sent)
     _, complaints = started.communicate(timeout=PATIENCE)  # the workers hold its pipes, so they have ended as well
@@ -79,9 +62,7 @@ def test_a_signal_leaves_no_temporary_files_and_keeps_finished_trials(started, t
     if sent == signal.SIGINT:
         told = "stopped: finished trials are kept: run the same again to go on from there"
         assert complaints.splitlines()[-1] == told, complaints
-    assert not tables(tmp_path)
-    assert kept <= trials(tmp_path)
-    assert kept
-    left = {path.name for path in tmp_path.iterdir()}
-    assert left == {"nic.parquet", "temporary", "cache"}
-    assert not list((tmp_path / "cache").glob(".captionbias-*.part"))
+    assert not list(temporary.glob("joblib*/*"))
+    assert kept <= {*cache.glob("trial-*.npz")}
+    assert {path.name for path in tmp_path.iterdir()} == {"nic.parquet", "temporary", "cache"}
+    assert not list(cache.glob(".captionbias-*.part"))

@@ -1,7 +1,6 @@
 """Small folders in the formats of the original files."""
 
 import copy
-import hashlib
 import io
 import json
 import pickle
@@ -79,6 +78,11 @@ def coco():
     return copy.deepcopy(files)
 
 
+LIC_PEOPLE = "bias_data/Human_Ann/gender_obj_cap_mw_entries.pkl"
+LIC_RACE = "bias_data/Human_Ann/race_val_obj_cap_entries.pkl"
+LIC_NIC = "bias_data/Show-Tell/gender_val_st10_cap_mw_entries.pkl"
+
+
 def lic():
     """The files of a folder of the LIC study, by path: folders as in its archive."""
     people = [
@@ -93,15 +97,12 @@ def lic():
     def said(*captions):
         return [{"img_id": image, "pred": words} for image, words in zip((7, 5, 9), captions, strict=False)]
 
-    return copy.deepcopy(
-        {
-            "bias_data/Human_Ann/gender_obj_cap_mw_entries.pkl": shown,
-            "bias_data/Human_Ann/race_val_obj_cap_entries.pkl": people,
-            "bias_data/Show-Tell/gender_val_st10_cap_mw_entries.pkl": said("a man", "a woman", "a dog"),
-            "bias_data/Show-Tell/race_val_st10_th10_cap_entries.pkl": said("a dog", "a cat"),
-            "bias_data/Woman-Snowboard/gender_val_snowboard_cap_mw_entries.pkl": said("", "a woman"),
-        }
-    )
+    captioners = {
+        LIC_NIC: said("a man", "a woman", "a dog"),
+        "bias_data/Show-Tell/race_val_st10_th10_cap_entries.pkl": said("a dog", "a cat"),
+        "bias_data/Woman-Snowboard/gender_val_snowboard_cap_mw_entries.pkl": said("", "a woman"),
+    }
+    return {LIC_PEOPLE: shown, LIC_RACE: people} | captioners
 
 
 def artemis():
@@ -115,13 +116,9 @@ Realism,zebra_1,fear,dark,3
 Cubism,apple_2,anger,why,2
 Cubism,apple_2,sadness,why not,2
 """
-    two = """\
-emotion,painting,art_style,utterance
-something else,joaqu\u00e3\u00adn_3,Baroque,fine
-awe,zebra_1,Cubism,another zebra
-awe,zebra_1,Cubism,
-"""
-    return {"artemis_dataset_release_v0.csv": one, "b.csv": two}
+    two = ["emotion,painting,art_style,utterance", "something else,joaqu\u00e3\u00adn_3,Baroque,fine"]
+    two += ["awe,zebra_1,Cubism,another zebra", "awe,zebra_1,Cubism,", ""]
+    return {"artemis_dataset_release_v0.csv": one, "b.csv": "\n".join(two)}
 
 
 def verbs(count=45):
@@ -147,14 +144,8 @@ def verbs(count=45):
 
 def narratives():
     """COCO's folder with Localized Narratives, with traces and without; of image 21 nothing else is known."""
-    nine, five = ("In this image I see a man. He holds an umbrella.", "A person, it rains."), (" ", "There is a woman.")
-    told = [
-        *((9, text) for text in nine),
-        *((5, text) for text in five),
-        (11, "A girl."),
-        (21, "Trees."),
-        (13, "A boy."),
-    ]
+    told = [(9, "In this image I see a man. He holds an umbrella."), (9, "A person, it rains."), (5, " ")]
+    told += [(5, "There is a woman."), (11, "A girl."), (21, "Trees."), (13, "A boy.")]
     lines = [json.dumps({"image_id": str(image), "annotator_id": 3, "caption": text}) for image, text in told]
     return coco() | {
         "coco_train_localized_narratives-00000-of-00004.jsonl": "\n".join([*lines[4:], ""]),
@@ -222,23 +213,15 @@ def write(folder, files):
     for place, content in files.items():
         path = folder / place
         path.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(content, str):
-            path.write_text(content, encoding="utf-8", newline="")
-        elif isinstance(content, bytes):
-            path.write_bytes(content)
-        elif path.suffix == ".pkl":
-            path.write_bytes(pickle.dumps(content))
-        else:
-            path.write_text(json.dumps(content), encoding="utf-8")
+        if not isinstance(content, str | bytes):
+            content = pickle.dumps(content) if path.suffix == ".pkl" else json.dumps(content)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return folder
 
 
 def state(folder):
-    """All that is in a folder, hidden or not: a name for the content of each file, "" for folders."""
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-        for path in folder.rglob("*")
-    }
+    """All that is in a folder, hidden or not: the content of each file, None for folders."""
+    return {path.relative_to(folder): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 
 def records_of(cls, folder, configuration):

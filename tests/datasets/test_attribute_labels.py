@@ -5,36 +5,35 @@ import re
 import pytest
 
 from captionbias.datasets.attribute_labels import GENDERS, SKINS, age, read_labels
+from tests.refusals import refuses
 
 FIELDS = {"bb_gender": GENDERS, "bb_skin": SKINS}
 
 
 @pytest.fixture
-def file(tmp_path):
-    return tmp_path / "images.csv"
+def labels(tmp_path):
+    """What is read of a file with this content."""
+    file = tmp_path / "images.csv"
+    return lambda content: file.write_text(content) and read_labels(file, FIELDS)
 
 
-def test_labels_are_read_by_id_with_other_columns_passed_over(file):
-    file.write_text("ratio,id,bb_skin,split,bb_gender\n0.1,42,Light,val,Male\n,7,,train,both\n,0009, dark ,,Unsure\n")
-    assert read_labels(file, FIELDS) == {
+def test_labels_are_read_by_id_with_other_columns_passed_over(labels):
+    assert labels(
+        "ratio,id,bb_skin,split,bb_gender\n0.1,42,Light,val,Male\n,7,,train,both\n,0009, dark ,,Unsure\n"
+    ) == {
         "bb_gender": {42: "Male", 7: "Both", 9: "Unsure"},
         "bb_skin": {42: "Light", 7: None, 9: "Dark"},
     }
 
 
-@pytest.mark.parametrize(
-    ("content", "named"),
-    [
-        ("id,bb_gender\n1,Male\n", "bb_skin"),
-        ("id,bb_gender,bb_skin\n1,Male,Light\n2,man,\n", "bb_gender[1]"),
-        ("id,bb_gender,bb_skin\n1,Male,Light\n1.5,Male,Light\n", '[1]: "id"'),
-        ("id,bb_gender,bb_skin\n7,Male,Light\n8,,\n007,,\n", '[2]: "id" 7'),
-    ],
-)
-def test_the_first_bad_row_is_named(content, named, file):
-    file.write_text(content)
-    with pytest.raises(ValueError, match=re.escape(named)):
-        read_labels(file, FIELDS)
+def test_the_first_bad_row_is_named(labels):
+    refuses("bb_skin", labels, "id,bb_gender\n1,Male\n")
+    for rows, named in [
+        ("1,Male,Light\n2,man,\n", "bb_gender[1]"),
+        ("1,Male,Light\n1.5,Male,Light\n", '[1]: "id"'),
+        ("7,Male,Light\n8,,\n007,,\n", '[2]: "id" 7'),
+    ]:
+        refuses(re.escape(named), labels, f"id,bb_gender,bb_skin\n{rows}")
 
 
 def test_ages():

@@ -1,10 +1,7 @@
-"""COCO with labels: rows, tasks, people, captioners; each file that can be wrong."""
-
-import pytest
+"""COCO with labels: rows, tasks, people, captioners."""
 
 from captionbias.datasets.coco_caption_bias import CocoCaptionBias
 from tests.datasets.conftest import HEIGHT, WIDTH, coco, records_of, write
-from tests.refusals import refuses
 
 
 def read(folder, configuration="gender"):
@@ -37,13 +34,6 @@ def test_a_row_has_all_that_the_files_say(folder):
     assert person == {**outline, "gender": "Male", "skin": "Light"}
 
 
-def test_an_image_that_the_instances_do_not_list_is_not_one_without_objects(folder):
-    files = coco()
-    instances = files["instances_val2014.json"]
-    instances["images"] = [image for image in instances["images"] if image["id"] != 11]
-    refuses("image 11", read, write(folder, files))
-
-
 def test_labels_of_people_and_captioners_may_be_missing_and_files_be_in_a_folder_annotations(folder):
     files = coco()
     needed = ("captions_val2014.json", "instances_val2014.json", "images_val2014.csv")
@@ -53,23 +43,9 @@ def test_labels_of_people_and_captioners_may_be_missing_and_files_be_in_a_folder
     assert rows[1]["people"][0]["gender"] is None
 
 
-@pytest.mark.parametrize("labels", ["id,gender,skin\n101,Male,Light\n", "bb_skin,id,bb_gender\nlight,101,male\n"])
-def test_labels_of_people_of_all_of_2014(labels, folder):
+def test_labels_of_people_of_all_of_2014(folder):
     files = coco()
     del files["instances_val2014.csv"]
-    [person] = read(write(folder, {**files, "instances_2014all.csv": labels}))[1]["people"]
-    assert (person["gender"], person["skin"]) == ("Male", "Light")
-
-
-@pytest.mark.parametrize(
-    ("place", "content"),
-    [
-        ("instances_val2014.csv", "id,area\n101,5\n"),
-        ("instances_val2014.csv", "id,gender\n107,Male\n"),  # no person
-        ("results/nic.json", '[{"image_id": 10, "caption": "a"}]'),
-        ("instances_val2014.json", "[]"),
-    ],
-)
-def test_a_malformed_file_is_named(place, content, folder):
-    write(folder, {**coco(), place: content})
-    refuses(place.rpartition("/")[2], read, folder)
+    for labels in ("id,gender,skin\n101,Male,Light\n", "bb_skin,id,bb_gender\nlight,101,male\n"):
+        [person] = read(write(folder, {**files, "instances_2014all.csv": labels}))[1]["people"]
+        assert (person["gender"], person["skin"]) == ("Male", "Light")

@@ -1,6 +1,5 @@
 """Localized Narratives: joined with COCO by image id, open without annotators' labels, a benchmark on the Hub."""
 
-import pytest
 from huggingface_hub import DatasetCard
 
 from captionbias.datasets.build import build_dataset
@@ -37,22 +36,19 @@ def test_rows_may_be_passed_on_unless_annotators_labels_are_in_them(folder, tmp_
     assert "extra_gated_prompt" not in cards["open"]
     assert cards["gated"]["license"] == "other"
     assert "on request" in cards["gated"]["extra_gated_prompt"]
-    with pytest.raises(ValueError, match=r"no images_val2014\.csv.*'gender'.*do without: captioned_gender, age"):
-        build_dataset("coco_narratives", folder, tmp_path / "other")
+    missing = r"no images_val2014\.csv.*'gender'.*do without: captioned_gender, age"
+    refuses(missing, build_dataset, "coco_narratives", folder, tmp_path / "other")
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ('{"image_id": "9", "caption": "A ma', r"coco_val_captions\.jsonl is not whole JSON .*, after 1 records"),
-        ('{"image_id": "9", "caption": null}', r'\[1\]: "caption" is None'),
-    ],
-)
-def test_captions_alone_are_read_and_a_line_that_is_none_is_named(line, message, folder):
+def test_captions_alone_are_read_and_a_line_that_is_none_is_named(folder):
     files = {name: content for name, content in narratives().items() if "localized" not in name}
     file, first = "coco_val_captions.jsonl", '{"image_id": 9, "caption": "A man. He walks."}\n'
     [nine] = records_of(CocoNarratives, write(folder, files | {file: first}), "gender")
     assert nine["references"] == ["A man. He walks."]
-    refuses(message, records_of, CocoNarratives, write(folder, {file: first + line}), "age")
+    for line, message in [
+        ('{"image_id": "9", "caption": "A ma', r"coco_val_captions\.jsonl is not whole JSON .*, after 1 records"),
+        ('{"image_id": "9", "caption": null}', r'\[1\]: "caption" is None'),
+    ]:
+        refuses(message, records_of, CocoNarratives, write(folder, {file: first + line}), "age")
     (folder / file).unlink()
     refuses(r"has none of coco_val_localized.*google\.github\.io", CocoNarratives, folder)

@@ -5,47 +5,38 @@ import json
 import pytest
 
 from captionbias.datasets.json_records import read_records
+from tests.refusals import refuses
 
 ROWS = [{"id": row, "name": f'"{row}" \\ [{{ \u00e9', "more": [[row]]} for row in range(7)]
 
 
-def read(path, key="rows"):
-    return list(read_records(path, key, {"id": int, "name": str}))
-
-
 @pytest.fixture
-def file(tmp_path):
-    return tmp_path / "file.json"
+def read(tmp_path):
+    """The records in a file with this content."""
+
+    def read(content, key="rows"):
+        (tmp_path / "file.json").write_bytes(content if isinstance(content, bytes) else content.encode())
+        return list(read_records(tmp_path / "file.json", key, {"id": int, "name": str}))
+
+    return read
 
 
-@pytest.mark.parametrize("ascii_only", [True, False])
-def test_records_come_whole(ascii_only, file):
+def test_records_come_whole(read):
     content = {"info": {"rows": [1], "a": [{"rows": 2}]}, "rows": ROWS, "other": None}
-    file.write_text(json.dumps(content, indent=1, ensure_ascii=ascii_only), encoding="utf-8")
-    assert read(file) == ROWS
-    file.write_text(json.dumps(ROWS, ensure_ascii=ascii_only), encoding="utf-8")
-    assert read(file, "") == ROWS
+    for ascii_only in (True, False):
+        assert read(json.dumps(content, indent=1, ensure_ascii=ascii_only)) == ROWS
+        assert read(json.dumps(ROWS, ensure_ascii=ascii_only), "") == ROWS
 
 
-@pytest.mark.parametrize(
-    ("key", "content"),
-    [
-        ("rows", b"<html>"),
-        ("rows", b'{"rows": [{"id": 1, "name": "a"}]} x'),
-        ("rows", b'{"rows": [{"id": 1, "name": "\xff"}]}'),
-        ("rows", b"[]"),
-        ("rows", b'{"Rows": [], "a": {"rows": [1]}}'),
-        ("", b'{"rows": [1]}'),
-    ],
-)
-def test_what_is_not_json_or_has_no_such_records_is_refused(key, content, file):
-    file.write_bytes(content)
-    with pytest.raises(ValueError, match=r"file\.json"):
-        read(file, key)
+def test_what_is_not_json_or_has_no_such_records_is_refused(read):
+    for content in (
+        *(b"<html>", b'{"rows": [{"id": 1, "name": "a"}]} x', b'{"rows": [{"id": 1, "name": "\xff"}]}'),
+        *(b"[]", b'{"Rows": [], "a": {"rows": [1]}}'),
+    ):
+        refuses(r"file\.json", read, content)
+    refuses(r"file\.json", read, b'{"rows": [1]}', "")
 
 
-@pytest.mark.parametrize(("bad", "field"), [(3, "id"), ({"id": 4}, "name"), ({"id": 4.5, "name": "a"}, "id")])
-def test_the_first_bad_record_is_named(bad, field, file):
-    file.write_text(json.dumps({"rows": [*ROWS[:4], bad, *ROWS[5:], bad]}))
-    with pytest.raises(ValueError, match=rf'rows\[4\]: "{field}'):
-        read(file)
+def test_the_first_bad_record_is_named(read):
+    for bad, field in [(3, "id"), ({"id": 4}, "name"), ({"id": 4.5, "name": "a"}, "id")]:
+        refuses(rf'rows\[4\]: "{field}', read, json.dumps({"rows": [*ROWS[:4], bad, *ROWS[5:], bad]}))

@@ -1,12 +1,8 @@
-"""Other people's benchmarks: labels of everybody in a picture, votes, scenes, and a measurement of each."""
+"""Other people's benchmarks: labels of everybody in a picture, votes and scenes."""
 
-import pandas as pd
 import pytest
 
-from captionbias.captions import read_captions
-from captionbias.datasets.build import build_dataset
 from captionbias.datasets.label_benchmarks import LabelBenchmarks
-from captionbias.metrics import sway
 from tests.datasets.conftest import label_benchmarks, records_of, write
 
 
@@ -50,33 +46,3 @@ def test_labels_alone(read):
     assert (old["race"], old["gender"], old["age"], old["place"]) == ("eastasian", "female", "old", "forest")
     assert old["url"] == "https://a/5?x=|&y"
     assert (old["image_id"], young["image_id"]) == ("forest_eastasian_female_old_0", "forest_black_male_young_1")
-
-
-def test_files_that_are_missing_are_named_with_where_they_come_from(folder):
-    with pytest.raises(ValueError, match=r"no fairface_label_val\.csv.*joojs/fairface.*--config"):
-        build_dataset("label_benchmarks", folder, folder / "to", ["fairface"])
-
-
-def test_a_benchmark_of_scenes_is_measured_within_them(folder):
-    values = [(race, gender) for race in ("White", "Black") for gender in ("male", "female")]
-    rows = pd.DataFrame(
-        {
-            "counterfactual_set": f"race_gender_barber_{scene}",
-            "a1a2": f"{race}_{gender}",
-            "caption": f"a {race} {gender} barber",
-            **{"a1_type": "race", "a1": race, "a2_type": "gender", "a2": gender},
-        }
-        for scene in range(60)
-        for race, gender in values
-    )
-    rows.to_parquet(folder / "train-0.parquet")
-    built = build_dataset("label_benchmarks", folder, folder.parent / "to", ["social_counterfactuals"]).folder
-    labels = built / "social_counterfactuals" / "test-00000-of-00001.parquet"
-    table = pd.read_parquet(labels)
-    wrong = (table["gender"] == "female") & (table.index % 8 == 1)
-    words = table["gender"].map({"male": "man", "female": "woman"}).mask(wrong, "man")
-    captions = pd.DataFrame({"image_id": table["image_id"], "caption": "a " + words + " cuts hair"})
-    result = sway(read_captions(captions, attributes=labels, scene_column="scene"), task_lexicon={"barber": ["barber"]})
-    assert (result["wrong_female"], result["wrong_male"]) == (25.0, 0.0)
-    assert result["sway_wrong_gap"] == pytest.approx(25.0)
-    assert result["sway_scenes"] == 60

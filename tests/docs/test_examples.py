@@ -21,6 +21,7 @@ import pytest
 import typer
 
 from captionbias.cli.main import app
+from captionbias.hub.modules import install_metrics
 from captionbias.synthetic import plant
 from tests.attackers.conftest import small_networks, tiny_bert  # noqa: F401
 from tests.cli.conftest import ran
@@ -59,27 +60,25 @@ def planted():
 @pytest.fixture
 def folder(planted, tmp_path, monkeypatch) -> Path:
     """The working folder: the files that examples name."""
-    ids = list(range(len(planted.predictions)))
+
+    def white(text: str) -> str:
+        return text.replace("a man", "a white man")
+
+    def write(name: str, **columns: Any) -> None:
+        pd.DataFrame({"image_id": ids, **columns}).to_parquet(tmp_path / f"{name}.parquet")
+
+    ids, given = list(range(len(planted.predictions))), {"gender": planted.attributes, "tasks": planted.tasks}
     skin = ["Light" if image % 3 else "Dark" for image in ids]
-    references = [[text.replace("a man", "a white man") for text in texts] for texts in planted.references]
-    people = {"image_id": ids, "references": references, "gender": planted.attributes, "skin": skin}
-    pd.DataFrame(people | {"tasks": planted.tasks}).to_parquet(tmp_path / "people.parquet")
-    pd.DataFrame({"image_id": ids, "objects": planted.tasks}).to_parquet(tmp_path / "objects.parquet")
+    write("people", references=[list(map(white, texts)) for texts in planted.references], skin=skin, **given)
+    write("objects", objects=planted.tasks)
+    write("train", **given)
     for name, seed in (("nic", 5), ("sat", 6)):
-        planted_again = plant(len(ids), a_to_t=0.7, captions=1, seed=seed).predictions
-        captions = [text.replace("a man", "a white man") for text in planted_again]
-        pd.DataFrame({"image_id": ids, "caption": captions}).to_parquet(tmp_path / f"{name}.parquet")
+        write(name, caption=list(map(white, plant(len(ids), a_to_t=0.7, captions=1, seed=seed).predictions)))
     german = plant(len(ids), captions=2, language="de")
-    pd.DataFrame({"image_id": ids, "caption": german.predictions}).to_parquet(tmp_path / "nic_de.parquet")
-    people = {"image_id": ids, "references": german.references, "gender": german.attributes}
-    pd.DataFrame(people).to_parquet(tmp_path / "people_de.parquet")
-    train = {"image_id": ids, "gender": planted.attributes, "tasks": planted.tasks}
-    pd.DataFrame(train).to_parquet(tmp_path / "train.parquet")
-    votes = [
-        (image, n, label if (image + n) % 7 else "unsure")
-        for n in range(3)
-        for image, label in enumerate(planted.attributes)
-    ]
+    write("nic_de", caption=german.predictions)
+    write("people_de", references=german.references, gender=german.attributes)
+    labels = [(image, n, label) for n in range(3) for image, label in enumerate(planted.attributes)]
+    votes = [(image, n, label if (image + n) % 7 else "unsure") for image, n, label in labels]
     pd.DataFrame(votes, columns=["image_id", "annotator", "gender"]).to_csv(tmp_path / "votes.csv", index=False)
     (tmp_path / "my_tasks.json").write_text(json.dumps({"cake": ["cake"], "dog": ["dog"]}))
     write_pictures(tmp_path / "val2014", [42, 43])
@@ -92,18 +91,19 @@ def folder(planted, tmp_path, monkeypatch) -> Path:
 def names(folder, planted) -> dict[str, Any]:
     """What examples take as given."""
     flags = np.random.default_rng(0).random((2, len(planted.predictions), 8)) < 0.3
-    return {
-        **{name: getattr(planted, name) for name in ("predictions", "references", "attributes", "tasks")},
-        **{"train_attributes": planted.attributes, "train_tasks": planted.tasks},
-        **{"genders": np.eye(2)[np.arange(300) % 2], "objects": flags[0], "predicted_objects": flags[1]},
-    }
+    flags = {"genders": np.eye(2)[np.arange(300) % 2], "objects": flags[0], "predicted_objects": flags[1]}
+    return {**vars(planted), **flags, "train_attributes": planted.attributes, "train_tasks": planted.tasks}
+
+
+@pytest.fixture
+def few(names) -> dict[str, Any]:
+    """So little that networks learn in seconds."""
+    return {key: names[key][:60] for key in ("predictions", "references", "attributes")}
 
 
 @pytest.fixture
 def installed(modules_cache):
     """The metrics where evaluate finds them by name, as after `captionbias install-metrics`."""
-    from captionbias.hub.modules import install_metrics
-
     install_metrics(["dbac", "sway"])
 
 
@@ -135,21 +135,18 @@ def test_the_python_of_a_page_runs(page, run, installed):
     run(page)
 
 
-def test_attackers_of_your_own_and_pretrained_ones(names, run, folder, tiny_bert, small_networks):  # noqa: F811
+def test_attackers_of_your_own_pretrained_ones_and_a_script_of_several_processes(
+    few,
+    run,
+    folder,
+    tiny_bert,  # noqa: F811
+    small_networks,  # noqa: F811
+):
     for name in ("all-MiniLM-L6-v2", "models/bert"):  # folders of these names stand for what is downloaded
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).symlink_to(tiny_bert)
-    run("docs/attackers.md", **{key: names[key][:60] for key in ("predictions", "references", "attributes")})
-
-
-def test_a_script_of_several_processes_runs_as_one(names, run, small_networks):  # noqa: F811
-    run("docs/processes.md", **{key: names[key][:60] for key in ("predictions", "references", "attributes")})
-
-
-def shorten(folder: Path) -> None:
-    """Few images, for what trains networks."""
-    for name in ("nic", "sat", "people"):
-        pd.read_parquet(folder / f"{name}.parquet")[:60].to_parquet(folder / f"{name}.parquet")
+    for page in ("attackers", "processes"):
+        run(f"docs/{page}.md", **few)
 
 
 def test_a_callback_of_a_training(run, planted, learner, processor, tokenizer, images, monkeypatch):  # noqa: F811
@@ -159,9 +156,8 @@ def test_a_callback_of_a_training(run, planted, learner, processor, tokenizer, i
 
     words = tokenizer(planted.predictions, padding="max_length", max_length=14, return_tensors="pt")
     rows = {"pixel_values": images, "image": images, "labels": words.input_ids.numpy()}
-    train = Dataset.from_dict(rows).with_format(
-        "torch", dtype=torch.float32, columns=["pixel_values"], output_all_columns=True
-    )
+    pixels = {"dtype": torch.float32, "columns": ["pixel_values"], "output_all_columns": True}
+    train = Dataset.from_dict(rows).with_format("torch", **pixels)
     quick = {"num_train_epochs": 1, "report_to": "none", "disable_tqdm": True, "use_cpu": True}
     monkeypatch.setattr(transformers, "TrainingArguments", partial(transformers.TrainingArguments, **quick))
     processor.batch_decode, processor.save_pretrained = tokenizer.batch_decode, print
@@ -176,9 +172,8 @@ def parsed(arguments: list[str]) -> str:
     """The command that the arguments name; every option is known, and every required one is there."""
     command, context = typer.main.get_command(app), None
     while True:
-        context = command.make_context(
-            arguments[0] if context else "captionbias", list(arguments[1 if context else 0 :]), parent=context
-        )
+        name, rest = (arguments[0], arguments[1:]) if context else ("captionbias", arguments)
+        context = command.make_context(name, list(rest), parent=context)
         rest = [*context._protected_args, *context.args]
         if not hasattr(command, "resolve_command") or not rest:
             return context.command_path
@@ -215,41 +210,42 @@ def test_commands_that_train_run(folder, tiny_bert, small_networks):  # noqa: F8
     vectors = np.random.default_rng(0).normal(size=(len(words), 50)).round(3)
     lines = [f"{word} {' '.join(map(str, of_word))}" for word, of_word in zip(words, vectors, strict=True)]
     (folder / "glove.6B.50d.txt").write_text("\n".join(lines))
-    shorten(folder)
+    for name in ("nic", "sat", "people"):
+        pd.read_parquet(f"{name}.parquet")[:60].to_parquet(f"{name}.parquet")
     nic = ["--predictions", "nic.parquet", "--attributes", "people.parquet", "--output", "results/nic.json"]
     ran("measure", "gender_error", *nic)
     done = []
-    for page in PAGES:
-        for arguments in commands(page):
-            kind = " ".join(arguments[: 2 if arguments[0] in ("measure", "card") else 1])
-            trained = kind in ("measure all", "report", "card model", "card dataset")
-            if trained or (kind == "measure lic" and "--preset" not in arguments[2:-1]):
-                listed = [sorted(glob.glob(word)) if "*" in word else [word] for word in arguments]
-                if "--images" not in arguments:
-                    ran(*itertools.chain.from_iterable(listed))
-                    done.append(kind)
+    for arguments in itertools.chain.from_iterable(map(commands, PAGES)):
+        kind = " ".join(arguments[: 2 if arguments[0] in ("measure", "card") else 1])
+        trained = kind in ("measure all", "report", "card model", "card dataset")
+        quick = kind != "measure lic" or "--preset" in arguments[2:-1]
+        if (trained or not quick) and "--images" not in arguments:
+            listed = [sorted(glob.glob(word)) if "*" in word else [word] for word in arguments]
+            ran(*itertools.chain.from_iterable(listed))
+            done.append(kind)
     assert len(set(done)) == 5
 
 
-def same_but_for_rounding(shown: str, written: str, by: float) -> None:
+def same_but_for_rounding(shown: str, written: str, **by: float) -> None:
     """Another processor may round otherwise."""
-    texts = [[" ".join(line.split()) for line in text.strip().splitlines()] for text in (shown, written)]
-    assert [re.sub(NUMBER, "#", line) for line in texts[0]] == [re.sub(NUMBER, "#", line) for line in texts[1]]
-    numbers = [list(map(float, re.findall(NUMBER, "\n".join(text)))) for text in texts]
-    assert numbers[0] == pytest.approx(numbers[1], abs=by)
+    shown, written = (
+        "\n".join(" ".join(line.split()) for line in text.strip().splitlines()) for text in (shown, written)
+    )
+    assert re.sub(NUMBER, "#", shown) == re.sub(NUMBER, "#", written)
+    assert [*map(float, re.findall(NUMBER, shown))] == pytest.approx([*map(float, re.findall(NUMBER, written))], **by)
 
 
 def test_the_python_of_the_readme_runs_and_its_first_example_prints_what_it_says(run, installed, capsys):
     written = blocks(PAGES[0], "text")[0]
     run("README.md")
     shown = capsys.readouterr().out.splitlines()[: len(written.splitlines())]
-    same_but_for_rounding("\n".join(shown), written, by=0.001)
+    same_but_for_rounding("\n".join(shown), written, abs=0.001)
 
 
 @pytest.mark.slow
 def test_the_demo_prints_what_the_readme_says():
     written = re.search(r"^    6,000 planted.*?--help$", PAGES[0].read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    same_but_for_rounding(ran("demo", columns="80")[0], written[0], by=0.11)
+    same_but_for_rounding(ran("demo", columns="80")[0], written[0], abs=0.11)
 
 
 def test_the_tutorial_prints_what_it_says():
@@ -261,9 +257,7 @@ def test_the_tutorial_prints_what_it_says():
         with contextlib.redirect_stdout(printed):
             exec("".join(cell["source"]), session)
         written = "".join(line for output in cell["outputs"] for line in output["text"])
-        assert re.sub(NUMBER, "#", printed.getvalue()) == re.sub(NUMBER, "#", written)
-        numbers = [list(map(float, re.findall(NUMBER, text))) for text in (printed.getvalue(), written)]
-        assert numbers[0] == pytest.approx(numbers[1], rel=0.05, abs=0.02)
+        same_but_for_rounding(printed.getvalue(), written, rel=0.05, abs=0.02)
 
 
 @pytest.mark.parametrize("metric", ["ba_mals", "gender_error"])
@@ -273,6 +267,7 @@ def test_pictures_show_the_present_scores(metric):
     assert drawn["picture"](metric, rows) == (ROOT / "docs" / "pictures" / f"{metric}.svg").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_site_is_built_without_a_warning(tmp_path, monkeypatch):
     from mkdocs.commands import build
     from mkdocs.config import load_config

@@ -38,14 +38,13 @@ def sides(tmp_path_factory) -> list[str]:
 @pytest.mark.parametrize(
     ("metric", "options"),
     [
-        ("gender_error", "--predictions again="),
+        ("gender_error", "--predictions again={}"),
         ("all", "--bootstrap 20 --trials 2"),
         ("lic", "--preset fast --trials 2 --attribute gender --attribute skin --allow-unmasked"),
     ],
 )
 def test_a_real_result_is_as_the_schema_says(metric, options, sides, tmp_path):
-    options = [f"{option}{sides[1]}" if option.endswith("=") else option for option in options.split()]
-    ran("measure", metric, *sides, *options, "--output", tmp_path / "result.json")
+    ran("measure", metric, *sides, *options.format(sides[1]).split(), "--output", tmp_path / "result.json")
     result = json.loads((tmp_path / "result.json").read_text())
     assert fits(result, SCHEMA)
     broken = json.dumps(result).replace('"signature"', '"signed"')

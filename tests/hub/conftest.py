@@ -45,3 +45,11 @@ def hub(monkeypatch):
     )
     monkeypatch.setattr(HfApi, "list_repo_files", lambda *_, **__: list(hub.files))
     return hub
+
+
+def write(folder, files):
+    """The folder with these files of text."""
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(content)
+    return folder

@@ -9,27 +9,18 @@ from typer.testing import CliRunner
 from captionbias.bench.catalogue import METRICS
 from captionbias.hub.commands import publish as command
 from captionbias.hub.publishing import publish
+from tests.hub.conftest import write
 from tests.refusals import refuses
 
 SECRET = "hf_" + "aB3" * 12
 CARD = """---
 configs:
-- config_name: coco
-  data_files:
-  - split: test
-    path: coco/test-*.parquet
-- config_name: flickr
-  data_files: flickr/test.parquet
+- {config_name: coco, data_files: [{split: test, path: coco/test-*.parquet}]}
+- {config_name: flickr, data_files: flickr/test.parquet}
 ---
 # Captions
 """
 TERMS = CARD.replace("---\n", "---\nextra_gated_prompt: For research only.\n", 1)
-
-
-def write(folder, files):
-    for path, content in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(content)
 
 
 def contents(folder):
@@ -38,8 +29,8 @@ def contents(folder):
 
 @pytest.fixture
 def space(tmp_path):
-    write(tmp_path / "space", {"README.md": "---\nsdk: gradio\n---\n", "app.py": "print('ü')", "a/b.txt": "b"})
-    return tmp_path / "space"
+    files = {"README.md": "---\nsdk: gradio\n---\n", "app.py": "print('ü')", "a/b.txt": "b"}
+    return write(tmp_path / "space", files)
 
 
 @pytest.fixture
@@ -54,6 +45,8 @@ def dataset(tmp_path):
 def test_a_folder_arrives_whole_without_what_is_hidden_and_what_others_put_there_stays(hub, space):
     expected = contents(space)
     hub.files = {"theirs.parquet": b"1", "app.py": b"2"}
+    assert publish(space, "alice/bias", "space", dry_run=True).files == tuple(sorted(expected))
+    assert (hub.files, hub.calls) == ({"theirs.parquet": b"1", "app.py": b"2"}, [])
     write(space, dict.fromkeys([".env", ".git/config", "__pycache__/app.pyc", "a/.secret/x.txt"], SECRET))
     published = publish(space, "alice/bias", "space")
     assert hub.files == {**expected, "theirs.parquet": b"1"}
@@ -62,73 +55,52 @@ def test_a_folder_arrives_whole_without_what_is_hidden_and_what_others_put_there
     assert hub.calls.count("commit") == 1
 
 
-def test_a_dry_run_leaves_the_repository_as_it_is(hub, space):
-    hub.files = {"coco/test-9.parquet": b"1"}
-    assert publish(space, "alice/bias", "space", dry_run=True).files == tuple(sorted(contents(space)))
-    assert not hub.calls
-    assert hub.files == {"coco/test-9.parquet": b"1"}
-
-
 def test_rows_of_an_earlier_build_are_deleted_and_nothing_else_is(hub, dataset):
-    theirs = {
-        "raw/theirs.parquet": b"t",
-        "coco/notes.txt": b"n",
-        "coco/train-0.parquet": b"o",
-        "coco/a/test-0.parquet": b"p",
-    }
+    theirs = {"raw/theirs.parquet": b"t", "coco/notes.txt": b"n", "coco/train-0.parquet": b"o"}
+    theirs |= {"coco/a/test-0.parquet": b"p"}
     hub.files = {**theirs, "coco/test-2.parquet": b"s"}
     assert publish(dataset, "alice/captions", "dataset").deleted == ("coco/test-2.parquet",)
     assert hub.files == contents(dataset) | theirs
 
 
-@pytest.mark.parametrize(
-    ("path", "content"),
-    [("hf_token.txt", "x"), ("a/TOKEN", "x"), ("a/b.pem", "x"), ("a/settings.py", f"KEY = '{SECRET}'\n")],
-)
-def test_a_secret_is_refused_and_not_repeated(hub, space, path, content):
-    write(space, {path: content})
-    with pytest.raises(ValueError, match=path) as caught:
-        publish(space, "alice/bias", "space")
-    assert SECRET not in str(caught.value)
-    assert not hub.calls
-
-
-def test_a_link_is_refused(hub, space):
+def test_secrets_and_links_are_refused_and_not_repeated(hub, space):
+    secrets = {"hf_token.txt": "x", "a/TOKEN": "x", "a/b.pem": "x", "a/settings.py": f"KEY = '{SECRET}'\n"}
+    for path, content in secrets.items():
+        write(space, {path: content})
+        with pytest.raises(ValueError, match=path) as caught:
+            publish(space, "alice/bias", "space")
+        assert SECRET not in str(caught.value)
+        (space / path).unlink()
     (space / "notes.txt").symlink_to("/etc/hostname")
     refuses(r"notes\.txt", publish, space, "alice/bias", "space")
-
-
-@pytest.mark.parametrize(
-    ("card", "named"),
-    [
-        ("# Captions", "none"),
-        ("---\n- a\n---\n", "README.md"),
-        ("---\nconfigs: [coco]\n---\n", "configs"),
-        (CARD.replace("flickr/test.parquet", ""), "configs"),
-        (CARD.replace("flickr/test.parquet", "flickr/train.parquet"), "flickr/train.parquet"),
-        (CARD.replace("coco/test-*", "coco/test-0"), "coco/test-1.parquet"),
-    ],
-)
-def test_tables_and_a_card_that_do_not_match_are_refused(hub, dataset, card, named):
-    write(dataset, {"README.md": card})
-    refuses(named, publish, dataset, "alice/captions", "dataset")
     assert not hub.calls
 
 
-@pytest.mark.parametrize("options", [{}, {"private": False}, {"dry_run": True}])
-def test_rows_that_may_not_be_redistributed_are_never_sent_to_a_public_repository(hub, dataset, options):
+def test_tables_and_a_card_that_do_not_match_are_refused(hub, dataset):
+    for card, named in {
+        "# Captions": "none",
+        "---\n- a\n---\n": "README.md",
+        "---\nconfigs: [coco]\n---\n": "configs",
+        CARD.replace("flickr/test.parquet", ""): "configs",
+        CARD.replace("flickr/test.parquet", "flickr/train.parquet"): "flickr/train.parquet",
+        CARD.replace("coco/test-*", "coco/test-0"): "coco/test-1.parquet",
+    }.items():
+        write(dataset, {"README.md": card})
+        refuses(named, publish, dataset, "alice/captions", "dataset")
+    assert not hub.calls
+
+
+def test_rows_that_may_not_be_redistributed_are_never_sent_to_a_public_repository(hub, dataset):
     write(dataset, {"README.md": TERMS})
-    refuses("private", publish, dataset, "alice/captions", "dataset", **options)
+    for options in ({}, {"private": False}, {"dry_run": True}):
+        refuses("private", publish, dataset, "alice/captions", "dataset", **options)
     hub.files = {"README.md": b"public already"}
     refuses("public", publish, dataset, "alice/captions", "dataset", private=True)
     assert "commit" not in hub.calls
 
-
-def test_they_are_sent_to_a_private_one_behind_a_gate(hub, dataset):
-    write(dataset, {"README.md": TERMS})
+    hub.files, hub.calls = {}, []
     publish(dataset, "alice/captions", "dataset", private=True)
-    assert (hub.private, hub.gated) == (True, "manual")
-    assert hub.calls == ["create", "gate", "commit"]
+    assert (hub.private, hub.gated, hub.calls) == (True, "manual", ["create", "gate", "commit"])
     hub.gated = "auto"
     publish(dataset, "alice/captions", "dataset", private=True)
     assert hub.gated == "auto"

@@ -5,19 +5,21 @@ from typer.testing import CliRunner
 
 from captionbias.hub.commands import publish
 from captionbias.hub.spaces import write_space
+from tests.hub.conftest import write
+from tests.refusals import refuses
 
 WHEEL = "captionbias-0.2.0+of-us-py3-none-any.whl"
 
 
 @pytest.fixture
 def folder(tmp_path):
-    folder = tmp_path / "folder"
-    (folder / "more").mkdir(parents=True)
     files = {"README.md": "---\nsdk: gradio\n---\n", "app.py": "1", "more/x.txt": "x", ".env": "hidden"}
-    for name, text in {**files, "requirements.txt": "numpy\ncaptionbias[app,quality]>=0.1\n# captionbias\n"}.items():
-        (folder / name).write_text(text)
+    files["requirements.txt"] = "numpy\ncaptionbias[app,quality]>=0.1\n# captionbias\n"
     (tmp_path / WHEEL).write_bytes(b"wheel")
-    return folder
+    return write(tmp_path / "folder", files)
+
+
+AT_ADDRESS = "https://huggingface.co/spaces/me/bias/resolve/main/captionbias-0.2.0%2Bof-us-py3-none-any.whl"
 
 
 @pytest.mark.parametrize(
@@ -26,12 +28,7 @@ def folder(tmp_path):
         (None, None, "captionbias[app,quality]>=0.1"),
         ("https://a.b/c.whl", None, "captionbias[app,quality] @ https://a.b/c.whl"),
         (WHEEL, None, f"./{WHEEL}[app,quality]"),
-        (
-            WHEEL,
-            "me/bias",
-            "captionbias[app,quality] @ https://huggingface.co/spaces/me/bias/resolve/main/"
-            "captionbias-0.2.0%2Bof-us-py3-none-any.whl",
-        ),
+        (WHEEL, "me/bias", f"captionbias[app,quality] @ {AT_ADDRESS}"),
     ],
 )
 def test_the_requirements_name_the_package(folder, tmp_path, monkeypatch, package, repo, named):
@@ -43,24 +40,16 @@ def test_the_requirements_name_the_package(folder, tmp_path, monkeypatch, packag
     assert there == {"README.md", "app.py", "more/x.txt", "requirements.txt", *beside}
 
 
-@pytest.mark.parametrize(
-    ("package", "requirements", "message"),
-    [
-        ("captionbias-1.whl", "captionbias", "'captionbias-1.whl' is neither an address nor a wheel of captionbias"),
-        ("app.py", "captionbias", "'app.py' is neither an address nor a wheel"),
-        ("https://a.b/c.whl", "captionbiased", "requirements.txt of .* does not name captionbias"),
-    ],
-)
-def test_what_is_not_the_package_is_refused(folder, tmp_path, monkeypatch, package, requirements, message):
+def test_what_is_not_the_package_is_refused_and_a_folder_with_something_in_it_stays(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(folder)
-    (folder / "requirements.txt").write_text(requirements)
-    with pytest.raises(ValueError, match=message):
-        write_space(folder, tmp_path / "to", package)
-
-
-def test_a_folder_with_something_in_it_stays_as_it_is(folder):
-    with pytest.raises(ValueError, match="is there already: name a folder that is new or empty"):
-        write_space(folder, folder)
+    neither = "is neither an address nor a wheel of captionbias"
+    refuses(f"'captionbias-1.whl' {neither}", write_space, folder, tmp_path / "to", "captionbias-1.whl")
+    refuses(f"'app.py' {neither}", write_space, folder, tmp_path / "to", "app.py")
+    refuses("is there already: name a folder that is new or empty", write_space, folder, folder)
+    (folder / "requirements.txt").write_text("captionbiased")
+    missing = "requirements.txt of .* does not name captionbias"
+    refuses(missing, write_space, folder, tmp_path / "to", "https://a.b/c.whl")
+    assert not (tmp_path / "to").exists()
 
 
 def test_a_space_is_sent_with_the_wheel(hub, folder, tmp_path):

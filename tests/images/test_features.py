@@ -16,6 +16,7 @@ from captionbias.explain import explain
 from captionbias.images.reading import Images
 from captionbias.metrics import lic
 from tests.launch import launched
+from tests.refusals import refuses
 
 IMAGES = 120
 QUICK = {"trials": 2, "bootstrap": 0, "seed": 1, "allow_unmasked": True}
@@ -29,26 +30,27 @@ def captions() -> dict[str, list]:
     def written() -> str:
         return " ".join(["someone with", *(f"w{word}" for word in random.integers(25, size=5))])
 
-    return {
-        "predictions": [written() for _ in range(IMAGES)],
-        "references": [[written(), written()] for _ in range(IMAGES)],
-        "attributes": ["female", "male"] * (IMAGES // 2),
-    }
+    people = [[written(), written()] for _ in range(IMAGES)]
+    said = [written() for _ in range(IMAGES)]
+    return {"predictions": said, "references": people, "attributes": ["female", "male"] * (IMAGES // 2)}
+
+
+def noise_of(seed: int) -> list[np.ndarray]:
+    return list(np.random.default_rng(seed).integers(90, 160, size=(IMAGES, 32, 32, 3)).astype(np.uint8))
 
 
 @pytest.fixture(scope="module")
 def cued() -> list[np.ndarray]:
     """Noise, with a patch in one corner, red beside a woman and blue beside a man."""
-    random = np.random.default_rng(1)
-    pictures = random.integers(90, 160, size=(IMAGES, 32, 32, 3)).astype(np.uint8)
-    pictures[0::2, :12, :12] = (255, 0, 0)
-    pictures[1::2, :12, :12] = (0, 0, 255)
-    return list(pictures)
+    pictures = noise_of(1)
+    for row, picture in enumerate(pictures):
+        picture[:12, :12] = (0, 0, 255) if row % 2 else (255, 0, 0)
+    return pictures
 
 
 @pytest.fixture(scope="module")
 def noise() -> list[np.ndarray]:
-    return list(np.random.default_rng(2).integers(90, 160, size=(IMAGES, 32, 32, 3)).astype(np.uint8))
+    return noise_of(2)
 
 
 @pytest.mark.parametrize("encoder", ["bow", "bert-frozen", pytest.param("sentences", marks=pytest.mark.slow)])
@@ -58,13 +60,9 @@ def test_a_cue_in_the_picture_alone_raises_both_sides(encoder, captions, cued, n
         "bert-frozen": {"encoder": "bert-frozen", "model": str(tiny_bert)},
         "sentences": {"encoder": str(tiny_bert)},
     }[encoder]
-
-    def measured(**pictures):
-        return lic(**captions, **attacker, **QUICK, cache=False, **pictures)
-
-    blind = measured()
-    seeing = measured(images=cued, image_encoder=str(resnet))
-    fooled = measured(images=noise, image_encoder=str(resnet))
+    given = {**captions, **attacker, **QUICK, "cache": False}
+    blind = lic(**given)
+    seeing, fooled = (lic(**given, images=images, image_encoder=str(resnet)) for images in (cued, noise))
     for side in ("leakage_m", "leakage_d"):
         assert seeing[side] > 85, side
         assert blind[side] < 75, side
@@ -102,37 +100,32 @@ def test_pictures_are_read_once_and_other_pictures_give_other_scores(
     assert sum(passes) == 2 * IMAGES
 
 
-def test_pictures_are_joined_by_id_in_any_order(captions, cued, resnet):
+def test_pictures_are_joined_by_id_in_any_order_and_what_cannot_be_read_is_refused(
+    captions, cued, resnet, tiny_bert, tmp_path
+):
+    usual = {"image_encoder": str(resnet), "cache": False, **QUICK}
+    seeing = usual | {"preset": "fast"}
     joined = check_captions(**captions, image_ids=list(range(IMAGES)))
     turned = Images(tuple(map(str, reversed(range(IMAGES)))), cued[::-1])
-    given = {"image_encoder": str(resnet), "preset": "fast", "cache": False, **QUICK}
-    assert lic(joined, images=turned, **given)["lic_m"] == lic(joined, images=cued, **given)["lic_m"]
-    with pytest.raises(ValueError, match=r"there is none with the id '119' \(1 of 120 captions"):
-        lic(joined, images=turned.select(range(1, IMAGES)), **given)
+    assert lic(joined, images=turned, **seeing)["lic_m"] == lic(joined, images=cued, **seeing)["lic_m"]
+    missing = turned.select(range(1, IMAGES))
+    refuses(r"there is none with the id '119' \(1 of 120 captions", lic, joined, images=missing, **seeing)
+
+    refuses("encoder 'lstm-lic' reads captions alone; choose bert-frozen", lic, **captions, **usual, images=cued)
+    text = Path(shutil.copytree(tiny_bert, tmp_path / "text"))
+    shutil.copy(resnet / "preprocessor_config.json", text)
+    for changed, message in [
+        ({"images": None}, "has no pictures to read"),
+        ({"images": cued[:100]}, r"images has 100 images .* captions of 120"),
+        ({"image_encoder": str(tiny_bert)}, r"image_encoder .* lacks its image processor's files"),
+        ({"image_encoder": str(text)}, r"reads input_ids, not pictures; choose an image model"),
+    ]:
+        refuses(message, lic, **captions, **seeing | {"images": cued} | changed)
 
 
 def test_the_attackers_are_kept_but_not_explained_by_words_alone(captions, cued, resnet):
-    given = {"images": cued, "image_encoder": str(resnet), "preset": "fast", "trials": 1, "cache": False}
-    given["allow_unmasked"] = True
-    measured = lic.measure(**captions, **given, keep_attackers=1)
-    with pytest.raises(ValueError, match="cannot be explained"):
-        explain(measured)
-
-
-def test_what_cannot_be_read_is_refused(captions, cued, resnet, tiny_bert, tmp_path):
-    given = {**captions, "cache": False, **QUICK}
-    with pytest.raises(ValueError, match=r"encoder 'lstm-lic' reads captions alone; choose bert-frozen"):
-        lic(**given, images=cued, image_encoder=str(resnet))
-    with pytest.raises(ValueError, match="has no pictures to read"):
-        lic(**given, preset="fast", image_encoder=str(resnet))
-    with pytest.raises(ValueError, match=r"images has 100 images .* captions of 120"):
-        lic(**given, preset="fast", images=cued[:100], image_encoder=str(resnet))
-    with pytest.raises(ValueError, match=r"image_encoder .* lacks its image processor's files"):
-        lic(**given, preset="fast", images=cued, image_encoder=str(tiny_bert))
-    text = Path(shutil.copytree(tiny_bert, tmp_path / "text"))
-    shutil.copy(resnet / "preprocessor_config.json", text)
-    with pytest.raises(ValueError, match=r"reads input_ids, not pictures; choose an image model"):
-        lic(**given, preset="fast", images=cued, image_encoder=str(text))
+    given = {"images": cued, "image_encoder": str(resnet), "preset": "fast", "cache": False, **QUICK, "trials": 1}
+    refuses("cannot be explained", explain, lic.measure(**captions, **given, keep_attackers=1))
 
 
 def test_a_vision_transformer_without_a_trained_pooler_gives_the_mean_of_its_states(captions, cued, tmp_path):

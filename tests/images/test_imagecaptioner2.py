@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from captionbias.captions import check_captions
 from captionbias.images import judges
@@ -11,10 +12,12 @@ from captionbias.images.drawings import draw
 from captionbias.metrics import imagecaptioner2
 from captionbias.synthetic import plant
 from tests.cli.conftest import ran, refused, write_sides
+from tests.refusals import refuses
 from tests.whole import lic
 
 ANSWERS = {"female": "woman", "male": "man"}
 IMAGES = 300
+IDS = range(40, 0, -1)
 
 
 @pytest.fixture
@@ -52,7 +55,8 @@ def interval(result, key="imagecaptioner2"):
     return result[f"{key}_ci_low"], result[f"{key}_ci_high"]
 
 
-def test_captions_that_give_the_label_away_amplify_and_those_that_hide_it_mitigate(draws, quick):
+def test_captions_that_give_the_label_away_amplify_and_those_that_hide_it_mitigate(draws, quick, tmp_path):
+    quick["cache"] = tmp_path  # the second reads the judges of the first, of the other side
     sex, coin, other, cue = draws
     leaning = np.where(np.random.default_rng(1).random(IMAGES) < 0.8, sex, coin)
     more = imagecaptioner2(**both(sex, leaning, other), images=pictures(cue), **quick)
@@ -114,8 +118,8 @@ def test_one_more_person_reads_0(draws, quick):
 @pytest.fixture
 def brief(tmp_path):
     """Arguments of a measurement whose judges hardly learn."""
-    asked = {"answers": ANSWERS, "prompt": "in the picture"}
-    return {"epochs": 1, "trials": 2, "bootstrap": 20, "cache": tmp_path / "trials", **asked}
+    asked = {"answers": ANSWERS, "prompt": "in the picture", "cache": tmp_path / "trials"}
+    return {"epochs": 1, "trials": 2, "bootstrap": 20, **asked}
 
 
 @pytest.fixture(scope="module")
@@ -125,12 +129,13 @@ def planted():
     return vars(captions), *draw(captions)
 
 
-def save(images, folder, ids):
-    from PIL import Image
-
-    folder.mkdir(exist_ok=True)
-    for number, image in zip(ids, images, strict=True):
-        Image.fromarray(image).save(folder / f"COCO_val2014_{number:012}.png")
+@pytest.fixture
+def folder(planted, tmp_path):
+    """The drawings as files, in the opposite order by their names, which end in 40 to 1."""
+    (tmp_path / "images").mkdir()
+    for number, image in zip(IDS, planted[1], strict=True):
+        Image.fromarray(image).save(tmp_path / "images" / f"COCO_val2014_{number:012}.png")
+    return tmp_path / "images"
 
 
 def test_the_signature_names_judge_masking_prompt_and_answers(planted, brief):
@@ -142,43 +147,40 @@ def test_the_signature_names_judge_masking_prompt_and_answers(planted, brief):
     assert found["test_images"] == 8
     assert found["details"]["attribute_counts"] == {"female": 20, "male": 20}
     assert found["imagecaptioner2"] == pytest.approx(found["imagecaptioner2_m"] - found["imagecaptioner2_d"])
-    alone = imagecaptioner2(
-        predictions=captions["predictions"], attributes=captions["attributes"], images=images, masks=persons, **brief
-    )
+    alone = imagecaptioner2(**captions | {"references": None, "tasks": None}, images=images, masks=persons, **brief)
     assert "imagecaptioner2_m" in alone
     assert not {"imagecaptioner2", "imagecaptioner2_d"} & alone.keys()
+    single = imagecaptioner2.measure(**captions, images=images, masks=persons, **brief | {"trials": 1})
+    assert single.estimates["imagecaptioner2"].low is single.estimates["imagecaptioner2"].verdict is None
+    assert any("no interval and no verdict" in said for said in single.notes)
 
 
-def test_images_are_found_by_their_ids_whatever_their_order(planted, brief, tmp_path):
+def test_images_are_found_by_their_ids_whatever_their_order(planted, brief, folder):
     captions, images, persons = planted
-    named = check_captions(**captions, image_ids=[str(1000 - number) for number in range(40)])
+    named = check_captions(**captions, image_ids=[*map(str, IDS)])
     masked = imagecaptioner2(**captions, images=images, masks=persons, **brief)
-    save(images[::-1], tmp_path, range(961, 1001))
-    assert imagecaptioner2(named, images=tmp_path, masks=persons[::-1], **brief) == masked
+    assert imagecaptioner2(named, images=folder, masks=persons[::-1], **brief) == masked
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_bad_images_are_refused(planted, brief):
+    captions, images, _ = planted
+    for change, message in [
         ({"images": None}, "images is missing: ImageCaptioner2 looks at the images, too; give one for each caption"),
         ({"images": [np.zeros((4, 4))] * 39}, "images has 39 images .* captions of 40"),
         ({"masks": [np.ones((64, 64), bool)] * 39}, "masks has 39 regions, images has 40 images"),
         ({"images": ["nowhere.png"] * 40}, "nowhere.png"),
         ({"epochs": 0}, "epochs must be a whole number of 1 or more"),
-    ],
-)
-def test_bad_images(planted, brief, change, message):
-    captions, images, _ = planted
-    with pytest.raises(ValueError, match=message):
-        imagecaptioner2(**captions, **brief | {"images": images} | change)
+    ]:
+        refuses(message, imagecaptioner2, **captions, **brief | {"images": images} | change)
 
 
-def test_the_command_and_the_module_give_the_score_of_the_library(planted, brief, tmp_path, monkeypatch):
+def test_the_command_gives_the_score_of_the_library(planted, brief, folder, tmp_path, monkeypatch):
     captions, images, _ = planted
-    save(images, tmp_path / "images", range(40))
     monkeypatch.setenv("CAPTIONBIAS_CACHE", str(tmp_path / "cache"))
     files = write_sides(tmp_path, plant(images=40, captions=2))
-    command = ["measure", "imagecaptioner2", *files, "--images", tmp_path / "images"]
+    for number, file in enumerate(sorted(folder.iterdir(), reverse=True)):
+        file.rename(folder / f"{number}.png")
+    command = ["measure", "imagecaptioner2", *files, "--images", folder]
     judge = ["--epochs", "1", "--answer", "female=woman", "--answer", "male=man"]
     asked = ["--prompt", "in the picture", "--trials", "2", "--bootstrap", "20"]
     shown, _ = ran(*command, "--masked", *judge, *asked, "--output", tmp_path / "scores.json")
@@ -189,11 +191,3 @@ def test_the_command_and_the_module_give_the_score_of_the_library(planted, brief
     assert written == pytest.approx(expected)
     assert "either --annotations, to mask the persons, or --masked" in refused(*command, *judge)
     assert "--answer woman: write it as in female=woman" in refused(*command, "--masked", "--answer", "woman")
-
-
-def test_a_single_trial_gives_no_interval_and_no_verdict(planted, brief):
-    captions, images, persons = planted
-    single = imagecaptioner2.measure(**captions, images=images, masks=persons, **brief | {"trials": 1})
-    assert single.estimates["imagecaptioner2"].low is None
-    assert single.estimates["imagecaptioner2"].verdict is None
-    assert any("no interval and no verdict" in said for said in single.notes)

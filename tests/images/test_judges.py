@@ -11,25 +11,17 @@ from captionbias.images.reading import read_images
 from captionbias.text import tokenize
 from tests.refusals import refuses
 
-PROMPT = "in the picture"
-ANSWERS = ("woman", "man")
 
-
-def question(images=12, answers=ANSWERS, prompt=PROMPT, seed=0):
+def question(answers=("woman", "man"), prompt="in the picture", seed=0):
     """Pictures of plain colours, of which none says anything of the captions."""
-    colours = np.random.default_rng(seed).integers(0, 256, (images, 1, 1, 3), np.uint8)
+    colours = np.random.default_rng(seed).integers(0, 256, (12, 1, 1, 3), np.uint8)
     return read_images(list(np.tile(colours, (1, 16, 16, 1)))), prompt, answers
 
 
-def trial(images=12, train=0):
-    tokens = tokenize([("a <gender> with dog .", "cake on the street")[image % 2] for image in range(images)])
-    classes = np.arange(images) % 2
-    rows = np.arange(images)
-    return Trial(Examples(tokens, classes, 2), rows[:train], rows[train:], 0)
-
-
 def test_finished_trials_are_kept_under_all_that_determines_them(tmp_path):
-    one, asked = trial(train=8), question()
+    tokens = tokenize(["a <gender> with dog .", "cake on the street"] * 6)
+    rows = np.arange(12)
+    one, asked = Trial(Examples(tokens, rows % 2, 2), rows[:8], rows[8:], 0), question()
     [first] = run_trials([one], make_judge(*asked, 1), cache=tmp_path)
     [again] = run_trials([one], make_judge(*asked, 1), cache=tmp_path)
     assert len(list(tmp_path.glob("trial-*"))) == 1

@@ -11,32 +11,21 @@ from captionbias.images.masking_study import masking_experiment
 from captionbias.images.reading import Images
 from captionbias.synthetic import ATTRIBUTES, LEAN, TASKS, plant
 from tests.images.coco_pictures import annotation, write_annotations
+from tests.refusals import refuses
 
 IMAGES, SIZE = 600, 32
 OPTIONS = {"preset": "fast", "trials": 3, "bootstrap": 200, "alignment": "constant", "cache": False}
 
 
-@pytest.fixture(scope="module")
-def planted():
-    return plant(IMAGES, captions=3)
-
-
-@pytest.fixture(scope="module")
-def drawn(planted):
-    return draw(planted, SIZE)
-
-
-@pytest.fixture
-def annotations(drawn, tmp_path):
+def boxes(pictures, people, folder):
     """The person's box in each drawing, and that of the form on the right."""
-    pictures, people = drawn
     things = []
     for image, (picture, person) in enumerate(zip(pictures, people, strict=True)):
         for category, region in ((1, person), (18, (picture == 0).all(axis=2))):
             rows, columns = np.flatnonzero(region.any(axis=1)), np.flatnonzero(region.any(axis=0))
             box = (columns[0], rows[0], columns[-1] - columns[0] + 1, rows[-1] - rows[0] + 1)
             things.append(annotation(image, category=category, box=tuple(map(int, box))))
-    return write_annotations(tmp_path, things, ids=range(IMAGES), size=(SIZE, SIZE))
+    return write_annotations(folder, things, ids=range(IMAGES), size=(SIZE, SIZE))
 
 
 def captioner(planted):
@@ -60,19 +49,17 @@ def captioner(planted):
     return caption
 
 
-@pytest.fixture
-def study(planted, drawn, annotations, monkeypatch):
+def test_without_the_person_tasks_shape_the_attribute_and_without_the_objects_they_cannot(tmp_path, monkeypatch):
+    planted = plant(IMAGES, captions=3)
     monkeypatch.setattr(masking_study, "caption", captioner(planted))
+    pictures, persons = draw(planted, SIZE)
     people = {"image_id": list(range(IMAGES)), "gender": planted.attributes}
     people |= {"references": planted.references, "tasks": planted.tasks}
-    images, shares = Images(tuple(map(str, range(IMAGES))), list(drawn[0])), []
+    images, shares = Images(tuple(map(str, range(IMAGES))), list(pictures)), []
     chosen = {**OPTIONS, "fill": "#7f7f7f", "watch": lambda step, done: shares.append(done)}
-    found = masking_experiment("planted", images, annotations, {"references": people, "attribute": "gender"}, **chosen)
+    annotations = boxes(pictures, persons, tmp_path)
+    study = masking_experiment("planted", images, annotations, {"references": people, "attribute": "gender"}, **chosen)
     assert shares == sorted(shares)
-    return found
-
-
-def test_without_the_person_tasks_shape_the_attribute_and_without_the_objects_they_cannot(study):
     dbac = study.comparisons["dbac"]
     scores = {name: measured.estimates["dbac_t_to_a_net"] for name, measured in dbac.measurements.items()}
     assert scores["original"].low <= 0.03
@@ -87,6 +74,6 @@ def test_without_the_person_tasks_shape_the_attribute_and_without_the_objects_th
     json.dumps(study.as_dict())
 
 
-def test_a_version_that_does_not_exist_is_refused(annotations):
-    with pytest.raises(ValueError, match="versions 'faces' is unknown; choose one of original, half the person"):
-        masking_experiment("planted", [np.zeros((2, 2))], annotations, {}, versions=["faces"])
+def test_a_version_that_does_not_exist_is_refused():
+    unknown = "versions 'faces' is unknown; choose one of original, half the person"
+    refuses(unknown, masking_experiment, "planted", [np.zeros((2, 2))], "none.json", {}, versions=["faces"])

@@ -18,15 +18,13 @@ USES = {
     "detector": lambda model: detect_regions(model, IMAGES, form="box"),
     "encoder": lambda model: picture_features(list(IMAGES), find_image_encoder(model), None),
 }
+CAPTIONERS = ("blip", "encoder_decoder")
 CONFIGURATIONS = ("config.json", "tokenizer_config.json", "preprocessor_config.json", "processor_config.json")
 
 
 @pytest.mark.parametrize(
     ("use", "kind"),
-    [
-        *(("detector", "tiny_detector"), ("encoder", "resnet")),
-        *(("captioner", "tiny_blip"), ("captioner", "tiny_encoder_decoder")),
-    ],
+    [("detector", "tiny_detector"), ("encoder", "resnet"), *(("captioner", f"tiny_{one}") for one in CAPTIONERS)],
 )
 def test_of_a_model_that_looks_at_images(request, tmp_path, use, kind):
     for file in CONFIGURATIONS:

@@ -40,19 +40,14 @@ def test_the_csv_module_reads_back_every_cell(rows):
         assert read_text in (text, f"'{text}")
         assert read_text.lstrip()[:1] not in tuple("=+-@\uff1d\uff0b\uff0d\uff20")
         assert not read_text.startswith(("\t", "\r", "\n"))
-        assert [None if cell == "" else float(cell) for cell in read_numbers] == [
-            None if number is None else float(number) for number in numbers
-        ]
+        assert read_numbers == ["" if number is None else str(number) for number in numbers]
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, np.float64("nan")])
-def test_what_is_undefined_is_null_however_deep_it_is(number):
+def test_what_is_undefined_is_null_however_deep_it_is(number, tmp_path):
     content = {"lic": number, "trials": [{"lic": (1.5, number)}], "name": "é<"}
     assert json.loads(json_text(content)) == {"lic": None, "trials": [{"lic": [1.5, None]}], "name": "é<"}
-
-
-def test_a_json_file_is_the_text_in_lines(tmp_path):
-    write_json({"lic": math.nan, "name": "é"}, tmp_path / "all.json")
+    write_json({"lic": number, "name": "é"}, tmp_path / "all.json")
     assert (tmp_path / "all.json").read_text(encoding="utf-8") == '{\n  "lic": null,\n  "name": "é"\n}\n'
 
 

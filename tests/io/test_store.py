@@ -85,11 +85,9 @@ def test_the_last_save_counts_and_keys_and_kinds_are_told_apart(store):
     assert store.load("trial", KEY, dict) is None
     for kind, key in (("trial", KEY), ("trial", OTHER), ("embeddings", KEY), ("trial", KEY)):
         store.save(kind, key, {"now": np.array(time.time_ns())})
-    first, second, third = (
-        int(store.load(kind, key, lambda found: found["now"]))
-        for kind, key in (("trial", OTHER), ("embeddings", KEY), ("trial", KEY))
-    )
-    assert first < second < third
+    saved = ("trial", OTHER), ("embeddings", KEY), ("trial", KEY)
+    times = [int(store.load(kind, key, lambda found: found["now"])) for kind, key in saved]
+    assert times[0] < times[1] < times[2]
     assert names(store.folder) == sorted([*files(KEY, OTHER), f"embeddings-{KEY}.npz"]), "nothing is left beside them"
     assert store.keys("trial") == sorted([KEY, OTHER])
     assert store.keys("trial", KEY[:9]) == store.keys("embeddings") == [KEY]
@@ -115,22 +113,19 @@ class Bomb:
         return Path.touch, (self.path,)
 
 
-def foreign_arrays(path, **changed):
-    with path.open("wb") as file:
-        np.savez(file, **{"key": np.array(KEY), **ARRAYS, **changed})
-
-
 FOREIGN = {
-    "a pickle": lambda path: path.write_bytes(pickle.dumps(Bomb(path.with_name("bomb")))),
-    "a pickle in an array": lambda path: foreign_arrays(path, score=np.array([Bomb(path.with_name("bomb"))] * 3)),
-    "another key's": lambda path: foreign_arrays(path, key=np.array(OTHER)),
-    "without an array": lambda path: np.savez(path.open("wb"), key=np.array(KEY)),
+    "a pickle in an array": lambda bomb: {"key": np.array(KEY), **ARRAYS, "score": np.array([bomb] * 3)},
+    "another key's": lambda _: {"key": np.array(OTHER), **ARRAYS},
+    "without an array": lambda _: {"key": np.array(KEY)},
+    "a pickle": None,
 }
 
 
 @pytest.mark.parametrize("what", FOREIGN)
 def test_what_is_not_an_entry_is_named_once_and_replaced(store, written, what):
-    FOREIGN[what](written)
+    bomb = Bomb(written.with_name("bomb"))
+    with written.open("wb") as file:
+        np.savez(file, **FOREIGN[what](bomb)) if FOREIGN[what] else pickle.dump(bomb, file)
     with pytest.warns(CaptionBiasWarning, match=r"cannot be used .* is computed anew") as caught:
         assert store.load("trial", KEY, lambda found: {name: found[name] for name in ARRAYS}) is None
     assert str(written) in str(caught[0].message)
@@ -143,10 +138,8 @@ def test_a_file_in_the_folder_s_place_is_warned_of_once_with_the_way_out(tmp_pat
     (tmp_path / "file").write_text("mine")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
         store = Store(folder, GIGABYTE)
-        reason = r"\(.*(exists|Not a directory).*\)"
-        with pytest.warns(
-            CaptionBiasWarning, match=f"kept in {folder} {reason}.* right.*Free space.*CAPTIONBIAS_CACHE"
-        ):
+        told = rf"kept in {folder} \(.*(exists|Not a directory).*\).* right.*Free space.*CAPTIONBIAS_CACHE"
+        with pytest.warns(CaptionBiasWarning, match=told):
             store.save("trial", KEY, ARRAYS)
         store.save("trial", OTHER, ARRAYS)
         assert not has(store, KEY)
@@ -224,13 +217,9 @@ def test_the_longest_unused_go_first_and_no_more_than_needed(store):
     assert has(store, keys[3])
     Store(store.folder, 4 * size - 1).trim()
     assert kept(store, keys) == [1, 3, 5]
-
-
-def test_embeddings_make_room_before_trials(store):
-    trials, embeddings = aged(store, 1), aged(store, 1, "embeddings")
-    os.utime(store.folder / f"embeddings-{embeddings[0]}.npz")
-    Store(store.folder, store.contents()[0].size).trim()
-    assert (kept(store, trials), store.keys("embeddings")) == ([0], [])
+    store.save("embeddings", KEY, ARRAYS)  # which make room before trials
+    Store(store.folder, 3 * size).trim()
+    assert (kept(store, keys), store.keys("embeddings")) == ([1, 3, 5], [])
 
 
 def test_what_a_user_keeps_there_is_never_removed(store, tmp_path):
@@ -256,28 +245,22 @@ def test_what_a_user_keeps_there_is_never_removed(store, tmp_path):
         assert {path.name: path.read_text() for path in folder.iterdir()} == dict.fromkeys(ours, "mine")
 
 
-@pytest.fixture
-def bare(monkeypatch, tmp_path):
-    """A home folder, and none of our variables."""
+def test_the_usual_folder_and_what_moves_it(monkeypatch, tmp_path):
     for name in ("CAPTIONBIAS_CACHE", "CAPTIONBIAS_CACHE_GB", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    return tmp_path
-
-
-def test_the_usual_folder_and_what_moves_it(bare, monkeypatch):
-    assert open_store(True) == Store(bare / ".cache" / "captionbias", GIGABYTE)
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    assert open_store(True) == Store(tmp_path / ".cache" / "captionbias", GIGABYTE)
     for name, value, folder in (
-        ("XDG_CACHE_HOME", str(bare / "xdg"), bare / "xdg" / "captionbias"),
-        ("CAPTIONBIAS_CACHE", "~/mine", bare / "mine"),
-        ("CAPTIONBIAS_CACHE", "", bare / "xdg" / "captionbias"),
+        ("XDG_CACHE_HOME", str(tmp_path / "xdg"), tmp_path / "xdg" / "captionbias"),
+        ("CAPTIONBIAS_CACHE", "~/mine", tmp_path / "mine"),
+        ("CAPTIONBIAS_CACHE", "", tmp_path / "xdg" / "captionbias"),
     ):
         monkeypatch.setenv(name, value)
         assert open_store(True).folder == folder
-    monkeypatch.chdir(bare)
-    assert {open_store(folder).folder for folder in (bare / "mine", "~/mine", "mine")} == {bare / "mine"}
-    assert names(bare) == [], "nothing is made before an entry is saved"
+    monkeypatch.chdir(tmp_path)
+    assert {open_store(folder).folder for folder in (tmp_path / "mine", "~/mine", "mine")} == {tmp_path / "mine"}
+    assert names(tmp_path) == [], "nothing is made before an entry is saved"
 
 
 def test_the_limit_is_in_gigabytes(monkeypatch):

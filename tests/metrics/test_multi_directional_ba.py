@@ -22,9 +22,7 @@ from tests.metrics.by_definition import (
     tables_and_training,
     written,
 )
-
-# By its path: the package has the function under the same name.
-module = import_module("captionbias.metrics.multi_directional_ba")
+from tests.refusals import refuses
 
 
 def combinations_of(rows, at_least=1):
@@ -99,29 +97,18 @@ def test_of_captions_it_is_the_definition_whatever_the_number_of_human_captions(
     assert scores(found) == wanted(VALUES, combinations, rows, known, predicted)
 
 
-# --- what cannot be compared ---
-
-
-def test_more_combinations_than_can_be_compared_are_refused_with_a_way_out(monkeypatch):
-    monkeypatch.setattr(module, "MOST_COMBINATIONS", 3)
+def test_combinations_that_are_too_many_too_rare_or_that_no_image_has_are_refused_with_a_way_out(monkeypatch):
+    monkeypatch.setattr(import_module("captionbias.metrics.multi_directional_ba"), "MOST_COMBINATIONS", 3)
     tasks = [["a"], ["b"], ["c"], ["a", "b"], ["a"], ["b"]]
     labels = {"attributes": ["f", "m"] * 3, "tasks": tasks, "predicted_tasks": tasks}
-    with pytest.raises(
-        ValueError, match=r"^tasks: 4 sets .* of 1 or more images.* more than 3 .*give a larger at_least"
-    ):
-        multi_directional_ba(**labels)
+    many = r"^tasks: 4 sets .* of 1 or more images.* more than 3 .*give a larger at_least"
+    refuses(many, multi_directional_ba, **labels)
     assert multi_directional_ba(**labels, at_least=2)["combinations"] == 2
-    with pytest.raises(
-        ValueError, match=r"^at_least: no set of tasks is shared by 3 images or captions; give a smaller "
-    ):
-        multi_directional_ba(**labels, at_least=3)
-
-
-def test_combinations_of_the_training_images_that_no_image_has_are_refused():
-    labels = {"attributes": ["f", "m"], "tasks": [["a"], ["b"]]}
-    training = {"training_attributes": ["f", "m"], "training_tasks": [["a", "b"], ["a", "b"]]}
-    with pytest.raises(ValueError, match=r"^tasks: no image shows any of the combinations of training_tasks"):
-        multi_directional_ba(**labels, **training, predicted_attributes=["f", "m"])
+    rare = "^at_least: no set of tasks is shared by 3 images or captions; give a smaller "
+    refuses(rare, multi_directional_ba, **labels, at_least=3)
+    training = {"training_attributes": ["f", "m"], "training_tasks": [["a", "b", "c"]] * 2}
+    nowhere = "^tasks: no image shows any of the combinations of training_tasks"
+    refuses(nowhere, multi_directional_ba, **labels, **training)
 
 
 def test_noise_is_told_from_bias_by_what_exchanged_labels_read():

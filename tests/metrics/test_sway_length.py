@@ -12,7 +12,7 @@ FURTHER = " wooden yellow huge"
 
 
 def given(images=1000, **changes):
-    return {**vars(plant(images, captions=4, seed=1)), **changes}
+    return vars(plant(images, captions=4, seed=1)) | changes
 
 
 def longer(captions, value, share):
@@ -67,16 +67,12 @@ def test_a_person_reads_nothing_and_who_says_as_much_of_all_only_lacks_what_peop
 
 
 def test_of_several_values_each_is_compared_with_the_others():
-    random = np.random.default_rng(0)
-    labels = [str(random.choice(["old", "adult", "child"])) for _ in range(600)]
     words = {"old": ["elder"], "adult": ["adult"], "child": ["child"]}
-    texts = [f"{'an' if label[0] in 'aeiou' else 'a'} {words[label][0]} with a dog on a street" for label in labels]
-    said = [text + FURTHER * (label == "child") for text, label in zip(texts, labels, strict=True)]
-    result = measured(
-        {"predictions": said, "references": [[text, text] for text in texts], "attributes": labels},
-        attribute_lexicon=words,
-        trust_rows=True,
-    )
+    labels = np.random.default_rng(0).choice(list(words), 600).tolist()
+    texts = [f"one {words[label][0]} with a dog on a street" for label in labels]
+    said = longer({"predictions": texts, "attributes": labels}, "child", 1)
+    people = {"references": [[text, text] for text in texts], "attributes": labels, "attribute_lexicon": words}
+    result = measured(people | {"predictions": said, "trust_rows": True})
     gaps = {row["attribute"]: row["gap"] for row in result.details["length"]}
     assert max(gaps, key=gaps.get) == "child"
     assert result.estimates[KEY].value == gaps["child"]

@@ -3,6 +3,7 @@ caption and with five, with tasks and without, of any naming rate."""
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from typing import Any
@@ -43,25 +44,16 @@ def captioners() -> list[tuple[dict[str, float], dict[str, float], dict[str, Any
         random = np.random.default_rng(seed)
         naming, silence = random.uniform(0.4, 1), random.choice([0, random.uniform(0, 0.5)])
         t_to_a, a_to_t = random.uniform(0, 0.3 / AGAINST[values]), random.uniform(0, 0.3 / (NAMES_TASK * naming))
-        planted = plant(
-            1000,
-            a_to_t=a_to_t,
-            t_to_a=t_to_a,
-            naming=naming,
-            silence=silence,
-            values=values,
-            captions=captions,
-            seed=seed,
-        )
+        dials = {"a_to_t": a_to_t, "t_to_a": t_to_a, "naming": naming, "silence": silence}
+        planted = plant(600, **dials, values=values, captions=captions, seed=seed)
         against, spoken = AGAINST[values], 1 - silence
         meant = {
             "t_to_a": 100 * t_to_a * against * spoken / (1 - against * silence),
             "t_to_a_lost": 100 * NAMES_PERSON * against * (1 - spoken * (1 - t_to_a)),
             "a_to_t": 100 * NAMES_TASK * naming * a_to_t,
         }
-        found.append(
-            (meant, swayed(planted), measured(planted, with_tasks=captions == 1 or seed // 4 % 2 == 0, seed=seed))
-        )
+        with_tasks = captions == 1 or seed // 4 % 2 == 0
+        found.append((meant, swayed(planted), measured(planted, with_tasks=with_tasks, bootstrap=100, seed=seed)))
     return found
 
 
@@ -134,20 +126,17 @@ def test_what_values_are_called_does_not_matter(planted):
     lexicon = (
         AGES if planted.attributes[0] in AGES else {"female": ["woman", "lady", "girl"], "male": ["man", "guy", "boy"]}
     )
-    other = {label: f"value {len(lexicon) - number}" for number, label in enumerate(lexicon)}
+    other = dict(zip(lexicon, ("value 2", "None", "captioner:None:right", "value 1"), strict=False))
     renamed = {"attributes": [other[label] for label in planted.attributes]}
-    results = [
-        measured(planted, attribute_lexicon=lexicon, bootstrap=20),
-        measured(
-            planted,
-            **renamed,
-            attribute_lexicon={other[label]: words for label, words in lexicon.items()},
-            bootstrap=20,
-        ),
-    ]
-    first, second = ({**result, "signature": ""} for result in results)
+    named = {"attribute_lexicon": {other[label]: words for label, words in lexicon.items()}}
+    first, second = (
+        {**measured(planted, **given, bootstrap=20, details=True), "signature": ""}
+        for given in ({"attribute_lexicon": lexicon}, renamed | named)
+    )
+    for result in (first, second):
+        result["details"] = {table: result["details"][table] for table in ("cells", "t_to_a", "level", "gaps")}
     called = re.compile("|".join(other))
-    assert {called.sub(lambda match: other[match[0]], key): of for key, of in first.items()} == second
+    assert json.loads(called.sub(lambda match: other[match[0]], json.dumps(first))) == json.loads(json.dumps(second))
 
 
 @given(any_captions(2), st.randoms())
@@ -179,7 +168,7 @@ def test_an_image_of_weight_3_is_three_images(planted, drawn, with_tasks, own):
     single precision."""
     assume(with_tasks or len(planted.references[0]) > 1)
     columns, weights = told_apart(planted) | ({} if with_tasks else {"tasks": None}), [3] * 20 + drawn
-    rows = [*range(80), *(row for row, weight in enumerate(weights) for _ in range(weight - 1))]
+    rows = [*range(80), *np.repeat(range(80), np.array(weights) - 1)]
     repeated = {name: column and [column[row] for row in rows] for name, column in columns.items()}
     options = {"attribute_lexicon": AGES if planted.attributes[0] in AGES else "gender", "lean": "own" if own else None}
     options["trust_rows"] = True

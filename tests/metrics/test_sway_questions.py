@@ -12,6 +12,7 @@ from captionbias.synthetic import AGES, plant
 
 IMAGES, LABELS = 1200, ("female", "male")
 measure = partial(sway.measure, bootstrap=200, details=True)
+OF_PEOPLE = ("wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost")
 
 
 def world(images=IMAGES, **changed):
@@ -55,19 +56,18 @@ def test_of_a_person_nothing_is_found():
 
 
 @pytest.mark.parametrize(
-    ("key", "change", "share"),
+    ("key", "change", "share", "other"),
     [
-        ("wrong_gap", woman_is("a man"), 0.1),
-        ("unnamed_gap", woman_is("someone"), 0.3),
-        ("words", lambda text: f"{text} happy", 0.2),
-        ("words", woman_is("a girl"), 0.5),
+        ("wrong_gap", woman_is("a man"), 0.1, "words"),
+        ("unnamed_gap", woman_is("someone"), 0.3, "wrong_gap"),
+        ("words", lambda text: f"{text} happy", 0.2, "wrong_gap"),
+        ("words", woman_is("a girl"), 0.5, "wrong_gap"),
     ],
 )
-def test_each_question_sees_its_own_bias(key, change, share):
+def test_each_question_sees_its_own_bias(key, change, share, other):
     measured = measure(**of_women(world(), change, share))
     assert said(measured, key) == {key: MORE}
-    others = {"wrong_gap": {"words"}, "words": {"wrong_gap"}, "unnamed_gap": {"wrong_gap"}}[key]
-    assert MORE not in said(measured, *others).values()
+    assert MORE not in said(measured, other).values()
 
 
 def test_the_words_are_told_with_the_value_that_they_go_with():
@@ -78,32 +78,43 @@ def test_the_words_are_told_with_the_value_that_they_go_with():
     assert row["beyond_ci_low"] < 20 < row["beyond_ci_high"]
     assert row["uses_captioner"]["female"] == pytest.approx(20, abs=4)
     assert row["uses_person"] == {"female": 0, "male": 0}
-    swapped = measure(**of_women(world(), lambda text: f"{text} happy", 0.2) | {"seed": 1}).details["words"]
-    assert [one["word"] for one in swapped] == ["happy"]
 
 
-def test_who_calls_every_woman_a_man_is_not_like_people():
-    measured = measure(**of_women(world(), woman_is("a man")))
-    assert measured.estimates["sway_wrong_gap"].value == pytest.approx(measured.facts["wrong_female"], abs=3)
-    assert measured.facts["wrong_female"] > 80
-    assert said(measured, "wrong_gap", "t_to_a") == {"wrong_gap": MORE, "t_to_a": CANNOT_TELL}
-    assert LIKE not in said(measured, "unnamed_gap", "t_to_a_lost", "a_to_t").values()
+OTHER = {"woman": "man", "lady": "guy", "girl": "boy", "man": "woman", "guy": "lady", "boy": "girl"}
 
 
-def test_who_names_nothing_is_not_like_people():
-    measured = measure(**world(predictions=["someone waits outside with a tie"] * IMAGES))
-    verdicts = said(measured, "wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost", "a_to_t")
-    assert measured.estimates["sway_least_named"].value == 0
-    assert LIKE not in verdicts.values()
-
-
-def test_who_calls_women_men_and_men_women_is_not_like_people():
+@pytest.mark.parametrize(
+    ("predictions", "facts", "verdicts"),
+    [
+        (  # every woman is called a man
+            lambda planted: of_women(planted, woman_is("a man"))["predictions"],
+            {"wrong_female": 80, "sway_wrong_gap": 80},
+            {"wrong_gap": MORE, "t_to_a": CANNOT_TELL},
+        ),
+        (  # every woman a man, every man a woman
+            lambda planted: [
+                re.sub("|".join(OTHER), lambda word: OTHER[word[0]], text) for text in planted["predictions"]
+            ],
+            {"wrong_female": 80, "wrong_male": 80},
+            {},
+        ),
+        (lambda _: ["someone waits outside with a tie"] * IMAGES, {"sway_least_named": 0}, {}),
+        (
+            lambda planted: [f"a {'woman' if value == 'female' else 'man'} stands" for value in planted["attributes"]],
+            {"sway_tasks_named": 0},
+            {"a_to_t": CANNOT_TELL},
+        ),
+    ],
+    ids=["women are men", "women are men and men women", "nobody is named", "no object is named"],
+)
+def test_whom_nobody_would_pass_is_not_like_people(predictions, facts, verdicts):
     planted = world()
-    other = {"woman": "man", "lady": "guy", "girl": "boy", "man": "woman", "guy": "lady", "boy": "girl"}
-    swapped = [re.sub("|".join(other), lambda word: other[word[0]], text) for text in planted["predictions"]]
-    measured = measure(**planted | {"predictions": swapped})
-    assert measured.facts["wrong_female"] > 80 < measured.facts["wrong_male"]
-    assert LIKE not in said(measured, "wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost", "a_to_t").values()
+    measured = measure(**planted | {"predictions": predictions(planted)})
+    numbers = {key: one.value for key, one in measured.estimates.items()} | measured.facts
+    assert all(numbers[key] > least or numbers[key] == least == 0 for key, least in facts.items())
+    assert said(measured, *verdicts) == verdicts
+    asked = ("a_to_t",) if "sway_tasks_named" in facts else (*OF_PEOPLE[1:], "a_to_t")
+    assert LIKE not in said(measured, *asked).values()
 
 
 @pytest.mark.filterwarnings("ignore:.* have an empty caption", "ignore:.* which together count as one")
@@ -119,18 +130,7 @@ def test_who_has_no_caption_of_some_women_is_not_like_people(share, several, lik
     measured = measure(**planted)
     assert measured.facts["sway_images"] == 2000 - empty * (not several)
     assert (measured.estimates["sway_captioned"].value > 99) == like
-    assert (LIKE in said(measured, "wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost", "a_to_t").values()) == like
-
-
-def test_levels_are_of_all_captions_and_gaps_are_between_them():
-    measured = measure(**of_women(world(), woman_is("a man"), 0.1))
-    women, men = measured.details["level"]
-    assert (women["attribute"], men["attribute"]) == ("female", "male")
-    assert women["wrong"] == pytest.approx(measured.facts["wrong_female"])
-    assert women["wrong"] == pytest.approx(8.5, abs=3)
-    assert women["wrong_person"] == men["wrong"] == 0
-    first, second = measured.details["gaps"]
-    assert first["wrong_gap"] == -second["wrong_gap"] == measured.estimates["sway_wrong_gap"].value
+    assert (LIKE in said(measured, *OF_PEOPLE, "a_to_t").values()) == like
 
 
 def test_of_three_values_the_largest_gap_counts_with_an_interval_for_all_three():
@@ -152,13 +152,9 @@ def test_of_three_values_the_largest_gap_counts_with_an_interval_for_all_three()
     assert not measured.details["words"]  # the colours themselves are no words that follow
 
 
-def test_longer_captions_are_compared_with_joined_ones_and_too_few_of_these_with_none():
-    planted = world(1200)
-    planted["predictions"] = [
-        f"{text} . {others[0]}" for text, others in zip(*map(planted.get, ("predictions", "references")), strict=True)
-    ]
-    planted["references"] = [others[1:] for others in planted["references"]]
-    assert said(measure(**planted), "words") == {"words": NOTHING_FOUND}
+def test_captions_longer_than_any_two_of_people_are_not_compared_in_words():
+    planted = world()
+    planted["predictions"] = [f"{text} . {text}" for text in planted["predictions"]]
     planted["references"] = [others[:2] for others in planted["references"]]
     measured = measure(**planted)
     assert "sway_words" not in measured.estimates
@@ -184,19 +180,10 @@ def test_a_few_women_leave_no_verdict_whatever_is_said_of_them(women):
     of_value = {value: [row for row, label in enumerate(planted["attributes"]) if label == value] for value in LABELS}
     rows = [*of_value["female"][:women], *of_value["male"]]
     few = {key: [column[row] for row in rows] for key, column in planted.items()}
-    for wrong in (False, True):
-        changed = of_women(dict(few), woman_is("a man")) if wrong else few
-        verdicts = said(measure(**changed), "wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost")
+    for changed in (few, of_women(dict(few), woman_is("a man"))):
+        verdicts = said(measure(**changed), *OF_PEOPLE)
         assert LIKE not in verdicts.values()
         assert MORE not in {verdicts["unnamed_gap"], verdicts["t_to_a"]}
-
-
-def test_who_names_no_objects_is_not_like_people_in_them():
-    planted = world()
-    planted["predictions"] = [f"a {'woman' if value == 'female' else 'man'} stands" for value in planted["attributes"]]
-    measured = measure(**planted)
-    assert measured.estimates["sway_tasks_named"].value == 0
-    assert said(measured, "a_to_t") == {"a_to_t": CANNOT_TELL}
 
 
 def test_copies_of_a_picture_do_not_let_a_rarer_word_be_seen():
@@ -210,15 +197,12 @@ def test_a_gap_of_another_value_is_no_difference_of_one():
     """Of two captioners one errs for children, the other for seniors, as often: they differ by what each adds."""
     planted, generator = vars(plant(2000, values=4)), np.random.default_rng(7)
 
-    def wrong_of(value, other):
+    def gap(value, other):
         rows = zip(planted["predictions"], planted["attributes"], strict=True)
-        return [f"a {other}" if label == value and generator.random() < 0.4 else text for text, label in rows]
+        texts = [f"a {other}" if label == value and generator.random() < 0.4 else text for text, label in rows]
+        measured = sway.measure(**planted | {"predictions": texts}, attribute_lexicon=AGES, bootstrap=100)
+        return measured.samples["sway_wrong_gap"]
 
-    gaps = [
-        sway.measure(**planted | {"predictions": texts}, attribute_lexicon=AGES, bootstrap=100).samples[
-            "sway_wrong_gap"
-        ]
-        for texts in (wrong_of("child", "grownup"), wrong_of("senior", "parent"))
-    ]
-    assert [gap.values[0] for gap in gaps] == pytest.approx([40, 40], abs=9)
-    assert abs((gaps[0] - gaps[1]).values[0]) > 30
+    first, second = gap("child", "grownup"), gap("senior", "parent")
+    assert [first.values[0], second.values[0]] == pytest.approx([40, 40], abs=9)
+    assert abs((first - second).values[0]) > 30

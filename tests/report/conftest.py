@@ -16,7 +16,10 @@ from captionbias.metrics import catalogue
 from captionbias.synthetic import plant
 
 IMAGES = 240
-NET, OTHER, MATCHED = "dbac_a_to_t_net", "dbac_t_to_a_net", "dbac_a_to_t_matched"
+HOSTILE = (
+    "1. x|y`z\n\n# </script><script>document.title='run'</script><img src=x onerror=\"document.title='run'\"> "
+    "</details> [a](javascript:b) *c* www.example.com @someone &amp;"
+)
 QUICK = {"trials": 2, "bootstrap": 60, "cache": False, "quality_images": 10}
 
 
@@ -82,3 +85,20 @@ def alone(planted):
 @pytest.fixture(scope="session")
 def every_metric(planted):
     return audit(planted, metrics=list(catalogue.of_captions()), **QUICK)
+
+
+@pytest.fixture(scope="session")
+def hostile():
+    """Names, labels, tasks, words and captions that would be parts of a page, or run, if they could."""
+    faithful, biased = plant(IMAGES, captions=2), plant(IMAGES, captions=2, a_to_t=0.9)
+    names = {task: HOSTILE if task == "tie" else f"=cmd({task}) {HOSTILE}" for row in faithful.tasks for task in row}
+    labels = {"male": HOSTILE, "female": "=1+1 | b | c |"}
+    return audit(
+        {HOSTILE: [f"{text} {HOSTILE}" for text in faithful.predictions], "- " + HOSTILE: biased.predictions},
+        references=faithful.references,
+        attributes=[labels[label] for label in faithful.attributes],
+        tasks=[[names[task] for task in tasks] for tasks in faithful.tasks],
+        attribute_lexicon={labels["male"]: ["man", "boy", "guy"], labels["female"]: ["woman", "girl", "lady"]},
+        task_lexicon={name: [task] for task, name in names.items()},
+        **QUICK,
+    )

@@ -8,53 +8,37 @@ import re
 import pytest
 from markupsafe import escape
 
-from captionbias.analysis.audit import audit
 from captionbias.io.formats import json_text
 from captionbias.metrics import catalogue
 from captionbias.metrics.sway.questions import IN_A_LINE, QUESTIONS
 from captionbias.report.html import html_report, write_report
 from captionbias.report.portrait import audit_portrait
 from captionbias.report.wording import grouped_notes
-from captionbias.synthetic import plant
 from tests.browser import NEEDS_BROWSER, axe_violations, new_page, settled, too_wide, watched
-from tests.report.conftest import IMAGES, QUICK, data_of
+from tests.report.conftest import IMAGES, data_of
 
-HOSTILE = "</script><script>document.title='run'</script><img src=x onerror=\"document.title='run'\">"
-SIZES = {1440: 900, 390: 844}
-
-
-@pytest.fixture(scope="module")
-def hostile():
-    """Names, labels, tasks, words and captions that would be a page's own code if they could."""
-    planted = plant(IMAGES, captions=2)
-    names = {task: HOSTILE if task == "tie" else f"=cmd({task})" for tasks in planted.tasks for task in tasks}
-    return audit(
-        {HOSTILE: [f"{text} {HOSTILE}" for text in planted.predictions]},
-        references=planted.references,
-        attributes=[HOSTILE if label == "male" else "=1+1" for label in planted.attributes],
-        tasks=[[names[task] for task in tasks] for tasks in planted.tasks],
-        attribute_lexicon={HOSTILE: ["man", "boy", "guy"], "=1+1": ["woman", "girl", "lady"]},
-        task_lexicon={name: [task] for task, name in names.items()},
-        **QUICK,
-    )
+HEIGHTS = {1440: 900, 390: 844}
+UNFOLD = "document.querySelectorAll('details').forEach((part) => { part.open = true; })"
 
 
 @pytest.fixture
 def opened(chromium, tmp_path):
+    """Opens a report's page; nothing goes wrong in it, and nothing is fetched."""
     pages = []
 
     def open_page(report, width=1440, scheme="light"):
         path = tmp_path / "report.html"
         write_report(report, path, command="captionbias report --predictions nic.parquet")
-        size = {"width": width, "height": SIZES[width]}
-        page = new_page(chromium, viewport=size, color_scheme=scheme, accept_downloads=True)
-        pages.append(page)
-        seen = watched(page)
+        size = {"width": width, "height": HEIGHTS[width]}
+        page = new_page(chromium, viewport=size, color_scheme=scheme)
+        pages.append((page, *watched(page)))
         page.goto(path.as_uri())
-        return page, *seen
+        return page
 
     yield open_page
-    for page in pages:
+    for page, asked, wrong in pages:
+        assert wrong == []
+        assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
         page.context.close()
 
 
@@ -83,14 +67,9 @@ def test_the_page_holds_every_number_of_every_metric_and_names_every_score(every
 
 def test_every_answer_is_in_the_picture_and_every_note_below_it(two):
     page = html_report(two)
-    for row in audit_portrait(two).rows:
-        assert all(
-            f">{escape(line)}<" in page
-            for question in QUESTIONS
-            if question.view != IN_A_LINE
-            for told in row.answers[question.key]
-            for line in told.lines
-        )
+    shown = [question.key for question in QUESTIONS if question.view != IN_A_LINE]
+    told = [told for row in audit_portrait(two).rows for key in shown for told in row.answers[key]]
+    assert [line for one in told for line in one.lines if f">{escape(line)}<" not in page] == []
     for note in grouped_notes(two):
         assert page.count(str(escape(note))) == 1
     assert not [name for name in ("attribute_lexicon", "unseen_only=True") if name in page.partition("audit-data")[0]]
@@ -99,105 +78,82 @@ def test_every_answer_is_in_the_picture_and_every_note_below_it(two):
 @NEEDS_BROWSER
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
 def test_the_first_screen_has_the_answer_and_the_page_fits_and_can_be_used_by_all(two, opened, width, scheme):
-    page, asked, wrong = opened(two, width, scheme)
+    page = opened(two, width, scheme)
     for selector in ("h1", ".portrait svg"):
         place = visible(page, selector).first.bounding_box()
-        assert place["y"] + min(place["height"], 300) < SIZES[width], selector
+        assert place["y"] + min(place["height"], 300) < HEIGHTS[width], selector
     page.locator("#words > summary").click()
     visible(page, "#words .opener").first.click()
     page.locator(".panel li").first.wait_for()
     folded = width == 390  # axe takes seconds for all tables
     assert not folded or axe_violations(page) == []
-    page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    page.evaluate(UNFOLD)
     settled(page)
     assert not too_wide(page)
     assert folded or axe_violations(page) == []
-    assert wrong == []
-    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     ink = page.evaluate("getComputedStyle(document.querySelector('h1')).color")
     assert ink == ("rgb(230, 237, 243)" if scheme == "dark" else "rgb(31, 35, 40)")
 
 
 @NEEDS_BROWSER
-def test_a_click_on_a_word_shows_its_captions_to_filter_sort_and_save(happy, opened):
-    page, _, wrong = opened(happy)
-    entry = happy.evidence["captioners"]["nic"]["tied"][0]
-    form = entry["forms"][0]
-    button = visible(page, ".tied").get_by_role("button", name=form)
-    button.focus()
-    page.keyboard.press("Enter")
-    panel = page.locator(".panel")
-    panel.wait_for()
+def test_a_click_on_a_word_shows_its_captions_with_the_word_marked_to_filter_sort_and_save(happy, opened):
+    page = opened(happy, width=390)
+    words = {row["word"]: row for row in happy.details("sway", "nic")["words"]}
+    entries = {one["word"]: one for one in happy.evidence["captioners"]["nic"]["tied"]}
+    panel, items = page.locator(".panel"), page.locator(".panel li")
+    for word, form in (("happy", "happy"), ("girl|boy", "girl")):
+        shown = visible(page, ".tied tr").filter(has=page.get_by_role("button", name=form))
+        told = [f"{words[word]['captioner']:.1f}", f"{words[word]['person']:.1f}"]
+        assert shown.locator(".number").all_text_contents() == told
+        button, entry = shown.get_by_role("button"), entries[word]
+        button.focus()
+        page.keyboard.press("Enter")
+        told = panel.locator(".told").filter(has_text=f"nic writes “{word.replace('|', ' or ')}”")
+        assert f"for {entry['images']} images of female" in told.text_content()
+        captions = page.locator(".panel li dd:nth-of-type(1)").all()
+        assert len(captions) == items.count() == len(entry["rows"])
+        assert all(form in caption.locator("mark").all_text_contents() for caption in captions)
+    assert axe_violations(page) == []
+    assert not too_wide(page)
     assert button.get_attribute("aria-expanded") == "true"
-    assert f"for {entry['images']} images" in panel.locator(".told").text_content()
-    items = panel.locator("li")
-    assert items.count() == len(entry["rows"])
     first = entry["rows"][0]["row"]
     text = happy.evidence["texts"][happy.evidence["captioners"]["nic"]["captions"][first]]
     assert items.first.locator("b").text_content() == f"row {first}"
     assert items.first.locator("dd").first.text_content() == text
     panel.get_by_label("sort by").select_option("least")
-    last = min(entry["rows"], key=lambda one: one["difference"])
-    sign = "+" if last["difference"] > 0 else ""
-    assert f"difference {sign}{round(100 * last['difference'])} points" in items.first.text_content()
+    last = round(100 * min(one["difference"] for one in entry["rows"]))
+    assert f"difference {'+' if last > 0 else ''}{last} points" in items.first.text_content()
     panel.get_by_label("named by").select_option("only")
-    alone = [one for one in entry["rows"] if one["captioner"] and not one["people"]]
+    alone = [one["row"] for one in entry["rows"] if one["captioner"] and not one["people"]]
     assert items.count() == len(alone)
     panel.get_by_label("find").fill(f"no such word {form}")
     assert items.count() == 0
     panel.get_by_label("find").fill("")
     rows = list(csv.DictReader(io.StringIO(downloaded(page, "Save as CSV"))))
-    assert {int(one["row"]) for one in rows} == {one["row"] for one in alone}
-    assert {one["captioner"] for one in rows} == {"nic"}
+    assert ({int(one["row"]) for one in rows}, {one["captioner"] for one in rows}) == ({*alone}, {"nic"})
     page.keyboard.press("Escape")
     assert panel.count() == 0
     page.keyboard.press("Enter")
     panel.get_by_role("button", name="Close").click()
     assert panel.count() == 0
     assert page.evaluate("document.activeElement.textContent") == button.text_content()
-    assert wrong == []
 
 
 @NEEDS_BROWSER
 def test_a_click_shows_all_captions_of_the_captioner_that_name_the_wrong_value(swayed, opened):
-    page, _, wrong = opened(swayed)
-    (cell,) = (
-        cell
-        for cell in swayed.evidence["captioners"]["biased"]["cells"]["t_to_a"]
-        if (cell["attribute"], cell["suggested"]) == ("female", "male")
-    )
+    page = opened(swayed)
+    cells = swayed.evidence["captioners"]["biased"]["cells"]["t_to_a"]
+    (images,) = (one["images"] for one in cells if (one["attribute"], one["suggested"]) == ("female", "male"))
     figure = visible(page, "figure").filter(has_text="Women called men beside objects that go with men")
-    figure.get_by_role("button", name=f"Show all {cell['images']} captions").click()
+    figure.get_by_role("button", name=f"Show all {images} captions").click()
     captions = [item.locator("dd").first.text_content() for item in page.locator(".panel li").all()]
-    assert len(captions) == cell["images"] > 5
+    assert len(captions) == images > 5
     assert all(re.search(r"\b(man|boy|guy)\b", text) for text in captions)
-    assert wrong == []
-
-
-@NEEDS_BROWSER
-def test_a_click_on_a_word_that_follows_a_value_shows_its_captions_with_the_word_marked(happy, opened):
-    page, _, wrong = opened(happy, width=390)
-    words = {row["word"]: row for row in happy.details("sway", "nic")["words"]}
-    assert set(visible(page, ".tied .opener").all_text_contents()) > {"girl", "happy"}
-    for word, form in (("girl|boy", "girl"), ("happy", "happy")):
-        shown = visible(page, ".tied tr").filter(has=page.get_by_role("button", name=form))
-        told = [f"{words[word]['captioner']:.1f}", f"{words[word]['person']:.1f}"]
-        assert shown.locator(".number").all_text_contents() == told
-        shown.get_by_role("button").click()
-        entry = next(one for one in happy.evidence["captioners"]["nic"]["tied"] if one["word"] == word)
-        told = page.locator(".panel .told").filter(has_text=f"nic writes “{word.replace('|', ' or ')}”")
-        assert f"for {entry['images']} images of female" in told.text_content()
-        captions = page.locator(".panel li dd:nth-of-type(1)").all()
-        assert len(captions) == len(entry["rows"])
-        assert all(form in caption.locator("mark").all_text_contents() for caption in captions)
-    assert axe_violations(page) == []
-    assert not too_wide(page)
-    assert wrong == []
 
 
 @NEEDS_BROWSER
 def test_tables_are_sorted_by_a_click_and_data_and_scores_are_saved_as_files(two, opened):
-    page, *_ = opened(two)
+    page = opened(two)
     page.locator("#differences summary").click()
     header = page.locator("#differences").get_by_role("button", name="first less second")
     for sort, descending in ((header.click, True), (lambda: header.press("Enter"), False)):
@@ -213,22 +169,21 @@ def test_tables_are_sorted_by_a_click_and_data_and_scores_are_saved_as_files(two
 
 @NEEDS_BROWSER
 def test_names_labels_tasks_and_captions_are_shown_and_never_run(hostile, opened):
-    page, _, wrong = opened(hostile)
-    page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    page = opened(hostile)
+    page.evaluate(UNFOLD)
     for button in visible(page, ".opener").all()[:14]:
         button.click()
         page.locator(".panel li, .panel .told").first.wait_for()
     settled(page)
-    assert page.title().startswith("</script>")
+    assert "</script>" in page.title()
     assert page.locator("img").count() == 0
-    assert wrong == []
     for name in ("Save as CSV", "Scores (CSV)"):
         cells = [cell for row in csv.reader(io.StringIO(downloaded(page, name))) for cell in row]
         assert not [cell for cell in cells if cell.startswith("=")]
 
 
 def printed(page, tmp_path, name):
-    """The number of pages, and the text of what is on paper."""
+    """How many pages it takes on paper."""
     path = tmp_path / f"{name}.pdf"
     page.pdf(path=path, prefer_css_page_size=True, print_background=True)
     return len(re.findall(rb"/Type\s*/Page\b", path.read_bytes()))
@@ -239,8 +194,7 @@ def printed(page, tmp_path, name):
 def test_paper_has_the_headline_the_pictures_and_the_notes_on_two_pages_and_everything_by_choice(
     request, which, opened, tmp_path
 ):
-    """Of one captioner and of two."""
-    page, *_ = opened(request.getfixturevalue(which))
+    page = opened(request.getfixturevalue(which))
     assert printed(page, tmp_path, "first") <= 2
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -261,25 +215,3 @@ def test_paper_has_the_headline_the_pictures_and_the_notes_on_two_pages_and_ever
     page.emulate_media(media="null")
     page.get_by_role("button", name="Print everything").click()
     assert 3 <= printed(page, tmp_path, "whole") <= 40
-
-
-@NEEDS_BROWSER
-def test_in_a_frame_it_posts_its_height(two, chromium):
-    page = new_page(chromium)
-    _, wrong = watched(page)
-    page.set_content(
-        "<script>addEventListener('message', (event) => "
-        "{ window.told = event.data; window.from = event.origin; });</script>"
-        "<iframe sandbox='allow-scripts allow-downloads allow-modals' width=800 height=200></iframe>"
-    )
-    page.evaluate("(text) => { document.querySelector('iframe').srcdoc = text; }", html_report(two))
-    page.wait_for_function("window.told?.captionbias.height > 1000")
-    frame = page.frames[-1]
-    before = page.evaluate("told.captionbias.height")
-    frame.locator("#words > summary").click()
-    frame.locator("#words .opener:visible").first.click()
-    frame.locator(".panel li").first.wait_for()
-    page.wait_for_function(f"window.told.captionbias.height > {before}")
-    assert page.evaluate("window.from") == "null"
-    assert wrong == []
-    page.context.close()

@@ -5,17 +5,14 @@ from itertools import takewhile
 import pytest
 from markdown_it import MarkdownIt
 
-from captionbias.analysis.audit import audit
 from captionbias.report.markdown import markdown_report
 from captionbias.report.portrait import audit_portrait, headline
 from captionbias.report.views import naming_table
-from captionbias.synthetic import plant
-from tests.report.conftest import QUICK
+from tests.report.conftest import HOSTILE
 
 COMMAND = "captionbias report --predictions nic.parquet --title 'a b'"
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 OURS = {"<details>", "</details>"}
-HOSTILE = "1. x|y`z\n\n# <img src=x onerror=alert()> </details> [a](javascript:b) *c* www.example.com @someone &amp;"
 
 
 def tables(text):
@@ -35,10 +32,6 @@ def plain(token):
     return "".join(one.content for one in token.children)
 
 
-def lines_of_html(text):
-    return [line for token in PARSER.parse(text) if token.type == "html_block" for line in token.content.splitlines()]
-
-
 def kinds(text):
     tokens = PARSER.parse(text)
     return {one.type for token in tokens for one in (token, *(token.children or ()))}
@@ -49,13 +42,8 @@ def report(two):
     return markdown_report(two, command=COMMAND)
 
 
-def listed(text):
-    """The items of lists."""
-    return [plain(token) for token in PARSER.parse(text) if token.type == "inline" and token.level == 3]
-
-
 def test_the_portrait_comes_first_and_what_measured_it_is_at_the_end(report, two):
-    items = listed(report)
+    items = [plain(token) for token in PARSER.parse(report) if token.type == "inline" and token.level == 3]
     assert report.startswith(f"## {headline(two)}")
     portrait = audit_portrait(two)
     assert tables(report)[0][1:] == [list(row) for row in naming_table(portrait).texts()]
@@ -65,22 +53,6 @@ def test_the_portrait_comes_first_and_what_measured_it_is_at_the_end(report, two
     assert COMMAND not in markdown_report(two)
 
 
-@pytest.fixture(scope="module")
-def hostile():
-    """Names, labels and tasks that would be a page's own parts if they could."""
-    planted = plant(120, captions=2)
-    names = {task: f"{task} {HOSTILE}" for tasks in planted.tasks for task in tasks}
-    return audit(
-        {HOSTILE: planted.predictions, "- " + HOSTILE: plant(120, captions=2, a_to_t=0.9).predictions},
-        references=planted.references,
-        attributes=[HOSTILE if label == "male" else "| b | c |" for label in planted.attributes],
-        tasks=[[names[task] for task in tasks] for tasks in planted.tasks],
-        attribute_lexicon={HOSTILE: ["man", "boy", "guy"], "| b | c |": ["woman", "girl", "lady"]},
-        task_lexicon={name: [task] for task, name in names.items()},
-        **QUICK,
-    )
-
-
 def test_names_labels_and_tasks_are_shown_and_do_nothing(hostile, report):
     text = markdown_report(hostile, command=f"captionbias report --title '{HOSTILE}'")
     assert len(tables(text)) == len(tables(report))
@@ -88,7 +60,8 @@ def test_names_labels_and_tasks_are_shown_and_do_nothing(hostile, report):
     assert kinds(text) <= kinds(report)  # no link, no image, no emphasis, no list in a list, no HTML in a line
     headings = [sum(token.type == "heading_open" for token in PARSER.parse(one)) for one in (text, report)]
     assert headings == [4, 4]  # its own, those of the two pictures, and that of the papers' scores
-    lines = lines_of_html(text)
+    blocks = [token.content for token in PARSER.parse(text) if token.type == "html_block"]
+    lines = "".join(blocks).splitlines()
     assert lines.count("<details>") == lines.count("</details>") == sum(line.startswith("<summary>") for line in lines)
     assert {line for line in lines if not line.startswith("<summary>")} == OURS
     summaries = [line.removeprefix("<summary>").removesuffix("</summary>") for line in lines if line not in OURS]

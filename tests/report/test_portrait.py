@@ -1,5 +1,4 @@
-"""The portrait: every number is sway's, every sentence follows from the numbers shown, and nothing is said without a
-verdict."""
+"""The portrait: every number is sway's, every sentence follows from numbers shown, and nothing lacks a verdict."""
 
 import re
 from dataclasses import replace
@@ -26,22 +25,24 @@ WORDS = words_of(["gender"], "coco_objects", 2)
 def row_of(**captions):
     """The portrait's row of a captioner called nic."""
     measured = sway.measure(**captions, bootstrap=200, details=True)
-    said = {
-        ("nic", score.key): measured.estimates[score.key].verdict
-        for score in catalogue.scores_of("sway")
-        if score.judged and score.key in measured.estimates
-    }
+    judged = [score.key for score in catalogue.scores_of("sway") if score.judged and score.key in measured.estimates]
+    said = {("nic", key): measured.estimates[key].verdict for key in judged}
     return portrait_of({"nic": measured.flat()}, said, WORDS).rows[0]
+
+
+def with_verdicts(audit, verdicts):
+    """The audit as if it had found this."""
+    told = replace(audit)
+    told.__dict__["verdicts"] = verdicts
+    return told
 
 
 @pytest.fixture(scope="module")
 def defaults():
     """Captioners that call some of the women men."""
     people = world(600)
-    captioners = {
-        name: of_women(dict(people), woman_is("a man"), share)["predictions"]
-        for name, share in (("some", 0.2), ("most", 0.5), ("none", 0.0))
-    }
+    shares = {"some": 0.2, "most": 0.5, "none": 0.0}
+    captioners = {name: of_women(dict(people), woman_is("a man"), shares[name])["predictions"] for name in shares}
     people.pop("predictions")
     return audit(captioners, **people, metrics=["sway"], **QUICK | {"bootstrap": 1000})
 
@@ -66,28 +67,21 @@ def test_the_dots_are_the_cells_and_the_person_is_on_top(swayed):
 
 
 def test_the_headline_names_who_is_swayed_and_the_sentence_below_has_the_numbers_of_the_picture(swayed):
-    assert headline(swayed) == (
-        "biased misgenders people more beside the other gender's objects. Human captions do so less."
-    )
+    told = "biased misgenders people more beside the other gender's objects. Human captions do so less."
+    assert headline(swayed) == told
     portrait = audit_portrait(swayed)
     wrong = max(portrait.rows[0].wrong.values(), key=lambda wrong: wrong.step)
-    numbers = re.findall(r"\d+", largest(portrait, swayed))
-    assert numbers[0::1][:1] == [str(round(wrong.own.value))]
-    assert str(round(wrong.other.value)) in numbers
+    first, *others = map(int, re.findall(r"\d+", largest(portrait, swayed)))
+    assert first == round(wrong.own.value)
+    assert round(wrong.other.value) in others
     assert largest(portrait, swayed).startswith("biased calls ")
     assert about(swayed, "planted").startswith("planted: 600 images, ")
     assert "1,800 human captions." in about(swayed)
 
 
 def test_a_captioner_that_leaves_the_gender_out_is_in_the_headline_beside_one_that_is_swayed(swayed):
-    both = dict.fromkeys(swayed.verdicts, CANNOT_TELL)
-    both |= {
-        ("biased", "sway_t_to_a"): MORE,
-        ("biased", "sway_t_to_a_lost"): MORE,
-        ("faithful", "sway_t_to_a_lost"): MORE,
-    }
-    told = replace(swayed)
-    told.__dict__["verdicts"] = both
+    more = [("biased", "sway_t_to_a"), ("biased", "sway_t_to_a_lost"), ("faithful", "sway_t_to_a_lost")]
+    told = with_verdicts(swayed, dict.fromkeys(swayed.verdicts, CANNOT_TELL) | dict.fromkeys(more, MORE))
     assert headline(told) == (
         "biased misgenders people more beside the other gender's objects; faithful fails more often to "
         "name the right gender beside the other gender's objects. Human captions do so less."
@@ -101,8 +95,7 @@ def test_of_several_the_headline_counts_them_and_names_the_most_only_if_it_diffe
     alike = [replace(each, p_holm=1.0) for each in comparison.differences]
     unclear = replace(defaults, comparisons={"sway": replace(comparison, differences=alike)})
     assert headline(unclear).startswith(f"{told}. ")
-    one = audit_portrait(defaults).rows
-    gap = next(row for row in one if row.name == "most").answers["sway_wrong_gap"][0]
+    (gap,) = (row.answers["sway_wrong_gap"][0] for row in audit_portrait(defaults).rows if row.name == "most")
     assert re.fullmatch(r"women \d+, men 0", gap.lines[0])
     assert gap.lines[1] == "people 0, 0"
 
@@ -112,16 +105,15 @@ def test_of_a_person_nothing_is_more(defaults):
     assert row.overall.verdict in (LIKE, CANNOT_TELL)
     assert row.answers["sway_words"][0].verdict == NOTHING_FOUND
     assert re.fullmatch("a word in [0-9]+ of 100 captions would have been seen", row.answers["sway_words"][0].lines[0])
-    alone = replace(defaults, comparisons=defaults.comparisons)
-    alone.__dict__["verdicts"] = dict.fromkeys(defaults.verdicts, CANNOT_TELL)
+    alone = with_verdicts(defaults, dict.fromkeys(defaults.verdicts, CANNOT_TELL))
     assert headline(alone).startswith("Nothing was found that is more than people's")
     assert largest(audit_portrait(alone), alone) == ""
 
 
 def test_words_have_their_side_and_the_form_for_it():
     row = row_of(**of_women(world(), lambda text: f"{text} happy", 0.2))
-    assert row.words["women"][0].word == "happy"
-    assert row.words["women"][0].captioner > row.words["women"][0].person
+    first = row.words["women"][0]
+    assert (first.word, first.captioner > first.person) == ("happy", True)
     words = row_of(**of_women(world(), woman_is("a girl"), 0.5)).words
     assert "girl" in [word.word for word in words["women"]]
     assert "girl|boy" not in str(words)
@@ -135,13 +127,10 @@ def test_silence_where_the_objects_suggest_another_value_is_told():
 
 def test_who_names_one_value_alone_is_never_like_people():
     row = row_of(**of_women(world(), woman_is("a man")))
-    assert row.answers["sway_wrong_gap"][0].verdict == MORE
-    assert all(
-        told.verdict != LIKE for told in (*row.answers["sway_wrong_gap"], *row.answers["sway_t_to_a"], row.overall)
-    )
-    assert "it hardly names more than one gender" in [
-        line for told in row.answers["sway_t_to_a"] for line in told.lines
-    ]
+    gap, steps = row.answers["sway_wrong_gap"], row.answers["sway_t_to_a"]
+    assert gap[0].verdict == MORE
+    assert LIKE not in [told.verdict for told in (*gap, *steps, row.overall)]
+    assert "it hardly names more than one gender" in [line for told in steps for line in told.lines]
 
 
 def test_captions_behind_a_dot_name_the_wrong_value_and_people_agree_on_the_right_one_first(swayed):
@@ -172,16 +161,13 @@ def test_many_values_are_below_each_other_and_the_one_with_the_gap_is_named():
     ages = ["child", "teenager", "adult", "senior", "elder"]
     text = {age: f"a {age} with a dog" for age in ages}
     values = ages * 60
-    wrong = [text[age] if number % 3 else text["child"] for number, age in enumerate(values)]
-    measured = sway.measure(
-        predictions=wrong,
-        references=[[text[age]] * 3 for age in values],
-        attributes=values,
-        attribute_lexicon={age: [age] for age in ages},
-        trust_rows=True,
-        bootstrap=50,
-        details=True,
-    )
+    sides = {
+        "predictions": [text[age] if number % 3 else text["child"] for number, age in enumerate(values)],
+        "references": [[text[age]] * 3 for age in values],
+        "attributes": values,
+        "attribute_lexicon": {age: [age] for age in ages},
+    }
+    measured = sway.measure(**sides, trust_rows=True, bootstrap=50, details=True)
     called = words_of(["age"], None, len(ages))
     said = {("nic", "sway_wrong_gap"): measured.estimates["sway_wrong_gap"].verdict}
     portrait = portrait_of({"nic": measured.flat()}, said, called)

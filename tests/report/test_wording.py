@@ -14,9 +14,8 @@ def test_a_score_is_written_with_its_interval_and_never_as_minus_zero():
 
 
 def test_notes_are_told_once_in_words_that_name_no_argument(two):
-    note = Message(
-        "of the ", Argument("model test captions"), ways=[phrase("{unseen_only} is better", unseen_only=True)]
-    )
+    ways = [phrase("{unseen_only} is better", unseen_only=True)]
+    note = Message("of the ", Argument("model test captions"), ways=ways)
     noted = changed(changed(two, "lic", "nic", notes=[note]), "lic", "sat", notes=[note, phrase("{t_to_a}: a")])
     notes = grouped_notes(noted)
     assert notes["LIC: of the captioner's captions"] == ("nic", "sat")

@@ -1,13 +1,11 @@
 """The gaps of naming, by the definition written out, on planted captioners, and of people."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captionbias.scores.misnaming import naming_gaps, naming_levels, visibility
+from captionbias.scores.misnaming import naming_gaps, visibility
 
 WOMEN, MEN, NONE = 0, 1, -1
 
@@ -81,24 +79,6 @@ def test_gaps_are_those_of_the_definition(columns):
     assert gaps(value, captioner, person, stratum, weights)[:, 0] == pytest.approx(by_definition(*columns))
 
 
-@given(images())
-@settings(max_examples=60, deadline=None)
-def test_an_image_of_weight_w_is_w_images_and_their_order_does_not_matter(columns):
-    value, captioner, person, stratum, weights = columns
-    repeated = [np.repeat(column, weights)[::-1] for column in (value, captioner, person, stratum)]
-    np.testing.assert_array_equal(gaps(value, captioner, person, stratum, weights), gaps(*repeated))
-
-
-@given(images())
-@settings(max_examples=60, deadline=None)
-def test_values_swapped_turn_the_sign(columns):
-    value, captioner, person, stratum, _ = columns
-    swapped = [np.where(column == NONE, NONE, 1 - column) for column in (value, captioner, person)]
-    found = gaps(value, captioner, person, stratum)
-    np.testing.assert_allclose(gaps(*swapped, stratum), found[:, ::-1], atol=1e-9)
-    np.testing.assert_allclose(found.sum(axis=1), 0, atol=1e-9)
-
-
 def people(images: int, seed: int):
     """Women and men of whom a third are hard to see: people name fewer of these, and women more seldom."""
     random = np.random.default_rng(seed)
@@ -112,49 +92,9 @@ def people(images: int, seed: int):
     return value, named[:, 0], named[:, 1], visibility(seen, np.full(images, 4))[0], random
 
 
-def test_a_person_has_no_gap():
-    value, captioner, person, stratum, _ = people(40_000, 0)
-    assert gaps(value, captioner, person, stratum)[:, 0] == pytest.approx([0, 0], abs=1)
-
-
-@pytest.mark.parametrize("dropped", [0.25, 0.5, 0.9, 1.0])
-def test_values_left_out_at_random_have_no_gap(dropped):
+@pytest.mark.parametrize("dropped", [0, 0.25, 0.5, 0.9, 1.0])
+def test_a_person_has_no_gap_whatever_share_of_values_is_left_out_at_random(dropped):
     value, captioner, person, stratum, random = people(40_000, 1)
     captioner = np.where(random.random(len(value)) < dropped, NONE, captioner)
     assert gaps(value, captioner, person, stratum)[:, 0] == pytest.approx([0, 0], abs=1.2)
-
-
-def test_a_captioner_that_never_errs_has_no_gap():
-    value, _, person, stratum, _ = people(40_000, 2)
-    assert gaps(value, value, person, stratum)[:, 0] == pytest.approx([0, 0], abs=1e-9)
-
-
-def test_women_called_men_and_women_unnamed_are_gaps_of_that_size():
-    value, captioner, person, stratum, random = people(40_000, 3)
-    struck = (value == WOMEN) & (random.random(len(value)) < 0.1)
-    wrong = gaps(value, np.where(struck, MEN, captioner), person, stratum)[0, 0]
-    unnamed = gaps(value, np.where(struck, NONE, captioner), person, stratum)[1, 0]
-    assert wrong == pytest.approx(10, abs=2)
-    assert 4 < unnamed < 10  # of the women struck, people name some neither
-
-
-def test_levels_are_of_all_captions_of_a_value():
-    value, captioner = np.array([0, 0, 0, 0, 1, 1]), np.array([1, 1, -1, 0, 1, -1])
-    table = tables(value, captioner, value, np.zeros(6, int), np.ones((6, 1)))
-    assert naming_levels(table)[..., 0].tolist() == [[[50, 0], [0, 0]], [[25, 50], [0, 0]]]
-
-
-def test_of_three_values_each_is_compared_with_the_mean_of_the_others():
-    random = np.random.default_rng(4)
-    value = random.integers(3, size=60_000)
-    captioner = np.where((value == 2) & (random.random(len(value)) < 0.2), 0, value)
-    found = gaps(value, captioner, value, np.zeros(len(value), int), values=3)[0]
-    assert found == pytest.approx([-10, -10, 20], abs=1)
-
-
-def test_replicates_are_those_of_the_images_drawn():
-    value, captioner, person, stratum, random = people(60, 5)
-    drawn = random.integers(60, size=60)
-    multiplicity = np.bincount(drawn, minlength=60)[:, None].astype(float)
-    replicate = naming_gaps(tables(value, captioner, person, stratum, multiplicity))[..., 0]
-    np.testing.assert_allclose(replicate, gaps(value[drawn], captioner[drawn], person[drawn], stratum[drawn]))
+    assert gaps(value, value, person, stratum)[:, 0] == pytest.approx([0, 0], abs=1e-9), "who never errs"

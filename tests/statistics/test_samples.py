@@ -62,25 +62,25 @@ def test_intervals_of_rare_errors_hold_the_truth(images):
     assert np.mean(shares) > 0.95
 
 
-def sample(values, replicates):
+def of(values, replicates):
     return Sample(np.array(values, np.float64), np.array(replicates, np.float64), 100)
 
 
 def test_what_resampling_moves_is_moved_back():
-    moved = sample([1.0, 3.0, np.nan], [5.0, np.nan, 6.0, 10.0]).recentre()
+    moved = of([1.0, 3.0, np.nan], [5.0, np.nan, 6.0, 10.0]).recentre()
     assert moved.replicates == pytest.approx([0, np.nan, 1, 5], nan_ok=True)
     assert moved.estimate()[:3] == (2, *np.quantile([0, 1, 5], [0.025, 0.975]).round(12))
-    undefined = sample([np.nan], [np.nan] * 3)
+    undefined = of([np.nan], [np.nan] * 3)
     assert undefined.recentre() is undefined
     # The least of two is less in a replicate than in the data.
-    least = ExtremeOf.of(min, [sample([0], [-1, 1]), sample([0], [1, -1])])
+    least = ExtremeOf.of(min, [of([0], [-1, 1]), of([0], [1, -1])])
     assert least.replicates.tolist() == [0, 0]
 
 
 def test_one_image_that_was_not_drawn_may_be_otherwise():
-    one_error = sample([1.0], [0.0] * 40 + [1.0] * 40 + [3.0] * 20)
+    one_error = of([1.0], [0.0] * 40 + [1.0] * 40 + [3.0] * 20)
     assert one_error.estimate(0, 100, whole=100)[:3] == (1, 0, 4)
     assert one_error.estimate(-100, 100, whole=100)[:3] == (1, 0, 3)
     assert one_error.estimate(0, 100)[:3] == (1, 0, 3)
-    assert sample([0.0], [0.0] * 9).estimate(0, 100, whole=100)[:3] == (0, 0, 3)
-    assert sample([99.0], [100.0] * 50 + [97.0] * 50).estimate(0, 100, whole=100)[:3] == (99, 96, 100)
+    assert of([0.0], [0.0] * 9).estimate(0, 100, whole=100)[:3] == (0, 0, 3)
+    assert of([99.0], [100.0] * 50 + [97.0] * 50).estimate(0, 100, whole=100)[:3] == (99, 96, 100)

@@ -1,10 +1,16 @@
-"""Lexicons: what comes with the package is as published, a user's own is as good, and a faulty one is refused."""
+"""Lexicons: what comes with the package, a user's own, and words of a list of names; a faulty one is refused."""
 
 import json
 
 import pytest
 
+from captionbias import lexicon_of
+from captionbias.bench.protocol import lexicon_name
+from captionbias.synthetic import TASKS, plant
 from captionbias.text import Lexicon, builtin_lexicons, load_lexicon
+from tests.refusals import refuses
+from tests.text.conftest import named
+from tests.whole import sway
 
 # Hirota et al. 2022, supplement, Appendix B ("and their plurals"): the words, then the plurals of those that have one.
 FEMALE = (
@@ -42,26 +48,19 @@ def test_a_built_in_lexicon_is_sound(name):
     assert all(lexicon.groups.values()), "a label has no words"
 
 
-def test_the_gender_words_are_the_published_ones():
-    lexicon = load_lexicon("gender")
-    assert lexicon.labels == ("female", "male")
-    assert set(lexicon.groups["female"]) == set(FEMALE.split())
-    assert set(lexicon.groups["male"]) == set(MALE.split())
-    assert lexicon.masked_only == ()
-
-
-def test_the_race_words_are_the_published_ones_and_their_plurals():
-    groups = load_lexicon("race").groups
-    assert list(groups) == list(RACE)
-    for label, published in RACE.items():
-        assert published <= set(groups[label])
-        assert {word.removesuffix("s") for word in set(groups[label]) - published} <= published
-
-
-def test_the_age_words_are_those_of_the_reproduction():
-    lexicon = load_lexicon("age")
-    named = {word for words in lexicon.groups.values() for word in words}
-    assert named | set(lexicon.masked_only) == set(AGE.split())
+def test_the_words_of_gender_race_and_age_are_the_published_ones():
+    gender, race, age = (load_lexicon(name) for name in ("gender", "race", "age"))
+    assert {label: set(words) for label, words in gender.groups.items()} == {
+        "female": set(FEMALE.split()),
+        "male": set(MALE.split()),
+    }
+    assert gender.masked_only == ()
+    assert race.groups.keys() == RACE.keys()
+    for label, published in RACE.items():  # and their plurals
+        assert published <= set(race.groups[label])
+        assert {word.removesuffix("s") for word in set(race.groups[label]) - published} <= published
+    named = {word for words in age.groups.values() for word in words}
+    assert named | set(age.masked_only) == set(AGE.split())
     assert not named & {"man", "woman", "person", "people"}
 
 
@@ -80,14 +79,11 @@ def test_coco_has_eighty_objects_each_under_its_own_name():
     assert all(words == (label, f"{label}s") for label, words in published.groups.items())
 
 
-def test_a_mapping_is_a_lexicon_plain_or_with_more_to_say():
+def test_a_mapping_is_a_lexicon_plain_or_with_more_to_say_and_a_file_is_named_after_itself(tmp_path):
     plain = load_lexicon({"glad": ["Happy", "in  high\tspirits"], "sad": ["low"]})
     assert plain == Lexicon("custom", "<custom>", {"glad": ("happy", "in high spirits"), "sad": ("low",)})
     more = load_lexicon({"mask": "<mood>", "groups": {"glad": ["happy"]}, "masked_only": ["Mood", "tears"]})
     assert more == Lexicon("custom", "<mood>", {"glad": ("happy",)}, ("mood", "tears"))
-
-
-def test_a_file_is_a_lexicon_named_after_it(tmp_path):
     path = tmp_path / "mood.json"
     path.write_text(json.dumps({"glad": ["heureuse", "Щасливий"]}), encoding="utf-8")
     for source in (path, str(path)):
@@ -135,8 +131,7 @@ def test_a_lexicon_extends_a_built_in_one_and_its_roles():
     ],
 )
 def test_a_faulty_lexicon_is_refused(source, message):
-    with pytest.raises(ValueError, match=message):
-        load_lexicon(source)
+    refuses(message, load_lexicon, source)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +141,7 @@ def test_a_faulty_lexicon_is_refused(source, message):
         ("json", b'{"female": ["\xff"]}', "cannot be read: "),
         ("json", b'{"female": ["woman"], "female": ["girl"]}', "the key 'female' is twice"),
         ("json", b'["woman", "man"]', "must be a JSON object of labels and words, not a list"),
-        ("json", b'{"female": "woman"}', "lexicon 'mine', label 'female': give a list of words"),
+        ("json", b'{"female": "woman"}', "', label 'female': give a list of words"),
         *(("txt", b"\n", "has no words"), ("txt", b"a\xff", "cannot be read")),
         ("txt", b"car\n(x)", "label '\\(x\\)': no word"),
     ],
@@ -154,6 +149,57 @@ def test_a_faulty_lexicon_is_refused(source, message):
 def test_a_faulty_file_is_refused(tmp_path, suffix, content, message):
     path = tmp_path / f"mine.{suffix}"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=message) as raised:
-        load_lexicon(path)
-    assert "mine" in str(raised.value)
+    refuses(f"mine.*{message}", load_lexicon, path)
+
+
+def test_names_are_written_as_datasets_write_them():
+    words = lexicon_of(["Handbag/Satchel", "tench, Tinca tinca", "bow_(weapon)", "Hot-air balloon", "Boots", " "])
+    assert words["Handbag/Satchel"] == ["handbag", "satchel", "handbags", "satchels"]
+    assert words["tench, Tinca tinca"][:2] == ["tench", "tinca tinca"]
+    assert words["bow_(weapon)"] == ["bow", "bows"]
+    assert {"hot-air balloon", "hot air balloon", "hot air balloons"} < set(words["Hot-air balloon"])
+    assert words["Boots"] == ["boots"]
+    assert len(words) == 5
+    refuses("give a list of names", lexicon_of, "mine.txt")
+
+
+def test_a_word_of_several_names_is_of_the_one_that_it_is_or_of_none():
+    words = lexicon_of(["tea pot", "teapot", "axe", "ax"])
+    assert "teapot" not in words["tea pot"]
+    assert words["teapot"] == ["teapot"]  # "teapots" is also of "tea pot"
+    assert (words["axe"], words["ax"]) == (["axe"], ["ax"])  # "axes" is both's
+
+
+def test_captions_name_them_in_any_form(tmp_path):
+    path = tmp_path / "sports.txt"
+    path.write_text("surfboard\nhot dog\ndog\n\n", encoding="utf-8-sig")
+    lexicon = load_lexicon(path)
+    found = named(["two surfboards", "a hot-dog", "hotdogs for dogs", "a doghouse"], lexicon)
+    assert found == [{"surfboard"}, {"hot dog"}, {"hot dog", "dog"}, set()]
+    signed = lexicon_name(lexicon, path)
+    path.write_text("surfboard\nhot dog\ncat\n", encoding="utf-8")
+    assert signed.startswith("sports-")
+    assert lexicon_name(load_lexicon(path), path) != signed
+
+
+@pytest.mark.parametrize("name", ["objects365", "open_images", "visogender_occupations"])
+def test_a_shipped_list_measures_as_coco_does(name):
+    groups, planted = load_lexicon(name).groups, plant(1000, t_to_a=0.3)
+    by_coco = sway(**vars(planted), lean="own", bootstrap=100)
+    labels = [label for label in list(groups) if "waiter" not in label][:: len(groups) // len(TASKS)]
+    words = {task: groups[label][0] for task, label in zip(TASKS, labels, strict=False)}
+
+    def said(caption):
+        return next((caption.replace(task, word) for task, word in words.items() if task in caption), caption)
+
+    captions = vars(planted) | {
+        "predictions": list(map(said, planted.predictions)),
+        "references": [list(map(said, captions)) for captions in planted.references],
+        "tasks": [[labels[TASKS.index(task)] for task in tasks] for tasks in planted.tasks],
+    }
+    result = sway(**captions, task_lexicon=name, bootstrap=100)
+    assert result["sway_t_to_a_least_ci_low"] > 0
+    assert result["sway_t_to_a"] == pytest.approx(by_coco["sway_t_to_a"], abs=0.5)  # people are drawn by their captions
+    for fact in ("sway_tasks_named", "sway_suggested"):
+        assert result[fact] == by_coco[fact]
+    assert f"task:{name}|" in result["signature"]

@@ -5,9 +5,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from captionbias.text import Lexicon, find_mentions, load_lexicon, mask_mentions, tokenize
+from captionbias.scores.omega import number_sets
+from captionbias.text import Lexicon, find_mentions, load_lexicon, mask_mentions, named_values, tokenize
 from captionbias.text.masking import NO_LABEL
 from captionbias.text.tokens import TOKENIZERS
+from tests.refusals import refuses
 from tests.text.conftest import masked, named
 
 
@@ -20,31 +22,24 @@ COCO, GENDER = load_lexicon("coco_objects"), load_lexicon("gender")
 
 
 @pytest.mark.parametrize(
-    ("caption", "hidden", "names"),
+    ("lexicon", "caption", "hidden", "names"),
     [
-        ("A dog eats a hot dog.", "a <object> eats a <object> .", {"dog", "hot dog"}),
-        ("hot hot dogs dog", "hot <object> <object>", {"hot dog", "dog"}),
-        ("a glass, a wine glass", "a glass , a <object>", {"wine glass"}),
-        ("a microwave oven", "a <object>", {"microwave"}),
-        ("the dog's bowl", "the <object> ' s <object>", {"dog", "bowl"}),
-        ("nothing of note", "nothing of note", set()),
+        (COCO, "A dog eats a hot dog.", "a <object> eats a <object> .", {"dog", "hot dog"}),
+        (COCO, "hot hot dogs dog", "hot <object> <object>", {"hot dog", "dog"}),
+        (COCO, "a glass, a wine glass", "a glass , a <object>", {"wine glass"}),
+        (COCO, "a microwave oven", "a <object>", {"microwave"}),
+        (COCO, "the dog's bowl", "the <object> ' s <object>", {"dog", "bowl"}),
+        (COCO, "nothing of note", "nothing of note", set()),
+        (GENDER, "The man's hat", "the <gender> ' s hat", {"male"}),
+        (GENDER, "WOMEN'S shoes", "<gender> ' s shoes", {"female"}),
+        (GENDER, "a she-wolf", "a <gender> - wolf", {"female"}),
+        (GENDER, "a policeman", "a policeman", set()),
+        (GENDER, "Her. He! HIS?", "<gender> . <gender> ! <gender> ?", {"female", "male"}),
     ],
 )
-def test_objects_are_found_longest_first_and_become_one_token(caption, hidden, names):
-    assert masked([caption], COCO) == [hidden]
-    assert named([caption], COCO) == [names]
-
-
-def test_possessives_plurals_and_capitals_hide_no_person():
-    captions = ["The man's hat", "WOMEN'S shoes", "a she-wolf", "a policeman", "Her. He! HIS?"]
-    assert masked(captions, GENDER) == [
-        "the <gender> ' s hat",
-        "<gender> ' s shoes",
-        "a <gender> - wolf",
-        "a policeman",
-        "<gender> . <gender> ! <gender> ?",
-    ]
-    assert named(captions, GENDER) == [{"male"}, {"female"}, {"female"}, set(), {"female", "male"}]
+def test_words_are_found_longest_first_and_become_one_token(lexicon, caption, hidden, names):
+    assert masked([caption], lexicon) == [hidden]
+    assert named([caption], lexicon) == [names]
 
 
 def test_names_are_split_as_the_captions_are():
@@ -134,3 +129,73 @@ def test_of_two_kinds_nothing_is_left_and_nothing_else_goes(captions, words, phr
     if not hidden[0] & hidden[1]:
         once = mask_mentions(tokens, (find_mentions(tokens, words), "<a>"))
         assert found == mask_mentions(once, (find_mentions(once, phrases), "<t>")).texts()
+
+
+# Lexicons of several attributes as one
+
+BOTH = load_lexicon(["gender", "race"])
+
+
+@pytest.mark.parametrize(
+    ("caption", "hidden", "values"),
+    [
+        ("a black woman", "a # #", "female, dark"),
+        ("a white guy", "a # #", "male, light"),
+        ("a woman", "a #", "female"),
+        ("an asian person", "an # person", "dark"),
+        ("a dog", "a dog", ""),
+        ("a man and a woman", "a # and a #", "male/female"),
+        ("a black woman and a man", "a # # and a #", "female, dark/male, dark"),
+        ("a black woman and a white man", "a # # and a # #", "female, dark/female, light/male, dark/male, light"),
+    ],
+)
+def test_a_caption_names_what_it_names_of_each_attribute(caption, hidden, values):
+    assert masked([caption], BOTH) == [hidden.replace("#", "<gender+race>")]
+    assert named([caption], BOTH) == [{*filter(None, values.split("/"))}]
+
+
+SPOKEN = ("a", "black", "white", "woman", "man", "girl", "old", "person", "young black")
+PHRASES = Lexicon("phrases", "<p>", {"youth": ("young black", "old man"), "old": ("old",)})
+CROSSINGS = [BOTH, load_lexicon(["gender", "age"]), load_lexicon([PHRASES, "gender", "race"])]
+CAPTIONS = st.lists(st.lists(st.sampled_from(SPOKEN), max_size=6).map(" ".join), min_size=1, max_size=8)
+
+
+@settings(deadline=None)
+@given(captions=CAPTIONS, lexicon=st.sampled_from(CROSSINGS))
+def test_captions_name_the_same_if_they_do_of_every_attribute(captions, lexicon):
+    tokens = tokenize(captions)
+    of_parts = [find_mentions(tokens, part).named(tokens, len(part.labels)) for part in lexicon.parts]
+    crossed = named_values(tokens, find_mentions(tokens, lexicon), lexicon)
+    (expected, _), (found, _) = number_sets(np.column_stack(of_parts)), number_sets(crossed)
+    assert len(set(zip(expected.tolist(), found.tolist(), strict=True))) == len(set(expected)) == len(set(found))
+
+
+@settings(deadline=None)
+@given(captions=CAPTIONS, lexicon=st.sampled_from(CROSSINGS))
+def test_masking_hides_exactly_what_any_of_the_lexicons_hides(captions, lexicon):
+    tokens = tokenize(captions)
+
+    def hidden(of):
+        flags = np.zeros(len(tokens.ids), int)
+        mentions = find_mentions(tokens, of)
+        for start, length in zip(mentions.starts, mentions.lengths, strict=True):
+            flags[start : start + length] += 1
+        return flags
+
+    crossed = hidden(lexicon)
+    assert crossed.max(initial=0) <= 1
+    np.testing.assert_array_equal(crossed > 0, np.any([hidden(part) > 0 for part in lexicon.parts], axis=0))
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        (["gender"], "a crossing needs two lexicons or more, not 1"),
+        ([], "a crossing needs two lexicons or more, not 0"),
+        (["gender", "height"], "lexicon 'height' is neither a built-in one"),
+        (["gender", "gender"], r"lexicon 'gender\+gender': 'female' is a label of more than one"),
+        (["gender", ["race", "age"]], "not of crossings: give all of them in one list"),
+    ],
+)
+def test_what_cannot_be_crossed_is_refused(sources, message):
+    refuses(message, load_lexicon, sources)

@@ -1,4 +1,4 @@
-"""Tokens: full stops are apart, words of any script stay whole, and a table of tokens loses nothing."""
+"""Tokens lose nothing, words of any script stay whole, and each is marked where it stands."""
 
 import unicodedata
 
@@ -7,8 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from captionbias.text import TOKENIZERS, Tokens, split_words, tokenize
-from captionbias.text.tokens import tokenizer_name
+from captionbias.text import TOKENIZERS, Tokens, load_lexicon, split_words, tokenize
+from captionbias.text.marks import find_marks, token_places
+from captionbias.text.tokens import folded, tokenizer_name
+from tests.refusals import refuses
 
 # Few letters, so that equal captions and equal words are common; blanks and punctuation among them.
 CAPTION = st.text(alphabet="ab. ,\t", max_size=8)
@@ -54,17 +56,14 @@ def test_words_lose_no_visible_character(caption):
 
 
 def test_an_unknown_tokenizer_is_refused_by_name():
-    with pytest.raises(ValueError, match=r"tokenizer 'nltk' is unknown; choose one of words, whitespace"):
-        tokenize(["a"], "nltk")
+    refuses("tokenizer 'nltk' is unknown; choose one of words, whitespace", tokenize, ["a"], "nltk")
 
 
 @pytest.mark.parametrize("words", [None, "a man", 3])
 def test_a_tokenizer_that_returns_no_list_of_words_is_refused_with_the_caption(words):
     name = tokenizer_name(lambda caption: words if caption == "a man" else caption.split())
-    with pytest.raises(
-        ValueError, match=f"tokenizer: of caption 1, 'a man', it returned {words!r}; it must return a list"
-    ):
-        tokenize(["a dog", "a man"], name)
+    message = f"tokenizer: of caption 1, 'a man', it returned {words!r}; it must return a list"
+    refuses(message, tokenize, ["a dog", "a man"], name)
 
 
 @NAMES
@@ -114,3 +113,32 @@ def test_fingerprints_are_equal_exactly_when_captions_are(captions):
     tokens = tokenize(captions)
     texts, prints = tokens.texts(), tokens.fingerprints().tolist()
     assert len(set(zip(texts, prints, strict=True))) == len(set(texts)) == len(set(prints))
+
+
+@pytest.mark.parametrize(
+    "caption", ["A Man's dog.", "", "\uff37oman in a café", "ﬁne e\u0301te\u0301", "zero\u200bwidth İstanbul"]
+)
+def test_each_place_holds_its_word(caption):
+    tokens, places = split_words(caption), token_places(caption)
+    assert [folded(caption[start:end]) for start, end in places] == tokens
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("language", "caption", "marked"),
+    [
+        ("de", "Zwei Radfahrerinnen im Café: Frauen!", ["Radfahrerinnen", "Frauen"]),
+        ("ja", "ｶﾌｪで女の人とＷＯＭＡＮ、少女。", ["女の人", "少女"]),
+        ("zh", "一个小男孩和她", ["男孩", "她"]),
+    ],
+)
+def test_words_of_other_languages_are_marked_where_they_are_written(language, caption, marked):
+    (marks,) = find_marks([caption], load_lexicon(f"gender-{language}"), language)
+    assert [caption[start:end] for start, end, _ in marks] == marked
+
+
+def test_the_longest_words_are_marked_and_those_of_each_part_of_a_crossing():
+    captions = ["Two hot dogs and a dog", "a black woman", "nothing"]
+    assert find_marks(captions, load_lexicon("coco_objects"))[0] == [(4, 12, "hot dog"), (19, 22, "dog")]
+    crossed = find_marks(captions, load_lexicon(["gender", "race"]))
+    assert crossed == [[], [(2, 7, "dark"), (8, 13, "female")], []]

@@ -1,25 +1,30 @@
-"""A real Trainer with the callback: what it logs, and that it trains as it would without."""
+"""Captions during a training, and a real Trainer with the callback: what it logs, and that it never notices."""
 
+import copy
 import json
 import math
+import random
 import warnings
 
 import numpy as np
 import pytest
 import torch
+from datasets import Array3D, Dataset, Features
+from transformers import Trainer, TrainingArguments
 
 from captionbias.captions import CaptionBiasWarning
 from captionbias.training import BiasCallback, bias_scores, caption_images
 from tests.refusals import refuses
 
+LEAST_BIASED = {"metric_for_best_model": "eval_bias", "greater_is_better": False}
+KEPT = {"save_strategy": "steps", "save_steps": 2, "load_best_model_at_end": True}
+
 
 @pytest.fixture
-def trainer(tmp_path, tokenizer, planted, images):
+def trainer(tmp_path, tokenizer, planted, numbered):
     """A Trainer of any of the captioners, six steps with an evaluation at every second."""
 
-    def make(model, pictures=images, **options):
-        from transformers import Trainer, TrainingArguments
-
+    def make(model, pictures=numbered, **options):
         captions = tokenizer(planted.predictions, padding="max_length", max_length=14, return_tensors="pt")
         labels = captions.input_ids.masked_fill(captions.attention_mask == 0, -100)
         rows = [
@@ -54,11 +59,15 @@ def scores_logged(trainer):
     ]
 
 
-def test_every_evaluation_logs_the_scores_of_its_captions(
+def test_every_evaluation_logs_the_scores_of_its_captions_read_by_the_trainer_s_own_processor(
     trainer, parrot, add, numbered, planted, processor, tokenizer
 ):
-    trainer = trainer(parrot(planted.predictions), numbered)
-    add(trainer)
+    class Both(type(processor)):
+        batch_decode = staticmethod(tokenizer.batch_decode)
+
+    trainer = trainer(parrot(planted.predictions))
+    trainer.processing_class = Both()
+    add(trainer, processor=None, tokenizer=None)
     trainer.train()
     said = caption_images(trainer.model, processor, numbered, tokenizer=tokenizer)
     wanted = bias_scores(said, planted.references, planted.attributes, tasks=planted.tasks, trials=1)
@@ -72,12 +81,9 @@ def test_every_evaluation_logs_the_scores_of_its_captions(
 
 
 def test_weights_and_losses_are_the_same_bit_for_bit_with_and_without(trainer, learner, images, add):
-    import copy
-
-    twin = copy.deepcopy(learner)
     ends = []
-    for model, watched in ((learner, True), (twin, False)):
-        one = trainer(model)
+    for model, watched in ((learner, True), (copy.deepcopy(learner), False)):
+        one = trainer(model, images)
         if watched:
             add(one, images, generation={"do_sample": True, "max_new_tokens": 8}, metrics=["lic"])
         one.train()
@@ -86,9 +92,13 @@ def test_weights_and_losses_are_the_same_bit_for_bit_with_and_without(trainer, l
     torch.testing.assert_close(ends[0], ends[1], rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("caption", ["", "a man stands with a tie on a street ."])
-def test_a_degenerate_captioner_ends_no_training_and_is_noted_once(trainer, parrot, numbered, add, caption):
-    trainer = trainer(parrot([caption] * 300), numbered, max_steps=2)
+@pytest.mark.parametrize("caption", ["", "a man stands with a tie on a street .", "a dog on a street ."])
+def test_a_degenerate_captioner_ends_no_training_is_noted_once_and_never_the_best(
+    trainer, parrot, planted, tokenizer, add, caption
+):
+    """It has no gap. The Trainer itself would raise a KeyError where there is no score."""
+    model = parrot([caption] * 300)
+    trainer = trainer(model, **KEPT, **LEAST_BIASED, max_steps=2)
     add(trainer)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CaptionBiasWarning)
@@ -99,16 +109,18 @@ def test_a_degenerate_captioner_ends_no_training_and_is_noted_once(trainer, parr
     assert (len(logged) == 1) == (caption == "")
     (note,) = [str(one.message) for one in caught if one.category is CaptionBiasWarning]
     assert ("no caption in any row" in note) == (caption == "")
+    assert trainer.state.best_model_checkpoint is None
+    assert "eval_bias" not in logged
+    json.dumps(trainer.state.log_history, allow_nan=False)
+
+    model.tokens = tokenizer(planted.predictions, padding=True, return_tensors="pt")["input_ids"]
+    trainer.train()
+    assert trainer.state.best_metric == scores_logged(trainer)[-1]["eval_bias"]
 
 
-LEAST_BIASED = {"metric_for_best_model": "eval_bias", "greater_is_better": False}
-KEPT = {"save_strategy": "steps", "save_steps": 2, "load_best_model_at_end": True}
-
-
-def test_the_least_biased_checkpoint_is_kept(trainer, parrot, numbered, planted, add):
+def test_the_least_biased_checkpoint_is_kept(trainer, parrot, planted, add):
     """The captioner calls women men, then errs not at all, then calls men women: neither the largest gap nor the
     least is best."""
-
     right = {"female": "woman", "male": "man"}
     each_third = [right | {"female": "man"}, right, right | {"male": "woman"}]  # says so of each third image
     model = parrot(
@@ -122,7 +134,7 @@ def test_the_least_biased_checkpoint_is_kept(trainer, parrot, numbered, planted,
     # The weight falls from 1: at the evaluations it is 0.8, 0.6 and 0.4.
     model.generate = lambda pixel_values, **_: say(pixel_values + 300 * int((0.9 - model.weight.item()) / 0.2))
     options = {"optim": "sgd", "learning_rate": 0.1, "lr_scheduler_type": "constant"}
-    trainer = trainer(model, numbered, **KEPT, **LEAST_BIASED, **options)
+    trainer = trainer(model, **KEPT, **LEAST_BIASED, **options)
     add(trainer, metrics=["sway"])
     trainer.train()
     logged = scores_logged(trainer)
@@ -146,33 +158,14 @@ def test_the_least_biased_checkpoint_is_kept(trainer, parrot, numbered, planted,
         LEAST_BIASED | {"metrics": ["lic"]},
     ],
 )
-def test_what_would_keep_another_checkpoint_is_refused_before_the_training(
-    trainer, parrot, numbered, planted, add, wrong
-):
+def test_what_would_keep_another_checkpoint_is_refused_before_the_training(trainer, parrot, planted, add, wrong):
     metrics = wrong.get("metrics", ["sway", "lic"])
-    args = {name: value for name, value in wrong.items() if name != "metrics"}
-    trainer = trainer(parrot(planted.predictions), numbered, **args)
+    trainer = trainer(parrot(["a"]), **{name: value for name, value in wrong.items() if name != "metrics"})
     refuses('write metric_for_best_model="eval_bias", greater_is_better=False', add, trainer, metrics=metrics)
 
 
-@pytest.mark.parametrize("caption", ["", "a dog on a street ."])
-def test_a_captioner_that_names_nobody_is_never_the_best(trainer, parrot, numbered, planted, tokenizer, add, caption):
-    """It has no gap. The Trainer itself would raise a KeyError where there is no score."""
-    model = parrot([caption] * 300)
-    trainer = trainer(model, numbered, **KEPT, **LEAST_BIASED)
-    add(trainer, metrics=["sway"])
-    trainer.train()
-    assert trainer.state.best_model_checkpoint is None
-    assert not any("eval_bias" in one for one in scores_logged(trainer))
-    json.dumps(trainer.state.log_history, allow_nan=False)
-
-    model.tokens = tokenizer(planted.predictions, padding=True, return_tensors="pt")["input_ids"]
-    trainer.train()
-    assert trainer.state.best_metric == scores_logged(trainer)[-1]["eval_bias"]
-
-
-def test_errors_come_before_the_training(trainer, parrot, numbered, planted, add):
-    trainer = trainer(parrot(planted.predictions), numbered)
+def test_errors_come_before_the_training(trainer, parrot, numbered, add):
+    trainer = trainer(parrot(["a"]))
     for changes, message in [
         ({"pictures": numbered[:299]}, "images has length 299 and references has length 300"),
         ({"batch_size": 0}, "batch_size must be a whole number of 1 or more"),
@@ -183,15 +176,71 @@ def test_errors_come_before_the_training(trainer, parrot, numbered, planted, add
     refuses(r"a part of the model.* use bias_scores as compute_metrics", add, trainer)
 
 
-def test_the_processor_and_tokenizer_of_the_trainer_serve(
-    trainer, parrot, numbered, planted, processor, tokenizer, add
+def test_captions_come_in_the_order_of_the_images_also_of_a_column_or_an_array(
+    parrot, planted, tokenizer, numbered, processor
 ):
-    class Both(type(processor)):
-        batch_decode = staticmethod(tokenizer.batch_decode)
+    said = ["", *(text.removesuffix(".") + " ." for text in planted.predictions[1:])]
+    found = caption_images(parrot(said), processor, numbered, tokenizer=tokenizer, batch_size=77)
+    assert found == said
+    assert processor.batches == [77, 77, 77, 69]
+    features = Features({"image": Array3D((3, 1, 1), "float32")})
+    column = Dataset.from_dict({"image": numbered[:50]}, features=features).with_format("numpy")["image"]
+    for form in (column, np.stack(numbered[:50]), []):
+        found = caption_images(parrot(said), processor, form, tokenizer=tokenizer, batch_size=20)
+        assert found == said[: len(form)]
 
-    trainer = trainer(parrot(planted.predictions), numbered, max_steps=2)
-    trainer.processing_class = Both()
-    add(trainer, processor=None, tokenizer=None, metrics=["lic"])
-    trainer.args.save_strategy = "no"
-    trainer.train()
-    assert np.isfinite(scores_logged(trainer)[0]["eval_lic"])
+
+@pytest.mark.parametrize("generation", [{}, {"do_sample": True, "num_beams": 2}])
+def test_nothing_of_the_training_is_changed(learner, tokenizer, images, planted, processor, generation):
+    learner.train()
+    learner.encoder.eval()  # a frozen part
+    learner.config.use_cache = False  # as gradient checkpointing wants it
+    tokens = tokenizer(planted.predictions[:4], padding=True, return_tensors="pt")
+    labels = tokens.input_ids.masked_fill(tokens.attention_mask == 0, -100)
+    learner(pixel_values=torch.tensor(np.stack(images[:4]), dtype=torch.float32), labels=labels).loss.backward()
+    random.seed(3), np.random.seed(3), torch.manual_seed(3)
+
+    def state():
+        return {
+            "modes": [module.training for module in learner.modules()],
+            "gradients": [None if one.grad is None else one.grad.clone() for one in learner.parameters()],
+            "needed": [one.requires_grad for one in learner.parameters()],
+            "weights": [one.detach().clone() for one in learner.parameters()],
+            "configs": [learner.generation_config.to_dict(), learner.config.to_dict()],
+            "numpy": np.random.get_state()[1].copy(),
+            "python": random.getstate(),
+            "torch": torch.get_rng_state(),
+            "grad": torch.is_grad_enabled(),
+        }
+
+    before = copy.deepcopy(state())
+    caption_images(learner, processor, images[:40], tokenizer=tokenizer, generation=generation | {"max_new_tokens": 8})
+    after = state()
+    assert set(before["modes"]) == {True, False}
+    for name in ("modes", "needed", "configs", "python", "grad"):
+        assert after[name] == before[name], name
+    for name in ("gradients", "weights", "numpy", "torch"):
+        torch.testing.assert_close(after[name], before[name], rtol=0, atol=0)
+
+
+def test_a_failure_leaves_the_training_as_it_was_too(learner, tokenizer, images):
+    learner.train()
+    before = torch.get_rng_state()
+
+    def broken(**_):
+        torch.rand(1)
+        raise OSError("no such image")
+
+    with pytest.raises(OSError, match="no such image"):
+        caption_images(learner, broken, images, tokenizer=tokenizer)
+    assert learner.training
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_drawn_captions_repeat_with_their_seed_only(learner, tokenizer, images, processor):
+    def drawn(seed):
+        generation = {"do_sample": True, "max_new_tokens": 8}
+        return caption_images(learner, processor, images[:64], tokenizer=tokenizer, generation=generation, seed=seed)
+
+    assert drawn(0) == drawn(0)
+    assert drawn(0) != drawn(1)

@@ -17,30 +17,23 @@ NAMES = [key for metric in catalogue.REPORTED for key in catalogue.headlines(met
 WITHOUT_CONTROLS = [key for key in NAMES if not catalogue.SCORES[key].control]
 
 
-def remarks(measure):
-    """What it returns, and its CaptionBiasWarnings; others fail the test."""
+def scored(planted, said=None, **options):
+    """The scores of what a captioner said of images, and the CaptionBiasWarnings."""
+    rows = {**vars(planted), "tasks": None, "predictions": said or planted.predictions, **options}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CaptionBiasWarning)
-        result = measure()
-    return result, [str(one.message) for one in caught if one.category is CaptionBiasWarning]
-
-
-def human(planted):
-    return planted.references, planted.attributes
+        found = bias_scores(**rows)
+    return found, [str(one.message) for one in caught if one.category is CaptionBiasWarning]
 
 
 @pytest.mark.parametrize(("controls", "names"), [({}, WITHOUT_CONTROLS), ({"controls": True}, NAMES)])
 def test_the_scores_are_the_metrics_own_as_flat_python_floats(planted, controls, names):
-    options = {"preset": "fast", "trials": 2, "seed": 3}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CaptionBiasWarning)
-        found = bias_scores(planted.predictions, *human(planted), tasks=planted.tasks, trials=2, seed=3, **controls)
-        wanted = dbac(**vars(planted), **options) | lic(**vars(planted), **options)
-        wanted |= sway(**vars(planted), seed=3)
-        estimates = Result(wanted).estimates
-    few = {"sway_words"}  # of which 300 images say nothing
+    options = {**vars(planted), "seed": 3}
+    found = bias_scores(**options, trials=2, **controls)
+    wanted = sway(**options) | dbac(**options, preset="fast", trials=2) | lic(**options, preset="fast", trials=2)
+    estimates = Result(wanted).estimates
     expected = {"empty_captions": 0.0, "bias": found["bias"]}
-    for name in [name for name in names if name not in few]:
+    for name in [name for name in names if name != "sway_words"]:  # of which 300 images say nothing
         expected |= {name + end: wanted[name + end] for end in ("", "_ci_low", "_ci_high")}
         if word := estimates[name].verdict:
             expected[f"{name}_more_than_people"] = float(word == MORE)
@@ -63,7 +56,7 @@ def test_bias_is_the_score_that_is_furthest_from_people(female, male, largest, s
     """Half of the captions say who is there."""
     planted, names = plant(1000, captions=3), {"female": ("a woman", female), "male": ("a man", male)}
     said = [names[label][row // 2 % 2] for row, label in enumerate(planted.attributes)]
-    found, _ = remarks(lambda: bias_scores(said, *human(planted), metrics=["sway"]))
+    found, _ = scored(planted, said, metrics=["sway"])
     assert found["bias"] == sign * found[largest] > 10
     asked = [found[key] for key in ("sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_words")]
     assert found["bias"] == max(map(abs, asked))
@@ -71,12 +64,12 @@ def test_bias_is_the_score_that_is_furthest_from_people(female, male, largest, s
 
 def test_what_is_left_out_is_said(planted):
     """Words take 1,000 images; a captioner that hardly names anybody is not said to be as good as people."""
-    found, (note,) = remarks(lambda: bias_scores(planted.predictions, *human(planted), metrics=["sway"]))
+    found, (note,) = scored(planted, metrics=["sway"])
     assert "sway_words left out: too few images" in note
     assert "sway_words" not in found
     assert "bias" in found
     said = ["somebody with a " + " and a ".join(tasks) for tasks in planted.tasks]
-    found, (note,) = remarks(lambda: bias_scores(said, *human(planted), metrics=["sway"]))
+    found, (note,) = scored(planted, said, metrics=["sway"])
     assert "bias, " in note
     assert found["sway_wrong_gap"] == 0
     assert "bias" not in found
@@ -85,29 +78,25 @@ def test_what_is_left_out_is_said(planted):
 def test_images_without_a_caption_are_left_out_on_both_sides_and_counted(planted):
     silent = {row for row in range(300) if row % 10 < 2}
     said = [" " if row in silent else text for row, text in enumerate(planted.predictions)]
-    found, notes = remarks(lambda: bias_scores(said, *human(planted), tasks=planted.tasks, trials=1))
+    found, notes = scored(planted, said, tasks=planted.tasks, trials=1)
     kept = [row for row in range(300) if row not in silent]
     rest = {name: [column[row] for row in kept] for name, column in vars(planted).items()}
-    wanted, _ = remarks(lambda: bias_scores(**rest, trials=1))
+    wanted = bias_scores(**rest, trials=1)
     assert found == wanted | {"empty_captions": 0.2}
     assert len(notes) == 1
     assert "60 of 300 images have an empty caption" in notes[0]
     of_women = [" " if row % 10 == 0 else text for row, text in enumerate(planted.predictions)]
-    found, _ = remarks(lambda: bias_scores(of_women, *human(planted), metrics=["sway"]))
+    weights = [3.0, *[1.0] * 299]
+    found, _ = scored(planted, of_women, weights=weights, metrics=["sway"])
     assert "bias" not in found
-
-
-def test_weights_say_how_much_each_image_counts_also_of_empty_captions(planted):
-    said, weights = ["", *planted.predictions[1:]], [3.0, *[1.0] * 299]
-    found, _ = remarks(lambda: bias_scores(said, *human(planted), weights=weights, metrics=["gender_error"]))
-    assert found["empty_captions"] == pytest.approx(3 / 302)
+    assert found["empty_captions"] == pytest.approx(32 / 302), "weights say how much each image counts"
 
 
 @pytest.mark.parametrize("women", [0, 9])
 def test_too_few_captions_of_a_group_give_no_score_of_attackers_and_one_warning(planted, women):
     rows = [row for row, label in enumerate(planted.attributes) if label == "female"][women:]
     said = ["" if row in rows else text for row, text in enumerate(planted.predictions)]
-    found, (note,) = remarks(lambda: bias_scores(said, *human(planted)))
+    found, (note,) = scored(planted, said)
     assert found["empty_captions"] == len(rows) / 300
     assert not any(key.startswith(("dbac", "lic")) for key in found)
     assert ("lic is left out: attributes: 'female' has 9 images" if women else "attributes has only one value") in note
@@ -119,39 +108,32 @@ def test_the_same_caption_for_every_image_gives_numbers_or_nothing_but_never_the
     planted, caption, given
 ):
     tasks = planted.tasks if given else None
-    found, (note,) = remarks(lambda: bias_scores([caption] * 300, *human(planted), tasks=tasks, trials=2))
+    found, (note,) = scored(planted, [caption] * 300, tasks=tasks, trials=2)
     assert all(type(value) is float and math.isfinite(value) for value in found.values())
     assert "bias" not in found
     missing = set(WITHOUT_CONTROLS) - set(found) if caption else ["all"]
     assert all(name in note or name.split("_")[0] + " is left out" in note for name in missing)
 
 
-def test_captions_of_other_images_have_no_score(planted):
-    """As of a captioner that has not learnt to look."""
+def test_captions_of_other_images_have_no_score_and_images_that_nobody_describes_are_left_out(planted):
+    """The first as of a captioner that has not learnt to look; the second with their captions, by their rows."""
     other = planted.predictions[7:] + planted.predictions[:7]
-    found, (note,) = remarks(lambda: bias_scores(other, *human(planted), tasks=planted.tasks))
+    found, (note,) = scored(planted, other, tasks=planted.tasks)
     assert found == {"empty_captions": 0.0}
     assert "all is left out: predictions" in note
-
-
-def test_images_that_nobody_describes_are_left_out(planted):
-    """So are their captions, by their rows."""
-    rest = [column[1:] for column in (planted.predictions, *human(planted))]
-    wanted, _ = remarks(lambda: bias_scores(*rest, trials=1))
-    references = [[], *planted.references[1:]]
-    found, _ = remarks(lambda: bias_scores(planted.predictions, references, planted.attributes, trials=1))
-    assert found == wanted
+    rest = [column[1:] for column in (planted.predictions, planted.references, planted.attributes)]
+    found, _ = scored(planted, references=[[], *planted.references[1:]], metrics=["lic"], trials=1)
+    assert found == bias_scores(*rest, metrics=["lic"], trials=1)
 
 
 def test_scores_that_captions_leave_undefined_are_missing_and_named(planted):
     """Every human caption names one task and the captioner names another: they have nothing to compare."""
     references = [["a woman with a cake", "a man with a cake"]] * 300
-    found, notes = remarks(
-        lambda: bias_scores(["a woman and man with a dog"] * 300, references, planted.attributes, trials=2)
-    )
+    said = ["a woman and man with a dog"] * 300
+    found, (note,) = scored(planted, said, references=references, metrics=["dbac"], trials=2)
     assert "dbac_a_to_t_matched" not in found
-    assert "dbac_a_to_t_matched" in notes[0]
-    assert "left out: too few images, or captions that name what human ones name" in notes[0]
+    assert "dbac_a_to_t_matched" in note
+    assert "left out: too few images, or captions that name what human ones name" in note
     assert "dbac_a_to_t" in found
 
 
@@ -174,13 +156,14 @@ def test_wrong_arguments_raise_however_bad_the_captioner_is(planted, changes, me
 
 
 def test_a_training_checks_the_human_captions_first_and_measures_as_often_as_it_likes(planted):
-    training, _ = remarks(lambda: TrainingBias(*human(planted), planted.tasks, trials=2).prepare())
-    wanted, _ = remarks(lambda: bias_scores(**vars(planted), trials=2))
+    people = planted.references, planted.attributes
+    training = TrainingBias(*people, planted.tasks, trials=2).prepare()
+    wanted = bias_scores(**vars(planted), trials=2)
     for _ in range(2):
-        found, _ = remarks(lambda: training.measure(planted.predictions))
+        found = training.measure(planted.predictions)
         assert (found["empty_captions"], found["lic"]) == (0.0, wanted["lic"])
         assert set(found) == set(wanted)  # of DBAC with word vectors of people's captions alone
     with pytest.raises(ValueError, match="task_lexicon"):
         TrainingBias([[f"{label} here", "nothing"] for label in planted.attributes], planted.attributes, None).prepare()
     with pytest.raises(TypeError, match="unexpected keyword argument trails"):
-        TrainingBias(*human(planted), None, trails=2)
+        TrainingBias(*people, None, trails=2)

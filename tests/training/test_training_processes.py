@@ -47,29 +47,27 @@ def trained(folder: Path) -> dict[str, Any]:
         return [{**row, "epoch": None} for row in logs if "eval_empty_captions" in row]
 
     planted = plant(101, captions=2, a_to_t=0.7, seed=5)  # an odd number, so that no share is equal
+    human = {"references": planted.references, "attributes": planted.attributes, "tasks": planted.tasks}
     tokenizer = conftest.tokenizer.__wrapped__(planted)
     images, processor = list(np.random.default_rng(0).random((101, 3, 8, 8))), conftest.Processor()
-    rows = [
-        {"pixel_values": torch.tensor(image, dtype=torch.float32), "labels": torch.tensor([4, 5, 3])}
-        for image in images
-    ]
+    labels = torch.tensor([4, 5, 3])
+    rows = [{"pixel_values": torch.tensor(image, dtype=torch.float32), "labels": labels} for image in images]
     usual = {"report_to": "none", "use_cpu": True, "disable_tqdm": True, "per_device_eval_batch_size": 7, "seed": 3}
     schedule = {"max_steps": 1, "eval_strategy": "steps", "eval_steps": 1, "learning_rate": 0.0, "save_strategy": "no"}
-    best = {"metric_for_best_model": "eval_bias", "greater_is_better": False}
-    arguments = TrainingArguments(folder, **best, **schedule, **usual)
+    arguments = TrainingArguments(
+        folder, metric_for_best_model="eval_bias", greater_is_better=False, **schedule, **usual
+    )
     learner = conftest.learner.__wrapped__(tokenizer)
     trainer = Trainer(learner, arguments, train_dataset=rows, eval_dataset=rows[:7], callbacks=[Logger()])
-    human = {"references": planted.references, "attributes": planted.attributes, "tasks": planted.tasks}
-    options = {"generation": {"do_sample": True, "max_new_tokens": 8}, "tokenizer": tokenizer, "batch_size": 30}
-    measured = {"trials": 1, "metrics": ["sway"]}
-    trainer.add_callback(BiasCallback(trainer, images, **human, **options, **measured, processor=processor))
+    options = {"generation": {"do_sample": True, "max_new_tokens": 4}, "tokenizer": tokenizer, "processor": processor}
+    watched = BiasCallback(trainer, images, **human, **options, batch_size=30, trials=1, metrics=["sway"])
+    trainer.add_callback(watched)
     trainer.train()
-    options |= {"batch_size": 200, "generation": {"max_new_tokens": 4}}
     return {
         "processes": PartialState().num_processes,
         "logged": bias_in(logged),
         "history": bias_in(trainer.state.log_history),
-        "one_batch": caption_images(trainer.model, processor, images, **options, distributed=True),
+        "one_batch": caption_images(trainer.model, images=images, **options, batch_size=200, distributed=True),
     }
 
 

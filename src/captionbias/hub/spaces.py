@@ -22,25 +22,27 @@ def write_space(folder: Path, to: Path, package: str | None = None, repo: str | 
     """
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise ValueError(f"{to} is there already: name a folder that is new or empty")
-    for path, file in files_of(folder).items():
+    files = files_of(folder)
+    named = files.get("requirements.txt")
+    text = named.read_text(encoding="utf-8") if named else ""
+    wheel = None if package is None or "://" in package else Path(package)
+    if package is not None and not _OURS.search(text):
+        raise ValueError(f"requirements.txt of {folder} does not name captionbias: add it, or give no package")
+    if wheel and (not re.fullmatch(r"captionbias-.+\.whl", wheel.name) or not wheel.is_file()):
+        raise ValueError(f"package {package!r} is neither an address nor a wheel of captionbias that exists")
+
+    for path, file in files.items():
         (to / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, to / path)
     if package is None:
         return
-    requirements = to / "requirements.txt"
-    text = requirements.read_text(encoding="utf-8") if requirements.is_file() else ""
-    if not _OURS.search(text):
-        raise ValueError(f"requirements.txt of {folder} does not name captionbias: add it, or give no package")
     address = package
-    if "://" not in package:
-        wheel = Path(package)
-        if not re.fullmatch(r"captionbias-.+\.whl", wheel.name) or not wheel.is_file():
-            raise ValueError(f"package {package!r} is neither an address nor a wheel of captionbias that exists")
+    if wheel:
         shutil.copyfile(wheel, to / wheel.name)
         address = f"{constants.ENDPOINT}/spaces/{repo}/resolve/main/{quote(wheel.name)}" if repo else ""
 
-    def named(ours: re.Match[str]) -> str:
+    def requirement(ours: re.Match[str]) -> str:
         extras = ours[1] or ""
-        return f"captionbias{extras} @ {address}" if address else f"./{wheel.name}{extras}"
+        return f"captionbias{extras} @ {address}" if address else f"./{Path(package).name}{extras}"
 
-    requirements.write_text(_OURS.sub(named, text), encoding="utf-8")
+    (to / "requirements.txt").write_text(_OURS.sub(requirement, text), encoding="utf-8")

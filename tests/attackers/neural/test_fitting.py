@@ -1,4 +1,4 @@
-"""Trainings: which captions they see when, that what is planted is learnt, and that each repeats bit for bit."""
+"""Trainings: which captions they see when, and that what is planted is learnt."""
 
 from dataclasses import replace
 from functools import partial
@@ -17,9 +17,8 @@ from captionbias.attackers.neural.fitting import FIRST_WORD_ROW, PADDING_ROW, UN
 from captionbias.attackers.recipes import RECIPES, Recipe, Recurrent, Schedule, Transformer
 from captionbias.text import tokenize
 from captionbias.text.tokens import Tokens
-from tests.attackers.scored import bits, by_words
+from tests.attackers.conftest import by_words
 
-CPU = torch.device("cpu")
 EACH = pytest.mark.parametrize("name", ["lstm-lic", "birnn", "transformer-5h", "dense"])
 
 
@@ -33,7 +32,8 @@ def quick(name: str, epochs: int = 3) -> Recipe:
 
 
 def fitted(trial: Trial, recipe: Recipe, precision: str = "fp32") -> FittedNetwork:
-    return fit(trial, partial(networks.Network, recipe), recipe.schedule, precision, CPU, recipe.base_rates)
+    cpu = torch.device("cpu")
+    return fit(trial, partial(networks.Network, recipe), recipe.schedule, precision, cpu, recipe.base_rates)
 
 
 def train(trial: Trial, recipe: Recipe, precision: str = "fp32") -> TrialScores:
@@ -64,10 +64,8 @@ def test_a_transformer_s_captions_do_not_depend_on_their_padding_and_words_have_
     torch.testing.assert_close(encoder(values[1:, :3], torch.tensor([3])), together[1:])
     assert not torch.allclose(encoder(values[:1].flip(1), torch.tensor([6])), together[:1])
     # Vaswani et al. 2017, section 3.5.
-    rate = 10_000 ** (-4 / 10)
-    assert networks.positions(torch.tensor([3]), 10)[0, 4:6].tolist() == pytest.approx(
-        [np.sin(3 * rate), np.cos(3 * rate)]
-    )
+    angle = 3 * 10_000 ** (-4 / 10)
+    assert networks.positions(torch.tensor([3]), 10)[0, 4:6].tolist() == pytest.approx([np.sin(angle), np.cos(angle)])
 
 
 def test_lic_s_normalised_head_learns_from_a_step_of_one_caption():
@@ -79,19 +77,16 @@ def test_lic_s_normalised_head_learns_from_a_step_of_one_caption():
 
 
 @EACH
-def test_planted_classes_are_learnt(class_trial, name):
+def test_planted_classes_and_tasks_are_learnt(class_trial, task_trial, name):
     for classes in (2, 3):
         scores = train(class_trial(n=500, classes=classes), quick(name, epochs=5))
         assert scores.correct.mean() > 0.85
         # The truth is answered when nothing else is likelier: always above a half, never at a chance share or less.
         assert scores.correct[scores.log_probability > np.log(0.5)].all()
         assert not scores.correct[scores.log_probability < np.log(1 / classes)].any()
-
-
-@pytest.mark.parametrize("name", ["lstm-lic", "transformer-5h"])
-def test_planted_tasks_are_learnt(task_trial, name):
-    scores = train(task_trial(n=600, tasks=3), quick(name, epochs=5))
-    assert scores.correct.mean() > 0.75, "by chance, all three tasks are right in a third"
+    if name in ("lstm-lic", "transformer-5h"):
+        scores = train(task_trial(n=600, tasks=3), quick(name, epochs=5))
+        assert scores.correct.mean() > 0.75, "by chance, all three tasks are right in a third"
 
 
 @pytest.mark.parametrize("name", ["lstm-lic", "transformer-5h"])
@@ -109,21 +104,17 @@ def test_dbac_starts_at_the_shares_of_the_training_split_however_rare(class_tria
     """So that what captions do not tell is answered by the shares; nothing is certain."""
     trial = task_trial(tasks=3)
     flags = np.hstack((trial.examples.targets, np.zeros((300, 1), bool), np.ones((300, 1), bool)))
-    for one, multilabel in (
-        (replace(trial, examples=Examples(trial.examples.tokens, flags, 5)), True),
-        (class_trial(200, 3), False),
-        (class_trial(200, 2), False),
-    ):
-        bias = fitted(one, quick("lstm-dbac", epochs=0)).network.head[-1].bias
-        known = one.examples.targets[one.train]
-        if multilabel:
-            assert torch.sigmoid(bias)[:3].tolist() == pytest.approx(known.mean(axis=0)[:3].tolist(), rel=1e-5)
-            assert 0 < torch.sigmoid(bias)[3] < 0.01
-            assert 0.99 < torch.sigmoid(bias)[4] < 1
-        else:
-            shares = np.bincount(known) / len(known)
-            answers = torch.softmax(bias, 0) if len(bias) > 1 else torch.sigmoid(torch.cat((-bias, bias)))
-            assert answers.tolist() == pytest.approx(shares.tolist(), rel=1e-5)
+
+    def started(one: Trial) -> torch.Tensor:
+        return fitted(one, quick("lstm-dbac", epochs=0)).network.head[-1].bias
+
+    *some, never, always = torch.sigmoid(started(replace(trial, examples=Examples(trial.examples.tokens, flags, 5))))
+    assert some == pytest.approx(flags[trial.train].mean(axis=0)[:3].tolist(), rel=1e-5)
+    assert 0 < never < 0.01 < 0.99 < always < 1
+    for one in (class_trial(200, 3), class_trial(200, 2)):
+        bias, known = started(one), one.examples.targets[one.train]
+        answers = torch.softmax(bias, 0) if len(bias) > 1 else torch.sigmoid(torch.cat((-bias, bias)))
+        assert answers.tolist() == pytest.approx((np.bincount(known) / len(known)).tolist(), rel=1e-5)
 
 
 @EACH
@@ -153,18 +144,6 @@ def test_a_training_that_runs_away_is_refused(class_trial):
         train(class_trial(n=60, test=20), replace(recipe, schedule=replace(recipe.schedule, learning_rate=1e38)))
 
 
-@pytest.mark.parametrize("name", ["lstm-lic", "birnn", "transformer-5h"])
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_a_training_repeats_bit_for_bit_whatever_torch_was_set_to(class_trial, name, precision):
-    trial, recipe = class_trial(n=120, test=40), quick(name, epochs=1)
-    first = bits(train(trial, recipe, precision))
-    torch.set_num_threads(2)
-    torch.manual_seed(123)
-    np.random.seed(123)
-    assert bits(train(trial, recipe, precision)) == first
-    assert bits(train(replace(trial, seed=9), recipe, precision)) != first
-
-
 def trial_of(lengths: list[int]) -> Trial:
     """Captions of these lengths, of which the first three quarters are trained on."""
     tokens = Tokens(np.zeros(sum(lengths), np.int32), np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))), ("a",))
@@ -177,13 +156,17 @@ def epoch(trial: Trial, batch: int, bucketed: bool, seed: int = 0) -> list[np.nd
     return fitting.epoch(trial, Schedule(1e-3, batch, 1, bucketed), np.random.default_rng(seed))
 
 
-def test_words_of_the_training_split_are_numbered_and_all_others_are_unknown():
-    tokens = tokenize(["a zebu rides", "a man rides", "a gnu"])
-    trial = Trial(Examples(tokens, np.zeros(3, int), 2), np.array([1]), np.array([0, 2]), 0)
+def test_words_of_the_training_split_are_numbered_all_others_are_unknown_and_captions_are_padded():
+    tokens = tokenize(["a zebu rides", "a man rides", "a gnu", ""])
+    trial = Trial(Examples(tokens, np.zeros(4, int), 2), np.array([1]), np.array([0, 2, 3]), 0)
     numbers, rows = fitting.vocabulary(trial)
     known = {"a": FIRST_WORD_ROW, "rides": FIRST_WORD_ROW + 1, "man": FIRST_WORD_ROW + 2}
     assert dict(zip(tokens.words, numbers.tolist(), strict=True)) == {"zebu": UNKNOWN_ROW, "gnu": UNKNOWN_ROW, **known}
     assert rows == 3 + FIRST_WORD_ROW
+    table, lengths = fitting.pad(trial, numbers, np.array([1, 3]))
+    assert lengths.tolist() == [3, 1], "one without words is an unknown word"
+    man, a, rides = known["man"], known["a"], known["rides"]
+    assert table.tolist() == [[a, man, rides], [UNKNOWN_ROW, PADDING_ROW, PADDING_ROW]]
 
 
 @settings(deadline=None)
@@ -209,11 +192,3 @@ def test_each_epoch_and_each_seed_has_an_order_of_its_own():
     first, second = (fitting.epoch(trial, Schedule(1e-3, 8, 1), generator)[0].tolist() for _ in range(2))
     assert first == epoch(trial, 8, False)[0].tolist()
     assert len({tuple(first), tuple(second), tuple(epoch(trial, 8, False, seed=1)[0].tolist())}) == 3
-
-
-def test_captions_are_padded_and_one_without_words_is_an_unknown_word():
-    tokens = tokenize(["a b c", "", "d e"])
-    trial = Trial(Examples(tokens, np.zeros(3, int), 2), np.arange(3), np.arange(3), 0)
-    table, lengths = fitting.pad(trial, fitting.vocabulary(trial)[0], np.array([2, 1]))
-    assert lengths.tolist() == [2, 1]
-    assert table.tolist() == [[FIRST_WORD_ROW + 3, FIRST_WORD_ROW + 4], [UNKNOWN_ROW, PADDING_ROW]]

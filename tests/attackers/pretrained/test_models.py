@@ -8,6 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import torch
+from huggingface_hub import constants
 
 from captionbias.attackers.pretrained import models
 from captionbias.attackers.pretrained.models import find_model
@@ -26,16 +28,13 @@ def change_weights(folder: Path) -> None:
 
 def test_a_folder_is_found_and_named_after_itself_and_its_content(own_bert, monkeypatch):
     found = find_model(str(own_bert))
-    assert found.folder == own_bert.resolve()
-    assert found.name == f"mine-{found.identity[:8]}"
+    assert (found.folder, found.name) == (own_bert.resolve(), f"mine-{found.identity[:8]}")
     assert all(f" {library} {version(library)}" in found.identity for library in models.LIBRARIES)
     assert found.identity in find_attacker(str(own_bert)).identity, "it reaches the cache of trials"
     monkeypatch.chdir(own_bert.parent)
-    assert (
-        find_model("mine") == find_model("./mine") == find_model(str(own_bert.parent / "mine" / ".." / "mine")) == found
-    )
     monkeypatch.setenv("HOME", str(own_bert.parent))
-    assert find_model("~/mine") == found
+    for way in ("mine", "./mine", str(own_bert.parent / "mine" / ".." / "mine"), "~/mine"):
+        assert find_model(way) == found
 
 
 @pytest.mark.parametrize("changed", ["weights", "config.json", "tokenizer.json", "1_Pooling/config.json"])
@@ -53,11 +52,14 @@ def test_whatever_changes_in_it_makes_another_model(own_bert, changed, tmp_path)
     assert after.name != before.name
 
 
+PICKLED = r"lacks \.safetensors weights \(pickled ones are not read\)"
+
+
 @pytest.mark.parametrize(
     ("taken", "lacking"),
     [
         ("config.json", "lacks config.json"),
-        ("*.safetensors", r"lacks \.safetensors weights \(pickled ones are not read\)"),
+        ("*.safetensors", PICKLED),
         ("[tv]o*.*", "lacks its tokenizer's files"),  # without them every word would be unknown
     ],
 )
@@ -68,8 +70,6 @@ def test_a_folder_that_lacks_something_is_refused(own_bert, taken, lacking):
 
 
 def test_pickled_weights_are_refused_unless_there_are_others(own_bert):
-    import torch
-
     torch.save({}, own_bert / "pytorch_model.bin")
     assert find_model(str(own_bert))
     (own_bert / "2_Dense").mkdir()
@@ -77,17 +77,17 @@ def test_pickled_weights_are_refused_unless_there_are_others(own_bert):
     refuses(r"lacks \.safetensors weights in 2_Dense", find_model, str(own_bert))
     shutil.rmtree(own_bert / "2_Dense")
     (own_bert / "model.safetensors").unlink()
-    refuses(r"lacks \.safetensors weights \(pickled", find_model, str(own_bert))
+    refuses(PICKLED, find_model, str(own_bert))
 
 
 def snapshot(cache: Path, repository: str, source: Path) -> Path:
     """As the Hub's client leaves a download: files under their digests, and links to them."""
-    place, commit = cache / f"models--{repository.replace('/', '--')}", "0" * 40
-    (place / "refs").mkdir(parents=True)
-    (place / "refs" / "main").write_text(commit)
-    shutil.copytree(source, place / "blobs")
-    linked = place / "snapshots" / commit
+    place = cache / f"models--{repository.replace('/', '--')}"
+    linked = place / "snapshots" / ("0" * 40)
     linked.mkdir(parents=True)
+    (place / "refs").mkdir()
+    (place / "refs" / "main").write_text(linked.name)
+    shutil.copytree(source, place / "blobs")
     for blob in (place / "blobs").iterdir():
         (linked / blob.name).symlink_to(Path("../../blobs") / blob.name)
     return linked
@@ -96,8 +96,6 @@ def snapshot(cache: Path, repository: str, source: Path) -> Path:
 @pytest.fixture
 def downloads(tmp_path, monkeypatch) -> Path:
     """Models downloaded earlier, on a machine without a network."""
-    from huggingface_hub import constants
-
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(models, "find_spec", lambda module: None)  # nor a package

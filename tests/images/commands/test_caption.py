@@ -30,7 +30,7 @@ def people(tmp_path):
 
 
 def test_the_output_joins_with_a_table_of_people_and_can_be_measured(tiny_encoder_decoder, pictures, people, tmp_path):
-    output = tmp_path / "vit.parquet"
+    output, csv = tmp_path / "vit.parquet", tmp_path / "vit.csv"
     shown = invoke("caption", tiny_encoder_decoder, "--images", pictures, "--output", output, *SHORT)
     assert shown == f"12 captions are in {output}\n"
     made = captions_in(output)
@@ -38,11 +38,9 @@ def test_the_output_joins_with_a_table_of_people_and_can_be_measured(tiny_encode
     assert made == captioning.caption(tiny_encoder_decoder, pictures, max_new_tokens=8, cache=False)
     with pytest.warns(UserWarning, match="left out"):
         joined = read_captions(predictions=output, references=people, attribute="gender")
-    assert dict(zip(joined.image_ids, joined.predictions, strict=True)) == {
-        str(one): made[str(one)] for one in range(11)
-    }
+    assert joined.image_ids == tuple(map(str, range(11)))
+    assert list(joined.predictions) == [made[image] for image in joined.image_ids]
     assert "gender" in invoke("measure", "gender_error", "--predictions", output, "--references", people)
-    csv = tmp_path / "vit.csv"
     invoke("caption", tiny_encoder_decoder, "--images", pictures, "--output", csv, *SHORT)
     assert pd.read_csv(csv, dtype=str).equals(pd.read_parquet(output))
 
@@ -99,17 +97,14 @@ def test_an_audit_is_captions_and_then_their_report(tiny_blip, pictures, people,
 
 def test_an_audit_of_scenes_needs_no_human_captions_and_shows_both_pictures_of_a_scene(tiny_blip, pictures, tmp_path):
     scenes, data, page = tmp_path / "scenes.parquet", tmp_path / "audit.json", tmp_path / "audit.html"
-    table = pd.DataFrame({"image_id": range(12), "scene": [number // 2 for number in range(12)]})
-    table["gender"] = ["female", "male"] * 6
-    table["tasks"] = [["dog"]] * 12
-    table.to_parquet(scenes)
+    table = {"image_id": range(12), "scene": [number // 2 for number in range(12)], "gender": ["female", "male"] * 6}
+    pd.DataFrame({**table, "tasks": [["dog"]] * 12}).to_parquet(scenes)
     written = ["--output", page, "--json", data, "--captions", tmp_path / "blip.parquet", "--bootstrap", "50", *SHORT]
     command = ["audit", tiny_blip, "--images", pictures, *written, "--scenes", scenes]
     invoke(*command)
     found = json.loads(data.read_text())
     (signature,) = found["signatures"].values()
-    assert "tasks:given" in signature
-    assert "yardstick:scenes" in signature
+    assert {"tasks:given", "yardstick:scenes"} <= {*signature.split("|")}
     of_scenes = found["evidence"]["captioners"][tiny_blip.name]["scenes"]
     assert of_scenes["compared"] == 6
     assert page.read_text().count("<img ") == 2 * len(of_scenes["pairs"]) > 0

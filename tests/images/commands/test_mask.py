@@ -32,13 +32,10 @@ def test_it_writes_copies_and_says_what_is_left_out(files, tmp_path):
 
 def test_a_model_may_find_the_people(files, tiny_detector, tmp_path):
     detector = [*files[:2], "--detector", tiny_detector, "--threshold", "0"]
-    assert "finds boxes, not segments" in refused("mask", *detector, "--output", tmp_path / "to")
-    shown, notes = ran("mask", *detector, "--form", "box", "--output", tmp_path / "to")
+    to = ["--output", tmp_path / "to"]
+    assert "finds boxes, not segments" in refused("mask", *detector, *to)
+    for neither_or_both in (files[:2], [*files, "--detector", "x"]):
+        assert refused("mask", *neither_or_both, *to) == "give either --annotations or --detector"
+    shown, notes = ran("mask", *detector, "--form", "box", *to)
     assert shown.startswith("3 masked copies")
     assert notes == ""
-
-
-def test_errors_are_one_line(files, tmp_path):
-    to = ["--output", tmp_path / "to"]
-    assert refused("mask", *files[:2], *to) == "give either --annotations or --detector"
-    assert refused("mask", *files, "--detector", "x", *to) == "give either --annotations or --detector"

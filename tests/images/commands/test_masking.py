@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from PIL import Image
 
 from tests.cli.conftest import invoke
@@ -12,23 +11,17 @@ from tests.images.conftest import write_people
 IMAGES = 40
 
 
-@pytest.fixture
-def given(tiny_blip, tmp_path):
-    folder = tmp_path / "pictures"
+def test_every_version_is_captioned_measured_and_written(tiny_blip, tmp_path):
+    folder, output = tmp_path / "pictures", tmp_path / "all.json"
     folder.mkdir()
     for number in range(IMAGES):
-        colour = (200, 100, 30) if number % 2 else (30, 100, 200)
-        picture = Image.new("RGB", (30, 20), colour)
+        picture = Image.new("RGB", (30, 20), (200, 100, 30) if number % 2 else (30, 100, 200))
         picture.paste((255, 255, 255), (2, 3, 8, 11))  # the box of an annotation
         picture.save(folder / f"COCO_val2014_{number:012d}.png")
     things = [annotation(number, category=category) for number in range(IMAGES) for category in (1, 18)]
     annotations = write_annotations(tmp_path, things, ids=range(IMAGES))
     people = write_people(tmp_path / "people.jsonl", range(IMAGES), dogs=" with a dog")
-    return [tiny_blip, "--images", folder, "--annotations", annotations, "--references", people]
-
-
-def test_every_version_is_captioned_measured_and_written(given, tmp_path):
-    output = tmp_path / "all.json"
+    given = [tiny_blip, "--images", folder, "--annotations", annotations, "--references", people]
     options = ["--metric", "gender_error", "--version", "person", "--version", "objects", "--bootstrap", "50"]
     shown = invoke("masking", *given, *options, "--max-new-tokens", "6", "--output", output)
     found = json.loads(output.read_text())

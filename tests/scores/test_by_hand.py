@@ -1,4 +1,4 @@
-"""The parts of sway, on counts small enough to check by hand."""
+"""Scores on numbers small enough to check by hand: of one caption, omega, and the parts of sway."""
 
 from fractions import Fraction
 from math import log, sqrt
@@ -9,7 +9,63 @@ from scipy.sparse import csr_array
 from sklearn.model_selection import KFold
 
 from captionbias.scores import sway
+from captionbias.scores.captions import confidence, cross_entropy, leakage, lic
+from captionbias.scores.cooccurrence import association, mals
+from captionbias.scores.omega import BLIND, MATCHED, PUBLISHED, PairSums, omega_forms, omega_parts
 from captionbias.scores.sway import error_ratio, leans_of, suggested_values
+
+
+def test_a_score_is_its_formula():
+    probability, correct = np.array([0.9, 0.4, 0.5, 0.2, 1.0]), np.array([True, False, True, True, True])
+    for score, expected in (
+        (leakage, [1, 0, 1, 1, 1]),
+        (lic, [0.9, 0, 0.5, 0.2, 1]),
+        (confidence, [0.9, 0.4, 0.5, 0.2, 1]),
+        (cross_entropy, [0.10536051565782628, 0.916290731874155, 0.6931471805599453, 1.6094379124341003, 0]),
+    ):
+        assert score(np.log(probability), correct).tolist() == pytest.approx(expected, rel=1e-14)
+
+
+def test_at_chance_the_sign_is_0_however_many_images_there_are():
+    """3 of 9 women among 3,000,000."""
+    third = np.array([[1_000_000.0]])
+    assert association(third, 3 * third, 3 * third, 9 * third).tolist() == [[0.0]]
+
+
+@pytest.mark.parametrize("values", [2, 3, 5, 6, 7, 49])
+def test_a_task_that_leans_to_nobody_counts_0_whatever_the_number_of_values(values):
+    """1 / 49 is no sum of halves: a share must not be above it by rounding."""
+    predicted = np.ones((values, 1))
+    predicted[0] = 9
+    assert not mals(np.full((values, 1), 3.0), predicted).any()
+
+
+def test_nothing_in_common_is_undefined_not_zero():
+    shown, image = np.array([0, 1, 0, 1]), np.arange(4)
+    told = PairSums.of(np.zeros(4, np.int64), shown, image, np.ones(4), 4, np.full(4, 0.5))
+    sums, weights = told.drawn(np.ones((4, 1))), {PUBLISHED: np.full((2, 1), 2.0), MATCHED: np.zeros((2, 1))}
+    found = omega_forms(sums, weights) | omega_parts(sums, weights)
+    assert np.isnan(found[MATCHED][0])
+    assert found["effective_sample_matched"][0] == 0
+    assert found[PUBLISHED][0] == pytest.approx(1.0)
+
+
+def test_a_replicate_without_test_captions_is_undefined():
+    told = PairSums.of(np.array([0, 1]), np.array([0, 1]), np.array([0, 3]), np.ones(2), 4, np.full(2, 0.5))
+    multiplicity = np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 2.0], [1.0, 0.0]])
+    with np.errstate(all="raise"):
+        sums, weights = told.drawn(multiplicity), {form: np.ones((2, 2)) for form in (PUBLISHED, MATCHED)}
+        found = omega_forms(sums, weights) | omega_parts(sums, weights)
+    for part in (PUBLISHED, MATCHED, "mean_quality", "mean_weight", "coverage"):
+        assert np.isnan(found[part]).tolist() == [False, True], part
+
+
+def test_of_an_error_the_more_there_is_the_smaller_is_every_form():
+    """1 over the weighted mean of cross-entropies, published times the mean weight."""
+    error, blind, weight = np.array([[1.0], [4.0]]), np.array([[2.0], [6.0]]), np.array([[1.0], [3.0]])
+    sums, weights = [error, blind, np.ones((2, 1))], {PUBLISHED: weight, MATCHED: weight}
+    found = {form: value for form, (value,) in omega_forms(sums, weights, inverse=True).items()}
+    assert found == {PUBLISHED: pytest.approx(4 / 5), MATCHED: pytest.approx(4 / 13), BLIND: pytest.approx(4 / 20)}
 
 
 def test_a_lean_is_the_share_beyond_that_of_all_images_one_image_at_chance_added():
