@@ -529,8 +529,8 @@ def _from_labels(
     training, training_columns = None, {side: value for side, value in training_labels.items() if value is not None}
     if len(training_columns) == 1:
         raise InputError("training_attributes", phrase("and {training_tasks} belong together: give both or neither"))
+    known: dict[str, Labels] = {}
     if training_columns:
-        known = {}
         for side, value in training_columns.items():
             argument = f"training_{side}"
             truth[side], known[side] = join_labels(side, truth[side], argument, check_labels(argument, value))
@@ -546,7 +546,8 @@ def _from_labels(
     lists = {} if weights is None else as_lists({"weights": weights, ATTRIBUTES: range(images)})
     counted = np.array(checked_weights(lists["weights"], None)) if lists else np.ones(images)
     # Whatever the labels are called, and in whatever order these are.
-    digest = digest_of_rows(*(sorted(column.tobytes() for column in of.flags.T) for of in truth.values()))
+    labels = [np.concatenate([of[side].flags for of in (truth, known) if of]) for side in truth]
+    digest = digest_of_rows(*(sorted(column.tobytes() for column in flags.T) for flags in labels))
     signed = {"labels": "given"} | ({"training": "given"} if training else {}) | {"rows": digest}
     return Reading(
         truth[ATTRIBUTES].names,
