@@ -36,7 +36,10 @@ class PersonWords:
     `people` and `groups`: nouns of persons without a value, one and several. `things`: what is no person in spite of
     its words, such as "media player". `parts`: what makes no person of the word before ("man made"); `hyphened`: what
     does so behind a hyphen. `owned`: what stands for its owner ("a man's hand"). `hedges`: what says who the subject is
-    ("is", "looks like"). `first`: how sentences begin whose subject comes last ("Next to her is a man").
+    ("is", "looks like"), `predicates` behind it. `first`: how sentences begin whose subject comes last ("Next to her is a
+    man"). `belongs`: what is between the owned and its owner who comes behind ("Hand eines Mannes"). `absent`: phrases
+    that deny who is before. `its`: what an animal's own is named by. `objects`: what makes no subject of the word before.
+    `clauses`: words at which a clause ends, as at a comma.
     """
 
     people: frozenset[str]
@@ -63,6 +66,12 @@ class PersonWords:
     closed: frozenset[str]
     articles: frozenset[str]
     first: frozenset[str]
+    predicates: frozenset[str]
+    belongs: frozenset[str]
+    absent: frozenset[str]
+    its: frozenset[str]
+    objects: frozenset[str]
+    clauses: frozenset[str]
 
 
 class Person(NamedTuple):
@@ -193,7 +202,9 @@ def _is_plain(places: Integers, kinds: Integers, tokens: Tokens, lists: PersonWo
     """Which of these words, each the only one of a person in its caption, name their value without a further rule."""
     rows = tokens.rows[places]
     doubtful = _flags(tokens, lists.no | lists.either | lists.owners | lists.parts | lists.hyphened | QUESTIONS)
-    doubtful |= (kinds == ANIMAL) | _flags(tokens, {word for phrase in lists.things for word in phrase.split()})
+    doubtful |= (kinds == ANIMAL) | _flags(tokens, {phrase.split()[-1] for phrase in lists.absent})
+    firsts, seconds = zip(*(phrase.split() for phrase in lists.things), strict=True) if lists.things else ((), ())
+    doubtful[:-1] |= _flags(tokens, {*firsts})[:-1] & _flags(tokens, {*seconds})[1:]
     ends = np.bincount(tokens.rows[kinds == STOP], minlength=len(tokens))[rows]
     last = kinds[tokens.offsets[1:][rows] - 1] == STOP
     has_doubt = np.bincount(tokens.rows[doubtful], minlength=len(tokens))[rows] > 0
@@ -267,22 +278,29 @@ def _persons(words: Sequence[str], found: Sequence[Person], lists: PersonWords) 
         )
         if kind != PRONOUN and beast:  # "a mother and baby elephant"
             continue
-        if "," not in before and not lists.no.isdisjoint(before):
+        if ("," not in before and not lists.no.isdisjoint(before)) or _is_absent(after, lists):
             continue
+        if kind == NOUN and animal and not here and before and before[-1] in lists.its and kind_at.get(end) != PERSON:
+            continue  # "a calf and its mother"
         if described and value is None and kind == PERSON and lists.closed.isdisjoint(words[described[0] : place]):
             kind, value = NOUN, described[1]
         described = None
         if kind == PERSON and _completes(end, words, found, lists):
             continue
-        if kind != PRONOUN and following in lists.owners:
-            if kind == PERSON or lists.owned.isdisjoint(after[1:5]):
+        if kind == NOUN and following in lists.owners & lists.of and kind_at.get(end + 1) == PERSON:
+            described = end + 1, value
+            continue
+        behind = kind != PRONOUN and _is_owner_behind(words[max(start, place - 4) : place], lists)
+        if behind or (kind != PRONOUN and following in lists.owners):
+            if kind == PERSON or (not behind and lists.owned.isdisjoint(after[1:5])):
                 continue
             kind = OWNER
         last = persons[-1] if here else None
         if before and before[-1] == "/" and not (last and last.end == place - 1):  # "s/he"
             continue
         other = last and value is not None and last.value not in (None, value) and place - last.end < APART
-        if last and other and not lists.either.isdisjoint(words[last.end : place]):
+        either = lists.either | lists.joins if last and last.kind == kind == PRONOUN else lists.either  # "his and hers"
+        if last and other and not either.isdisjoint(words[last.end : place]):
             persons.pop()
             continue
         persons.append(Person(place, end, kind, value, start, _is_aside(words, start, place, end, lists)))
@@ -295,7 +313,18 @@ def _is_thing(words: Sequence[str], place: int, end: int, lists: PersonWords) ->
     if following in lists.parts or (following == "-" and second in lists.hyphened):
         return True
     here = " ".join(words[place:end])
-    return f"{words[place - 1]} {here}" in lists.things or f"{here} {following}" in lists.things
+    return (place > 0 and f"{words[place - 1]} {here}" in lists.things) or f"{here} {following}" in lists.things
+
+
+def _is_absent(after: Sequence[str], lists: PersonWords) -> bool:
+    """Whether what is behind somebody says that nobody is there: "the man is not visible"."""
+    return any(after[: len(phrase.split())] == phrase.split() for phrase in lists.absent)
+
+
+def _is_owner_behind(before: Sequence[str], lists: PersonWords) -> bool:
+    """Whether somebody owns what is before: "die Hand eines Mannes"."""
+    owned = next((word for word in reversed(before) if word not in lists.belongs), "")
+    return owned in lists.owned and before[-1] != owned
 
 
 def _completes(end: int, words: Sequence[str], found: Sequence[Person], lists: PersonWords) -> bool:
@@ -309,11 +338,14 @@ def _completes(end: int, words: Sequence[str], found: Sequence[Person], lists: P
 def _is_aside(words: Sequence[str], start: int, place: int, end: int, lists: PersonWords) -> bool:
     """Whether somebody is a bystander: in the background, another one, or one who passes by."""
     before, after = words[max(start, place - 3) : place], words[end : end + CLAUSE]
-    if not lists.background.isdisjoint(words[start : start + 4]):
+    first = {*words[start : start + 4]} - lists.closed | {words[start]}
+    if not lists.background.isdisjoint(first) or (after and after[0] in lists.objects):
         return True
-    if not lists.others.isdisjoint([*before[-2:], *after[:2]]) and lists.definite.isdisjoint(before):
+    near = [*[word for word in before if word not in lists.of | lists.articles][-2:], *after[:2]]
+    if not lists.others.isdisjoint(near) and lists.definite.isdisjoint(before):
         return True
-    clause = next((at for at, word in enumerate(after) if word in ENDS), len(after) if len(after) < CLAUSE else 0)
+    ends = ENDS | lists.clauses
+    clause = next((at for at, word in enumerate(after) if word in ends), len(after) if len(after) < CLAUSE else 0)
     if not clause:
         return False
     passes = clause > 1 and after[clause - 1] in lists.by and after[clause - 2] in lists.passing
@@ -347,11 +379,13 @@ def _is_definite(words: Sequence[str], person: Person, lists: PersonWords) -> bo
     """Whether a noun is of somebody who is known: "the man", "(the skier) is a young man", "(someone) looks like a
     man"."""
     before = words[max(person.sentence, person.place - 4) : person.place]
-    if not lists.definite.isdisjoint(before[-2:]):
+    if not lists.definite.isdisjoint(before[-2:]) or not lists.predicates.isdisjoint(words[person.end : person.end + 1]):
         return True
     hedge = next((at for at in range(len(before) - 1, -1, -1) if before[at] in lists.hedges), None)
     if hedge is None or len(before) - hedge > 3 or (hedge and before[hedge - 1] in lists.there):
         return False
+    if not lists.articles.isdisjoint(before[hedge + 2 :]) and before[hedge + 1] not in lists.articles:
+        return False  # "is holding a girl"
     sentence = words[person.sentence : person.place]
     return sentence[0] not in lists.first or "," in sentence
 
