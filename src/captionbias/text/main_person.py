@@ -35,11 +35,11 @@ class PersonWords:
 
     `people` and `groups`: nouns of persons without a value, one and several. `things`: what is no person in spite of
     its words, such as "media player". `parts`: what makes no person of the word before ("man made"); `hyphened`: what
-    does so behind a hyphen. `owned`: what stands for its owner ("a man's hand"). `hedges`: what says who the subject is
-    ("is", "looks like"), `predicates` behind it. `first`: how sentences begin whose subject comes last ("Next to her is a
-    man"). `belongs`: what is between the owned and its owner who comes behind ("Hand eines Mannes"). `absent`: phrases
-    that deny who is before. `its`: what an animal's own is named by. `objects`: what makes no subject of the word before.
-    `clauses`: words at which a clause ends, as at a comma.
+    does so behind a hyphen. `owned`: what stands for its owner ("a man's hand"), also before him, with what `belongs`
+    between ("Hand eines Mannes"). `its`: what makes an animal's own of the word behind. `absent`: phrases that deny who
+    is before. `objects`: what makes no subject of the word before. `hedges`: what says who the subject is ("is", "looks
+    like"); `predicates` say so from behind. `first`: how sentences begin whose subject comes last ("Next to her is a
+    man"). `clauses`: words before which a clause ends.
     """
 
     people: frozenset[str]
@@ -285,7 +285,8 @@ def _persons(words: Sequence[str], found: Sequence[Person], lists: PersonWords) 
         if described and value is None and kind == PERSON and lists.closed.isdisjoint(words[described[0] : place]):
             kind, value = NOUN, described[1]
         described = None
-        if kind == PERSON and _completes(end, words, found, lists):
+        of_owner = here and persons[-1].kind == OWNER and words[place] in lists.owned  # "a girl's team"
+        if kind == PERSON and (of_owner or _completes(end, words, found, lists)):
             continue
         if kind == NOUN and following in lists.owners & lists.of and kind_at.get(end + 1) == PERSON:
             described = end + 1, value
@@ -379,7 +380,9 @@ def _is_definite(words: Sequence[str], person: Person, lists: PersonWords) -> bo
     """Whether a noun is of somebody who is known: "the man", "(the skier) is a young man", "(someone) looks like a
     man"."""
     before = words[max(person.sentence, person.place - 4) : person.place]
-    if not lists.definite.isdisjoint(before[-2:]) or not lists.predicates.isdisjoint(words[person.end : person.end + 1]):
+    if not lists.definite.isdisjoint(before[-2:]) or not lists.predicates.isdisjoint(
+        words[person.end : person.end + 1]
+    ):
         return True
     hedge = next((at for at in range(len(before) - 1, -1, -1) if before[at] in lists.hedges), None)
     if hedge is None or len(before) - hedge > 3 or (hedge and before[hedge - 1] in lists.there):
