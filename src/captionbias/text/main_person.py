@@ -389,8 +389,8 @@ def _is_definite(words: Sequence[str], person: Person, lists: PersonWords) -> bo
         return False
     if not lists.articles.isdisjoint(before[hedge + 2 :]) and before[hedge + 1] not in lists.articles:
         return False  # "is holding a girl"
-    sentence = words[person.sentence : person.place]
-    return sentence[0] not in lists.first or "," in sentence
+    joins = (at for at in range(person.place, person.sentence, -1) if words[at - 1] in lists.joins)
+    return words[next(joins, person.sentence)] not in lists.first
 
 
 def _members(persons: Sequence[Person]) -> set[int]:
