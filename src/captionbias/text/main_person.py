@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -72,6 +72,17 @@ class PersonWords:
     its: frozenset[str]
     objects: frozenset[str]
     clauses: frozenset[str]
+
+    @cached_property
+    def ends(self) -> frozenset[str]:
+        """All at which a clause ends."""
+        return ENDS | self.clauses
+
+    @cached_property
+    def denials(self) -> dict[str, list[list[str]]]:
+        """The words of the phrases that deny who is before, by the first."""
+        phrases = [phrase.split() for phrase in self.absent]
+        return {first: [phrase for phrase in phrases if phrase[0] == first] for first, *_ in phrases}
 
 
 class Person(NamedTuple):
@@ -278,7 +289,8 @@ def _persons(words: Sequence[str], found: Sequence[Person], lists: PersonWords) 
         )
         if kind != PRONOUN and beast:  # "a mother and baby elephant"
             continue
-        if ("," not in before and not lists.no.isdisjoint(before)) or _is_absent(after, lists):
+        absent = any(after[: len(phrase)] == phrase for phrase in lists.denials.get(following, ()))
+        if ("," not in before and not lists.no.isdisjoint(before)) or absent:
             continue
         if kind == NOUN and animal and not here and before and before[-1] in lists.its and kind_at.get(end) != PERSON:
             continue  # "a calf and its mother"
@@ -291,8 +303,8 @@ def _persons(words: Sequence[str], found: Sequence[Person], lists: PersonWords) 
         if kind == NOUN and following in lists.owners & lists.of and kind_at.get(end + 1) == PERSON:
             described = end + 1, value
             continue
-        behind = kind != PRONOUN and _is_owner_behind(words[max(start, place - 4) : place], lists)
-        if behind or (kind != PRONOUN and following in lists.owners):
+        behind = bool(lists.belongs) and _is_owner_behind(words[max(start, place - 4) : place], lists)
+        if kind != PRONOUN and (behind or following in lists.owners):
             if kind == PERSON or (not behind and lists.owned.isdisjoint(after[1:5])):
                 continue
             kind = OWNER
@@ -317,11 +329,6 @@ def _is_thing(words: Sequence[str], place: int, end: int, lists: PersonWords) ->
     return (place > 0 and f"{words[place - 1]} {here}" in lists.things) or f"{here} {following}" in lists.things
 
 
-def _is_absent(after: Sequence[str], lists: PersonWords) -> bool:
-    """Whether what is behind somebody says that nobody is there: "the man is not visible"."""
-    return any(after[: len(phrase.split())] == phrase.split() for phrase in lists.absent)
-
-
 def _is_owner_behind(before: Sequence[str], lists: PersonWords) -> bool:
     """Whether somebody owns what is before: "die Hand eines Mannes"."""
     owned = next((word for word in reversed(before) if word not in lists.belongs), "")
@@ -339,14 +346,14 @@ def _completes(end: int, words: Sequence[str], found: Sequence[Person], lists: P
 def _is_aside(words: Sequence[str], start: int, place: int, end: int, lists: PersonWords) -> bool:
     """Whether somebody is a bystander: in the background, another one, or one who passes by."""
     before, after = words[max(start, place - 3) : place], words[end : end + CLAUSE]
-    first = {*words[start : start + 4]} - lists.closed | {words[start]}
-    if not lists.background.isdisjoint(first) or (after and after[0] in lists.objects):
+    first = lists.background.intersection(words[start : start + 4]) - lists.closed | {words[start]} & lists.background
+    if first or (after and after[0] in lists.objects):
         return True
-    near = [*[word for word in before if word not in lists.of | lists.articles][-2:], *after[:2]]
-    if not lists.others.isdisjoint(near) and lists.definite.isdisjoint(before):
-        return True
-    ends = ENDS | lists.clauses
-    clause = next((at for at, word in enumerate(after) if word in ends), len(after) if len(after) < CLAUSE else 0)
+    if not lists.others.isdisjoint((*before, *after[:2])) and lists.definite.isdisjoint(before):
+        near = [word for word in before if word not in lists.of | lists.articles]
+        if not lists.others.isdisjoint((*near[-2:], *after[:2])):
+            return True
+    clause = next((at for at, word in enumerate(after) if word in lists.ends), len(after) if len(after) < CLAUSE else 0)
     if not clause:
         return False
     passes = clause > 1 and after[clause - 1] in lists.by and after[clause - 2] in lists.passing
@@ -379,10 +386,8 @@ def _value(persons: Sequence[Person], words: Sequence[str], lists: PersonWords) 
 def _is_definite(words: Sequence[str], person: Person, lists: PersonWords) -> bool:
     """Whether a noun is of somebody who is known: "the man", "(the skier) is a young man", "(someone) looks like a
     man"."""
-    before = words[max(person.sentence, person.place - 4) : person.place]
-    if not lists.definite.isdisjoint(before[-2:]) or not lists.predicates.isdisjoint(
-        words[person.end : person.end + 1]
-    ):
+    before, after = words[max(person.sentence, person.place - 4) : person.place], words[person.end : person.end + 1]
+    if not (lists.definite.isdisjoint(before[-2:]) and lists.predicates.isdisjoint(after)):
         return True
     hedge = next((at for at in range(len(before) - 1, -1, -1) if before[at] in lists.hedges), None)
     if hedge is None or len(before) - hedge > 3 or (hedge and before[hedge - 1] in lists.there):
