@@ -265,7 +265,7 @@ def _is_same(before: Person, person: Person, words: Sequence[str], lists: Person
 def _persons(words: Sequence[str], found: Sequence[Person], lists: PersonWords) -> list[Person]:
     """Those that are persons, without denied ones, alternatives and sentences that ask."""
     persons: list[Person] = []
-    start, animal, described = 0, False, None  # a place and a value of an adjective
+    start, animal, led, described = 0, False, False, None  # a place and a value of an adjective
     kind_at = {person.place: person.kind for person in found}
     for place, end, kind, value, *_ in found:
         before, after = words[max(start, place - 3) : place], words[end : end + CLAUSE]
@@ -316,7 +316,10 @@ def _persons(words: Sequence[str], found: Sequence[Person], lists: PersonWords) 
         if last and other and not either.isdisjoint(words[last.end : place]):
             persons.pop()
             continue
-        persons.append(Person(place, end, kind, value, start, _is_aside(words, start, place, end, lists)))
+        if not here:  # "In the background, ..."; "behind" is not of all unless it is the first word
+            lead = words[start : min(start + 4, place)]
+            led = not lists.background.isdisjoint(word for word in lead if word == lead[0] or word not in lists.closed)
+        persons.append(Person(place, end, kind, value, start, led or _is_aside(words, start, place, end, lists)))
     return persons
 
 
@@ -346,8 +349,8 @@ def _completes(end: int, words: Sequence[str], found: Sequence[Person], lists: P
 def _is_aside(words: Sequence[str], start: int, place: int, end: int, lists: PersonWords) -> bool:
     """Whether somebody is a bystander: in the background, another one, or one who passes by."""
     before, after = words[max(start, place - 3) : place], words[end : end + CLAUSE]
-    first = lists.background.intersection(words[start : start + 4]) - lists.closed | {words[start]} & lists.background
-    if first or (after and after[0] in lists.objects):
+    early = lists.background.intersection(words[end : start + 4]) - lists.closed
+    if early or (after and after[0] in lists.objects):
         return True
     if not lists.others.isdisjoint((*before, *after[:2])) and lists.definite.isdisjoint(before):
         near = [word for word in before if word not in lists.of | lists.articles]
