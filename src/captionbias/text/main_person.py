@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -35,8 +35,11 @@ class PersonWords:
 
     `people` and `groups`: nouns of persons without a value, one and several. `things`: what is no person in spite of
     its words, such as "media player". `parts`: what makes no person of the word before ("man made"); `hyphened`: what
-    does so behind a hyphen. `owned`: what stands for its owner ("a man's hand"). `hedges`: what says who the subject is
-    ("is", "looks like"). `first`: how sentences begin whose subject comes last ("Next to her is a man").
+    does so behind a hyphen. `owned`: what stands for its owner ("a man's hand"), also before him, with what `belongs`
+    between ("Hand eines Mannes"). `its`: what makes an animal's own of the word behind. `absent`: phrases that deny who
+    is before. `objects`: what makes no subject of the word before. `hedges`: what says who the subject is ("is", "looks
+    like"); `predicates` say so from behind. `first`: how sentences begin whose subject comes last ("Next to her is a
+    man"). `clauses`: words before which a clause ends.
     """
 
     people: frozenset[str]
@@ -63,6 +66,23 @@ class PersonWords:
     closed: frozenset[str]
     articles: frozenset[str]
     first: frozenset[str]
+    predicates: frozenset[str]
+    belongs: frozenset[str]
+    absent: frozenset[str]
+    its: frozenset[str]
+    objects: frozenset[str]
+    clauses: frozenset[str]
+
+    @cached_property
+    def ends(self) -> frozenset[str]:
+        """All at which a clause ends."""
+        return ENDS | self.clauses
+
+    @cached_property
+    def denials(self) -> dict[str, list[list[str]]]:
+        """The words of the phrases that deny who is before, by the first."""
+        phrases = [phrase.split() for phrase in self.absent]
+        return {first: [phrase for phrase in phrases if phrase[0] == first] for first, *_ in phrases}
 
 
 class Person(NamedTuple):
@@ -185,7 +205,10 @@ class PersonTokens:
         tokens, lists, rows, captions = self.tokens, self.lists, self.tokens.rows, len(self.tokens)
         is_person = (self.kinds > 0) & (self.kinds <= PERSON)
         doubtful = tokens.among(lists.no | lists.either | lists.owners | lists.parts | lists.hyphened | QUESTIONS)
-        doubtful |= tokens.among({word for phrase in lists.things for word in phrase.split()})
+        doubtful |= tokens.among({phrase.split()[-1] for phrase in lists.absent})
+        things = [phrase.split() for phrase in lists.things]
+        firsts, seconds = (tokens.among({words[place] for words in things}) for place in (0, -1))
+        doubtful[:-1] |= firsts[:-1] & seconds[1:]
         of_value, persons, doubts, stops = (
             np.bincount(rows[flags], minlength=captions)
             for flags in (self.values != NO_LABEL, is_person, doubtful | (self.kinds == ANIMAL), self.kinds == STOP)
@@ -260,7 +283,7 @@ def _is_same(before: Person, person: Person, words: Sequence[str], lists: Person
 def _persons(words: Sequence[str], found: Sequence[Person], lists: PersonWords) -> list[Person]:
     """Those that are persons, without denied ones, alternatives and sentences that ask."""
     persons: list[Person] = []
-    start, animal, described = 0, False, None  # a place and a value of an adjective
+    start, animal, led, described = 0, False, False, None  # a place and a value of an adjective
     kind_at = {person.place: person.kind for person in found}
     for place, end, kind, value, *_ in found:
         before, after = words[max(start, place - 3) : place], words[end : end + CLAUSE]
@@ -284,25 +307,37 @@ def _persons(words: Sequence[str], found: Sequence[Person], lists: PersonWords) 
         )
         if kind != PRONOUN and beast:  # "a mother and baby elephant"
             continue
-        if "," not in before and not lists.no.isdisjoint(before):
+        absent = any(after[: len(phrase)] == phrase for phrase in lists.denials.get(following, ()))
+        if ("," not in before and not lists.no.isdisjoint(before)) or absent:
             continue
+        if kind == NOUN and animal and not here and before and before[-1] in lists.its and kind_at.get(end) != PERSON:
+            continue  # "a calf and its mother"
         if described and value is None and kind == PERSON and lists.closed.isdisjoint(words[described[0] : place]):
             kind, value = NOUN, described[1]
         described = None
-        if kind == PERSON and _completes(end, words, found, lists):
+        of_owner = here and persons[-1].kind == OWNER and words[place] in lists.owned  # "a girl's team"
+        if kind == PERSON and (of_owner or _completes(end, words, found, lists)):
             continue
-        if kind != PRONOUN and following in lists.owners:
-            if kind == PERSON or lists.owned.isdisjoint(after[1:5]):
+        if kind == NOUN and following in lists.owners & lists.of and kind_at.get(end + 1) == PERSON:
+            described = end + 1, value
+            continue
+        behind = bool(lists.belongs) and _is_owner_behind(words[max(start, place - 4) : place], lists)
+        if kind != PRONOUN and (behind or following in lists.owners):
+            if kind == PERSON or (not behind and lists.owned.isdisjoint(after[1:5])):
                 continue
             kind = OWNER
         last = persons[-1] if here else None
         if before and before[-1] == "/" and not (last and last.end == place - 1):  # "s/he"
             continue
         other = last and value is not None and last.value not in (None, value) and place - last.end < APART
-        if last and other and not lists.either.isdisjoint(words[last.end : place]):
+        either = lists.either | lists.joins if last and last.kind == kind == PRONOUN else lists.either  # "his and hers"
+        if last and other and not either.isdisjoint(words[last.end : place]):
             persons.pop()
             continue
-        persons.append(Person(place, end, kind, value, start, _is_aside(words, start, place, end, lists)))
+        if not here:  # "In the background, ..."; "behind" is not of all unless it is the first word
+            lead = words[start : min(start + 4, place)]
+            led = not lists.background.isdisjoint(word for word in lead if word == lead[0] or word not in lists.closed)
+        persons.append(Person(place, end, kind, value, start, led or _is_aside(words, start, place, end, lists)))
     return persons
 
 
@@ -312,7 +347,13 @@ def _is_thing(words: Sequence[str], place: int, end: int, lists: PersonWords) ->
     if following in lists.parts or (following == "-" and second in lists.hyphened):
         return True
     here = " ".join(words[place:end])
-    return f"{words[place - 1]} {here}" in lists.things or f"{here} {following}" in lists.things
+    return (place > 0 and f"{words[place - 1]} {here}" in lists.things) or f"{here} {following}" in lists.things
+
+
+def _is_owner_behind(before: Sequence[str], lists: PersonWords) -> bool:
+    """Whether somebody owns what is before: "die Hand eines Mannes"."""
+    owned = next((word for word in reversed(before) if word not in lists.belongs), "")
+    return owned in lists.owned and before[-1] != owned
 
 
 def _completes(end: int, words: Sequence[str], found: Sequence[Person], lists: PersonWords) -> bool:
@@ -326,11 +367,14 @@ def _completes(end: int, words: Sequence[str], found: Sequence[Person], lists: P
 def _is_aside(words: Sequence[str], start: int, place: int, end: int, lists: PersonWords) -> bool:
     """Whether somebody is a bystander: in the background, another one, or one who passes by."""
     before, after = words[max(start, place - 3) : place], words[end : end + CLAUSE]
-    if not lists.background.isdisjoint(words[start : start + 4]):
+    early = lists.background.intersection(words[end : start + 4]) - lists.closed
+    if early or (after and after[0] in lists.objects):
         return True
-    if not lists.others.isdisjoint([*before[-2:], *after[:2]]) and lists.definite.isdisjoint(before):
-        return True
-    clause = next((at for at, word in enumerate(after) if word in ENDS), len(after) if len(after) < CLAUSE else 0)
+    if not lists.others.isdisjoint((*before, *after[:2])) and lists.definite.isdisjoint(before):
+        near = [word for word in before if word not in lists.of | lists.articles]
+        if not lists.others.isdisjoint((*near[-2:], *after[:2])):
+            return True
+    clause = next((at for at, word in enumerate(after) if word in lists.ends), len(after) if len(after) < CLAUSE else 0)
     if not clause:
         return False
     passes = clause > 1 and after[clause - 1] in lists.by and after[clause - 2] in lists.passing
@@ -363,14 +407,16 @@ def _value(persons: Sequence[Person], words: Sequence[str], lists: PersonWords) 
 def _is_definite(words: Sequence[str], person: Person, lists: PersonWords) -> bool:
     """Whether a noun is of somebody who is known: "the man", "(the skier) is a young man", "(someone) looks like a
     man"."""
-    before = words[max(person.sentence, person.place - 4) : person.place]
-    if not lists.definite.isdisjoint(before[-2:]):
+    before, after = words[max(person.sentence, person.place - 4) : person.place], words[person.end : person.end + 1]
+    if not (lists.definite.isdisjoint(before[-2:]) and lists.predicates.isdisjoint(after)):
         return True
     hedge = next((at for at in range(len(before) - 1, -1, -1) if before[at] in lists.hedges), None)
     if hedge is None or len(before) - hedge > 3 or (hedge and before[hedge - 1] in lists.there):
         return False
-    sentence = words[person.sentence : person.place]
-    return sentence[0] not in lists.first or "," in sentence
+    if not lists.articles.isdisjoint(before[hedge + 2 :]) and before[hedge + 1] not in lists.articles:
+        return False  # "is holding a girl"
+    joins = (at for at in range(person.place, person.sentence, -1) if words[at - 1] in lists.joins)
+    return words[next(joins, person.sentence)] not in lists.first
 
 
 def _members(persons: Sequence[Person]) -> set[int]:
