@@ -110,11 +110,11 @@ def sway(
     bootstrap: int = 1000,
     details: bool = False,
 ) -> Prepared:
-    """Bias counted in captions, by five questions: what a captioner says of some people more than a person would.
+    """Bias counted in captions, by six questions: what a captioner says of some people more than a person would.
 
     Is one value named wrong, or not at all, more often than the others, of people who are as hard to see? T to A: the
     true value being the same, is a wrong one named more often where the tasks around suggest it? The picture's contents
-    being the same, which words follow the value; is more said of one; and, A to T, do the tasks named follow it? From
+    being the same, do other words follow the value; is more said of one; and, A to T, do the tasks named follow it? From
     each is taken what one more person who describes the same images reads: 0 is a person. It trains nothing. It is an
     association given the truth, not a cause: the scene suggests as much as the tasks do, and what captions name beyond
     people's may be there.
