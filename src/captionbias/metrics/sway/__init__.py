@@ -114,10 +114,10 @@ def sway(
 
     Is one value named wrong, or not at all, more often than the others, of people who are as hard to see? T to A: the
     true value being the same, is a wrong one named more often where the tasks around suggest it? The picture's contents
-    being the same, do other words follow the value; is more said of one; and, A to T, do the tasks named follow it? From
-    each is taken what one more person who describes the same images reads: 0 is a person. It trains nothing. It is an
-    association given the truth, not a cause: the scene suggests as much as the tasks do, and what captions name beyond
-    people's may be there.
+    being the same, do other words follow the value; is more said of one; and, A to T, do the tasks named follow it? Are
+    captions of one value missing? From each is taken what one more person who describes the same images reads: 0 is a
+    person. It trains nothing. It is an association given the truth, not a cause: the scene suggests as much as the
+    tasks do, and what captions name beyond people's may be there.
 
     Source: this project. Gaps and T to A: separation as in Hardt et al. 2016, strata as in Mantel and Haenszel 1959.
     Words and A to T: Robinson 1988, Chernozhukov et al. 2018; words listed as in Benjamini and Hochberg 1995.
