@@ -145,7 +145,7 @@ def test_an_image_counts_as_its_weight_however_many_captions_it_has():
     assert (reading.predictions.weight.tolist(), reading.human.weight.tolist()) == ([1, 1, 4], [2, 2, 4])
     draws = [reading.draw(seed) for seed in range(9)]
     assert {(*one.images, *sorted([*one.person, *one.others])) for one in draws} == {(0, 0, 1)}
-    shown = [reading.beside(one)[0].shown.tasks.any() for one in draws]  # not what the person alone says
+    shown = [reading.beside(one)[0].truth.tasks.any() for one in draws]  # not what the person alone says
     assert shown == [reading.human.tasks[one.others].any() for one in draws]
     assert {*shown} == {True, False}
 

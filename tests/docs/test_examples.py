@@ -135,6 +135,7 @@ def test_the_python_of_a_page_runs(page, run, installed):
     run(page)
 
 
+@pytest.mark.slow
 def test_attackers_of_your_own_pretrained_ones_and_a_script_of_several_processes(
     few,
     run,

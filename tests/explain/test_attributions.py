@@ -105,7 +105,7 @@ def test_tasks_are_those_of_the_trial_that_scored_the_image_and_rows_are_those_o
         assert text.split()[:3] == planted["predictions"][row].split()[:3]
 
 
-@pytest.mark.parametrize("encoder", ["bow", "linear", "lstm-lic"])
+@pytest.mark.parametrize("encoder", ["bow", "linear", pytest.param("lstm-lic", marks=pytest.mark.slow)])
 def test_the_word_that_gives_the_attribute_away_is_on_top(encoder):
     found = of_people(encoder=encoder)
     by_word, by_class = found.by_word(least=3), found.by_class()

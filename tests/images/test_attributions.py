@@ -87,6 +87,7 @@ def opened(folder: Path, count: int) -> tuple[list[Image.Image], list[np.ndarray
     return pictures, [np.indices((one.height, one.width))[1] < one.width // 2 for one in pictures]
 
 
+@pytest.mark.slow
 @learns
 def test_occlusion_orders_captioners_by_what_their_word_depends_on():
     of_all = {}

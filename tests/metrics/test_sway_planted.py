@@ -117,7 +117,7 @@ def any_captions(*values: int) -> st.SearchStrategy[Planted]:
     )
 
 
-quick = settings(max_examples=15, deadline=None)
+quick = settings(max_examples=8, deadline=None)
 
 
 @given(any_captions(2, 4))

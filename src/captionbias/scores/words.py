@@ -382,6 +382,15 @@ def any_of(table: WordTable, columns: Flags) -> WordTable:
     return csr_array(np.minimum(table @ columns.astype(np.float64), 1.0)[:, None])
 
 
+def largest_of(table: WordTable, columns: Flags) -> WordTable:
+    """The largest of the columns, `(images, 1)`: whether any is used, where uses are measured."""
+    from scipy.sparse import csr_array
+
+    if not columns.any():
+        return csr_array((table.shape[0], 1))
+    return csr_array(table[:, np.flatnonzero(columns)].max(axis=1).toarray().reshape(-1, 1))
+
+
 def followed(references: References, halvings: Sequence[Candidates]) -> list[Followed]:
     """Of each value; `halvings`: the candidates of each halving. Nothing with too few pictures."""
     if not references.halves:
@@ -392,7 +401,7 @@ def followed(references: References, halvings: Sequence[Candidates]) -> list[Fol
         for chooser, counter in (both, both[::-1]):
             for value, flags in enumerate(_choose(references, chooser, candidates)):
                 columns[value].update(np.flatnonzero(flags).tolist())
-                own, other = (any_of(side, flags) for side in (candidates.captioner, candidates.person))
+                own, other = any_of(candidates.captioner, flags), largest_of(candidates.person, flags)
                 place, sign = _contrast(references, value)
                 sums = _sums(references, counter, [own]) - _sums(references, counter, [other])
                 amounts[value].append(_amount(counter, sign * sums[place, :, 0]))

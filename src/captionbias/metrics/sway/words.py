@@ -13,6 +13,7 @@ import numpy as np
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.bench.catalogue import TIES
 from captionbias.errors import phrase
+from captionbias.metrics.sway.images import NamedImages
 from captionbias.metrics.sway.question import QuestionResult, SwayInput, entry, numbers
 from captionbias.scores import words as scoring
 from captionbias.scores.misnaming import share_of
@@ -147,19 +148,27 @@ def _tied(asked: SwayInput) -> Tied | None:
         note(asked.notes, "words are not compared: human captions are too few to say what images show")
         return None
     references = replace(fitted, drawn=tuple(_widened(table, len(both.words)) for table in fitted.drawn))
-    level = scoring.level(said[places], references, both.content)
-    return _halvings(Tied(both, said[places], references, level, float(share_of(*lengths)), [], ()), asked, left)
+    level, length = scoring.level(said[places], references, both.content), float(share_of(*lengths))
+    measure = np.nan_to_num(level, nan=1.0)[references.value] * max(1.0, np.nan_to_num(length))
+    halvings, columns = _candidates(both, said[places], references, measure, named, left)
+    return Tied(both, said[places], references, level, length, halvings, columns)
 
 
-def _halvings(tied: Tied, asked: SwayInput, left: Sequence[Floats]) -> Tied:
-    """With the columns that may be chosen: words, but those of tasks, which are asked of elsewhere, unless all tasks
-    are given; and pools. `left`: of each draw how often human captions that are not drawn use each of their words."""
-    words, references, named = tied.words, tied.references, asked.named
-    asked_of = ~words.of_task | (named.scene is not None) | (named.given_tasks is not None)
-    may, poolable = (words.of_role | ~words.of_attribute) & asked_of, words.content & ~words.of_attribute & asked_of
-    of_value = np.nan_to_num(tied.level, nan=1.0)[references.value][:, None] * max(1.0, np.nan_to_num(tied.length))
+def _candidates(
+    words: ContentWords,
+    said: Any,
+    references: scoring.References,
+    measure: Floats,
+    named: NamedImages,
+    left: Sequence[Floats],
+) -> tuple[list[scoring.Candidates], tuple[str, ...]]:
+    """Of each halving the columns that may be chosen, and their names: words, but those of tasks, which are asked of
+    elsewhere, unless all tasks are given; and pools. `measure`: how much the captioner says of each image for each of
+    people's words; `left`: of each draw how often human captions that are not drawn use each of their words."""
     from scipy.sparse import hstack
 
+    asked_of = ~words.of_task | (named.scene is not None) | (named.given_tasks is not None)
+    may, poolable = (words.of_role | ~words.of_attribute) & asked_of, words.content & ~words.of_attribute & asked_of
     halvings = []
     for draw in range(scoring.HALVINGS if references.halves else 0):
         person, rare = references.drawn[draw % len(references.drawn)], []
@@ -168,13 +177,13 @@ def _halvings(tied: Tied, asked: SwayInput, left: Sequence[Floats]) -> Tied:
             rare = scoring.rarities(np.pad(of_draw, (0, len(may) - len(of_draw))), poolable)
         captioner, people = (
             hstack([table[:, may], *(scoring.any_of(table, pool) for pool in rare)], format="csr")
-            for table in (tied.said, person)
+            for table in (said, person)
         )
-        people = people.multiply(of_value).tocsr()
+        people = people.multiply(measure[:, None]).tocsr()
         if named.single and named.given_tasks is None:  # what pictures show moves what is said, as often as it is said
             people = people.multiply(_times_as_often(captioner, people)).tocsr()
         halvings.append(scoring.Candidates(captioner, people))
-    return tied._replace(halvings=halvings, columns=(*itertools.compress(words.words, may), *RARE))
+    return halvings, (*itertools.compress(words.words, may), *RARE)
 
 
 def _times_as_often(captioner: Any, people: Any) -> Floats:
@@ -206,7 +215,7 @@ def _fitted(asked: SwayInput, human: ContentWords, places: Integers) -> tuple[sc
     drawn = scoring.distinct_draws(image, keys, 1 if named.single else DRAWS, asked.seed)
     draws = scoring.people_draws(used, image, drawn, columns, tasks)
     every = np.ravel(used.sum(axis=0))
-    left = [every - np.ravel(used[of_draw].sum(axis=0)) for of_draw in drawn]
+    left = [every - np.ravel(used[of_draw].sum(axis=0)) for of_draw in drawn if not named.single]
     fitted = scoring.fit_references(value, draws, weight, picture, asked.seed, len(named.values))
     return fitted, left
 
