@@ -22,6 +22,7 @@ ENTRIES = (
         "one value to the mean of the others. People describe every image.",
         sense="amplification",
         judged=True,
+        absolute=True,
         two_sided=True,
         beyond_margin=True,
         headline=True,
