@@ -216,8 +216,19 @@ class PersonTokens:
         last = np.zeros(captions, bool)
         filled = tokens.lengths > 0
         last[filled] = self.kinds[tokens.offsets[1:][filled] - 1] == STOP
-        is_plain = (persons == 1) & (doubts == 0) & (stops == last)
-        plain = np.flatnonzero(is_person & (self.kinds <= PRONOUN) & is_plain[rows])
+        asides, nouns = (
+            np.bincount(rows[flags], minlength=captions)
+            for flags in (
+                tokens.among(lists.others | lists.background | lists.by | lists.objects),
+                is_person & (self.kinds != PRONOUN),
+            )
+        )
+        # Either a single word, or one noun and pronouns behind it, which are of whomever it names.
+        places = np.flatnonzero(is_person)
+        first = places[np.diff(rows[places], prepend=-1) > 0]
+        with_pronouns = (nouns == 1)[rows[first]] & (self.kinds[first] == NOUN) & (asides == 0)[rows[first]]
+        is_plain = ((doubts == 0) & (stops == last))[rows[first]] & ((persons == 1)[rows[first]] | with_pronouns)
+        plain = first[is_plain & (self.kinds[first] <= PRONOUN)]
         ruled = (of_value > 0) & (persons > 0)
         ruled[rows[plain]] = False
         return plain, np.flatnonzero(ruled)
