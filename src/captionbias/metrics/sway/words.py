@@ -200,6 +200,7 @@ def _fitted(asked: SwayInput, human: ContentWords, places: Integers) -> tuple[sc
     used, keys = human.used[rows], named.key[np.isin(named.image, places)]
     may = human.content & ~human.of_attribute & (not named.single)
     columns = scoring.context_words(used, may, weight[image])
+    columns = columns[np.argsort(np.array(human.words, object)[columns], kind="stable")]
     tasks = None if named.given_tasks is None else _commonest(named.given_tasks[places])
     if not len(columns) and not named.single:
         return None, []
