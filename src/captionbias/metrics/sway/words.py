@@ -157,7 +157,8 @@ def _halvings(tied: Tied, asked: SwayInput, left: Sequence[Floats]) -> Tied:
     words, references, named = tied.words, tied.references, asked.named
     asked_of = ~words.of_task | (named.scene is not None) | (named.given_tasks is not None)
     may, poolable = (words.of_role | ~words.of_attribute) & asked_of, words.content & ~words.of_attribute & asked_of
-    of_value = np.nan_to_num(tied.level, nan=1.0)[references.value][:, None] * max(1.0, np.nan_to_num(tied.length))
+    longer = max(1.0, np.nan_to_num(tied.length, posinf=1.0))  # within scenes people say nothing
+    of_value = longer * np.nan_to_num(tied.level, nan=1.0)[references.value][:, None]
     from scipy.sparse import hstack
 
     halvings = []
