@@ -16,7 +16,7 @@ from captionbias import metrics
 from captionbias.bench.catalogue import METRICS, YARDSTICK, scores_of
 from captionbias.hub.modules import install_metrics
 from captionbias.images.drawings import draw
-from captionbias.metrics.sway.missing import GAP
+from captionbias.metrics.sway.missing import GAP as MISSING
 from captionbias.synthetic import plant
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +47,7 @@ def test_every_key_of_a_result_is_described_and_lies_in_its_range(name: str) -> 
     images = dict(zip(("images", "masks"), draw(planted), strict=True)) if METRICS[name].of_images else {}
     measured = getattr(metrics, name).measure(**vars(planted), **images, **quick(name), bootstrap=20)
     known = {score.key: score.scale[:2] for score in scores_of(name)}
-    assert known.keys() - {YARDSTICK, GAP} <= measured.estimates.keys()
+    assert known.keys() - {YARDSTICK, MISSING} <= measured.estimates.keys()
     written = re.findall(r"`([\w<>]+)`", METRICS[name].returns)
     described = re.compile("|".join(written).replace("_s_d", "_[mh]_(a_to_t|t_to_a)").replace("<value>", r"\w+"))
     assert all(described.fullmatch(key) for key in measured.facts)

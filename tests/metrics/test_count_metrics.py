@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from captionbias.bench.catalogue import SCORES
 from captionbias.captions import CaptionBiasWarning
+from captionbias.hashes import seeded
 from captionbias.metrics import ba_mals, directional_ba, multi_directional_ba
-from captionbias.statistics.samples import random_groups
+from captionbias.statistics.samples import GROUPS, random_groups
 from tests.metrics.by_definition import label_tables
 
 each = pytest.mark.parametrize(
@@ -58,10 +59,16 @@ def test_captions_that_name_nothing_are_warned_of(metric):
 
 
 @settings(deadline=None)
-@given(st.integers(1, 200), st.integers(1, 50), st.integers(0, 9))
-def test_groups_are_of_equal_size_and_none_is_empty(images, most, seed):
-    groups = random_groups(images, seed, most)
-    sizes = np.bincount(groups)
-    assert (len(groups), len(sizes)) == (images, min(images, most))
-    assert sizes.max() - sizes.min() <= 1
-    assert images > most or groups.tolist() == list(range(images))
+@given(st.lists(st.integers(0, 99), min_size=1, max_size=200), st.integers(0, 9))
+def test_groups_follow_pictures_whatever_their_order_and_none_is_empty(pictures, seed):
+    keys = seeded(np.array(pictures, np.uint64), 0)
+    groups, back = random_groups(keys, seed), random_groups(keys[::-1], seed)
+    assert groups.tolist() == back[::-1].tolist()
+    assert set(groups.tolist()) == set(range(groups.max() + 1))
+    assert len(set(zip(pictures, groups.tolist(), strict=True))) == len(set(pictures))
+
+
+def test_of_many_pictures_groups_are_about_as_large():
+    sizes = np.bincount(random_groups(seeded(np.arange(409_600, dtype=np.uint64), 0), 1))
+    assert len(sizes) == GROUPS
+    assert sizes.var() == pytest.approx(100, rel=0.15)  # of chance alone

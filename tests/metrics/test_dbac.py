@@ -215,18 +215,24 @@ def test_a_trial_does_not_depend_on_the_others(planted):
 @pytest.mark.parametrize("captions", [2, 5])
 def test_every_caption_of_an_image_is_as_likely_as_the_others(captions):
     """Over images, and for one image over seeds: within four standard errors."""
-    image = np.repeat(np.arange(5000), captions)
-    of_images = draw_captions(image, 5000, seed=3) % captions
-    of_seeds = np.array([draw_captions(image[: 10 * captions], 10, seed)[7] % captions for seed in range(2000)])
+    image, keys = np.repeat(np.arange(5000), captions), mix(np.arange(5000 * captions, dtype=np.uint64))
+    of_images = draw_captions(image, keys, seed=3) % captions
+    few = slice(10 * captions)
+    of_seeds = np.array([draw_captions(image[few], keys[few], seed)[7] % captions for seed in range(2000)])
     for places in (of_images, of_seeds):
         shares = np.bincount(places, minlength=captions) / len(places)
         assert abs(shares - 1 / captions).max() < 4 * np.sqrt(1 / captions * (1 - 1 / captions) / len(places))
 
 
-def test_copies_of_a_picture_draw_the_caption_of_the_picture_alone():
-    pictures = np.array([0, 1, 2, 1, 0])
-    images = draw_captions(np.repeat(np.arange(5), 4), 5, 7, pictures) % 4
-    assert images.tolist() == (draw_captions(np.repeat(np.arange(3), 4), 3, 7) % 4)[pictures].tolist()
+def test_what_is_drawn_minds_neither_the_order_of_images_nor_of_captions_and_copies_draw_the_same():
+    texts = [[f"caption {number} of {image}" for number in range(4)] for image in [*range(9), *range(9)]]
+    drawn = set()
+    for changed in (texts, [row[::-1] for row in texts[::-1]]):
+        words = check_captions(references=changed, attributes=["female", "male"] * 9).words()
+        flat = [text for row in changed for text in row]
+        drawn.add(tuple(sorted(flat[row] for row in draw_captions(words.human_image, words.keys_by_side[1], 7))))
+    [captions] = drawn
+    assert len(set(captions)) == 9
 
 
 # Images with a single human caption, and no tasks

@@ -156,6 +156,7 @@ def people_draws(
         left = captions - np.bincount(image[rows], minlength=images)
         contents = (every - of_image @ said).multiply(1 / np.maximum(left, 1)[:, None]).tocsr()
         contents.eliminate_zeros()
+        contents.sort_indices()
         person = csr_array(of_image @ human)
         np.minimum(person.data, 1.0, out=person.data)
         known = [contents, *([] if tasks is None else [tasks])]
@@ -185,7 +186,7 @@ def fit_references(
     quarter, fold = place % QUARTERS, place // QUARTERS % FOLDS
     cell = fold * QUARTERS + quarter
     group = cell * GROUPS + place // (QUARTERS * FOLDS) % GROUPS
-    ordered = np.argsort(group, kind="stable")
+    ordered = np.lexsort((place, group))  # by pictures, so that sums are the same in whatever order images are given
     indicators = (value[:, None] == np.arange(1 if values == 2 else values)).astype(np.float64)
     least = LEAST_SCORED if scene is None or not scene.any() else LEAST_SCENES
     parts = [tuple(range(QUARTERS)), *(half for both in HALVES for half in both if number >= least)]

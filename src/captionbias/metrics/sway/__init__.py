@@ -139,7 +139,7 @@ def sway(
     of_tasks, counts = _of_tasks(images, lean, lexicons, seed, notes)
     resampling = [misnaming, *of_tasks, *[length] * bool(captions.references or captions.scene)]
     scenes = None if images.scene is None else len({*images.scene.tolist()}) if captions.scene else 0
-    pictures = np.bincount(images.value)
+    pictures = images.pictures()
     if pictures.min() < LEAST_OF_VALUE and images.scene is None:
         few = f"there are {pictures.min()} of {images.values[int(pictures.argmin())]}"
         note(notes, f"no interval below {LEAST_OF_VALUE} images of each value; {few}", about="attributes")
@@ -184,7 +184,7 @@ def _of_tasks(
         text = "T to A and A to T are not measured: no task goes with one value more than with another on these images"
         note(notes, text, errors.phrase("say which tasks go with whom, with {lean}"), about="tasks")
         return [], no_leans(images)
-    if a_to_t in inputs and images.scene is None and len(images.value) < a_to_t.LEAST_IMAGES:
+    if a_to_t in inputs and images.scene is None and len(np.unique(images.picture)) < a_to_t.LEAST_IMAGES:
         note(notes, f"A to T is not measured below {a_to_t.LEAST_IMAGES} images")
         inputs.remove(a_to_t)
     return inputs, counts

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic
 
-import numpy as np
-
 from captionbias.arrays import Floats
 from captionbias.bench.catalogue import CAPTIONS, PERCENT, Score
 from captionbias.metrics.sway.question import (
@@ -86,10 +84,9 @@ def counted(inputs: SwayInput) -> Counted:
 def answer(inputs: SwayInput, samples: dict[str, Sample]) -> QuestionResult:
     """The gaps, and what they are gaps of."""
     values, named = inputs.named.values, NamingGaps[Sample](**samples)
-    pictures = np.unique(np.column_stack((inputs.named.value, inputs.named.picture)), axis=0)[:, 0]
     # What three captions of the rarest value can hide; more, for the largest gap of many (Bonferroni).
     rule = RULE_OF_THREE if len(values) == 2 else -math.log((1 - LEVEL) / len(values))
-    floor = 100 * rule / int(np.bincount(pictures).min())
+    floor = 100 * rule / int(inputs.named.pictures().min())
     gaps = [
         [replace(named.gaps[kind, value], floor=floor) for value in range(len(values))] for kind in range(len(KINDS))
     ]

@@ -149,7 +149,8 @@ def _tied(asked: SwayInput) -> Tied | None:
         return None
     references = replace(fitted, drawn=tuple(_widened(table, len(both.words)) for table in fitted.drawn))
     level, length = scoring.level(said[places], references, both.content), float(share_of(*lengths))
-    measure = np.nan_to_num(level, nan=1.0)[references.value] * max(1.0, np.nan_to_num(length))
+    longer = max(1.0, np.nan_to_num(length, posinf=1.0))  # without people nothing is
+    measure = longer * np.nan_to_num(level, nan=1.0)[references.value]
     halvings, columns = _candidates(both, said[places], references, measure, named, left)
     return Tied(both, said[places], references, level, length, halvings, columns)
 
@@ -209,6 +210,7 @@ def _fitted(asked: SwayInput, human: ContentWords, places: Integers) -> tuple[sc
     used, keys = human.used[rows], named.key[np.isin(named.image, places)]
     may = human.content & ~human.of_attribute & (not named.single)
     columns = scoring.context_words(used, may, weight[image])
+    columns = columns[np.argsort(np.array(human.words, object)[columns], kind="stable")]
     tasks = None if named.given_tasks is None else _commonest(named.given_tasks[places])
     if not len(columns) and not named.single:
         return None, []
