@@ -157,7 +157,8 @@ def _halvings(tied: Tied, asked: SwayInput, left: Sequence[Floats]) -> Tied:
     words, references, named = tied.words, tied.references, asked.named
     asked_of = ~words.of_task | (named.scene is not None) | (named.given_tasks is not None)
     may, poolable = (words.of_role | ~words.of_attribute) & asked_of, words.content & ~words.of_attribute & asked_of
-    of_value = np.nan_to_num(tied.level, nan=1.0)[references.value][:, None] * max(1.0, np.nan_to_num(tied.length))
+    level, length = (np.nan_to_num(of, nan=1.0, posinf=1.0) for of in (tied.level, tied.length))
+    of_value = level[references.value][:, None] * max(1.0, length)
     from scipy.sparse import hstack
 
     halvings = []
