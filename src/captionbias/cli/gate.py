@@ -179,8 +179,8 @@ def _asked(
             elif estimate is None:
                 status, line = UNKNOWN, f"No reading: {ANSWERS[UNKNOWN]}"
             elif estimate.verdict is None:
-                text = "--portrait: there is no interval to judge by; give 30 images of each value, or scenes, and --bootstrap 1000"
-                raise ValueError(f"{text} or more")
+                text = "--portrait: there is no interval to judge by; give 30 images of each value, or scenes, and"
+                raise ValueError(f"{text} --bootstrap 1000 or more")
             else:
                 status, line = answer(part.key, estimate, measured)
             yield status, f"{part.asks} {line}"
@@ -280,7 +280,7 @@ def _words_judged(most: float, estimate: Estimate, measured: Measurement) -> tup
         return status, f"{interval(estimate, 1)} {estimate.unit}, tolerated {most:g}"
     would = ("no word" if seen is None else f"one word in {seen:g}", "none" if many is None else f"twenty in {many:g}")
     if estimate.verdict == CANNOT_TELL and estimate.doubt:
-        return PASS, f"{interval(estimate, 1)} {estimate.unit}, tolerated {most:g}"  # which the doubt undoes
+        return UNKNOWN, f"{interval(estimate, 1)} {estimate.unit}, tolerated {most:g}; {estimate.doubt}"
     line = f"Nothing found; of 100 captions {would[0]} would have been seen, {would[1]}; tolerated {most:g}"
     if seen is not None and seen <= most:
         return PASS, line

@@ -109,7 +109,7 @@ def papers(audit: Audit) -> Grid:
         if score.judged:
             estimates, plain = audit.measurement(score.metric, name).estimates, f"{score.metric}_{score.direction}"
             published = scored(estimates, plain) if plain != score.key else None
-            row = [score.label, name, scored(estimates, score.key), published, _verdict(audit, name, score)]
+            row: list[Cell] = [score.label, name, scored(estimates, score.key), published, _verdict(audit, name, score)]
             rows.append(row)
     return Grid(
         "The papers' scores [95% interval]",
@@ -292,7 +292,7 @@ def sway_chosen(details: Mapping[str, Any]) -> Grid:
         columns("images of", "beyond people" if people else "more", "words"),
         rows,
         "Of 100 captions. Words are chosen by one half of the images and counted in the other; of 100 captions of the "
-        f"value, those that use each{", in brackets people's" * people}.",
+        "value, those that use each" + ", in brackets people's" * people + ".",
     )
 
 
