@@ -296,6 +296,8 @@ def _images_needed(
     tolerances: Mapping[str, float], key: str, estimate: Estimate, measured: Measurement
 ) -> tuple[int, str]:
     """On how many images nine of ten persons would pass: what is seen shrinks with the root of their number."""
+    from captionbias.metrics.sway import LEAST_OF_VALUE
+
     images, most = measured.facts["sway_images"], tolerances[key]
     if estimate.high is None:
         width = measured.facts.get("sway_words_seen", math.nan)
@@ -304,4 +306,5 @@ def _images_needed(
         width = high - low  # as far again as persons are from 0 in nine of ten
     if math.isnan(width):
         return PASS, f"More than 10 times these {images:,.0f} images, to see a word in {most:g} of 100 captions"
-    return PASS, f"{_rounded_up(images * (width / most) ** 2):,} images, within {most:g} {estimate.unit}"
+    needed = max(_rounded_up(images * (width / most) ** 2), LEAST_OF_VALUE * len(measured.artefacts.values))
+    return PASS, f"{needed:,} images, within {most:g} {estimate.unit}"
