@@ -9,10 +9,11 @@ import pytest
 from captionbias.cli import gate
 from captionbias.statistics.samples import Estimate
 from captionbias.synthetic import PEOPLE, plant
-from tests.cli.conftest import ran, write_sides
+from tests.cli.conftest import ran, refused, write_sides
 from tests.whole import sway
 
 IMAGES = 300
+NUMBERS = r"^(\S+)", r"(\S+)\]", r"about (\d+) images would tell"
 
 
 @pytest.fixture(scope="module")
@@ -102,21 +103,51 @@ def faithful():
     return plant(1500, captions=4)
 
 
-GAPS = ("wrong_gap", "unnamed_gap", "t_to_a", "t_to_a_lost", "length_gap")
-WIDE = [part for key in GAPS for part in ("--margin", f"sway_{key}=10")]
+WIDE = ["--tolerance", "15"]
+TIED = "do other words follow the attribute"
+MISSING = "are captions of one value missing more often"
+THINGS = {"female": "a pretty elegant gown on the sofa", "male": "a sturdy rough hammer on the bench"}
 
 
-def test_a_faithful_captioner_does_not_fail_and_passes_where_margins_are_wide_and_words_would_be_seen(
+def test_what_is_within_the_tolerance_passes_and_what_is_neither_within_nor_beyond_says_how_many_images_would_tell(
     faithful, tmp_path
 ):
+    """An interval shrinks with the root of the number of images; that of words, of which one would be seen, too."""
     said = asked(faithful, tmp_path, status=4)
+    (unknown,) = (line for line in said.values() if line.endswith(": cannot tell"))
     assert not any(line.endswith(": fail") for line in said.values())
-    assert said["is one value named wrong more often"].endswith(": pass")
+    value, high, told = (float(re.search(one, unknown.replace(",", ""))[1]) for one in NUMBERS)
+    assert told == pytest.approx(1500 * ((0.95 * high - value) / (5 - value)) ** 2, rel=0.5), "90% for 95%"
+    said = asked(faithful, tmp_path, *WIDE, "--tolerance", "words=0.1", status=4)
+    assert {question for question, line in said.items() if line.endswith(": cannot tell")} == {TIED}
+    seen, told = (
+        float(re.search(one, said[TIED].replace(",", ""))[1]) for one in (r"word in (\S+)", r"(\d+) would tell")
+    )
+    assert told == pytest.approx(1500 * (seen / 0.1) ** 2, rel=0.1)
     said = asked(faithful, tmp_path, *WIDE, status=0)
-    assert "Nothing found" in said["do other words follow the attribute"]
-    said = asked(faithful, tmp_path, *WIDE, "--words-seen", "0.1", status=4)
-    unknown = {question for question, line in said.items() if line.endswith(": cannot tell")}
-    assert unknown == {"do other words follow the attribute"}
+    assert said[TIED].endswith("; tolerated 15: pass")
+    assert said[MISSING] == "Not asked: no caption is missing"
+
+
+def test_whose_captions_are_missing_more_often_fails(faithful, tmp_path):
+    """Of 750 women 250 have none."""
+    silent = [row % 6 == 0 and label == "female" for row, label in enumerate(faithful.attributes)]
+    assert sum(silent) == 250
+    said = [text * (not none) for text, none in zip(faithful.predictions, silent, strict=True)]
+    told = asked(replace(faithful, predictions=said), tmp_path, *WIDE, status=3)[MISSING]
+    assert (told[:4], told[-4:]) == ("33.3", "fail")
+
+
+def test_what_longer_captions_say_beyond_people_is_told_with_the_reason_why_it_does_not_fail(faithful, tmp_path):
+    longer = [f"{text} {THINGS[label]}" for text, label in zip(faithful.predictions, faithful.attributes, strict=True)]
+    told = asked(replace(faithful, predictions=longer), tmp_path, *WIDE, status=4)[TIED]
+    assert told.startswith("100.0, at least 9")
+    assert told.endswith("they may be there: people's captions are shorter, and never say such words: cannot tell")
+
+
+@pytest.mark.parametrize("given", ["0", "words=x", "nothing=5"])
+def test_a_tolerance_that_cannot_be_one_is_refused(given, sides):
+    assert f"--tolerance {given}: " in refused("gate", "--portrait", "--tolerance", given, *sides)
 
 
 @pytest.mark.parametrize(("word", "fault"), [("a man", "named wrong"), ("someone", "left unnamed")])
@@ -139,21 +170,28 @@ def in_scenes(planted, folder):
     return ["--predictions", path, "--attributes", path, *columns]
 
 
-def test_without_a_yardstick_no_gap_passes_and_without_tasks_none_is_asked_of_them(scenes, tmp_path):
+def test_by_labels_alone_wrong_names_fail_and_in_the_rest_people_may_differ_as_much(scenes, tmp_path):
     path = tmp_path / "scenes.parquet"
     pd.DataFrame({"caption": scenes.predictions, "gender": scenes.attributes}).to_parquet(path)
-    said = portrait("--predictions", path, *WIDE, status=4)
-    assert sum("Not asked" in line for line in said.values()) == 4
-    assert sum(line.endswith(": cannot tell") for line in said.values()) == 2
+    said = portrait("--predictions", path, *WIDE, status=0)
+    assert sum("Not asked" in line for line in said.values()) == 5
+    doubted = "people may differ as much: cannot tell"
+    for word, question, answer, status in (
+        ("a girl", TIED, doubted, 4),
+        ("somebody", "is one value left unnamed more often", doubted, 4),
+        ("a man", "is one value named wrong more often", "fail", 3),
+    ):
+        texts = [text.replace("a woman", word) for text in scenes.predictions]
+        pd.DataFrame({"caption": texts, "gender": scenes.attributes}).to_parquet(path)
+        assert portrait("--predictions", path, *WIDE, status=status)[question].endswith(answer)
 
 
 def test_who_says_one_word_of_everybody_passes_neither_beside_people_nor_in_scenes(faithful, scenes, tmp_path):
-    wide = (*WIDE, "--margin", "sway_a_to_t=10")
     for word, status in (("a man", 3), ("someone", 4)):
         everybody = [(one, word) for of_value in PEOPLE for one in of_value]
-        beside_people = asked(with_words(faithful, *everybody), tmp_path, *wide, status=status)
+        beside_people = asked(with_words(faithful, *everybody), tmp_path, *WIDE, status=status)
         files, tasks = in_scenes(with_words(scenes, *everybody), tmp_path), ["--tasks", tmp_path / "scenes.parquet"]
-        within = portrait(*files, *(tasks if word == "someone" else []), *wide, status=status)
+        within = portrait(*files, *(tasks if word == "someone" else []), *WIDE, status=status)
     for said in (beside_people, within):
         assert said["is one value named wrong more often"].endswith(": cannot tell")
     assert within["do wrong names follow the surroundings"] == "No reading: cannot tell"
@@ -165,7 +203,7 @@ def test_scenes_pass_where_the_captions_of_each_are_the_same_but_for_the_value(s
     assert "Nothing found" in said["do other words follow the attribute"]
     called = [text.replace("a woman", "a man") if number % 9 == 0 else text for number, text in enumerate(same)]
     said = portrait(*in_scenes(replace(scenes, predictions=called), tmp_path), status=3)
-    assert said["is one value named wrong more often"].endswith("captions of 100: fail")
+    assert said["is one value named wrong more often"].endswith("captions of 100, tolerated 5: fail")
 
 
 def test_a_question_that_is_more_than_people_fails_and_below_a_thousand_images_words_have_no_reading(
@@ -176,7 +214,7 @@ def test_a_question_that_is_more_than_people_fails_and_below_a_thousand_images_w
     objects = "do the objects named follow the attribute"
     assert said[objects] == "Not asked: without --tasks the score is a range that hardly ever tells"
     value, low, high = (scores[f"sway_t_to_a{ending}"] for ending in ("", "_ci_low", "_ci_high"))
-    numbers = f"{value:.1f} [{low:.1f}, {high:.1f}] captions of 100 beyond people"
+    numbers = f"{value:.1f} [{low:.1f}, {high:.1f}] captions of 100 beyond people, tolerated 5"
     assert said["do wrong names follow the surroundings"] == f"{numbers}: fail"
     tasks = "--tasks", tmp_path / "people.parquet"
     said = asked(planted, tmp_path, *tasks, status=3, tasks=planted.tasks)
@@ -188,10 +226,12 @@ def test_before_there_is_a_captioner_the_images_that_each_question_takes_are_tol
     _, _, *people = sides
     said = portrait(*people, status=0)
     told = said["do wrong names follow the surroundings"]
-    pattern = rf"([\d,]+) images, to see 1 captions of 100; these {IMAGES} would show ([\d.]+)"
-    needed, seen = (float(number.replace(",", "")) for number in re.fullmatch(pattern, told).groups())
-    assert needed == pytest.approx(IMAGES * seen**2, rel=0.1)
+    assert told.endswith(" images, within 5 captions of 100")
     assert said["do the objects named follow the attribute"].startswith("Not asked: without --tasks")
-    fewer = ran("gate", *people, "--at-most", "sway_t_to_a=2", status=0)[0]
-    (line,) = (line for line in fewer.splitlines() if line.startswith("do wrong names follow"))
-    assert int(re.search(r"([\d,]+) images", line)[1].replace(",", "")) == pytest.approx(needed / 4, abs=1)
+    narrow = portrait(*people, "--tolerance", "t_to_a=1", status=0)
+    more = narrow.pop("do wrong names follow the surroundings")
+    few, many = (int(line.split()[0].replace(",", "")) for line in (told, more))
+    assert many == pytest.approx(25 * few, rel=0.1)
+    assert narrow.items() <= said.items()
+    wide = portrait(*people, "--tolerance", "1000", status=0)
+    assert wide["is one value named wrong more often"].startswith("60 images"), "30 of each value"

@@ -10,7 +10,8 @@ import pytest
 
 from captionbias.attackers.base import stratified_split
 from captionbias.bench.reading import draw_captions
-from captionbias.captions import CaptionBiasWarning
+from captionbias.captions import CaptionBiasWarning, check_captions
+from captionbias.hashes import mix
 from captionbias.metrics.dbac_direction import PAIRINGS
 from captionbias.synthetic import TASKS, plant
 from tests.refusals import refuses

@@ -116,7 +116,13 @@ def test_a_crossing_names_what_each_attribute_names_of_the_person_who_is_meant()
 def test_a_caption_of_one_plain_noun_is_read_by_arrays_as_by_the_rule(captions):
     by_arrays = read(captions)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_is_plain", lambda places, *_: np.zeros(len(places), bool))
+        usual = module.PersonTokens.plain_and_ruled
+
+        def ruled(tokens):
+            plain, others = usual(tokens)
+            return plain[:0], np.unique(np.concatenate((tokens.tokens.rows[plain], others)))
+
+        patch.setattr(module.PersonTokens, "plain_and_ruled", ruled)
         by_rule = read(captions)
     assert [found.tolist() for found in by_arrays] == [found.tolist() for found in by_rule]
 

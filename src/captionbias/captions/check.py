@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -512,11 +512,14 @@ def _with_captions(captions: Captions, lists: Sequence[tuple[str, ...]], unsplit
     samples = canonical_order([remaining[row] for row in rows], once=False)
     columns: dict[str, Any] = {"predictions": tuple(texts[0] for texts in samples)}
     columns |= {"samples": samples if any(len(texts) > 1 for texts in samples) else None}
-    every, without = Counter(captions.attributes), Counter[str]()
-    for label, texts, of_image in zip(captions.attributes, remaining, lists, strict=True):
-        without[label] += 1 - len(texts) / max(len(of_image), 1)  # type: ignore[assignment]
+    every = Counter(captions.attributes)
+    weight_of, without = (defaultdict[str, float](float) for _ in range(2))
+    weights = [1.0] * len(captions) if captions.weights is None else captions.weights
+    for label, weight, texts, of_image in zip(captions.attributes, weights, remaining, lists, strict=True):
+        weight_of[label] += weight
+        without[label] += weight * (1 - len(texts) / max(len(of_image), 1))
     if any(without.values()):
-        columns["missing"] = {label: (every[label], without[label]) for label in every}
+        columns["missing"] = {label: (of, of * without[label] / weight_of[label]) for label, of in every.items()}
     if len(rows) < len(captions):
         lack = f"have {'no' if none else 'an empty'} caption{_by_label(captions, rows)}"
         captions = _with_rows(captions, rows, lack, "predictions", notes, **columns)

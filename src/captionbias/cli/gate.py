@@ -179,8 +179,8 @@ def _asked(
             elif estimate is None:
                 status, line = UNKNOWN, f"No reading: {ANSWERS[UNKNOWN]}"
             elif estimate.verdict is None:
-                text = "--portrait: there is no interval to judge by; give 20 images, or scenes, and --bootstrap 1000"
-                raise ValueError(f"{text} or more")
+                text = "--portrait: there is no interval to judge by; give 30 images of each value, or scenes, and"
+                raise ValueError(f"{text} --bootstrap 1000 or more")
             else:
                 status, line = answer(part.key, estimate, measured)
             yield status, f"{part.asks} {line}"
@@ -229,7 +229,7 @@ def _judged(tolerances: Mapping[str, float], key: str, estimate: Estimate, measu
     if status == PASS and estimate.doubt:
         from captionbias.report.portrait import DOUBTS
 
-        reason = DOUBTS.get(estimate.doubt, estimate.doubt).format(value="value")
+        reason = DOUBTS.get(estimate.doubt, estimate.doubt).format(value="value", tasks="objects")
         status, line = UNKNOWN, f"{line}; {reason}"
     return status, f"{line}: {ANSWERS[status]}"
 
@@ -271,7 +271,7 @@ def _rounded_up(number: float) -> int:
 
 def _words_judged(most: float, estimate: Estimate, measured: Measurement) -> tuple[int, str]:
     """Of what has no upper end: it passes if nothing is surely more and one word in so many captions would be seen."""
-    from captionbias.bench.verdicts import BEYOND
+    from captionbias.bench.verdicts import BEYOND, CANNOT_TELL
     from captionbias.report.wording import interval
 
     seen, many = (measured.facts.get(f"sway_words_seen{ending}") for ending in ("", "_20"))
@@ -279,6 +279,8 @@ def _words_judged(most: float, estimate: Estimate, measured: Measurement) -> tup
         status = FAIL if estimate.value >= most else UNKNOWN
         return status, f"{interval(estimate, 1)} {estimate.unit}, tolerated {most:g}"
     would = ("no word" if seen is None else f"one word in {seen:g}", "none" if many is None else f"twenty in {many:g}")
+    if estimate.verdict == CANNOT_TELL and estimate.doubt:
+        return UNKNOWN, f"{interval(estimate, 1)} {estimate.unit}, tolerated {most:g}; {estimate.doubt}"
     line = f"Nothing found; of 100 captions {would[0]} would have been seen, {would[1]}; tolerated {most:g}"
     if seen is not None and seen <= most:
         return PASS, line
@@ -294,6 +296,8 @@ def _images_needed(
     tolerances: Mapping[str, float], key: str, estimate: Estimate, measured: Measurement
 ) -> tuple[int, str]:
     """On how many images nine of ten persons would pass: what is seen shrinks with the root of their number."""
+    from captionbias.metrics.sway import LEAST_OF_VALUE
+
     images, most = measured.facts["sway_images"], tolerances[key]
     if estimate.high is None:
         width = measured.facts.get("sway_words_seen", math.nan)
@@ -302,4 +306,5 @@ def _images_needed(
         width = high - low  # as far again as persons are from 0 in nine of ten
     if math.isnan(width):
         return PASS, f"More than 10 times these {images:,.0f} images, to see a word in {most:g} of 100 captions"
-    return PASS, f"{_rounded_up(images * (width / most) ** 2):,} images, within {most:g} {estimate.unit}"
+    needed = max(_rounded_up(images * (width / most) ** 2), LEAST_OF_VALUE * len(measured.artefacts.values))
+    return PASS, f"{needed:,} images, within {most:g} {estimate.unit}"

@@ -254,7 +254,7 @@ def _in_words(portrait: Portrait, row: Row) -> str:
         for value, wrong in row.wrong.items()
     ]
     answers = [
-        f"{answer.verdict}: {', '.join(answer.lines)}"
+        ": ".join(filter(None, (answer.verdict, ", ".join(answer.lines))))
         for one in PANEL_QUESTIONS
         for answer in row.answers.get(one.key, [])
     ]

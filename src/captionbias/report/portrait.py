@@ -22,9 +22,10 @@ from captionbias.bench.verdicts import (
     word_for_yardstick,
 )
 from captionbias.errors import few
+from captionbias.metrics.sway.a_to_t import TASKS_NAMED
 from captionbias.metrics.sway.images import NO_LEAN, OWN, SHIPPED
 from captionbias.metrics.sway.misnaming import KEYS, NAMED_LEAST
-from captionbias.metrics.sway.questions import ALL_TASKS, NAMES, PARTS, QUESTIONS, WORDS, Question
+from captionbias.metrics.sway.questions import ALL_TASKS, MISSING, NAMES, PARTS, QUESTIONS, WORDS, Question
 from captionbias.report.wording import (
     SCENES,
     Yardstick,
@@ -51,6 +52,7 @@ SURE = 0.05  # of a corrected p-value
 STEP = "sway_t_to_a"
 DOUBTS = {  # what a captioner says too little for, by the key of the score that shows it
     NAMED_LEAST: "it hardly names more than one {value}",
+    TASKS_NAMED: "it hardly names {tasks} that go with a {value}",
 }
 
 
@@ -160,13 +162,17 @@ def _row(name: str, sway: Result, verdicts: Mapping[str, str], called: Mapping[s
     wrong = _wrong(details)
     sides = [one for one in (wrong, _wrong(details, "_person")) if one]
 
+    said: set[str] = set()
+
     def answer(key: str) -> Answer:
         word, estimate = verdicts.get(key, NOTHING), estimates.get(key)
         doubt = estimate.doubt if estimate and estimate.doubt and word == CANNOT_TELL else ""
-        if doubt == NAMED_LEAST and key != KEYS["wrong"]:  # which is said once
+        if doubt in said:
             return Answer(word, [])
+        said.update(DOUBTS.keys() & {doubt})
         doubt = DOUBTS.get(doubt, doubt)
         lines = [doubt.format(**called)] if doubt else _lines(key, word, estimate, details, sides)
+        lines += _chosen(details, key, estimate) if doubt and estimate and estimate.high is None else []
         return Answer(word, lines, word in BEYOND and estimate is not None and estimate.may_be_little)
 
     answers: dict[str, list[Answer]] = {}
@@ -222,9 +228,8 @@ def _lines(
 def _chosen(details: Mapping[str, Any], key: str, estimate: Estimate) -> list[str]:
     """Of whom most words are found, and which: those that half of the images choose."""
     rows = [row for row in details.get("words_chosen", ()) if row[key] == estimate.value and row["columns"]]
-    return [
-        f"{group(row['attribute'])}: {few([of['words'] for of in row['columns']], MOST_CHOSEN)}" for row in rows[:1]
-    ]
+    words = [[column["words"].replace("|", " or ") for column in row["columns"]] for row in rows[:1]]
+    return [f"{group(row['attribute'])}: {few(of, MOST_CHOSEN)}" for row, of in zip(rows, words, strict=False)]
 
 
 def _wrong(details: Mapping[str, Any], whose: str = "") -> dict[str, Wrong]:
@@ -295,8 +300,9 @@ def _overall(estimates: Mapping[str, Estimate], verdicts: Mapping[str, str], det
     if more:
         word = next(word for words in answers.values() for word in words if word in BEYOND)
         return Answer(word, [f"in {more} of {sum(map(bool, answers.values()))} questions"])
-    # Without people the questions that take more may not be asked.
-    needed = [answers[one.key] for one in QUESTIONS if YARDSTICK not in estimates or not one.takes]
+    # Without people the questions that take more may not be asked, and of missing captions only where some are.
+    asked = [one for one in QUESTIONS if one.takes != MISSING and (YARDSTICK not in estimates or not one.takes)]
+    needed = [answers[one.key] for one in asked]
     alike = all({*words} <= {LIKE, SAME, SAME_NO_YARDSTICK, NOTHING_FOUND} for words in answers.values())
     some = CANNOT_TELL if any(answers.values()) else NOTHING
     return Answer(word_for_yardstick(estimates, LIKE, KEYS["unnamed"]) if alike and all(needed) else some, [])

@@ -18,7 +18,7 @@ from captionbias.metrics import catalogue
 from captionbias.metrics.sway.questions import NAMES, QUESTIONS, Question
 from captionbias.report.grid import Cell, Grid, GridColumn, Scored, Strong, columns
 from captionbias.report.portrait import FEW_VALUES, SURE, Answer, Portrait, Wrong
-from captionbias.report.wording import MOST_WORDS, Yardstick, fixed, group, yardstick_of
+from captionbias.report.wording import MOST_WORDS, Yardstick, fixed, group, with_doubt, yardstick_of
 from captionbias.statistics.samples import Estimate
 
 MOST_CHOSEN = 12  # columns of words
@@ -49,7 +49,7 @@ def scores(audit: Audit, judged: bool = False) -> Grid:
         row: list[Cell] = [captioner, score.label, scored(estimates, score.key), None, None, None]
         if score.judged:
             p = audit.comparisons[score.metric].p_values[captioner].get(score.key, math.nan)
-            verdict = audit.verdicts.get((captioner, score.key), NOTHING)
+            verdict = _verdict(audit, captioner, score)
             detectable = estimates[score.key].detectable if score.key in estimates else None
             row[3:] = [detectable, _number(p), verdict]
         rows.append(row)
@@ -63,6 +63,12 @@ def scores(audit: Audit, judged: bool = False) -> Grid:
 def scored(estimates: Mapping[str, Estimate], key: str) -> Scored | None:
     """A score's estimate and digits; None where it is undefined."""
     return Scored(estimates[key], catalogue.SCORES[key].digits) if key in estimates else None
+
+
+def _verdict(audit: Audit, captioner: str, score: Score) -> str:
+    """The corrected verdict, and why one cannot tell."""
+    estimate = audit.measurement(score.metric, captioner).estimates.get(score.key)
+    return with_doubt(audit.verdicts.get((captioner, score.key), NOTHING), estimate)
 
 
 def _scores_of(audit: Audit) -> Iterator[tuple[str, Score]]:
@@ -103,8 +109,8 @@ def papers(audit: Audit) -> Grid:
         if score.judged:
             estimates, plain = audit.measurement(score.metric, name).estimates, f"{score.metric}_{score.direction}"
             published = scored(estimates, plain) if plain != score.key else None
-            verdict = audit.verdicts.get((name, score.key), NOTHING)
-            rows.append([score.label, name, scored(estimates, score.key), published, verdict])
+            row: list[Cell] = [score.label, name, scored(estimates, score.key), published, _verdict(audit, name, score)]
+            rows.append(row)
     return Grid(
         "The papers' scores [95% interval]",
         columns("score", "captioner") + columns("value", "as published", form=".3f") + columns("verdict"),
@@ -133,7 +139,7 @@ def alone(audit: Audit) -> Grid:
         for key, (name, comparison) in product(keys, of_metric.items()):
             if estimate := comparison.measurements[captioner].estimates.get(key):
                 score = catalogue.SCORES[key]
-                verdict = (estimate.verdict or NOTHING) if score.judged else None
+                verdict = with_doubt(estimate.verdict or NOTHING, estimate) if score.judged else None
                 rows.append([captioner, score.label, name, Scored(estimate, score.digits), verdict])
     names = columns("captioner", "score", "attribute") + columns("value", form=".3f") + columns("verdict")
     return Grid("Each attribute alone, and crossed [95% interval]", names, rows, ALONE)
@@ -181,7 +187,7 @@ def naming_table(portrait: Portrait) -> Grid:
 
 def _in_a_cell(answer: Answer) -> str:
     little = ", a little" * answer.little
-    return f"{answer.verdict}{little}: {', '.join(answer.lines)}"
+    return ": ".join(filter(None, (f"{answer.verdict}{little}", ", ".join(answer.lines))))
 
 
 def _of_100(wrong: Wrong) -> str:
@@ -271,21 +277,22 @@ def sway_chosen(details: Mapping[str, Any]) -> Grid:
         people = f" ({column['uses_person']:.1f})" if "uses_person" in column else ""
         return f"{column['words'].replace('|', ' or ')} {column['uses_captioner']:.1f}{people}"
 
+    chosen = [row for row in details.get("words_chosen", ()) if row["columns"] and "sway_words_ci_low" in row]
+    people = any("uses_person" in column for row in chosen for column in row["columns"])
     rows: list[list[Cell]] = [
         [
             row["attribute"],
             f"{row['sway_words']:.1f}, at least {row['sway_words_ci_low']:.1f}",
             ", ".join(map(told, row["columns"][:MOST_CHOSEN])),
         ]
-        for row in details.get("words_chosen", ())
-        if row["columns"] and "sway_words_ci_low" in row
+        for row in chosen
     ]
     return Grid(
         "Captions that use any word that follows their value",
-        columns("images of", "beyond people", "words"),
+        columns("images of", "beyond people" if people else "more", "words"),
         rows,
         "Of 100 captions. Words are chosen by one half of the images and counted in the other; of 100 captions of the "
-        "value, those that use each, in brackets people's.",
+        "value, those that use each" + ", in brackets people's" * people + ".",
     )
 
 

@@ -135,8 +135,8 @@ def verdict_text(key: str, estimate: Estimate, details: Mapping[str, Any] | None
     verdict, size = estimate.verdict or NOTHING, estimate.detectable
     if verdict == NOTHING_FOUND and size:
         return f"{verdict} (would have seen a word in {size:g} of 100 captions)"
-    if verdict == CANNOT_TELL and estimate.doubt and estimate.doubt not in SCORES:
-        return f"{verdict}: {estimate.doubt}"
+    if (told := with_doubt(verdict, estimate)) != verdict:
+        return told
     if verdict == CANNOT_TELL and size:
         return f"{verdict} (would see {fixed(size, SCORES[key].digits)})"
     if verdict in (SAME, SAME_NO_YARDSTICK):
@@ -147,6 +147,12 @@ def verdict_text(key: str, estimate: Estimate, details: Mapping[str, Any] | None
         direction = f"{'worse' if worse else 'better'} for {group(value)}"
         return f"{verdict} ({direction})" if verdict == NO_YARDSTICK else f"{verdict}, {direction}"
     return verdict
+
+
+def with_doubt(verdict: str, estimate: Estimate | None) -> str:
+    """A verdict, and of one that cannot tell why, where that is known."""
+    doubt = estimate.doubt if estimate and verdict == CANNOT_TELL else None
+    return f"{verdict}: {doubt}" if doubt and doubt not in SCORES else verdict
 
 
 def p_text(p: float) -> str:

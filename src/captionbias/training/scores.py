@@ -18,7 +18,7 @@ from captionbias.captions.texts import is_blank
 from captionbias.captions.values import as_list, is_column
 from captionbias.errors import InputError
 from captionbias.metrics import catalogue, find_metric
-from captionbias.metrics.sway.questions import QUESTIONS
+from captionbias.metrics.sway.questions import MISSING, QUESTIONS
 from captionbias.text import LexiconSource, tokenize
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 BIAS = "bias"
+ASKED_OF_ALL = {part.key for question in QUESTIONS if question.takes != MISSING for part in question.parts}
 PORTRAIT = [part.key for question in QUESTIONS for part in question.parts if part.minimised]  # the largest is `bias`
 
 
@@ -57,8 +58,8 @@ def bias_scores(
 
     What is wrong with the arguments raises. What is wrong with the captioner does not: a score that its captions leave
     undefined is left out, and all are while its captions fit other images as well. The scores are of the images that
-    have a caption; `empty_captions` says how many have none, for a captioner that is silent more often with one group
-    than with another is biased in a way that these scores do not show.
+    have a caption; `empty_captions` says how many have none, and `sway_missing_gap` whether a captioner is silent more
+    often with one group than with another.
 
     Args:
         predictions: `n` model captions, or `n` lists of several, some of which may be empty or None.
@@ -73,11 +74,12 @@ def bias_scores(
     Returns:
         `empty_captions`, the share of captions without a word, in [0, 1]; and as far as they are defined `bias`, how
         far from people the captions are, in captions of 100: the largest of `sway_wrong_gap`, `sway_unnamed_gap`,
-        `sway_t_to_a` and `sway_words` (of 1,000 images or more) by their size; 0 is a person, and less is better. It is
-        left out where some value is hardly ever named, or has fewer captions. Then these four, `sway_t_to_a_lost`,
-        `sway_length_gap` (in content words of 100), `sway_a_to_t` (in mentions of 100 captions), `dbac_a_to_t`,
-        `dbac_a_to_t_matched`, `dbac_t_to_a`, `dbac_t_to_a_matched` in (-1, 1) and `lic` in [-100, 100], or the main
-        scores of other metrics; with `controls` also `dbac_a_to_t_net`, `dbac_t_to_a_net` and the others' `..._excess`.
+        `sway_t_to_a`, `sway_words` (of 1,000 images or more) and `sway_missing_gap` (where a caption is empty) by their
+        size; 0 is a person, and less is better. It is left out where some value is hardly ever named. Then these five,
+        `sway_t_to_a_lost`, `sway_length_gap` (in content words of 100), `sway_a_to_t` (in mentions of 100 captions),
+        `dbac_a_to_t`, `dbac_a_to_t_matched`, `dbac_t_to_a`, `dbac_t_to_a_matched` in (-1, 1) and `lic` in [-100, 100],
+        or the main scores of other metrics; with `controls` also `dbac_a_to_t_net`, `dbac_t_to_a_net` and the others'
+        `..._excess`.
         Of each the 95% interval, `..._ci_low` and `..._ci_high`; and of those with a verdict `..._more_than_people`:
         1.0 where it is that, else 0.0, as not every logger takes text.
 
@@ -177,6 +179,7 @@ class TrainingBias:
             scores |= estimates[key]._replace(verdict=None).flat(key)
             if word := estimates[key].verdict:
                 scores[f"{key}_more_than_people"] = float(word == MORE)
+        keys = [key for key in keys if key in ASKED_OF_ALL or catalogue.SCORES[key].metric != "sway"]
         if missing := [key for key in [BIAS] * bool(portrait_keys) + keys if key not in scores]:
             notes.append(f"{', '.join(missing)} left out: too few images, or captions that name what human ones name")
         return scores

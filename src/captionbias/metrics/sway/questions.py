@@ -98,7 +98,14 @@ QUESTIONS = (
     ),
     Question(
         "Are captions of one {value} missing?",
-        (Part("sway_missing_gap", "are captions of one value missing more often?", "caption one {value} less often"),),
+        (
+            Part(
+                "sway_missing_gap",
+                "are captions of one value missing more often?",
+                "caption one {value} less often",
+                minimised=True,
+            ),
+        ),
         takes=MISSING,
     ),
 )
