@@ -43,7 +43,7 @@ class NamedImages(NamedTuple):
     row: Integers  # each image's row
     value: Integers  # the number of its attribute value
     weight: Floats  # how many images it counts as
-    picture: Integers  # the number of the picture that it is of, see `Captions.keys`
+    picture: Integers  # the number of the picture that it is of, see `Captions.copies`, in an order of their keys
     group: Integers  # the number of the group in which it is resampled
     given_tasks: Any  # sparse, the tasks that images show, `(n, tasks)`; None if they are not given
     captioner: CaptionFlags  # of each image
@@ -98,7 +98,8 @@ def compared_images(reading: Reading, seed: int) -> NamedImages:
 
     names, tasks = (share_naming(predictions.image, images, flags)[compared] for flags in says(predictions))
     human = people.select(np.flatnonzero(compared[people.image]), np.cumsum(compared) - 1)
-    picture = np.unique(reading.truth.key[compared], return_inverse=True)[1]
+    copies = np.arange(images) if reading.copies is None else reading.copies
+    picture = _numbered_by_key(copies[compared], reading.truth.key[compared])
     return NamedImages(
         tuple(reading.values[number] for number in occurring),
         tuple(itertools.compress(reading.tasks, is_task)),
@@ -115,6 +116,12 @@ def compared_images(reading: Reading, seed: int) -> NamedImages:
         single,
         None if reading.human else picture if captions.scene else np.zeros(len(picture), np.int64),
     )
+
+
+def _numbered_by_key(copies: Integers, keys: Hashes) -> Integers:
+    """The numbers of pictures, wherever these stand."""
+    _, first, number = np.unique(copies, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(keys[first], kind="stable"))[number]
 
 
 def _comparable(reading: Reading, single: bool) -> Flags:
