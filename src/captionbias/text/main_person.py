@@ -325,12 +325,12 @@ def _completes(end: int, words: Sequence[str], found: Sequence[Person], lists: P
 
 def _is_aside(words: Sequence[str], start: int, place: int, end: int, lists: PersonWords) -> bool:
     """Whether somebody is a bystander: in the background, another one, or one who passes by."""
-    before, after = words[max(start, place - 3) : place], words[end : end + CLAUSE]
+    before, after = words[max(start, place - 3) : place], words[end : end + CLAUSE + 1]
     if not lists.background.isdisjoint(words[start : start + 4]):
         return True
     if not lists.others.isdisjoint([*before[-2:], *after[:2]]) and lists.definite.isdisjoint(before):
         return True
-    clause = next((at for at, word in enumerate(after) if word in ENDS), len(after) if len(after) < CLAUSE else 0)
+    clause = next((at for at, word in enumerate(after) if word in ENDS), len(after) if len(after) <= CLAUSE else 0)
     if not clause:
         return False
     passes = clause > 1 and after[clause - 1] in lists.by and after[clause - 2] in lists.passing
