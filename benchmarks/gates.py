@@ -44,11 +44,11 @@ class Gated(NamedTuple):
         return "; ".join(said)
 
 
-def gated(**given: Any) -> Gated:
-    """What `captionbias gate --portrait` says of these arguments of sway."""
+def gated(options: Mapping[str, Any] | None = None, **given: Any) -> Gated:
+    """What `captionbias gate --portrait` says of these captions, with options of sway."""
     warnings.simplefilter("ignore")
     captions = check_captions(**given)
-    measured = find_metric("sway").measure(captions, details=True)
+    measured = find_metric("sway").measure(captions, **options or {}, details=True)
     answers = list(_asked(captions, measured, partial(_judged, _tolerances([]))))
     statuses = {status for status, _ in answers}
     lines = tuple(line for status, line in answers if status != PASS)
