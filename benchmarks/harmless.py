@@ -52,10 +52,6 @@ def both(*sentences: str) -> str:
     return " ".join(f"{text.rstrip(' .')}." for text in sentences)
 
 
-def behind(*sentences: str) -> Change:
-    return lambda text, _: both(text, *sentences)
-
-
 def asked(text: str, said: str, before: bool) -> str:
     return f"{said} {text}" if before else f"{text.rstrip(' .')}. {said}"
 
@@ -77,7 +73,7 @@ CHANGES: dict[str, Change] = {
     "bystander before": lambda text, draw: both(draw.choice(BYSTANDERS), text),
     **{f"{where}, {said!r}": lambda text, _, said=said, where=where: asked(text, said, where == "before")
        for where, every in ASKING.items() for said in every},
-    **{f"{count} neutral sentences": behind(*NEUTRAL[:count]) for count in (1, 3, 12)},
+    **{f"{n} neutral sentences": lambda text, _, n=n: both(text, *NEUTRAL[:n]) for n in (1, 3, 12)},
     "one of 12 neutral sentences": lambda text, draw: both(text, draw.choice(NEUTRAL)),
     "lower case": lambda text, _: text.lower(),
     "upper case": lambda text, _: text.upper(),
