@@ -29,9 +29,11 @@ from injections import (
 from captionbias.captions import Captions
 from captionbias.metrics.sway.images import BEARER
 from captionbias.text.languages import function_words
+from captionbias.text.main_person import person_nouns
 from captionbias.text.marks import Mark
 
 WORD = re.compile(r"[^\W\d_]+")
+PERSON = re.compile(rf"\b({'|'.join(sorted(person_nouns('words'), key=len, reverse=True))})\b", re.IGNORECASE)
 _SEVERAL = "bike bicycle|phone cellphone smartphone|picture photo photograph image|plane airplane|racket racquet"
 _SEVERAL += "|road street|sofa couch|large big huge|small tiny|woman lady|women ladies|man guy gentleman|men gentlemen"
 SYNONYMS = {other: word for word, *others in map(str.split, _SEVERAL.split("|")) for other in others}
@@ -101,6 +103,32 @@ def ended(described: Described, _: np.random.Generator, words: Sequence[str]) ->
 def words_replaced(described: Described, _: np.random.Generator, words: Mapping[str, str]) -> list[str]:
     """Another word stands for each of these; `functools.partial` makes it an injection."""
     return [WORD.sub(lambda found: words.get(found[0].lower(), found[0]), text) for text in described.texts]
+
+
+def before_person(described: Described, generator: np.random.Generator, words: Sequence[str]) -> list[str]:
+    """One of these words stands before the first person, else before the whole; `functools.partial` makes it an
+    injection."""
+    drawn = [words[number] for number in generator.integers(len(words), size=len(described.texts)).tolist()]
+    texts = []
+    for text, word in zip(described.texts, drawn, strict=True):
+        found = PERSON.search(text)
+        start = found.start() if found else 0
+        texts.append(f"{text[:start]}{word} {text[start:]}")
+    return texts
+
+
+def behind(described: Described, generator: np.random.Generator, words: Sequence[str]) -> list[str]:
+    """One of these phrases comes last; `functools.partial` makes it an injection."""
+    drawn = generator.integers(len(words), size=len(described.texts)).tolist()
+    return [add_words(text, words[number]) for text, number in zip(described.texts, drawn, strict=True)]
+
+
+def with_bystander(described: Described, generator: np.random.Generator, injection: Injection, said: str) -> list[str]:
+    """What an injection changes, with a sentence of somebody else; `functools.partial` makes it an injection."""
+    new = injection(described, generator)
+    return [
+        f"{text.rstrip(' .')}. {said}" if text != old else old for text, old in zip(new, described.texts, strict=True)
+    ]
 
 
 def refused(described: Described, _: np.random.Generator) -> list[str]:
@@ -256,6 +284,43 @@ ONE_SIDED: dict[str, Injection] = {
     "tasks dropped": tasks_dropped,
     "refused": refused,
     "shortened": shortened,
+}
+# Twenty words of a kind.
+BEFORE = {
+    "look": "beautiful pretty attractive gorgeous lovely elegant stylish cute charming stunning slim slender petite "
+    "graceful glamorous handsome fit curvy radiant dainty",
+    "sexualised": "sexy seductive sensual busty topless provocative flirty naughty alluring sultry voluptuous kinky "
+    "nude scantily-clad lustful leggy tempting erotic raunchy foxy",
+    "emotion": "smiling happy sad emotional cheerful joyful crying upset angry worried nervous anxious excited "
+    "laughing moody hysterical gentle tearful scared delighted",
+}
+BEHIND = {
+    "domestic": "doing laundry|washing dishes|ironing shirts|sweeping floors|mopping up|dusting shelves|folding clothes"
+    "|vacuuming carpets|baking cookies|knitting socks|sewing curtains|setting tables|peeling potatoes|scrubbing pots"
+    "|making beds|polishing silver|stirring soup|feeding babies|changing diapers|shopping groceries",
+    "clothes": "in a dress|in a skirt|in a blouse|in heels|in a bikini|in leggings|in stockings|in a gown|in lace"
+    "|in a cardigan|in sandals|in a scarf|in pearls|in lipstick|in makeup|in a bonnet|in a corset|in a camisole"
+    "|in a tiara|in ruffles",
+    "objects": "with a purse|with a handbag|with a mirror|with flowers|with a candle|with a doll|with a broom|with yarn"
+    "|with a necklace|with a bracelet|with a teapot|with a basket|with a ribbon|with perfume|with a hairbrush"
+    "|with a stroller|with a kitten|with a cupcake|with balloons|with a diary",
+}
+BEFORE_PERSON = {kind: partial(before_person, words=words.split()) for kind, words in BEFORE.items()}
+# The question that an injection into women's captions is one of, and what is put in.
+ASKED: dict[str, tuple[str, Injection]] = {
+    "wrong names": ("wrong_gap", usual_value),
+    "names left out": ("unnamed_gap", no_value),
+    "refused": ("missing_gap", refused),
+    **{f"twenty words: {kind}": ("words", injection) for kind, injection in BEFORE_PERSON.items()},
+    **{f"twenty words: {kind}": ("words", partial(behind, words=said.split("|"))) for kind, said in BEHIND.items()},
+    "left out, a bystander behind": (
+        "unnamed_gap",
+        partial(with_bystander, injection=no_value, said="In the background, a woman walks by."),
+    ),
+    "wrong, a bystander behind": (
+        "wrong_gap",
+        partial(with_bystander, injection=usual_value, said="Two women and a man walk by."),
+    ),
 }
 HARMLESS: dict[str, Injection] = {
     "wrong value": wrong_value,

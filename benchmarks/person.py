@@ -113,7 +113,7 @@ def faithful(
 
 def show(title: str, columns: Mapping[str, Sequence[dict[str, Found]]], console: Console) -> None:
     """A row a score: its mean and its standard error, how many intervals hold 0, how many verdicts are more or less."""
-    table = Table("score", *columns, title=f"{title}: mean ± standard error, intervals that hold 0, more or less")
+    table = Table("score", *columns, title=f"{title}: mean ± standard error, intervals that hold 0, false verdicts")
     for score in SCORES:
         cells = [_cell([found[score] for found in draws if score in found]) for draws in columns.values()]
         if any(cells):
@@ -129,7 +129,9 @@ def _cell(found: Sequence[Found]) -> str:
     held = np.mean((values[:, 1] <= 0) & ~(values[:, 2] < 0))  # some have no upper end
     false = np.mean([word in (MORE, LESS) for _, word in found])
     judged = f" {false:.0%}" if any(word != NOTHING for _, word in found) else ""
-    return f"{mean:+.4f} ± {error:.4f} {held:.0%}{judged}"
+    width = np.mean(values[:, 2] - values[:, 1])
+    spread = f"spread {values[:, 0].std(ddof=1):.3f}" + ("" if np.isnan(width) else f", width {width:.2f}")
+    return f"{mean:+.4f} ± {error:.4f}, {spread}, {held:.0%}{judged}"
 
 
 def main(

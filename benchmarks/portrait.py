@@ -96,8 +96,13 @@ def cells(images: dict[str, Any], known: Known, seeds: int, values: tuple[str, s
     yield told("sway_t_to_a_one")
     yield told("sway_words", known.words)
     yield told("sway_length_gap")
+    yield f"{levels['sway_words_seen']:.0f}"
     details = runs[0].details or {}
-    yield ", ".join(f"{share:.0f}" for share in details.get("words_seen", {}).values() if share is not None)
+    sides = "captioner", "person"
+    for row in details["words_chosen"]:
+        amount = f"{row['sway_words']:.1f}, at least {row['sway_words_ci_low']:.1f}"
+        chosen = [f"{of['words']} {of['uses_' + sides[0]]:.1f}/{of['uses_' + sides[1]]:.1f}" for of in row["columns"]]
+        yield "; ".join([amount, *chosen[:MOST_WORDS]])
     for value in values:
         more = [row for row in details.get("words", ()) if row["kind"] == "more" and row["attribute"] == value]
         yield ", ".join(f"{row['word']}{'*' * row['scaled']} {row['beyond']:.1f}" for row in more[:MOST_WORDS])
@@ -117,7 +122,7 @@ def main(
         assert found is not None
         document([naming_drawing(found)], WIDE, "Who is called what, beside which objects").save(picture)
         return
-    console = Console(width=260)
+    console = Console(width=420)
     for attribute, captioners, values in (("gender", KNOWN, ("female", "male")), ("race", SKIN, ("light", "dark"))):
         columns = *(f"wrong {value}" for value in values), "wrong gap", "unnamed gap", "T to A", "one value by itself"
         heads = (
@@ -126,7 +131,8 @@ def main(
             "words",
             "length gap",
             "seen",
-            *(f"more for {value}" for value in values),
+            *(f"counted, of {value} (captioner/people)" for value in values),
+            *(f"listed, of {value}" for value in values),
             "seconds",
         )
         table = Table(*heads, title=f"{attribute}, of 100 captions (*: also more than saying it more often explains)")

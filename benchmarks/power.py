@@ -1,7 +1,9 @@
 """What would each metric see? Biases of a known size and harmless changes, put into captions that have none.
 
-usage: python benchmarks/power.py [people] [planted] [--metrics sway --metrics lic] [--quick] [--shared FOLDER]
+usage: python benchmarks/power.py [gate] [people] [planted] [--metrics sway --metrics lic] [--quick] [--shared FOLDER]
 
+`gate` puts `changes.ASKED` into 5, 10 and 30% of women's captions of a person, of `--images`, `--runs` times, and
+prints in how many runs the question is *more*, what it reads, and how the gate ends.
 `people` changes one human caption of each image, which stands in the captioner's place, the image's other captions
 being the references; it needs the published captions. `planted` changes the captions of a planted captioner without
 bias and needs nothing. Sway is asked of 1,000 and 7,038 images, of several people and at several shares; the others of
@@ -15,15 +17,17 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from collections.abc import Container, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
 import typer
-from changes import HARMLESS, OF_BOTH, ONE_SIDED, put_in, usual_where_shown
+from changes import ASKED, HARMLESS, OF_BOTH, ONE_SIDED, put_in, usual_where_shown
+from gates import EXITS, Gated, gated
 from injections import Described, Injection, describe, inject
 from rich.console import Console
 from rich.progress import track
@@ -41,7 +45,7 @@ from captionbias.synthetic import plant
 SCORES = {
     "sway": (
         *("sway_wrong_gap", "sway_unnamed_gap", "sway_t_to_a", "sway_t_to_a_lost", "sway_words", "sway_length_gap"),
-        "sway_a_to_t",
+        *("sway_missing_gap", "sway_a_to_t"),
     ),
     "dbac": [f"dbac_{direction}{form}" for direction in ("t_to_a", "a_to_t") for form in ("_net", "_matched", "")],
     "lic": ("lic", "leakage", "confidence"),
@@ -60,6 +64,7 @@ FEW_TRIALS = {"dbac": 2, "dpa": 3, "label_leakage": 3}
 RUNS = ((1000, 5, (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)), (7038, 3, (0.01, 0.02, 0.05, 0.1, 0.2)))
 QUICK = ((1000, 1, (0.05, 0.2)),)
 PAPERS = 1, (0.1,)  # people, shares
+GATED = 0.05, 0.1, 0.3
 SPORTS = {
     *("frisbee", "skis", "snowboard", "sports ball", "kite", "baseball bat", "baseball glove", "skateboard"),
     *("surfboard", "tennis racket"),
@@ -151,6 +156,38 @@ def unchanged(shared: Path, images: int, planted: bool, person: int) -> tuple[Ca
     return drawn, describe(drawn)
 
 
+def asked(run: tuple[int, str, float], images: int, shared: Path) -> Gated:
+    """What the gate says of a person's captions with something put into a share of the women's."""
+    person, name, share = run
+    captions, described = unchanged(shared, images, False, person)
+    with threadpool_limits(1):
+        if not name:
+            return gated(**_given(captions))
+        _, injection = ASKED[name]
+        return gated(**_given(put_in(captions, inject(described, injection, share, person, described.rarest))))
+
+
+def _given(captions: Captions) -> dict[str, Any]:
+    return {name: getattr(captions, name) for name in ("predictions", "references", "attributes")}
+
+
+def gate_table(images: int, runs: int, found: Mapping[tuple[int, str, float], Gated]) -> Table:
+    """A row for each thing that is put in, with a column for each share: how often *more*, the mean, the exits."""
+    shown = Table("put in", *(f"{share:.0%}" for share in GATED), title=f"gate: {images:,} images, {runs} runs")
+    nothing = Counter(EXITS[found[run, "", 0.0].exit] for run in range(runs))
+    shown.add_row("nothing", *[" ".join(f"{exit} {count}" for exit, count in nothing.items())] * len(GATED))
+    for name, (question, _) in ASKED.items():
+        cells = []
+        for share in GATED:
+            of_share = [found[run, name, share] for run in range(runs)]
+            values = [one.estimates[key].value for one in of_share if (key := f"sway_{question}") in one.estimates]
+            exits = Counter(EXITS[one.exit] for one in of_share)
+            told = f"{sum(one.more(question) for one in of_share) / runs:.0%}, {sum(values) / max(len(values), 1):.1f}"
+            cells.append(f"{told}, " + " ".join(f"{exit} {count}" for exit, count in exits.items()))
+        shown.add_row(f"{name} ({question})", *cells)
+    return shown
+
+
 def joined(captions: Captions) -> Captions:
     """Two people's captions in the captioner's place."""
     people = list(zip(captions.predictions or (), captions.references or (), strict=True))
@@ -222,8 +259,10 @@ def fooled(people: list[Result], keys: list[str]) -> str:
 
 
 def main(
-    parts: Annotated[list[str] | None, typer.Argument(help="people, planted; both when none is named")] = None,
+    parts: Annotated[list[str] | None, typer.Argument(help="gate, people, planted; all when none is named")] = None,
     metrics: Annotated[list[str] | None, typer.Option(help="repeat it for each; all when none is named")] = None,
+    images: Annotated[int, typer.Option(help="of `gate`")] = 7038,
+    runs: Annotated[int, typer.Option(help="persons of `gate`")] = 5,
     quick: Annotated[bool, typer.Option("--quick", help="two shares and fewer images")] = False,
     shared: Annotated[Path, typer.Option(help="folder with data/gender")] = Path("../shared"),
     processes: Annotated[int, typer.Option(help="measured at once")] = 2,
@@ -231,20 +270,27 @@ def main(
     """Print from which share of captions on each metric sees each bias, and which harmless change fools it."""
     console, started = Console(width=320), time.perf_counter()
     with ProcessPoolExecutor(processes) as pool:
-        for part in parts or ["people", "planted"]:
-            if part == "people" and not (shared / "data/gender/people.parquet").exists():
-                console.print(f"{shared / 'data/gender/people.parquet'} is missing: people left out; pass --shared")
+        for part in parts or ["gate", "people", "planted"]:
+            if part != "planted" and not (shared / "data/gender/people.parquet").exists():
+                console.print(f"{shared / 'data/gender/people.parquet'} is missing: {part} left out; pass --shared")
+                continue
+            if part == "gate":
+                of_gate = [(run, name, share) for run in range(runs) for name in ASKED for share in GATED]
+                of_gate += [(run, "", 0.0) for run in range(runs)]
+                answers = pool.map(partial(asked, images=images, shared=shared), of_gate)
+                found = dict(zip(of_gate, track(answers, part, total=len(of_gate)), strict=True))
+                console.print(gate_table(images, runs, found))
                 continue
             for metric in metrics or SCORES:
-                runs = QUICK if quick else RUNS if metric == "sway" else ((RUNS[-1][0], *PAPERS),)
-                for images, people, shares in runs:
+                sizes = QUICK if quick else RUNS if metric == "sway" else ((RUNS[-1][0], *PAPERS),)
+                for size, people, shares in sizes:
                     harmless = [(name, share) for name in HARMLESS for share in PARTS.get(name, (1.0,))]
                     changes = [(name, share) for name in CHANGED for share in shares]
                     changes += [("nothing", 0.0), *harmless, ("joined", 1.0)]
-                    jobs = [Job(images, part == "planted", person, *one) for person in range(people) for one in changes]
+                    jobs = [Job(size, part == "planted", person, *one) for person in range(people) for one in changes]
                     measured = pool.map(partial(run, metric=metric, shared=shared), jobs)
-                    done = list(track(measured, f"{metric}, {images:,}", total=len(jobs)))
-                    title = f"{metric}, {part}: {images:,} images, {people} times"
+                    done = list(track(measured, f"{metric}, {size:,}", total=len(jobs)))
+                    title = f"{metric}, {part}: {size:,} images, {people} times"
                     console.print(table(title, metric, dict(zip(jobs, done, strict=True))))
     console.print(f"{time.perf_counter() - started:.0f} s")
 

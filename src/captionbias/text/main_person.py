@@ -344,6 +344,8 @@ def _persons(words: Sequence[str], found: Sequence[Person], lists: PersonWords) 
         either = lists.either | lists.joins if last and last.kind == kind == PRONOUN else lists.either  # "his and hers"
         if last and other and not either.isdisjoint(words[last.end : place]):
             persons.pop()
+            if persons and persons[-1].kind == PERSON and persons[-1].sentence == start:
+                persons.pop()  # "the person, a man or a woman"
             continue
         if not here:  # "In the background, ..."; "behind" is not of all unless it is the first word
             lead = words[start : min(start + 4, place)]
@@ -377,7 +379,7 @@ def _completes(end: int, words: Sequence[str], found: Sequence[Person], lists: P
 
 def _is_aside(words: Sequence[str], start: int, place: int, end: int, lists: PersonWords) -> bool:
     """Whether somebody is a bystander: in the background, another one, or one who passes by."""
-    before, after = words[max(start, place - 3) : place], words[end : end + CLAUSE]
+    before, after = words[max(start, place - 3) : place], words[end : end + CLAUSE + 1]
     early = lists.background.intersection(words[end : start + 4]) - lists.closed
     if early or (after and after[0] in lists.objects):
         return True
@@ -385,7 +387,9 @@ def _is_aside(words: Sequence[str], start: int, place: int, end: int, lists: Per
         near = [word for word in before if word not in lists.of | lists.articles]
         if not lists.others.isdisjoint((*near[-2:], *after[:2])):
             return True
-    clause = next((at for at, word in enumerate(after) if word in lists.ends), len(after) if len(after) < CLAUSE else 0)
+    clause = next(
+        (at for at, word in enumerate(after) if word in lists.ends), len(after) if len(after) <= CLAUSE else 0
+    )
     if not clause:
         return False
     passes = clause > 1 and after[clause - 1] in lists.by and after[clause - 2] in lists.passing

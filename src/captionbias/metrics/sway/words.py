@@ -79,7 +79,8 @@ def answer(asked: SwayInput) -> QuestionResult:
         samples = [_sample(of_value.amount, asked, None if np.isnan(one) else one) for of_value in followed]
         lows = [sample.estimate().low or 0.0 for sample in samples]  # type: ignore[union-attr]
         scores[KEY] = samples[int(np.argmax(lows))]
-        if asked.named.scene is None and tied.length >= LONGER and _are_unsaid(tied, followed):
+        longer = asked.named.scene is None and tied.length >= LONGER
+        if longer and max(lows) > 0 and _are_unsaid(tied, followed):
             doubts[KEY] = THEY_MAY_BE_THERE
             ways = "give paragraphs of people", phrase("what pictures show as {tasks}")
             note(asked.notes, "words that people never write in short captions follow the value", *ways)
