@@ -18,6 +18,7 @@ from captionbias.captions import check_captions, read_captions
 from captionbias.captions.belonging import Agreement
 from captionbias.captions.texts import non_captions
 from captionbias.cli import gate
+from captionbias.hashes import mix
 from captionbias.images import captioning
 from captionbias.metrics import ba_mals, directional_ba, gender_error, label_leakage
 from captionbias.statistics.samples import Estimate, ExtremeOf, LargestOf, Sample, bootstrap_samples, mean_over_trials
@@ -29,7 +30,7 @@ A_TO_T = [f"sway_a_to_t{end}" for end in ("", "_low", "_high", "_least", "_most"
 T_TO_A = [f"sway_t_to_a{end}" for end in ("", "_least", "_most")]
 LOW, HIGH, LEAST, MOST = A_TO_T[1:]
 GAP, LENGTH, FURTHER, ONE = "sway_wrong_gap", "sway_length_gap", "sway_length_further", "sway_t_to_a_one"
-WORDS, WORD = "sway_words", "sway_words_most"
+WORDS = "sway_words"
 LEAKAGE, EXCESS = "label_leakage", "label_leakage_excess"
 NIL, UP, DOWN = (0, -0.5, 0.5), (4, 3, 5), (-4, -5, -3)
 
@@ -52,9 +53,8 @@ def estimates(known):
         ({GAP: UP}, {MORE: [{}, {GAP: DOWN}], CANNOT_TELL: [{GAP: (1.5, 0.5, 2.5)}]}),
         ({LENGTH: UP, FURTHER: 1}, {MORE: [{}], CANNOT_TELL: [{FURTHER: -1}, {LENGTH: (0, -3, 3)}]}),
         ({T_TO_A[0]: (1, -1, 3)}, {MORE: [{ONE: (2, 0.5, 4)}], CANNOT_TELL: [{ONE: (2, -0.5, 4)}]}),
-        ({WORDS: (3, 2, None, 5)}, {MORE: [{WORD: 4}], CANNOT_TELL: [{WORD: 0}]}),
-        ({WORDS: (0.2, -1, None, 5)}, {NOTHING_FOUND: [{WORD: 0}], CANNOT_TELL: [{WORD: 3}]}),
-        ({WORDS: (0.2, -1, None), WORD: 0}, {CANNOT_TELL: [{}]}),
+        ({WORDS: (3, 2, None, 5)}, {MORE: [{}], NOTHING_FOUND: [{WORDS: (3, 1, None, 5)}]}),
+        ({WORDS: (0.2, -1, None)}, {CANNOT_TELL: [{}]}),
         ({LEAKAGE: UP, EXCESS: NIL}, {None: [{}]}),
     ],
 )
@@ -126,13 +126,24 @@ def test_of_several_the_one_furthest_from_0_is_chosen_and_differences_are_those_
     assert mean_over_trials(np.array([[4.0], [np.nan]]), np.array([[0.5], [0.5]])).tolist() == [4]
 
 
+def test_what_raises_a_doubt_decides_nothing_and_what_people_never_do_is_asked_against_0():
+    told = judge(estimates({GAP: UP, "sway_unnamed_gap": UP}), doubts={GAP: "they may be there"})
+    assert (told[GAP].verdict, told[GAP].doubt) == (CANNOT_TELL, "they may be there")
+    alone = judge(estimates({GAP: UP, "sway_unnamed_gap": UP, "sway_scenes": 0}))
+    assert alone[GAP].verdict == "differs"
+    assert alone["sway_unnamed_gap"].verdict == "differs; no yardstick: people may differ as much"
+
+
 def test_the_gate_goes_by_the_word_and_by_the_whole_interval():
-    words = {gate.PASS: [LIKE, LESS, "the same"], gate.FAIL: [MORE, "differs"]}
-    words |= {gate.UNKNOWN: [CANNOT_TELL, "differs; no yardstick: people may differ as much", "the same; no yardstick"]}
-    cases = [(word, 1.0, status) for status, of_status in words.items() for word in of_status]
-    for word, seen, status in [*cases, (NOTHING_FOUND, 4.0, gate.PASS), (NOTHING_FOUND, 6.0, gate.UNKNOWN)]:
-        estimate = Estimate(0.0, -1.0, 1.0, verdict=word, detectable=seen, unit="captions")
-        assert gate._judged(5.0, WORDS, estimate, SimpleNamespace(estimates={}))[0] == status
+    for word, value, seen, status in [
+        (MORE, 6.0, 2.0, gate.FAIL),
+        (MORE, 4.0, 2.0, gate.UNKNOWN),
+        (NOTHING_FOUND, 0.0, 5.0, gate.PASS),
+        (NOTHING_FOUND, 0.0, 10.0, gate.UNKNOWN),
+    ]:
+        estimate = Estimate(value, value - 1.0, verdict=word, unit="captions")
+        measured = SimpleNamespace(estimates={}, facts={"sway_words_seen": seen, "sway_images": 900.0})
+        assert gate._judged({WORDS: 5.0}, WORDS, estimate, measured)[0] == status
     known = estimates({A_TO_T[0]: (2, 1, 3), LOW: (1, -4, 3), HIGH: (3, 1, 9), GAP: (-5, -6, -4)})
     cases = (A_TO_T[0], 9, gate.PASS), (A_TO_T[0], 5, gate.UNKNOWN), (A_TO_T[0], -5, gate.FAIL), (GAP, 1, gate.FAIL)
     assert [gate._within(key, most, known)[0] for key, most, _ in cases] == [status for *_, status in cases]
@@ -152,7 +163,8 @@ def test_an_image_counts_as_its_weight_however_many_captions_it_has():
 
 def test_copies_of_a_picture_are_drawn_grouped_and_split_as_one():
     copies = np.tile(np.arange(40), 2)
-    drawn = draw_person(np.repeat(np.arange(80), 3), 80, 0, copies)
+    keys = mix(np.tile(np.arange(120, dtype=np.uint64), 2))
+    drawn = draw_person(np.repeat(np.arange(80), 3), 80, keys, 0, copies)
     assert ((drawn.person % 3)[:40] == (drawn.person % 3)[40:]).all()
     assert (drawn.copies == copies).all()
     texts = [[f"a man {' '.join(f'{k}{n}' for n in range(30))}"] for k in [*range(94), *range(6)]]

@@ -36,7 +36,7 @@ from captionbias.captions.entries import as_lists, check_lengths, checked_weight
 from captionbias.captions.labels import value_names
 from captionbias.captions.names import SIDES
 from captionbias.errors import InputError, Message, few, message_of, missing, phrase
-from captionbias.hashes import Hashes, mix, seeded
+from captionbias.hashes import Hashes, hashes_of, seeded
 from captionbias.scores.omega import number_sets
 from captionbias.statistics.samples import random_groups
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
@@ -564,4 +564,4 @@ def _from_labels(
 
 def _side(labels: Mapping[str, Labels], weight: Floats) -> Side:
     rows = np.arange(len(labels[TASKS]))
-    return Side(rows, labels[ATTRIBUTES].flags, labels[TASKS].flags, weight, mix(rows.astype(np.uint64)))
+    return Side(rows, labels[ATTRIBUTES].flags, labels[TASKS].flags, weight, hashes_of(list(map(str, rows.tolist()))))

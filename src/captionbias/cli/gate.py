@@ -192,6 +192,8 @@ def _not_asked(question: Question, captions: Captions, measured: Measurement) ->
     from captionbias.metrics.sway.images import NO_LEAN
     from captionbias.metrics.sway.questions import ALL_TASKS, LEANS, MISSING, OTHERS
 
+    if question.key == "sway_words" and question.key not in measured.estimates:
+        return "it takes 1,000 images, or 500 scenes"
     if question.takes == MISSING:
         return "" if captions.missing else "no caption is missing"
     if question.takes == OTHERS:
