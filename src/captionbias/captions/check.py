@@ -199,11 +199,24 @@ class Captions:
 
     @property
     def keys(self) -> Hashes:
-        """A number for the picture that each image is, `(n,)`: of its scene, else of its human captions, its id or its
-        row. What is drawn, and what is resampled together, goes by it, wherever an image stands."""
+        """A number for the picture that each image is, `(n,)`, by which it is resampled, wherever it stands: that of its
+        scene, else of its human captions, its id or its row. Pictures that have them in common are told apart."""
         return self.cached("keys", None, self._keys)
 
     def _keys(self) -> Hashes:
+        every, copies = self._text_keys(), self.copies
+        _, first, number = np.unique(np.arange(len(self)) if copies is None else copies, True, True)
+        order = np.argsort(every[first], kind="stable")
+        starts = np.flatnonzero(np.diff(every[first][order], prepend=~every[first][order][:1]))
+        again = np.empty(len(first), np.int64)
+        again[order] = np.arange(len(first)) - np.repeat(starts, np.diff(starts, append=len(first)))
+        return np.where(again == 0, every[first], mix(every[first] ^ again.astype(np.uint64)))[number]
+
+    def _text_keys(self) -> Hashes:
+        """The same, alike where human captions are: what one of them is drawn by."""
+        return self.cached("text keys", None, self._hashed)
+
+    def _hashed(self) -> Hashes:
         if self.scene or not self.references:
             return hashes_of([str(name) for name in self.scene or self.image_ids or range(len(self))])
         counts = np.array(list(map(len, self.references)), np.int64)
@@ -240,7 +253,8 @@ class Captions:
 
     def _caption_keys(self, texts: Sequence[Sequence[str]], image: Integers) -> Hashes:
         """The number of each caption of these images, several of each; of one alone its image's."""
-        return mix(hashes_of(list(chain.from_iterable(texts))) ^ self.keys[image]) if texts else self.keys[image]
+        keys = self._text_keys()[image]
+        return mix(hashes_of(list(chain.from_iterable(texts))) ^ keys) if texts else keys
 
     def cached(self, name: str, key: Any, make: Callable[[], T]) -> T:
         """What `make` makes of the human captions, once for all captioners made by `with_predictions`. Of each `name`
