@@ -221,7 +221,7 @@ def _lines(
         return [f"a word in {fixed(estimate.detectable, 0)} of 100 captions would have been seen"]
     if estimate.high is None:  # of words
         sure = f"at least {fixed(estimate.low, 1)}" if word in BEYOND else "too small for a verdict"
-        return [f"all words together: {fixed(estimate.value, 1)}", sure, *_chosen(details, key, estimate)]
+        return [f"any word: {fixed(estimate.value, 1)}", sure, *_chosen(details, key, estimate)]
     return [f"{interval(estimate, SCORES[key].digits)} {estimate.unit}"]
 
 
