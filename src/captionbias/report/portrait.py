@@ -170,7 +170,7 @@ def _row(name: str, sway: Result, verdicts: Mapping[str, str], called: Mapping[s
         if doubt in said:
             return Answer(word, [])
         said.update(DOUBTS.keys() & {doubt})
-        doubt = DOUBTS.get(doubt, doubt)
+        doubt = DOUBTS.get(doubt, doubt if " " in doubt else "")
         lines = [doubt.format(**called)] if doubt else _lines(key, word, estimate, details, sides)
         lines += _chosen(details, key, estimate) if doubt and estimate and estimate.high is None else []
         return Answer(word, lines, word in BEYOND and estimate is not None and estimate.may_be_little)

@@ -154,7 +154,7 @@ def verdict_text(key: str, estimate: Estimate, details: Mapping[str, Any] | None
 def with_doubt(verdict: str, estimate: Estimate | None) -> str:
     """A verdict, and of one that cannot tell why, where that is known."""
     doubt = estimate.doubt if estimate and verdict == CANNOT_TELL else None
-    return f"{verdict}: {doubt}" if doubt and doubt not in SCORES else verdict
+    return f"{verdict}: {doubt}" if doubt and " " in doubt else verdict  # no key of a score
 
 
 def p_text(p: float) -> str:
