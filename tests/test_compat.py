@@ -39,6 +39,20 @@ def test_a_result_of_an_earlier_version_is_read_as_one_of_now_and_its_files_give
     assert cards[0].estimates == cards[1].estimates
 
 
+def test_what_is_gone_from_a_result_is_left_out_where_it_is_read():
+    result = find_metric("sway").measure(**vars(plant(300, captions=3)), bootstrap=50, details=True).flat()
+    scores, gap = result["details"]["scores"], result["details"]["scores"]["sway_wrong_gap"]
+    scores |= dict.fromkeys(("sway_words_most", "sway_captioned"), gap) | {
+        "sway_unnamed_gap": scores["sway_unnamed_gap"] | {"verdict": "cannot tell", "doubt": "sway_captioned"}
+    }
+    read = result_of(result | {"sway_words_most": 3.0, "sway_captioned": 98.0})
+    assert not {"sway_words_most", "sway_captioned"} & read.estimates.keys()
+    assert "sway_wrong_gap" in read.to_frame().index
+    row = {"scores": {key: read[key] for key in read if key != "details"}, "details": read["details"]}
+    assert {one.score for one in rows_of({"metric": "sway", **row})} == read.estimates.keys()
+    assert "sway_captioned" not in picture(read)
+
+
 def test_what_is_gone_says_what_to_do_instead():
     assert all(told_of(name) == text for name, text in REMOVED.items())
     assert told_of("lic_std").endswith("give the score itself, lic")

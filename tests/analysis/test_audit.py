@@ -11,6 +11,7 @@ from captionbias.analysis.audit import audit
 from captionbias.captions import check_captions
 from captionbias.io.formats import json_text
 from captionbias.metrics import dbac
+from captionbias.metrics.sway.questions import QUESTIONS
 from captionbias.report import views
 from captionbias.synthetic import plant
 from captionbias.text import tokenize
@@ -49,13 +50,14 @@ def test_scores_of_an_earlier_audit_are_taken_over_and_scores_alone_come_without
             assert both.measurement(metric, name).flat() == found.measurement(metric, name).flat()
 
 
-def test_without_a_person_to_compare_with_sway_is_missing_with_its_reason_and_the_rest_is_measured(people):
+def test_of_one_human_caption_an_image_sway_asks_what_takes_no_other_and_says_what_it_does_not(people):
     single = people | {"references": [texts[:1] for texts in people["references"]], "tasks": None}
     said = {"x": [texts[-1] for texts in people["references"]]}
     found = audit(said, **single, metrics=["sway", "lic"], cache=False, **CHOSEN)
-    assert list(found.comparisons) == ["lic"]
-    assert any(line.startswith("sway: x: references: no image has two human captions") for line in found.missing)
-    refuses("no image has two human captions", audit, said, **single, metrics=["sway"], cache=False, **CHOSEN)
+    assert list(found.comparisons) == ["sway", "lic"]
+    asked = {question.key: question.takes for question in QUESTIONS if question.key in found.comparisons["sway"].scores}
+    assert asked == {"sway_wrong_gap": "", "sway_length_gap": "others"}, "words take more images"
+    assert any("T to A and A to T are not asked: images have one human caption" in note for note in found.notes("x"))
 
 
 def test_the_words_that_give_the_planted_attribute_away_come_first(found):

@@ -194,13 +194,16 @@ def test_all_gives_dbac_a_to_t_of_one_human_caption_an_image_and_names_the_rest(
     pq.write_table(pa.table(people), tmp_path / "one.parquet")
     files = [*sides[:2], "--references", tmp_path / "one.parquet", "--output", tmp_path / "all.json"]
     shown, notes = ran("measure", "all", *files, "--trials", "2", "--bootstrap", "20")
-    scores = content(tmp_path / "all.json")["metrics"]["dbac"]["scores"]
+    metrics = content(tmp_path / "all.json")["metrics"]
+    assert {"sway_wrong_gap", "sway_length_gap"} <= set(sway := metrics["sway"]["scores"]) - {"sway_t_to_a"}
+    assert "yardstick:single" in sway["signature"]
+    scores = metrics["dbac"]["scores"]
     assert "DBAC A to T, net" in shown
     assert "dbac_a_to_t_net" in scores
     assert "dbac_t_to_a" not in scores
     left_out = [note for note in notes.splitlines() if note.startswith("note: no ")]
-    assert [note.split(":")[1] for note in left_out][:2] == [" no sway", " no dbac T to A"]
-    assert left_out[1].endswith("besides the one that is scored; give tasks, or more references")
+    assert left_out[0].startswith("note: no dbac T to A: ")
+    assert left_out[0].endswith("besides the one that is scored; give tasks, or more references")
     assert not any("=" in note for note in left_out)
 
 

@@ -15,7 +15,7 @@ from captionbias.captions import check_captions
 from captionbias.metrics import catalogue
 from captionbias.synthetic import plant
 
-IMAGES = 240
+IMAGES = 300  # A to T takes as many
 HOSTILE = (
     "1. x|y`z\n\n# </script><script>document.title='run'</script><img src=x onerror=\"document.title='run'\"> "
     "</details> [a](javascript:b) *c* www.example.com @someone &amp;"

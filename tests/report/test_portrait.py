@@ -18,7 +18,7 @@ from captionbias.synthetic import plant
 from tests.metrics.test_sway_questions import of_women, woman_is, world
 from tests.report.conftest import QUICK, changed
 
-OBJECTS = QUESTIONS[-1]
+OBJECTS, MISSING = QUESTIONS[-2:]
 WORDS = words_of(["gender"], "coco_objects", 2)
 
 
@@ -119,6 +119,35 @@ def test_words_have_their_side_and_the_form_for_it():
     assert "girl|boy" not in str(words)
 
 
+def test_the_words_that_one_half_chose_are_told_with_the_score_and_where_they_may_be_there_with_the_doubt():
+    happy = of_women(world(), lambda text: f"{text} happy", 0.2)
+    things = {"female": "in an elegant gown on a velvet sofa", "male": "and a sturdy rough hammer on a bench"}
+    said = [f"{text} {things[value]}" for text, value in zip(happy["predictions"], happy["attributes"], strict=True)]
+    for change, reason, words in (
+        ({}, "any word: ", "women: happy"),
+        ({"predictions": said}, "they may be there: ", ("women: ", "men: ")),
+    ):
+        (answer,) = row_of(**happy | change).answers["sway_words"]
+        assert answer.lines[0].startswith(reason)
+        assert answer.lines[-1].startswith(words)
+    girls = row_of(**of_women(world(), woman_is("a girl"), 0.5)).answers["sway_words"][0].lines[-1]
+    assert girls.startswith("women: girl or boy")
+
+
+def test_like_people_is_said_of_all_questions_that_are_asked_and_of_missing_captions_only_where_one_is(happy):
+    (row,) = audit_portrait(with_verdicts(happy, dict.fromkeys(happy.verdicts, LIKE))).rows
+    assert row.overall.verdict == LIKE
+    assert in_a_line(happy, MISSING) == ""
+    people = plant(600, captions=3)
+    said = [text * (row % 4 > 0) for row, text in enumerate(people.predictions)]  # every second woman's
+    people = vars(people) | {"predictions": said}
+    found = audit({"nic": people.pop("predictions")}, **people, metrics=["sway"], **QUICK | {"bootstrap": 1000})
+    assert re.fullmatch(
+        r"More than people: nic 50\.0 \[.*\], captions of 100 beyond people\.", in_a_line(found, MISSING)
+    )
+    assert headline(found) == "nic captions one gender less often. Human captions do so less."
+
+
 def test_silence_where_the_objects_suggest_another_value_is_told():
     step = row_of(**vars(plant(2000, silence=0.5))).answers["sway_t_to_a"]
     assert [told.verdict for told in step][-1] == MORE
@@ -130,7 +159,8 @@ def test_who_names_one_value_alone_is_never_like_people():
     gap, steps = row.answers["sway_wrong_gap"], row.answers["sway_t_to_a"]
     assert gap[0].verdict == MORE
     assert LIKE not in [told.verdict for told in (*gap, *steps, row.overall)]
-    assert "it hardly names more than one gender" in [line for told in steps for line in told.lines]
+    told = [line for answers in row.answers.values() for told in answers for line in told.lines]
+    assert told.count("it hardly names more than one gender") == 1
 
 
 def test_captions_behind_a_dot_name_the_wrong_value_and_people_agree_on_the_right_one_first(swayed):

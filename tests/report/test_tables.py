@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from captionbias.bench.verdicts import LEARNED_NOTHING
 from captionbias.metrics import Measurement, catalogue, sway
 from captionbias.report import views
 from captionbias.report.grid import RULE, Grid, GridColumn, Scored, Strong
@@ -22,11 +23,12 @@ BY_LABEL = {score.label: score for score in catalogue.SCORES.values()}
 def test_every_metric_has_a_row_for_each_score_and_a_verdict_in_bold_where_it_is_judged(metric, every_metric):
     measured = every_metric.measurement(metric, "sat")
     grid, *_ = measurement_tables(measured)
+    rows = iter([row for row in grid.rows if row])
     for score in catalogue.scores_of(metric):
         if score.in_tables and score.key in measured.estimates:
-            found = measured.estimates[score.key]
-            shown = interval(found, score.digits)
-            (row,) = (row for row in grid.rows if row and row[0] in (score.row, score.label) and row[1] == shown)
+            found, row = measured.estimates[score.key], next(rows)
+            assert row[0] in (score.row, score.label)
+            assert row[1] == interval(found, score.digits)
             assert isinstance(row, Strong) == score.judged == (row[2] != "")
             assert row[2] in ("", verdict_text(score.key, found, measured.details))
     text = rendered(grid)
@@ -47,15 +49,23 @@ def swayed():
 
 
 def test_sway_is_told_question_by_question(swayed):
-    assert [grid.title for grid in measurement_tables(swayed)] == [
+    grids = list(measurement_tables(swayed))
+    assert [grid.title for grid in grids] == [
         "[95% interval]",
         "Each value named wrong, and not named [95% interval]",
         "True value by what the tasks suggest",
+        "Captions that use any word that follows their value",
         "Words that follow a value more than in people's captions [95% interval]",
         "Tasks that are named more for one value [95% interval]",
     ]
     told = verdict_text("sway_wrong_gap", swayed.estimates["sway_wrong_gap"], swayed.details)
     assert told == "more than people, worse for women"
+    chosen = {row["attribute"]: row["columns"][0] for row in swayed.details["words_chosen"] if row["columns"]}
+    for value, score, words in grids[3].rows:
+        column = chosen[value]
+        people = f"{column['uses_captioner']:.1f} ({column['uses_person']:.1f})"
+        assert words.startswith(f"{column['words'].replace('|', ' or ')} {people}")
+        assert score.endswith(", at least " + score.split()[-1])
 
 
 def test_levels_and_words_of_sway_are_those_of_its_details(swayed):
@@ -98,13 +108,18 @@ def test_nothing_found_says_what_would_have_been_found():
 
 
 def test_scores_of_every_metric_have_their_intervals_p_values_and_verdicts(every_metric):
+
+    def told(measured, captioner, score):
+        verdict, one = every_metric.verdicts.get((captioner, score.key), "-"), measured.estimates[score.key]
+        return f"{verdict}: {one.doubt}" if verdict == "cannot tell" and one.doubt == LEARNED_NOTHING else verdict
+
     expected = []
     for captioner in every_metric.captioners:
         for score in [score for name in catalogue.of_captions() for score in catalogue.scores_of(name)]:
             measured = every_metric.measurement(score.metric, captioner)
             if score.in_tables and score.key in measured.estimates:
                 p = every_metric.comparisons[score.metric].p_values[captioner].get(score.key)
-                judged = [p, every_metric.verdicts.get((captioner, score.key), "-")] if score.judged else [None, None]
+                judged = [p, told(measured, captioner, score)] if score.judged else [None, None]
                 seen = measured.estimates[score.key].detectable if score.judged else None
                 value = (measured.estimates[score.key], score.digits)
                 expected.append([captioner, score.label, value, seen, *judged])

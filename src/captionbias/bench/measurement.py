@@ -157,7 +157,8 @@ class Result(dict[str, Any]):
         """Each score with its interval and verdict; with details every score, and all that is known of it."""
         details = self.get("details") or {}
         if "scores" in details:
-            return {key: Estimate(**known) for key, known in details["scores"].items()}
+            scores = details["scores"].items()
+            return {key: Estimate(**known) for key, known in scores if key in catalogue.SCORES}  # others are gone
         ends = {key: (self.get(f"{key}_ci_low"), self.get(f"{key}_ci_high")) for key in self if key in catalogue.SCORES}
         return {
             key: Estimate(self[key], *of, verdict=self.get(f"{key}_verdict"), unit=catalogue.SCORES[key].scale.unit)

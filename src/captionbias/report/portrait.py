@@ -170,7 +170,7 @@ def _row(name: str, sway: Result, verdicts: Mapping[str, str], called: Mapping[s
         if doubt in said:
             return Answer(word, [])
         said.update(DOUBTS.keys() & {doubt})
-        doubt = DOUBTS.get(doubt, doubt)
+        doubt = DOUBTS.get(doubt, doubt if " " in doubt else "")
         lines = [doubt.format(**called)] if doubt else _lines(key, word, estimate, details, sides)
         lines += _chosen(details, key, estimate) if doubt and estimate and estimate.high is None else []
         return Answer(word, lines, word in BEYOND and estimate is not None and estimate.may_be_little)
@@ -221,7 +221,7 @@ def _lines(
         return [f"a word in {fixed(estimate.detectable, 0)} of 100 captions would have been seen"]
     if estimate.high is None:  # of words
         sure = f"at least {fixed(estimate.low, 1)}" if word in BEYOND else "too small for a verdict"
-        return [f"all words together: {fixed(estimate.value, 1)}", sure, *_chosen(details, key, estimate)]
+        return [f"any word: {fixed(estimate.value, 1)}", sure, *_chosen(details, key, estimate)]
     return [f"{interval(estimate, SCORES[key].digits)} {estimate.unit}"]
 
 

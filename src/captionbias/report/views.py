@@ -211,7 +211,7 @@ def words_table(portrait: Portrait, question: Question) -> Grid:
         rows.append([row.name, *(words or None for words in texts), *map(_in_a_cell, row.answers[question.key])])
     return Grid(
         portrait.heading(question),
-        columns("captioner", *(f"more about {of}" for of in people), "all words"),
+        columns("captioner", *(f"more about {of}" for of in people), "any word"),
         rows,
         "How many more of 100 captions use the word where the image shows one of these"
         + (

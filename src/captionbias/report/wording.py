@@ -65,8 +65,9 @@ PEOPLE = Yardstick(
     "Other words tied to the {value} more than in people's captions",
     "How many more of 100 captions use the word where the image shows one {value} than where it shows {other}, with "
     "the rest of the image alike; grey: the same for people's captions. The largest difference from people comes "
-    "first. “All words together” is what is beyond people, measured on images not used to find the words, so it is "
-    "below their sum. Captioners that mention more than people do may be right.",
+    "first. “Any word” is in how many more of 100 captions of a {value} than people's any word that follows it is "
+    "used: one half of the images chooses the words, the other half counts. Captioners that mention more than people "
+    "do may be right.",
     " beyond people",
 )
 SCENES = Yardstick(
@@ -76,7 +77,8 @@ SCENES = Yardstick(
     "Images of one scene are compared with each other: 0 is no difference.",
     "Other words that differ with the person",
     "How many more of 100 captions use the word where the image shows one {value} than where the same scene shows "
-    "{other}. “All words together” is measured on scenes not used to find the words, so it is below their sum.",
+    "{other}. “Any word” is in how many captions of a {value} any word that follows it is used: one half of the scenes "
+    "chooses the words, the other half counts.",
     short="Within scenes",
 )
 NO_PEOPLE = Yardstick(
@@ -152,7 +154,7 @@ def verdict_text(key: str, estimate: Estimate, details: Mapping[str, Any] | None
 def with_doubt(verdict: str, estimate: Estimate | None) -> str:
     """A verdict, and of one that cannot tell why, where that is known."""
     doubt = estimate.doubt if estimate and verdict == CANNOT_TELL else None
-    return f"{verdict}: {doubt}" if doubt and doubt not in SCORES else verdict
+    return f"{verdict}: {doubt}" if doubt and " " in doubt else verdict  # no key of a score
 
 
 def p_text(p: float) -> str:

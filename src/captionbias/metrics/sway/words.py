@@ -76,7 +76,7 @@ def answer(asked: SwayInput) -> QuestionResult:
     scores: dict[str, Sample] = {}
     doubts: dict[str, str] = {}
     if followed:
-        samples = [_sample(of_value.amount, asked, None if np.isnan(one) else one) for of_value in followed]
+        samples = [_sample(of_value.amount, asked, None if np.isnan(one) else float(one)) for of_value in followed]
         lows = [sample.estimate().low or 0.0 for sample in samples]  # type: ignore[union-attr]
         scores[KEY] = samples[int(np.argmax(lows))]
         longer = asked.named.scene is None and tied.length >= LONGER
