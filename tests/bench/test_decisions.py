@@ -18,6 +18,7 @@ from captionbias.captions import check_captions, read_captions
 from captionbias.captions.belonging import Agreement
 from captionbias.captions.texts import non_captions
 from captionbias.cli import gate
+from captionbias.hashes import hashes_of
 from captionbias.images import captioning
 from captionbias.metrics import ba_mals, directional_ba, gender_error, label_leakage
 from captionbias.statistics.samples import Estimate, ExtremeOf, LargestOf, Sample, bootstrap_samples, mean_over_trials
@@ -29,7 +30,7 @@ A_TO_T = [f"sway_a_to_t{end}" for end in ("", "_low", "_high", "_least", "_most"
 T_TO_A = [f"sway_t_to_a{end}" for end in ("", "_least", "_most")]
 LOW, HIGH, LEAST, MOST = A_TO_T[1:]
 GAP, LENGTH, FURTHER, ONE = "sway_wrong_gap", "sway_length_gap", "sway_length_further", "sway_t_to_a_one"
-WORDS, WORD = "sway_words", "sway_words_most"
+WORDS = "sway_words"
 LEAKAGE, EXCESS = "label_leakage", "label_leakage_excess"
 NIL, UP, DOWN = (0, -0.5, 0.5), (4, 3, 5), (-4, -5, -3)
 
@@ -52,9 +53,8 @@ def estimates(known):
         ({GAP: UP}, {MORE: [{}, {GAP: DOWN}], CANNOT_TELL: [{GAP: (1.5, 0.5, 2.5)}]}),
         ({LENGTH: UP, FURTHER: 1}, {MORE: [{}], CANNOT_TELL: [{FURTHER: -1}, {LENGTH: (0, -3, 3)}]}),
         ({T_TO_A[0]: (1, -1, 3)}, {MORE: [{ONE: (2, 0.5, 4)}], CANNOT_TELL: [{ONE: (2, -0.5, 4)}]}),
-        ({WORDS: (3, 2, None, 5)}, {MORE: [{WORD: 4}], CANNOT_TELL: [{WORD: 0}]}),
-        ({WORDS: (0.2, -1, None, 5)}, {NOTHING_FOUND: [{WORD: 0}], CANNOT_TELL: [{WORD: 3}]}),
-        ({WORDS: (0.2, -1, None), WORD: 0}, {CANNOT_TELL: [{}]}),
+        ({WORDS: (3, 2, None, 5)}, {MORE: [{}]}),
+        ({WORDS: (0.2, -1, None, 5)}, {NOTHING_FOUND: [{}]}),
         ({LEAKAGE: UP, EXCESS: NIL}, {None: [{}]}),
     ],
 )
@@ -145,14 +145,15 @@ def test_an_image_counts_as_its_weight_however_many_captions_it_has():
     assert (reading.predictions.weight.tolist(), reading.human.weight.tolist()) == ([1, 1, 4], [2, 2, 4])
     draws = [reading.draw(seed) for seed in range(9)]
     assert {(*one.images, *sorted([*one.person, *one.others])) for one in draws} == {(0, 0, 1)}
-    shown = [reading.beside(one)[0].shown.tasks.any() for one in draws]  # not what the person alone says
+    shown = [reading.beside(one)[0].truth.tasks.any() for one in draws]  # not what the person alone says
     assert shown == [reading.human.tasks[one.others].any() for one in draws]
     assert {*shown} == {True, False}
 
 
 def test_copies_of_a_picture_are_drawn_grouped_and_split_as_one():
     copies = np.tile(np.arange(40), 2)
-    drawn = draw_person(np.repeat(np.arange(80), 3), 80, 0, copies)
+    keys = hashes_of([f"{picture} {place}" for picture in copies for place in range(3)])
+    drawn = draw_person(np.repeat(np.arange(80), 3), 80, keys, 0, copies)
     assert ((drawn.person % 3)[:40] == (drawn.person % 3)[40:]).all()
     assert (drawn.copies == copies).all()
     texts = [[f"a man {' '.join(f'{k}{n}' for n in range(30))}"] for k in [*range(94), *range(6)]]

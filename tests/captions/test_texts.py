@@ -52,12 +52,12 @@ def test_marks_of_models_are_taken_off_and_nothing_else(text, caption):
 @pytest.mark.parametrize("text", [REFUSAL, "Failed to obtain answer via API.", "nan", ""])
 def test_a_text_of_many_that_names_nothing_is_no_caption_and_is_counted_by_label(text):
     refused = WOMEN[::3]
-    with pytest.warns(CaptionBiasWarning, match="unevenly, which is bias that no score here sees"):
+    with pytest.warns(CaptionBiasWarning, match=f"female {len(refused)} of {len(WOMEN)}, male 0 of"):
         captions = check_captions(**saying(text, refused))
     assert len(captions) == 400 - len(refused)
     assert text not in captions.predictions
     *which, told = captions.notes
-    assert f"(female {len(refused)} of {len(WOMEN)}, male 0 of {400 - len(WOMEN)}: " in told
+    assert f"(female {len(refused)} of {len(WOMEN)}, male 0 of {400 - len(WOMEN)})" in told
     if text:
         assert which == [f"predictions: {text!r} is not a caption and names nothing: {len(refused)} are left out"]
         assert len(check_captions(**saying(text, refused), trust_rows=True)) == 400

@@ -43,7 +43,7 @@ def test_a_task_that_leans_to_nobody_counts_0_whatever_the_number_of_values(valu
 def test_nothing_in_common_is_undefined_not_zero():
     shown, image = np.array([0, 1, 0, 1]), np.arange(4)
     told = PairSums.of(np.zeros(4, np.int64), shown, image, np.ones(4), 4, np.full(4, 0.5))
-    sums, weights = told.drawn(np.ones((4, 1))), {PUBLISHED: np.full((2, 1), 2.0), MATCHED: np.zeros((2, 1))}
+    sums, weights = told.resample(np.ones((4, 1))), {PUBLISHED: np.full((2, 1), 2.0), MATCHED: np.zeros((2, 1))}
     found = omega_forms(sums, weights) | omega_parts(sums, weights)
     assert np.isnan(found[MATCHED][0])
     assert found["effective_sample_matched"][0] == 0
@@ -54,7 +54,7 @@ def test_a_replicate_without_test_captions_is_undefined():
     told = PairSums.of(np.array([0, 1]), np.array([0, 1]), np.array([0, 3]), np.ones(2), 4, np.full(2, 0.5))
     multiplicity = np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 2.0], [1.0, 0.0]])
     with np.errstate(all="raise"):
-        sums, weights = told.drawn(multiplicity), {form: np.ones((2, 2)) for form in (PUBLISHED, MATCHED)}
+        sums, weights = told.resample(multiplicity), {form: np.ones((2, 2)) for form in (PUBLISHED, MATCHED)}
         found = omega_forms(sums, weights) | omega_parts(sums, weights)
     for part in (PUBLISHED, MATCHED, "mean_quality", "mean_weight", "coverage"):
         assert np.isnan(found[part]).tolist() == [False, True], part

@@ -14,8 +14,9 @@ ENGLISH = load_lexicon("gender"), load_lexicon("coco_objects")
 def said(captions, attribute=ENGLISH[0], task=ENGLISH[1], tokenizer="words"):
     found = content_words(tokenize(captions, tokenizer), attribute, task, tokenizer)
     return [
-        {found.words[number] for number in found.used[[row]].nonzero()[1]} for row in range(found.used.shape[0])
-    ], dict(zip(found.words, found.of_attribute.tolist(), strict=True))
+        {found.words[number] for number in found.used[[row]].nonzero()[1] if found.content[number]}
+        for row in range(found.used.shape[0])
+    ], {word: own for word, own, says in zip(found.words, found.of_attribute, found.content, strict=True) if says}
 
 
 FEELINGS = load_lexicon({"happy": ["glad", "joys"], "sad": ["low"]})
@@ -26,7 +27,7 @@ CROSSED = load_lexicon(["gender", {"old": ["old"], "young": ["young"]}])
     ("captions", "attribute", "words", "others"),
     [
         (["a woman and her mother", "a man and his father"], ENGLISH[0], ["woman|man,her|his,mother|father"] * 2, ""),
-        (["a guy with a child"], ENGLISH[0], ["guy,child"], "child"),
+        (["a bloke with a child"], ENGLISH[0], ["bloke,child"], ""),
         (["a tie on ties on a tie"], ENGLISH[0], ["tie"], "tie"),
         (["cell phones, a hot dog", "a phone"], ENGLISH[0], ["cell phone,hot dog", "phone"], ...),
         (["There is a man, who is on it. 2 ...", "of the"], ENGLISH[0], ["woman|man", ""], ""),

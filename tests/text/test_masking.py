@@ -33,7 +33,7 @@ COCO, GENDER = load_lexicon("coco_objects"), load_lexicon("gender")
         (GENDER, "The man's hat", "the <gender> ' s hat", {"male"}),
         (GENDER, "WOMEN'S shoes", "<gender> ' s shoes", {"female"}),
         (GENDER, "a she-wolf", "a <gender> - wolf", {"female"}),
-        (GENDER, "a policeman", "a policeman", set()),
+        (GENDER, "a policeman, a postman", "a <gender> , a postman", {"male"}),
         (GENDER, "Her. He! HIS?", "<gender> . <gender> ! <gender> ?", {"female", "male"}),
     ],
 )
