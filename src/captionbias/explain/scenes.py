@@ -66,7 +66,7 @@ def telling_scenes(
     scene, pairs = _of_two_values(images, captions.scene or ())
     apart = content.used[pairs[:, 0]] - content.used[pairs[:, 1]]
     along = np.take_along_axis(apart @ follows, value[pairs], axis=1) @ [1, -1]
-    may = content.of_role | ~content.of_attribute
+    may = content.content & (content.of_role | ~content.of_attribute)
     following, others = (abs(apart) @ of for of in (follows.any(axis=1), may))
     is_wrong = (wrong[pairs] & right[pairs[:, ::-1]]).any(axis=1)
     kind = np.select([is_wrong, following > 0, others > 0], [WRONG, FOLLOWING, OTHER], ALIKE)
