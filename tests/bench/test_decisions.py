@@ -1,5 +1,6 @@
 """What decides, by hand: verdicts, p-values, intervals, corrections, what is refused, what a signature tells apart."""
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.stats import norm
 
 from captionbias.analysis.compare import corrected
 from captionbias.attackers.base import stratified_split
-from captionbias.bench.catalogue import SCORES
+from captionbias.bench.catalogue import SCORES, YARDSTICK
 from captionbias.bench.checks import Naming, label_contradiction
 from captionbias.bench.measurement import Measurement
 from captionbias.bench.reading import draw_person, read
@@ -30,7 +31,7 @@ A_TO_T = [f"sway_a_to_t{end}" for end in ("", "_low", "_high", "_least", "_most"
 T_TO_A = [f"sway_t_to_a{end}" for end in ("", "_least", "_most")]
 LOW, HIGH, LEAST, MOST = A_TO_T[1:]
 GAP, LENGTH, FURTHER, ONE = "sway_wrong_gap", "sway_length_gap", "sway_length_further", "sway_t_to_a_one"
-WORDS = "sway_words"
+WORDS, UNNAMED = "sway_words", "sway_unnamed_gap"
 LEAKAGE, EXCESS = "label_leakage", "label_leakage_excess"
 NIL, UP, DOWN = (0, -0.5, 0.5), (4, 3, 5), (-4, -5, -3)
 
@@ -127,12 +128,21 @@ def test_of_several_the_one_furthest_from_0_is_chosen_and_differences_are_those_
 
 
 def test_the_gate_goes_by_the_word_and_by_the_whole_interval():
-    words = {gate.PASS: [LIKE, LESS, "the same"], gate.FAIL: [MORE, "differs"]}
-    words |= {gate.UNKNOWN: [CANNOT_TELL, "differs; no yardstick: people may differ as much", "the same; no yardstick"]}
-    cases = [(word, 1.0, status) for status, of_status in words.items() for word in of_status]
-    for word, seen, status in [*cases, (NOTHING_FOUND, 4.0, gate.PASS), (NOTHING_FOUND, 6.0, gate.UNKNOWN)]:
-        estimate = Estimate(0.0, -1.0, 1.0, verdict=word, detectable=seen, unit="captions")
-        assert gate._judged(5.0, WORDS, estimate, SimpleNamespace(estimates={}))[0] == status
+    found = (MORE, 6, 1, gate.FAIL), (MORE, 4, 1, gate.UNKNOWN)
+    for word, value, seen, status in (*found, (NOTHING_FOUND, 0, 5, gate.PASS), (NOTHING_FOUND, 0, 6, gate.UNKNOWN)):
+        measured = SimpleNamespace(estimates={}, facts={"sway_images": 4000, "sway_words_seen": seen})
+        estimate = Estimate(value, -1.0, verdict=word, unit="captions")
+        assert gate._judged({WORDS: 5.0}, WORDS, estimate, measured)[0] == status
+    # Even replicates: 90% are within 0.9, 95% within 0.95 of the width.
+    gaps = (4, 1.1, gate.PASS), (4, 1.2, gate.UNKNOWN), (6, 1.1, gate.UNKNOWN), (6, 1, gate.FAIL)
+    for sign, (value, width, status) in itertools.product((1, -1), gaps):
+        samples = {key: spread(float(sign * value), width) for key in (GAP, UNNAMED)}
+        for key, people in ((GAP, {}), (GAP, {YARDSTICK: 0}), (UNNAMED, {}), (UNNAMED, {YARDSTICK: 0})):
+            of_people = {name: Estimate(number) for name, number in people.items()}
+            measured = SimpleNamespace(samples=samples, estimates=of_people, facts={"sway_images": 4000})
+            differs = key == UNNAMED and people and status == gate.FAIL  # people may differ as much
+            answer = gate._judged({key: 5.0}, key, samples[key].estimate(), measured)[0]
+            assert answer == (gate.UNKNOWN if differs else status)
     known = estimates({A_TO_T[0]: (2, 1, 3), LOW: (1, -4, 3), HIGH: (3, 1, 9), GAP: (-5, -6, -4)})
     cases = (A_TO_T[0], 9, gate.PASS), (A_TO_T[0], 5, gate.UNKNOWN), (A_TO_T[0], -5, gate.FAIL), (GAP, 1, gate.FAIL)
     assert [gate._within(key, most, known)[0] for key, most, _ in cases] == [status for *_, status in cases]
