@@ -10,7 +10,8 @@ import pytest
 
 from captionbias.attackers.base import stratified_split
 from captionbias.bench.reading import draw_captions
-from captionbias.captions import CaptionBiasWarning
+from captionbias.captions import CaptionBiasWarning, check_captions
+from captionbias.hashes import mix
 from captionbias.metrics.dbac_direction import PAIRINGS
 from captionbias.synthetic import TASKS, plant
 from tests.refusals import refuses
@@ -228,11 +229,11 @@ def test_what_is_drawn_minds_neither_the_order_of_images_nor_of_captions_and_cop
     texts = [[f"caption {number} of {image}" for number in range(4)] for image in [*range(9), *range(9)]]
     drawn = set()
     for changed in (texts, [row[::-1] for row in texts[::-1]]):
-        words = check_captions(references=changed, attributes=["female", "male"] * 9).words()
-        flat = [text for row in changed for text in row]
+        captions = check_captions(references=changed, attributes=["female", "male"] * 9)
+        flat, words = [text for row in captions.references for text in row], captions.words()
         drawn.add(tuple(sorted(flat[row] for row in draw_captions(words.human_image, words.keys_by_side[1], 7))))
-    [captions] = drawn
-    assert len(set(captions)) == 9
+    [texts] = drawn
+    assert len(set(texts)) == 9
 
 
 # Images with a single human caption, and no tasks

@@ -11,11 +11,12 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
-from captionbias.bench.reading import draw_captions
 from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE
-from captionbias.captions import CaptionBiasWarning
+from captionbias.captions import CaptionBiasWarning, check_captions
 from captionbias.captions.texts import canonical_order
+from captionbias.hashes import seeded
 from captionbias.statistics.intervals import multiplicities
+from captionbias.statistics.samples import random_groups
 from captionbias.synthetic import plant
 from tests.whole import sway
 
@@ -43,8 +44,8 @@ def world(images=200, values=("female", "male"), captions=(1, 2, 3, 4), seed=0):
         "predictions": [text(value, tasks, 0.4) for value, tasks in zip(attributes, shown, strict=True)],
         "references": canonical_order(
             [
-                [text(value, tasks, 0.1) for _ in range(generator.choice(captions))]
-                for value, tasks in zip(attributes, shown, strict=True)
+                [f"{text(value, tasks, 0.1)} {row}" for _ in range(generator.choice(captions))]
+                for row, (value, tasks) in enumerate(zip(attributes, shown, strict=True))
             ],
             once=False,
         ),
@@ -57,7 +58,7 @@ def read(text):
     """The single value that a caption names, and its tasks."""
     words = text.split()
     named = [value for value, word in PEOPLE.items() if word in words]
-    return (named[0] if len(named) == 1 else None), {task for task in TASKS if task in words}, set(named)
+    return (named[0] if len(named) == 1 else None), {task for task in TASKS if task in words}
 
 
 def lean_of(count, shares):
@@ -74,6 +75,10 @@ def lean_of(count, shares):
     return goes_with, odds
 
 
+def read_again(captions):
+    return check_captions(references=captions["references"], attributes=captions["attributes"])
+
+
 def by_definition(captions, shipped=None, draws=3, seed=0, weights=None):
     """Every score, image by image; `weights`: how often each image that is compared is drawn."""
     given = captions.get("tasks")
@@ -83,6 +88,10 @@ def by_definition(captions, shipped=None, draws=3, seed=0, weights=None):
     people = [[read(text) for text in captions["references"][row]] for row in kept]
     every = [set(given[row]) for row in kept] if given else [tasks_of(one) for one in people]
     weights = np.ones(len(kept)) if weights is None else weights
+    keys = np.split(
+        read_again(captions).words().keys_by_side[1], np.cumsum(list(map(len, captions["references"])))[:-1]
+    )
+    by_picture = np.argsort(read_again(captions).keys[kept])
     if shipped:
         shares = {"female": shipped["images"][0] / sum(shipped["images"])}
         shares["male"] = 1 - shares["female"]
@@ -105,19 +114,19 @@ def by_definition(captions, shipped=None, draws=3, seed=0, weights=None):
 
     sums = Counter()
     for draw in range(seed, seed + draws):
-        image_of = np.repeat(np.arange(len(kept)), [len(one) for one in people])
-        rows = draw_captions(image_of, len(kept), draw) - np.searchsorted(image_of, np.arange(len(kept)))
+        rows = np.array([np.argmin(seeded(keys[row], draw)) for row in kept])
         person = [one[row] for one, row in zip(people, rows.tolist(), strict=True)]
         others = [[*one[:row], *one[row + 1 :]] for one, row in zip(people, rows.tolist(), strict=True)]
         shown = every if given else [tasks_of(one) for one in others]
-        seen = [(len(one), sum(v in named for *_, named in one)) for one, v in zip(others, value, strict=True)]
+        seen = [(len(one), sum(told == v for told, _ in one)) for one, v in zip(others, value, strict=True)]
         suggested = [suggestion(image, one) for image, one in enumerate(shown)]
         sums.update(t_to_a(value, model, person, suggested, seen, shares, weights))
         contents = [
             [task in one for task in TASKS] + [np.mean([task in c[1] for c in rest]) if rest else 0 for task in TASKS]
             for one, rest in zip(shown, others, strict=True)
         ]
-        sums.update(a_to_t(value, model, person, shown, np.array(contents, float), pairs, weights, draw, bool(given)))
+        folds = [[by_picture[part] for part in fold] for fold in KFold(5, shuffle=True, random_state=draw).split(kept)]
+        sums.update(a_to_t(value, model, person, shown, np.array(contents, float), pairs, weights, folds, bool(given)))
     mean = {key: total / draws for key, total in sums.items()}
     result = {}
     for key in ("sway_t_to_a", "sway_t_to_a_lost"):
@@ -132,7 +141,7 @@ def by_definition(captions, shipped=None, draws=3, seed=0, weights=None):
 
 
 def tasks_of(captions):
-    return set().union(*(tasks for _, tasks, _ in captions))
+    return set().union(*(tasks for _, tasks in captions))
 
 
 def t_to_a(value, model, person, suggested, seen, values, weights):
@@ -162,12 +171,12 @@ def t_to_a(value, model, person, suggested, seen, values, weights):
     return found
 
 
-def a_to_t(value, model, person, shown, contents, pairs, weights, seed, complete):
+def a_to_t(value, model, person, shown, contents, pairs, weights, folds, complete):
     """Of each pair of a task and a value its part of the score, plain and at both ends."""
 
     def left(outcome):
         rest = np.empty(len(outcome))
-        for training, test in KFold(5, shuffle=True, random_state=seed).split(contents):
+        for training, test in folds:
             fitted = Ridge(alpha=10).fit(contents[training], outcome[training])
             rest[test] = outcome[test] - fitted.predict(contents[test])
         return rest
@@ -176,7 +185,7 @@ def a_to_t(value, model, person, shown, contents, pairs, weights, seed, complete
     for task, v in pairs:
         has_value = left(np.array([float(one == v) for one in value]))
         there = np.array([task in one for one in shown])
-        said, told = (np.array([task in tasks for _, tasks, _ in side]) for side in (model, person))
+        said, told = (np.array([task in tasks for _, tasks in side]) for side in (model, person))
         beta, beta_there, beta_other = (
             (weights * has_value * left(named.astype(float))).sum() / (weights * has_value**2).sum()
             for named in (said, told & there, told & ~there)
@@ -199,7 +208,7 @@ LEXICON = {task: [task] for task in TASKS}
 @pytest.mark.parametrize("own", [False, True])
 def test_it_is_its_definition(given, own):
     """With references of unequal number, some of them single; from captions and with tasks, by own leans and COCO's."""
-    captions = world(240, seed=7)
+    captions = world(320 if given else 440, seed=7)
     if not given:
         del captions["tasks"]
     table = None if own else SHIPPED["given" if given else "named"]
@@ -209,15 +218,17 @@ def test_it_is_its_definition(given, own):
     scores = {key: float(np.mean(sample.values)) for key, sample in measured.samples.items()}
     assert {key: scores[key] for key in expected} == pytest.approx(expected, abs=1e-9)
     images = int(measured.facts["sway_images"])
-    assert images == (240 if given else sum(len(texts) > 1 for texts in captions["references"]))
-    drawn = next(iter(multiplicities(images, 20, 5)))
-    again = by_definition(captions, table, seed=5, weights=drawn[:, 2])
+    kept = [given or len(texts) > 1 for texts in captions["references"]]
+    assert images == sum(kept) > 300
+    groups = random_groups(read_again(captions).keys[kept], 5)
+    drawn = next(iter(multiplicities(groups.max() + 1, 20, 5)))
+    again = by_definition(captions, table, seed=5, weights=drawn[groups, 2])
     for key in ("sway_t_to_a", "sway_t_to_a_lost", "sway_a_to_t"):
         assert measured.samples[key].replicates[2] == pytest.approx(again[key], abs=1e-9)
 
 
 def test_of_three_values_it_is_its_definition_too():
-    captions = world(300, values=tuple(PEOPLE), captions=(2, 3), seed=1)
+    captions = world(320, values=tuple(PEOPLE), captions=(2, 3), seed=1)
     lexicons = {"attribute_lexicon": {value: [word] for value, word in PEOPLE.items()}, "task_lexicon": LEXICON}
     result, expected = sway(**captions, **lexicons, draws=2, bootstrap=0), by_definition(captions, draws=2)
     assert {key: result[key] for key in expected} == pytest.approx(expected, abs=1e-9)
@@ -318,12 +329,12 @@ def warnings_of(**captions):
 
 
 def test_notes_say_what_is_left_out_and_what_cannot_be_compared():
-    captions = world(captions=(1, 2))
+    captions = world(700, captions=(1, 2, 3))
     single = sum(len(texts) == 1 for texts in captions["references"])
     assert warnings_of(**world(600, captions=(2, 3))) == []
     del captions["tasks"]
     left_out, *rest = warnings_of(**captions, lean="own", task_lexicon=LEXICON)
-    assert left_out == f"sway: {single} of 200 images have a single human caption and no tasks: left out; give tasks"
+    assert left_out == f"sway: {single} of 700 images have a single human caption and no tasks: left out; give tasks"
     assert rest[0].startswith("lean: what goes with what was counted on these images")
     assert rest[-1].startswith("a_to_t: what people do not name may be there or not, so the score has a range")
     few = warnings_of(**world(60))
@@ -381,7 +392,7 @@ def test_the_tables_add_up():
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_of_a_captioner_that_names_no_tasks_it_is_not_known_how_completely_it_names_them():
-    captions = vars(plant(40, captions=3)) | {"predictions": ["a woman on a street", "a man on a street"] * 20}
+    captions = vars(plant(300, captions=3)) | {"predictions": ["a woman on a street", "a man on a street"] * 150}
     assert sway(**captions, bootstrap=0, details=True)["details"]["naming_level"] == {}
 
 
