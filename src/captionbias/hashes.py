@@ -48,3 +48,15 @@ def sums_of(hashes: Hashes, counts: npt.NDArray[np.int64]) -> Hashes:
     totals = np.concatenate((np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)))
     ends = np.cumsum(counts)
     return np.asarray(totals[ends] - totals[ends - counts])
+
+
+def occurrences(hashes: Hashes) -> Hashes:
+    """How many equal numbers come before each.
+
+    >>> occurrences(np.array([5, 7, 5, 5], np.uint64)).tolist()
+    [0, 0, 1, 2]
+    """
+    _, number, times = np.unique(hashes, return_inverse=True, return_counts=True)
+    before = np.empty(len(hashes), np.uint64)
+    before[np.argsort(number, kind="stable")] = np.arange(len(hashes)) - np.repeat(np.cumsum(times) - times, times)
+    return before
