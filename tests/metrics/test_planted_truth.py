@@ -134,6 +134,6 @@ def test_a_person_in_the_captioner_s_place_is_not_biased():
     results = [dbac(**one_of_four_people(seed), **CONSTANT) for seed in range(5)]
     for score in (*MATCHED, *NET):
         assert sum(holds_zero(result, score) for result in results) >= 4
-        assert abs(np.mean([result[score] for result in results])) < 0.01
+        assert abs(np.mean([result[score] for result in results])) < 0.02
     published = dbac(**one_of_four_people(0), **CONSTANT, pairing="every-caption")
     assert interval(published, "dbac_t_to_a_matched")[1] < -0.05

@@ -205,15 +205,15 @@ class Captions:
         return self.cached("keys", None, self._keys)
 
     def _keys(self) -> Hashes:
-        names = [str(name) for name in self.image_ids or range(len(self))]
         if self.scene or not self.references:
-            return hashes_of(self.scene or names)
+            return hashes_of([str(name) for name in self.scene or self.image_ids or range(len(self))])
         counts = np.array(list(map(len, self.references)), np.int64)
         every, copies = sums_of(hashes_of(list(chain.from_iterable(self.references))), counts), self.copies
         _, first, number = np.unique(np.arange(len(self)) if copies is None else copies, True, True)
         _, alike, times = np.unique(every[first], return_inverse=True, return_counts=True)
-        ids = hashes_of([names[image] for image in first.tolist()]) if self.image_ids else occurrences(every[first])
-        return mix(np.where(times[alike] > 1, every[first] ^ mix(ids), every[first]))[number]
+        names = self.image_ids
+        apart = hashes_of([names[row] for row in first.tolist()]) if names else occurrences(every[first])
+        return mix(np.where(times[alike] > 1, every[first] ^ mix(apart), every[first]))[number]
 
     @property
     def image_set(self) -> str:
@@ -248,8 +248,9 @@ class Captions:
         """The number of each caption of these images, several of each; of one alone its image's."""
         if not texts:
             return self.keys[image]
-        keys = mix(hashes_of(list(chain.from_iterable(texts))) ^ self.keys[image])
-        return mix(keys + occurrences(keys))  # who is said twice is drawn twice as often
+        said = hashes_of(list(chain.from_iterable(texts)))
+        again = occurrences(mix(said ^ mix(image.astype(np.uint64))))  # what is said twice is drawn twice as often
+        return mix(mix(said ^ self.keys[image]) + again)
 
     def cached(self, name: str, key: Any, make: Callable[[], T]) -> T:
         """What `make` makes of the human captions, once for all captioners made by `with_predictions`. Of each `name`
