@@ -39,7 +39,7 @@ from captionbias.captions.texts import canonical_order, non_captions
 from captionbias.captions.values import ROW, as_list
 from captionbias.captions.words import Words as Words
 from captionbias.errors import InputError, Message, few, missing, phrase
-from captionbias.hashes import Hashes, hashes_of, mix, sums_of
+from captionbias.hashes import Hashes, hashes_of, mix, sums_of, told_apart
 from captionbias.text import (
     Lexicon,
     Mentions,
@@ -206,11 +206,7 @@ class Captions:
     def _keys(self) -> Hashes:
         every, copies = self._text_keys(), self.copies
         _, first, number = np.unique(np.arange(len(self)) if copies is None else copies, True, True)
-        order = np.argsort(every[first], kind="stable")
-        starts = np.flatnonzero(np.diff(every[first][order], prepend=~every[first][order][:1]))
-        again = np.empty(len(first), np.int64)
-        again[order] = np.arange(len(first)) - np.repeat(starts, np.diff(starts, append=len(first)))
-        return np.where(again == 0, every[first], mix(every[first] ^ again.astype(np.uint64)))[number]
+        return told_apart(every[first], np.zeros(len(first), np.int64))[number]
 
     def _text_keys(self) -> Hashes:
         """The same, alike where human captions are: what one of them is drawn by."""
@@ -254,7 +250,7 @@ class Captions:
     def _caption_keys(self, texts: Sequence[Sequence[str]], image: Integers) -> Hashes:
         """The number of each caption of these images, several of each; of one alone its image's."""
         keys = self._text_keys()[image]
-        return mix(hashes_of(list(chain.from_iterable(texts))) ^ keys) if texts else keys
+        return told_apart(mix(hashes_of(list(chain.from_iterable(texts))) ^ keys), image) if texts else keys
 
     def cached(self, name: str, key: Any, make: Callable[[], T]) -> T:
         """What `make` makes of the human captions, once for all captioners made by `with_predictions`. Of each `name`
