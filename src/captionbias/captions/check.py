@@ -199,20 +199,21 @@ class Captions:
 
     @property
     def keys(self) -> Hashes:
-        """A number for the picture that each image is, `(n,)`, by which it is resampled, wherever it stands: that of its
-        scene, else of its human captions, its id or its row. Pictures that have them in common are told apart."""
+        """A number for the picture that each image is, `(n,)`, by which a human caption is drawn and it is resampled,
+        wherever it stands: that of its scene, else of its human captions, its id or its row. Pictures that have these
+        in common are told apart, in the order of their ids: that one draws a caption says nothing of another."""
         return self.cached("keys", None, self._keys)
 
     def _keys(self) -> Hashes:
-        every, copies = self._text_keys(), self.copies
+        every, copies, ids = self._text_keys(), self.copies, self.image_ids
         _, first, number = np.unique(np.arange(len(self)) if copies is None else copies, True, True)
-        return told_apart(every[first], np.zeros(len(first), np.int64))[number]
+        order = np.array(sorted(range(len(first)), key=lambda row: ids[first[row]]) if ids else range(len(first)))
+        apart = np.empty(len(first), np.uint64)
+        apart[order] = told_apart(every[first][order], np.zeros(len(first), np.int64))
+        return apart[number]
 
     def _text_keys(self) -> Hashes:
-        """The same, alike where human captions are: what one of them is drawn by."""
-        return self.cached("text keys", None, self._hashed)
-
-    def _hashed(self) -> Hashes:
+        """The same, alike where human captions are."""
         if self.scene or not self.references:
             return hashes_of([str(name) for name in self.scene or self.image_ids or range(len(self))])
         counts = np.array(list(map(len, self.references)), np.int64)
@@ -249,7 +250,7 @@ class Captions:
 
     def _caption_keys(self, texts: Sequence[Sequence[str]], image: Integers) -> Hashes:
         """The number of each caption of these images, several of each; of one alone its image's."""
-        keys = self._text_keys()[image]
+        keys = self.keys[image]
         return told_apart(mix(hashes_of(list(chain.from_iterable(texts))) ^ keys), image) if texts else keys
 
     def cached(self, name: str, key: Any, make: Callable[[], T]) -> T:
