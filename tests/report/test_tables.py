@@ -14,7 +14,7 @@ from captionbias.report.views import sway_level, sway_words
 from captionbias.report.wording import interval, verdict_text
 from captionbias.statistics.samples import Estimate, LowerBound
 from captionbias.synthetic import plant
-from tests.report.conftest import rendered
+from tests.report.conftest import changed, rendered
 
 BY_LABEL = {score.label: score for score in catalogue.SCORES.values()}
 
@@ -125,6 +125,12 @@ def test_scores_of_every_metric_have_their_intervals_p_values_and_verdicts(every
                 expected.append([captioner, score.label, value, seen, *judged])
     assert sorted(views.scores(every_metric).rows, key=str) == sorted(expected, key=str)
     assert {BY_LABEL[row[1]].metric for row in expected} == set(catalogue.of_captions())
+
+
+def test_why_one_cannot_tell_is_told_with_the_verdict(two):
+    longer = changed(two, "lic", "nic", doubts={"lic": "longer than people's"})
+    for grid in (views.scores(longer), views.papers(longer), *measurement_tables(longer.measurement("lic", "nic"))):
+        assert "cannot tell: longer than people's" in [row[-1] for row in grid.rows if row]
 
 
 def test_differences_are_those_of_the_comparisons_of_every_metric(every_metric):

@@ -39,7 +39,7 @@ from captionbias.captions.texts import canonical_order, non_captions
 from captionbias.captions.values import ROW, as_list
 from captionbias.captions.words import Words as Words
 from captionbias.errors import InputError, Message, few, missing, phrase
-from captionbias.hashes import Hashes, hashes_of, mix, sums_of, told_apart
+from captionbias.hashes import Hashes, hashes_of, mix, occurrences, sums_of
 from captionbias.text import (
     Lexicon,
     Mentions,
@@ -199,25 +199,21 @@ class Captions:
 
     @property
     def keys(self) -> Hashes:
-        """A number for the picture that each image is, `(n,)`, by which a human caption is drawn and it is resampled,
-        wherever it stands: that of its scene, else of its human captions, its id or its row. Pictures that have these
-        in common are told apart, in the order of their ids: that one draws a caption says nothing of another."""
+        """A number for the picture that each image is, `(n,)`, by which captions are drawn and images resampled,
+        wherever these stand: of its scene, else of its human captions, its id or its row. Other pictures whose human
+        captions are the same are told apart by their ids, or by their order."""
         return self.cached("keys", None, self._keys)
 
     def _keys(self) -> Hashes:
-        every, copies, ids = self._text_keys(), self.copies, self.image_ids
-        _, first, number = np.unique(np.arange(len(self)) if copies is None else copies, True, True)
-        order = np.array(sorted(range(len(first)), key=lambda row: ids[first[row]]) if ids else range(len(first)))
-        apart = np.empty(len(first), np.uint64)
-        apart[order] = told_apart(every[first][order], np.zeros(len(first), np.int64))
-        return apart[number]
-
-    def _text_keys(self) -> Hashes:
-        """The same, alike where human captions are."""
+        names = [str(name) for name in self.image_ids or range(len(self))]
         if self.scene or not self.references:
-            return hashes_of([str(name) for name in self.scene or self.image_ids or range(len(self))])
+            return hashes_of(self.scene or names)
         counts = np.array(list(map(len, self.references)), np.int64)
-        return mix(sums_of(hashes_of(list(chain.from_iterable(self.references))), counts))
+        every, copies = sums_of(hashes_of(list(chain.from_iterable(self.references))), counts), self.copies
+        _, first, number = np.unique(np.arange(len(self)) if copies is None else copies, True, True)
+        _, alike, times = np.unique(every[first], return_inverse=True, return_counts=True)
+        ids = hashes_of([names[image] for image in first.tolist()]) if self.image_ids else occurrences(every[first])
+        return mix(np.where(times[alike] > 1, every[first] ^ mix(ids), every[first]))[number]
 
     @property
     def image_set(self) -> str:
@@ -250,8 +246,11 @@ class Captions:
 
     def _caption_keys(self, texts: Sequence[Sequence[str]], image: Integers) -> Hashes:
         """The number of each caption of these images, several of each; of one alone its image's."""
-        keys = self.keys[image]
-        return told_apart(mix(hashes_of(list(chain.from_iterable(texts))) ^ keys), image) if texts else keys
+        if not texts:
+            return self.keys[image]
+        keys = mix(hashes_of(list(chain.from_iterable(texts))) ^ self.keys[image])
+        of_image = occurrences(keys ^ mix(image.astype(np.uint64)))  # copies of a picture draw the same
+        return mix(keys + of_image)  # who is said twice is drawn twice as often
 
     def cached(self, name: str, key: Any, make: Callable[[], T]) -> T:
         """What `make` makes of the human captions, once for all captioners made by `with_predictions`. Of each `name`
