@@ -115,6 +115,38 @@ def test_copies_of_a_picture_are_one_picture_and_give_no_verdict(name):
         assert own >= 0.55 * width, key  # four times as many pictures would halve it
 
 
+@pytest.mark.parametrize("name", ["sway", "gender_error"])
+def test_neither_the_order_of_images_nor_of_human_captions_nor_the_files_that_they_come_in_move_a_score(name):
+    """Of enough images for words."""
+    metric, options = metric_and_options(name, bootstrap=30)
+    columns = planted(name, 1050, captions=3, t_to_a=0.3) | {"image_id": [f"{row:04d}" for row in range(1050)]}
+    generator = random.Random(0)
+    others = {**columns, "references": [generator.sample(texts, 3) for texts in columns["references"]]}
+    order = generator.sample(range(1050), 1050)
+    rows = {key: [column[row] for row in order] for key, column in others.items()}
+    people, said = dict(rows), {key: columns[key] for key in ("image_id", "predictions")}
+    del people["predictions"]
+    files = read_captions(predictions=said, references=people, attribute_column="attributes")
+    usual, *changed = (metric.measure(TABLE(one), **options) for one in (columns, others, rows))
+    for found in (*changed, metric.measure(files, **options)):
+        assert found.facts == pytest.approx(usual.facts, abs=1e-9)
+        assert found.estimates.keys() == usual.estimates.keys()
+        for key, (value, low, high, *_) in found.estimates.items():
+            assert [value, low, high] == [pytest.approx(one, abs=1e-9) for one in usual.estimates[key][:3]], key
+    assert "sway_words" in usual.estimates or name != "sway"
+
+
+@pytest.mark.parametrize("name", ["lic", "dbac"])
+def test_of_captions_half_as_long_again_as_people_s_one_cannot_tell(name):
+    columns = planted(name, 300, a_to_t=0.9, t_to_a=0.9)
+    longer = [f"{text} It is late in the day, and nobody else is there." for text in columns["predictions"]]
+    metric, options = metric_and_options(name, bootstrap=60)
+    usual, found = (metric.measure(**columns | changed, **options) for changed in ({}, {"predictions": longer}))
+    judged = [one for key, one in found.estimates.items() if SCORES[key].judged]
+    assert {(one.verdict, one.doubt) for one in judged} == {(CANNOT_TELL, "longer than people's")}
+    assert "longer than people's" not in {one.doubt for one in usual.estimates.values()}
+
+
 @every
 def test_a_person_in_the_captioner_s_place_is_not_said_to_be_biased(name):
     *others, person = zip(*plant(300, captions=4, seed=2).references, strict=True)

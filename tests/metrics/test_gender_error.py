@@ -71,3 +71,23 @@ def test_without_a_female_caption_there_is_no_ratio_but_a_warning():
     assert not [key for key in result if key.startswith("ratio")]
     assert result["error"] == 25.0
     assert "no interval: it takes 20 images" in result["details"]["warnings"][1]
+
+
+def test_the_error_of_whom_a_caption_is_about_leaves_bystanders_out():
+    """By hand, of eight; the papers' error has none, as a caption with both words has no label."""
+    said = "{} reads a book. In the background, {} walks by."
+    woman, man = said.format("A woman", "a man"), said.format("A man", "a woman")
+    texts = [
+        woman,
+        man,
+        woman,
+        man,
+        "a dog",
+        "a woman",
+        "A street. In the background, a woman walks by.",
+        "a man and a woman",
+    ]
+    result = gender_error(
+        predictions=texts, attributes=["female", "male", "male", "female", *["male"] * 4], bootstrap=0
+    )
+    assert {key: result[key] for key in ("error", "error_main")} == {"error": 25.0, "error_main": 37.5}

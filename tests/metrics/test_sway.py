@@ -18,6 +18,7 @@ from captionbias.hashes import seeded
 from captionbias.statistics.intervals import multiplicities
 from captionbias.statistics.samples import random_groups
 from captionbias.synthetic import plant
+from tests.metrics.test_sway_planted import told_apart
 from tests.whole import sway
 
 PEOPLE = {"female": "woman", "male": "man", "young": "child"}
@@ -343,6 +344,19 @@ def test_notes_say_what_is_left_out_and_what_cannot_be_compared():
     nothing["attributes"] = ["female", "male"] * 30
     told = warnings_of(**nothing, lean="own", trust_rows=True)
     assert any("no task goes with any value more than by chance" in one for one in told)
+
+
+@pytest.mark.parametrize("images", [58, 60, 298, 300])
+def test_below_30_images_of_a_value_there_is_no_interval_and_below_300_images_no_a_to_t(images):
+    """Of pictures: copies are as one."""
+    columns = told_apart(plant(images, captions=3))
+    for times in (1, 5):
+        copied = {key: [one for one in column for _ in range(times)] for key, column in columns.items()}
+        found = sway.measure(**copied, bootstrap=30)
+        assert (found.estimates["sway_wrong_gap"].low is not None) == (images > 58)
+        [*said] = (one.split(";")[0] for one in found.notes if "no interval" in one)
+        assert said == ["attributes: no interval below 30 images of each value"] * (images == 58)
+        assert ("sway_a_to_t" in found.estimates) == (images == 300)
 
 
 def test_more_words_of_the_same_labels_keep_the_shipped_leans():

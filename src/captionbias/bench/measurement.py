@@ -253,7 +253,8 @@ class Metric(Generic[P]):
         usual = self._parameters["progress"].default if "progress" in self._parameters else None
         with show_steps(options.get("progress", usual)):
             scores = prepared.measure()
-        if options.get("bootstrap", 1) and not any(len(sample.replicates) for sample in scores.samples.values()):
+        asked = prepared.settings.get("bootstrap", options.get("bootstrap", 1))  # 0 where a metric told why
+        if asked and not any(len(sample.replicates) for sample in scores.samples.values()):
             text = f"no interval: it takes {LEAST_IMAGES} images or scenes (and imagecaptioner2 two trials)"
             note(scores.notes, text)
         settings = _signed(prepared.settings)
