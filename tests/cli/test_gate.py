@@ -210,7 +210,7 @@ def test_a_question_that_is_more_than_people_fails_and_below_a_thousand_images_w
     planted, scores, tmp_path
 ):
     said = asked(planted, tmp_path, status=3)
-    assert said["do other words follow the attribute"] == "No reading: cannot tell"
+    assert said["do other words follow the attribute"] == "Not asked: it takes 1,000 images, or 500 scenes"
     objects = "do the objects named follow the attribute"
     assert said[objects] == "Not asked: without --tasks the score is a range that hardly ever tells"
     value, low, high = (scores[f"sway_t_to_a{ending}"] for ending in ("", "_ci_low", "_ci_high"))

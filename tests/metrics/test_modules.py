@@ -86,6 +86,7 @@ def test_class_labels_are_read_by_their_names(load: Any) -> None:
     """Of a dataset's own columns, which hold numbers; also in lists, and in files read as tables."""
     rows = captions()
     rows["tasks"] = [[caption.split()[-1]] for caption in rows["predictions"]]
+    rows["references"] = [[f"{text} {row}" for text in texts] for row, texts in enumerate(rows["references"])]
     expected = metrics.directional_ba(**rows)
     schema = {
         "predictions": datasets.Value("string"),

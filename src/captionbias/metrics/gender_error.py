@@ -58,7 +58,7 @@ CAPTIONS, MAIN = "captions", "error_main"
             PERCENT,
             "Captions that name the other label of the person whom they are about, bystanders left out; see Who is "
             "meant.",
-            row="  of the person who is meant, %",
+            row="  of the person meant, %",
             against_a_person=True,
             published=True,
             task="gender_error_main",
