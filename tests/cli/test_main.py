@@ -130,7 +130,7 @@ def test_files_give_the_library_s_scores_and_options_that_a_metric_does_not_have
     for score in catalogue.scores_of(metric):
         if score.in_tables and metric not in ("lic", "dbac"):
             measured = score.key in scores or score.key in everything["details"]["scores"]
-            assert (f"{score.row or score.label} " in shown) == measured
+            assert ((score.row or score.label)[:20] in shown) == measured  # a long one goes on below
 
 
 def test_seeds_are_listed_with_commas(sides):
