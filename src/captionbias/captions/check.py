@@ -137,13 +137,6 @@ class Captions:
         return self.of_same_people(replace(self, tasks=None))
 
     @property
-    def references_to_join(self) -> int:
-        """The number of human captions that, joined, are as long as the captioner's on average; at least 1, and 1 where
-        a side is missing."""
-        model, human = self.mean_words or (1.0, 1.0)
-        return max(1, round(model / human))
-
-    @property
     def mean_words(self) -> tuple[float, float] | None:
         """The mean number of words in captions of the captioner and of people; None where a side is missing."""
         if self.predictions is None or self.references is None:
