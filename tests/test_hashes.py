@@ -4,7 +4,7 @@ import numpy as np
 
 from captionbias.bench.reading import draw_captions
 from captionbias.hashes import hashes_of, sums_of
-from captionbias.statistics.samples import GROUPS, random_groups
+from captionbias.statistics.groups import GROUPS, random_groups
 
 GOLDEN, ALL = 0x9E3779B97F4A7C15, 2**64 - 1
 TEXTS = [f"a man with {number} dogs" for number in range(10_000)]

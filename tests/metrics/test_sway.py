@@ -16,7 +16,7 @@ from captionbias.captions import CaptionBiasWarning, check_captions
 from captionbias.captions.texts import canonical_order
 from captionbias.hashes import seeded
 from captionbias.statistics.intervals import multiplicities
-from captionbias.statistics.samples import random_groups
+from captionbias.statistics.groups import random_groups
 from captionbias.synthetic import plant
 from tests.metrics.test_sway_planted import told_apart
 from tests.whole import sway
@@ -221,7 +221,7 @@ def test_it_is_its_definition(given, own):
     images = int(measured.facts["sway_images"])
     kept = [given or len(texts) > 1 for texts in captions["references"]]
     assert images == sum(kept) > 300
-    groups = random_groups(read_again(captions).keys[kept], 5)
+    groups = np.unique(random_groups(read_again(captions).keys[kept], 5), return_inverse=True)[1]
     drawn = next(iter(multiplicities(groups.max() + 1, 20, 5)))
     again = by_definition(captions, table, seed=5, weights=drawn[groups, 2])
     for key in ("sway_t_to_a", "sway_t_to_a_lost", "sway_a_to_t"):

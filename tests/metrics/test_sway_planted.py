@@ -188,10 +188,10 @@ def test_an_image_of_weight_3_is_three_images(planted, drawn, with_tasks, own):
 @given(any_captions(2), st.lists(st.integers(1, 9), min_size=80, max_size=80))
 @quick
 def test_of_weights_t_to_a_minds_how_they_relate_alone(planted, weights):
-    """With the shipped leans; tenths do not add up to what they are in writing."""
+    """With the shipped leans; weights are rounded to 720,720ths."""
     whole, tenths = (measured(planted, weights=[one * times for one in weights], bootstrap=0) for times in (1, 0.1))
     for key in (key for key in whole if key.startswith("sway_t_to_a")):
-        assert whole[key] == pytest.approx(tenths[key], abs=1e-9)
+        assert whole[key] == pytest.approx(tenths[key], abs=1e-4)
 
 
 @given(any_captions(2), st.integers(0, 2**32))

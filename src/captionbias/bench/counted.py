@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from captionbias.arrays import Floats, Integers, sparse
+from captionbias.arrays import Floats, Integers
 from captionbias.bench.catalogue import EXCESS, HUMAN, scores_of
 from captionbias.bench.measurement import Prepared, Scores
-from captionbias.bench.reading import Reading, Side
+from captionbias.bench.reading import IMAGES, Reading, Side
+from captionbias.statistics.groups import UNIT, totals, units_of
 from captionbias.statistics.samples import Sample, bootstrap_samples
 
 
@@ -22,8 +23,18 @@ class Columns(NamedTuple):
     counts: Any
     resampled: bool = True
 
+    def units(self, groups: Integers) -> Any:
+        """See `units_of`; `groups`: of each image."""
+        rows = groups[self.side.image] if self.resampled else np.zeros_like(self.side.image)
+        return units_of(self.counts, self.side.weight, rows)
+
 
 Sums = Mapping[Any, Floats]  # of each table of columns the sums, `(columns, replicates)`
+
+
+def sums_of_rows(columns: Mapping[Any, Columns]) -> Sums:
+    """The sums of all rows, each once."""
+    return totals({name: of._replace(resampled=False).units(of.side.image) for name, of in columns.items()})
 
 
 class Counted(NamedTuple):
@@ -40,11 +51,6 @@ class Counted(NamedTuple):
     told: Callable[[Sums], tuple[Mapping[str, float], Mapping[str, Any]]]
 
 
-def totals(columns: Mapping[Any, Columns]) -> Sums:
-    """The sums of all rows, each once."""
-    return {name: np.asarray(of.counts.T @ of.side.weight)[:, None] for name, of in columns.items()}
-
-
 def count(
     metric: str,
     reading: Reading,
@@ -58,35 +64,38 @@ def count(
     """The scores of a reading and, with `controls`, of one more person in the captioner's place. `counted`: what the
     metric counts of either; `signed`: what else is in the signature."""
 
-    def samples(made: Counted, groups: Integers) -> dict[str, Sample]:
-        number = int(groups.max()) + 1
-        tables = {name: _by_group(of, groups, number) for name, of in made.columns.items() if of.resampled}
-        fixed = totals({name: of for name, of in made.columns.items() if not of.resampled})
+    def sides() -> list[tuple[Counted, Mapping[Any, Any], Integers]]:
+        """What is counted of each side, its units, and the groups that its images are in."""
+
+        def prepare(side: Reading) -> tuple[Counted, Mapping[Any, Any], Integers]:
+            made, groups = counted(side), side.groups(seed)
+            rows = {name: of.units(groups) for name, of in made.columns.items()}
+            units = side.counted[0] if side.counted else side.overview(groups) | rows
+            return made, units, np.flatnonzero(units[IMAGES].sum(axis=0))
+
+        return reading.prepare_with_person(prepare, controls, seed)
+
+    def samples(made: Counted, units: Mapping[Any, Any], groups: Integers) -> dict[str, Sample]:
+        fixed = {name for name, of in made.columns.items() if not of.resampled}
+        tables = {name: table[:, groups] for name, table in units.items() if name not in fixed}
+        once = totals({name: units[name] for name in fixed})
 
         def quantities(multiplicity: Floats, _: Floats | None) -> dict[str, Floats]:
-            sums = {name: np.asarray(table @ multiplicity, np.float64) for name, table in tables.items()}
+            sums = {name: np.asarray(table @ multiplicity) / UNIT for name, table in tables.items()}
             with np.errstate(invalid="ignore", divide="ignore"):
-                return {key: values[None] for key, values in made.formula({**sums, **fixed}).items()}
+                return {key: values[None] for key, values in made.formula({**sums, **once}).items()}
 
-        return bootstrap_samples(quantities, number, 1, bootstrap, seed)
+        return bootstrap_samples(quantities, len(groups), 1, bootstrap, seed)
 
     def measured() -> Scores:
-        sides = reading.prepare_with_person(lambda side: (counted(side), side.groups(seed)), controls, seed)
-        scores = excess_over_person(metric, *(samples(*side) for side in sides))
-        made, _ = sides[0]
-        facts, details = made.told(totals(made.columns))
+        every = sides()
+        scores = excess_over_person(metric, *(samples(*side) for side in every))
+        made, units, _ = every[0]
+        facts, details = made.told(totals(units))
         return Scores(scores, dict(facts), reading.notes, dict(details), doubts=reading.doubts(metric))
 
-    return Prepared({**reading.signed, **signed, "seed": seed, "bootstrap": bootstrap}, measured)
-
-
-def _by_group(of: Columns, groups: Integers, number: int) -> Any:
-    """The sums over the rows of each group of images, sparse, `(columns, groups)`."""
-    from scipy.sparse import coo_array
-
-    counts = coo_array(of.counts)
-    row, column = counts.coords
-    return sparse(counts.data * of.side.weight[row], (column, groups[of.side.image[row]]), (counts.shape[1], number))
+    settings = {**reading.signed, **signed, "seed": seed, "bootstrap": bootstrap}
+    return Prepared(settings, measured, lambda: [units for _, units, _ in sides()])
 
 
 def excess_over_person(metric: str, captioner: Mapping[str, Sample], *pair: Mapping[str, Sample]) -> dict[str, Sample]:

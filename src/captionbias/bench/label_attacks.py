@@ -94,7 +94,7 @@ def attack_labels(
     def planned(side: Reading) -> tuple[dict[str, AttackPlan], Integers, Floats]:
         """The plans of what occurs, and of each image its group and its weight."""
         plans = attack.plans(side.occurring(), range(seed, seed + trials), equalize)
-        return plans, side.groups(seed), side.truth.weight
+        return plans, np.unique(side.groups(seed), return_inverse=True)[1], side.truth.weight
 
     def samples(
         plans: Mapping[str, AttackPlan], groups: Integers, weight: Floats, answers: Mapping[Trial, TrialScores]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import html
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, cast
@@ -51,6 +51,23 @@ class Prepared(NamedTuple):
 
     settings: dict[str, Any]
     measure: Callable[[], Scores]
+    units: Callable[[], Sequence[Mapping[Any, Any]]] | None = None  # tables of units, see `Reading.counted`
+
+
+class Counts(NamedTuple):
+    """What a metric counted of images that are not here: see `captionbias.counting`.
+
+    Attributes:
+        options: the options that it was counted with.
+        signed: what of its signature is not of these options.
+        sides: see `Reading.counted`.
+        notes: what to know before a number is believed.
+    """
+
+    options: Mapping[str, Any]
+    signed: Mapping[str, Any]
+    sides: Sequence[Mapping[Any, Any]]
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,10 +259,13 @@ class Metric(Generic[P]):
         prepared, *_ = self._prepared(*args, **kwargs)
         return signature(metric=self.name, **_signed(prepared.settings))
 
-    def _prepared(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Prepared, Captions | None, dict[str, Any]]:
+    def _prepared(self, *args: Any, **kwargs: Any) -> tuple[Prepared, Captions | Counts | None, dict[str, Any]]:
         """What is prepared of the captions, these, and the options."""
         options: dict[str, Any] = {name: self._checked(name, value) for name, value in kwargs.items()}
-        captions, options = cast("Callable[..., Any]", self._read)(*args, **options)
+        if args and isinstance(args[0], Counts):
+            captions, options = args[0], self._counted_with(args[0], options)
+        else:
+            captions, options = cast("Callable[..., Any]", self._read)(*args, **options)
         return cast("Callable[..., Prepared]", self._scores)(captions, **options), captions, options
 
     def measure(self, *args: P.args, **kwargs: P.kwargs) -> Measurement:
@@ -267,6 +287,23 @@ class Metric(Generic[P]):
         }
         made = {"samples": samples, "settings": settings, "notes": notes, "details": details}
         return Measurement(metric=self.name, **vars(scores) | made)
+
+    def units(self, captions: Captions, **options: Any) -> Counts:
+        """What it counts of some of the images, in units that add; InputError where it does not count."""
+        prepared, *_ = self._prepared(captions, **options)
+        if prepared.units is None:
+            raise InputError("metrics", f"{self.name} does not add up over images: measure a sample")
+        data = ("rows", "weights", "samples", "seed", "bootstrap")
+        signed = {name: value for name, value in prepared.settings.items() if name not in data}
+        return Counts(options, signed, prepared.units())
+
+    def _counted_with(self, counts: Counts, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options with those that the metric counted with, which cannot be others any more."""
+        for name, value in options.items():
+            usual = counts.options.get(name, self._parameters[name].default)
+            if name not in ("bootstrap", "details") and value != usual:
+                raise InputError(name, f"{value!r}: it was {usual!r} when captions were counted; count them anew")
+        return {**counts.options, **options}
 
     def _read(
         self,

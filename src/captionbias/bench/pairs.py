@@ -11,7 +11,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.bench.checks import no_tasks
-from captionbias.bench.counted import Columns, Sums, totals
+from captionbias.bench.counted import Columns, Sums, sums_of_rows
 from captionbias.bench.reading import ATTRIBUTES, TASKS, Reading, Side
 from captionbias.scores.cooccurrence import association, change
 from captionbias.warnings import note
@@ -25,7 +25,7 @@ ROWS_AT_ONCE = 10_000
 
 def in_parts(rows: int, at_once: int = ROWS_AT_ONCE) -> Iterator[slice]:
     """Slices that cover so many rows, a part at a time: products of all rows would not fit into memory."""
-    return (slice(start, min(start + at_once, rows)) for start in range(0, rows, at_once))
+    return (slice(start, min(start + at_once, rows)) for start in range(0, max(rows, 1), at_once))
 
 
 def pair_columns(side: Side, tasks: int, expand: Expand = np.asarray, with_totals: bool = False) -> Columns:
@@ -88,12 +88,12 @@ class Pairs:
             for direction, sides in compared.items()
             for kind, side in zip((KNOWN, PREDICTED), sides, strict=True)
         }
-        shows_task = np.zeros(width, bool)
-        for part in in_parts(len(reading)):
+        shows_task = reading.shown[1] > 0 if expand is np.asarray else np.zeros(width, bool)
+        for part in in_parts(len(reading)) if expand is not np.asarray else ():
             shows_task |= expand(truth.tasks[part]).any(axis=0)
         # A lexicon has words for more than these images show.
         values_kept, tasks_kept = (
-            np.flatnonzero(flags | (not reading.from_captions)) for flags in (truth.values.any(axis=0), shows_task)
+            np.flatnonzero(shown | (not reading.from_captions)) for shown in (reading.shown[0] > 0, shows_task)
         )
         if not len(tasks_kept):
             raise no_tasks()
@@ -103,7 +103,7 @@ class Pairs:
             tuple(reading.values[number] for number in values_kept),
             tuple(tasks[number] for number in tasks_kept),
             columns,
-            as_pairs(totals(training)[KNOWN], rows) if training else None,
+            as_pairs(sums_of_rows(training)[KNOWN], rows) if training else None,
             (values_kept, tasks_kept),
             rows,
         )

@@ -3,11 +3,11 @@ checked here, and nothing again inside a metric."""
 
 from __future__ import annotations
 
-import functools
 import inspect
 import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -28,7 +28,7 @@ from captionbias.bench.checks import (
     other_labels,
     value_never_named,
 )
-from captionbias.bench.measurement import Prepared
+from captionbias.bench.measurement import Counts, Prepared
 from captionbias.bench.protocol import lexicon_name
 from captionbias.captions import Captions, Labels, check_labels, join_labels
 from captionbias.captions.check import digest_of_rows
@@ -38,7 +38,7 @@ from captionbias.captions.names import SIDES
 from captionbias.errors import InputError, Message, few, message_of, missing, phrase
 from captionbias.hashes import Hashes, hashes_of, seeded
 from captionbias.scores.omega import number_sets
-from captionbias.statistics.samples import random_groups
+from captionbias.statistics.groups import random_groups, totals, units_of
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
 from captionbias.text.guess import guess_language
 from captionbias.text.languages import ENGLISH
@@ -48,9 +48,9 @@ from captionbias.warnings import note
 P = ParamSpec("P")
 T = TypeVar("T")
 ATTRIBUTES, TASKS = "attributes", "tasks"
-SEVERAL = 10.0  # of 100 captions, how many more than people's tell of several persons to be noted
 LONGER = 1.5  # as many words, or tasks, as people
 TRAINING = ("training_attributes", "training_tasks")
+IMAGES, SAID, SAID_BY_PEOPLE = "images", "said", "said by people"  # tables of an overview
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +99,8 @@ class Reading:
         notes: what to know before a number is believed.
         copies: see `Captions.copies`.
         captions: those that were read; None of labels, and where a person takes the captioner's place.
+        counted: of images that are not here the tables of units that a metric counted, of each side: the captioner, and
+            the captioner and one more person on the images that two people describe.
     """
 
     values: tuple[str, ...]
@@ -115,6 +117,7 @@ class Reading:
     captions: Captions | None = None
     several: Flags | None = None  # which captions of both sides tell of several persons
     from_captions: bool = False  # values and tasks are a lexicon's, so that some may occur nowhere
+    counted: Sequence[Mapping[Any, Any]] = ()
 
     def __len__(self) -> int:
         return len(self.truth.image)
@@ -132,6 +135,29 @@ class Reading:
     def groups(self, seed: int) -> Integers:
         """The group of each image, `(n,)`, see `random_groups`."""
         return random_groups(self.truth.key, seed)
+
+    def overview(self, groups: Integers) -> dict[str, Any]:
+        """In units of images in groups: all images, those with each value, those that show each task; and the captions
+        of either side, and the tasks that they name."""
+        truth, sides = self.truth, {SAID: self.predictions} | ({SAID_BY_PEOPLE: self.human} if self.human else {})
+        shown = np.column_stack((np.ones(len(self)), truth.values, truth.tasks))
+        return {IMAGES: units_of(shown, np.ones(len(self)), groups)} | {
+            name: units_of(
+                np.column_stack((np.ones(len(side.image)), side.tasks.sum(axis=1))), side.weight, groups[side.image]
+            )
+            for name, side in sides.items()
+        }
+
+    @cached_property
+    def sums(self) -> dict[Any, Floats]:
+        """The sums of the overview, and of all that is counted of images that are not here, `(columns, 1)` each."""
+        return totals(self.counted[0] if self.counted else self.overview(np.zeros(len(self), np.int64)))
+
+    @property
+    def shown(self) -> tuple[Integers, Integers]:
+        """How many images have each value, and how many show each task."""
+        counts = self.sums[IMAGES][1:, 0].round().astype(np.int64)
+        return counts[: len(self.values)], counts[len(self.values) :]
 
     def draw(self, seed: int) -> PersonDraw | None:
         """Draw one more person with this seed; None where no image has two human captions."""
@@ -154,6 +180,8 @@ class Reading:
     def prepare_with_person(self, prepare: Callable[[Reading], T], controls: bool, seed: int) -> list[T]:
         """What is prepared of the reading and, with `controls`, of the captioner and one more person on the images that
         two people describe, with a note if it cannot be."""
+        if self.counted:
+            return [prepare(replace(self, counted=self.counted[side:])) for side in range(len(self.counted))]
         prepared = [prepare(self)]
         try:
             drawn = self.draw(seed) if controls and len(self.predicted) == 2 else None
@@ -162,28 +190,15 @@ class Reading:
             note(self.notes, Message("not compared with one more person: ", message_of(error)))
             return prepared
 
-    def share_of_several(self, images: Integers) -> float:
-        """Of 100 of the captioner's captions of these images how many tell of several persons, with a note where so
-        many fewer of people's do."""
-        several, said = cast(Flags, self.several), self.predictions
-        own, people = several[: len(said.image)], several[len(said.image) :]
-        rows = np.isin(said.image, images)
-        share = 100 * float(np.average(own[rows], weights=said.weight[rows]))
-        if share > SEVERAL + 100 * (people.mean() if len(people) else 0.0):
-            text = (
-                f"{share:.0f} of 100 tell of several persons: the first who is no bystander is taken for the one meant"
-            )
-            note(self.notes, text, about="predictions")
-        return share
-
     def doubts(self, metric: str) -> dict[str, str]:
         """Why one cannot tell by any score of a metric, where captions name so many more tasks than people's: they may
         be there."""
-        if self.human is None or not self.human.tasks.any():
+        if SAID_BY_PEOPLE not in self.sums:
             return {}
-        said, human = (side.tasks.sum(axis=1).mean() for side in (self.predictions, self.human))
+        (captions, tasks), (human, human_tasks) = (self.sums[name][:, 0] for name in (SAID, SAID_BY_PEOPLE))
+        more = human_tasks > 0 and tasks / captions >= LONGER * human_tasks / human
         judged = (score.key for score in scores_of(metric) if score.judged)
-        return dict.fromkeys(judged, "more tasks than people name") if said >= LONGER * human else {}
+        return dict.fromkeys(judged, "more tasks than people name") if more else {}
 
     def occurring(self) -> Reading:
         """Without the values and tasks of a lexicon that no image shows."""
@@ -220,9 +235,9 @@ class Reading:
 
     def image_counts(self, values: Collection[str] | None = None) -> dict[str, Any]:
         """How many images there are, and with each attribute value, or each of these `values`: for details."""
-        counts = zip(self.values, self.truth.values.sum(axis=0).tolist(), strict=True)
+        counts = zip(self.values, self.shown[0].tolist(), strict=True)
         return {
-            "images": len(self),
+            "images": round(self.sums[IMAGES][0, 0]),
             "attribute_counts": {value: count for value, count in counts if values is None or value in values},
         }
 
@@ -284,20 +299,22 @@ def share_naming(image: Integers, images: int, named: Any) -> Any:
 
 
 def read(
-    captions: Captions,
+    captions: Captions | Counts,
     attribute: LexiconSource,
     task: LexiconSource | None = None,
     tokenizer: str = "words",
     rules: Rules = EVERY_METRIC,
 ) -> Reading:
     """What images show, the captioner names and people name, checked by the rules; without a task lexicon no tasks."""
-    if rules.captioner and captions.predictions is None:
-        raise missing("predictions", "is missing: without a captioner's captions there is nothing to compare")
     values, tasks = load_lexicon(attribute), None if task is None else load_lexicon(task)
     if not rules.crossed:
         values, tasks = check_whole(values), tasks and check_whole(tasks)
+    if isinstance(captions, Counts):
+        return _of_counts(captions, values, tasks)
+    if rules.captioner and captions.predictions is None:
+        raise missing("predictions", "is missing: without a captioner's captions there is nothing to compare")
     notes: list[str] = []
-    captions = _admit(captions, values, tokenizer, rules, notes)
+    captions = captions if captions.part else _admit(captions, values, tokenizer, rules, notes)
     if tasks and rules.tasks_needed and captions.tasks is None and captions.references is None:
         raise missing(
             "tasks",
@@ -305,7 +322,7 @@ def read(
             phrase("give {tasks}"),
             "both sides' captions",
         )
-    whole = np.all(values.named_parts(), axis=1) if values.parts else np.ones(len(values.labels), bool)
+    whole = _whole(values)
     labels, words = tuple(itertools.compress(values.labels, whole)), captions.words(tokenizer)
     value = _value_numbers(captions.attributes, labels, every=rules.unmasked is None)
     named = captions.named(values, tokenizer)[:, whole]
@@ -325,7 +342,7 @@ def read(
         return Side(image, named[rows], named_tasks[rows], weight[image], words.keys[rows], of_main)
 
     predictions, human = side(model, words.model_image, share), side(people, words.human_image, weight)
-    if captions.references and rules.names_compared:
+    if captions.references and rules.names_compared and not captions.part:
         votes = count_naming(human.image, len(captions), human.values)
         if fault := labels_from_captions(votes, value):
             note(notes, fault.message)
@@ -360,6 +377,33 @@ def read(
         several=several,
         from_captions=True,
     )
+
+
+def _of_counts(counts: Counts, values: Lexicon, tasks: Lexicon | None) -> Reading:
+    """A reading of images that are not here."""
+    names, nothing = tuple(itertools.compress(values.labels, _whole(values))), np.zeros(0, np.int64)
+    labels = tasks.labels if tasks else ()
+    no_values, no_tasks = (np.zeros((0, len(of)), bool) for of in (names, labels))
+    nobody = Side(nothing, no_values, no_tasks, np.zeros(0), np.zeros(0, np.uint64), no_values)
+    return Reading(
+        names,
+        labels,
+        nobody,
+        nobody,
+        frozenset((ATTRIBUTES, TASKS)),
+        nobody if SAID_BY_PEOPLE in counts.sides[0] else None,
+        None,
+        given=counts.signed.get("tasks") == "given",
+        signed=dict(counts.signed),
+        notes=list(counts.notes),
+        from_captions=True,
+        counted=counts.sides,
+    )
+
+
+def _whole(values: Lexicon) -> Flags:
+    """Which labels of a lexicon are of each of its crossed attributes."""
+    return np.all(values.named_parts(), axis=1) if values.parts else np.ones(len(values.labels), bool)
 
 
 def _admit(captions: Captions, values: Lexicon, tokenizer: str, rules: Rules, notes: list[str]) -> Captions:
@@ -465,7 +509,7 @@ def takes(
     defaults = {one.name: one.default for one in options}
 
     def with_options(measure: Callable[P, Prepared]) -> Callable[P, Prepared]:
-        @functools.wraps(measure)
+        @wraps(measure)
         def measured(*captions: Any, **arguments: Any) -> Prepared:
             return cast("Callable[..., Prepared]", measure)(*captions, **defaults | arguments)
 
@@ -477,7 +521,7 @@ def takes(
 
 
 def read_labels(
-    captions: Captions | None,
+    captions: Captions | Counts | None,
     *,
     attributes: Any = None,
     tasks: Any = None,

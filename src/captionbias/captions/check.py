@@ -80,6 +80,7 @@ class Captions:
             or no caption; None where none is.
         language: what captions are written in, see `check_captions`; None for English.
         trust_rows: whether to measure what does not seem to belong together.
+        part: whether these are some of the images, of which what only all can tell is not asked.
         people_notes, model_notes: see `notes`.
     """
 
@@ -94,6 +95,7 @@ class Captions:
     missing: dict[str, tuple[float, float]] | None = field(default=None, compare=False)
     language: str | None = None
     trust_rows: bool = False
+    part: bool = False
     people_notes: tuple[str, ...] = field(default=(), compare=False)
     model_notes: tuple[str, ...] = field(default=(), compare=False)
     # What was split into words, by tokenizer, and found in these; what was made of the human side for every captioner,
@@ -320,7 +322,7 @@ class Captions:
         return {"rows": f"{shared}{own}"} | also
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
-        fields = (*COLUMNS, "samples", "missing", "language", "trust_rows", "people_notes", "model_notes")
+        fields = (*COLUMNS, "samples", "missing", "language", "trust_rows", "part", "people_notes", "model_notes")
         return partial(Captions, **{name: getattr(self, name) for name in fields}), ()
 
     def __len__(self) -> int:
@@ -441,6 +443,8 @@ class People(NamedTuple):
             check_lengths({"predictions": column, "attributes": range(self.row_count)})
             lists = captions_by_image("predictions", column, self.ids, notes)
             captions = _with_captions(captions, [lists[row] for row in self.rows], unsplit, notes)
+        if captions.part:
+            return captions
         if captions.language or not unsplit:
             _check_language(captions)
         for error in mismatches(captions.words(), len(captions), captions.tasks, captions.language, captions.mentions):
@@ -456,9 +460,11 @@ def check_people(
     labels: Mapping[Any, str] | None = None,
     language: str | None = None,
     trust_rows: bool = False,
+    part: bool = False,
     **columns: Collection[Any] | None,
 ) -> People:
-    """Check all columns but `predictions` like `check_captions`; without a side, where only labels are needed."""
+    """Check all columns but `predictions` like `check_captions`; without a side, where only labels are needed. `part`:
+    see `Captions`."""
     if columns.get("attributes") is None:
         raise missing("attributes", "is missing: give one label for each image, such as 'female' or 'male'")
     lists, notes = as_lists(columns), list[str]()
@@ -468,14 +474,15 @@ def check_people(
     lists_of_texts = captions_by_image("references", lists["references"], ids, notes) if "references" in lists else None
     images = Captions(
         predictions=None,
-        references=None if lists_of_texts is None else in_order(lists_of_texts, trust_rows, notes),
-        attributes=checked_attributes(lists["attributes"], ids),
+        references=None if lists_of_texts is None else in_order(lists_of_texts, trust_rows or part, notes),
+        attributes=checked_attributes(lists["attributes"], ids, part),
         tasks=checked_tasks(lists["tasks"], ids) if "tasks" in lists else None,
         image_ids=ids,
         weights=checked_weights(lists["weights"], ids) if "weights" in lists else None,
         scene=checked_scenes(lists["scene"], ids) if "scene" in lists else None,
         language=check_language(language),
         trust_rows=trust_rows,
+        part=part,
     )
     rows = (
         [row for row, texts in enumerate(lists_of_texts) if texts] if lists_of_texts is not None else range(len(images))
@@ -494,14 +501,15 @@ def _with_rows(
     names = captions.image_ids or [f"{ROW}{row}" for row in range(len(captions))]
     lost = few((names[row] for row in sorted({*range(len(captions))}.difference(rows))), 3)
     notes.append(f"{len(captions) - len(rows):,} of {len(captions):,} images {lack} and are left out (first: {lost})")
-    part = replace(captions, image_ids=tuple(names)).select(rows, **columns)
-    check_values(part.attributes)
-    return part
+    others = replace(captions, image_ids=tuple(names)).select(rows, **columns)
+    if not captions.part:
+        check_values(others.attributes)
+    return others
 
 
 def _with_captions(captions: Captions, lists: Sequence[tuple[str, ...]], unsplit: bool, notes: list[str]) -> Captions:
     """The images of which the captioner says something, with that."""
-    checked = captions.references is not None and not unsplit and not captions.trust_rows
+    checked = captions.references is not None and not unsplit and not captions.trust_rows and not captions.part
     none = non_captions(lists, captions.references or (), captions.language) if checked else set()
     remaining = [tuple(text for text in texts if text not in none) for texts in lists] if none else lists
     rows = [row for row, texts in enumerate(remaining) if texts]

@@ -130,10 +130,11 @@ def check_split(argument: str, side: Sequence[Any]) -> None:
         )
 
 
-def checked_attributes(column: list[Any], ids: Ids) -> tuple[str, ...]:
+def checked_attributes(column: list[Any], ids: Ids, part: bool = False) -> tuple[str, ...]:
     check_strings(column, places_of("attributes", ids), "label", "drop the image or add a label")
     labels = tuple(map(str.strip, column))
-    check_values(labels)
+    if not part:
+        check_values(labels)
     return labels
 
 

@@ -85,12 +85,12 @@ def ba_mals(
     >>> result["ba_mals"]
     0.25
     """
-    if captions is not None:
+    if isinstance(captions, Captions):
         captions = captions.without_tasks()
         if captions.references is None:
             raise missing("references", "is missing: BA compares what model captions name with what people's name")
     if words:
-        if captions is None:
+        if not isinstance(captions, Captions):
             raise missing(
                 "references",
                 phrase("is missing: {words} takes the frequent words of human captions; give them", words=True),

@@ -128,7 +128,7 @@ def _counted(reading: Reading) -> Counted:
     first, second = reading.predictions.values.T
     says = np.stack((first & ~second, second & ~first, ~first & ~second, first & second), axis=1)
     columns = reading.truth.values[reading.predictions.image, :, None] & says[:, None]
-    table = Columns(reading.predictions, columns.reshape(len(says), -1))
+    table = Columns(reading.predictions, columns.reshape(len(says), 8))
     main = Columns(
         reading.predictions, cast(Flags, reading.predictions.main) & ~reading.truth.values[reading.predictions.image]
     )

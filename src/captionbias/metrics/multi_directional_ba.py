@@ -12,7 +12,7 @@ import numpy as np
 from captionbias.arrays import Flags, Floats
 from captionbias.bench.catalogue import DIRECTIONS, DOUBLE_SHARE, SHARE, Scale, Score
 from captionbias.bench.checks import no_tasks
-from captionbias.bench.counted import Counted, Sums, count, totals
+from captionbias.bench.counted import Counted, Sums, count, sums_of_rows
 from captionbias.bench.measurement import Prepared, metric
 from captionbias.bench.pairs import (
     KNOWN,
@@ -179,7 +179,7 @@ def _null(reading: Reading, names: tuple[str, ...], expand: Expand, seed: int) -
                 predicted=frozenset((predicted,)),
             )
             pairs = Pairs.of(exchanged, names, expand)
-            sizes = np.abs(pairs.changes(totals(pairs.columns))[direction])
+            sizes = np.abs(pairs.changes(sums_of_rows(pairs.columns))[direction])
             read.setdefault(f"multi_directional_ba_{direction}_null", []).append(float(np.nanmean(sizes)))
     means = {key: float(np.mean(values)) for key, values in read.items()}
     return means | {f"{key}_high": float(np.quantile(values, 0.95)) for key, values in read.items()}

@@ -15,26 +15,18 @@ from captionbias.arrays import Floats, Integers
 from captionbias.scores.sway import error_difference
 
 SIDES = "captioner", "person"
-ALL, NAMED, RIGHT = range(3)
+ALL, NAMED, RIGHT = NAME_KINDS = range(3)
 KINDS = "wrong", "unnamed"
 
 
-def visibility(seen: Integers, others: Integers) -> tuple[Integers, Integers]:
-    """The stratum of each image, which is how plainly its value can be seen: how many (`seen`) of how many `others` of
-    its human captions name it, both `(images,)`; and these two numbers of each stratum, `(strata, 2)`."""
-    strata, stratum = np.unique(np.column_stack((seen, others)), axis=0, return_inverse=True)
-    return stratum.reshape(-1).astype(np.int64), strata
-
-
-def composition(value: Integers, scene: Integers, weight: Floats) -> tuple[Integers, Integers]:
-    """The stratum of each image of a scene, which is how much the images of each value weigh in it, and no others that
-    see it, as `visibility`. Scenes of one composition, pooled, differ by as much as images within each do on average:
-    the weights of Mantel and Haenszel are the same."""
+def composition(value: Integers, scene: Integers, weight: Floats) -> Integers:
+    """The stratum of each image of a scene, which is how much the images of each value weigh in it. Scenes of one
+    composition, pooled, differ by as much as images within each do on average: the weights of Mantel and Haenszel are
+    the same."""
     weights = np.zeros((int(scene.max()) + 1, int(value.max()) + 1))
     np.add.at(weights, (scene, value), weight)
     shares = (weights / weights.sum(axis=1, keepdims=True)).round(9)
-    strata, stratum = np.unique(shares, axis=0, return_inverse=True)
-    return stratum.reshape(-1)[scene].astype(np.int64), np.tile([0, 1], (len(strata), 1))
+    return np.unique(shares, axis=0, return_inverse=True)[1].reshape(-1)[scene].astype(np.int64)
 
 
 def naming_levels(table: Floats) -> Floats:

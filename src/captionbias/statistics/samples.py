@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from captionbias.arrays import Floats, Integers
-from captionbias.hashes import Hashes, seeded
 from captionbias.progress import report_if_long
 from captionbias.statistics.intervals import (
     LEVEL,
@@ -24,9 +23,6 @@ from captionbias.statistics.intervals import (
 LEAST_IMAGES = 20  # for intervals
 RULE_OF_THREE = 3  # images that can all be otherwise with a chance of 5%
 POWERED = 2.8  # standard errors: power 80% at the level 5% (1.96 + 0.84)
-# A replicate draws groups of images. The spread that it finds is as right on average, and varies by 1 / sqrt(2 groups)
-# of itself.
-GROUPS = 4096
 
 
 class Estimate(NamedTuple):
@@ -218,11 +214,6 @@ class LowerBound(Sample):
     ) -> Estimate | None:
         estimate = super().estimate(low, high, whole, level)
         return estimate and estimate._replace(high=None, detectable=self.seen)
-
-
-def random_groups(keys: Hashes, seed: int) -> Integers:
-    """The group of each image, `(images,)`, of those that any image is in, by the key of its picture."""
-    return np.asarray(np.unique(seeded(keys, seed) % np.uint64(GROUPS), return_inverse=True)[1])
 
 
 # Quantities in each trial, `(..., trials, replicates)` or `(..., 1, replicates)`, from how often each unit counts,

@@ -11,30 +11,44 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from captionbias import errors
-from captionbias.arrays import Integers
+from captionbias.arrays import Floats, Integers
 from captionbias.bench.catalogue import YARDSTICK, Scale, Score
 from captionbias.bench.checks import Rules
-from captionbias.bench.measurement import Prepared, Scores, metric
-from captionbias.bench.reading import read
+from captionbias.bench.measurement import Counts, Prepared, Scores, metric
+from captionbias.bench.reading import IMAGES, Reading, read
 from captionbias.captions import Captions
 from captionbias.errors import InputError
 from captionbias.metrics.sway import a_to_t, length, misnaming, missing, t_to_a, words
-from captionbias.metrics.sway.images import Counts, NamedImages, compared_images, count_leans, lean_rows, no_leans
+from captionbias.metrics.sway.images import (
+    NO_LEAN,
+    LeanCounts,
+    NamedImages,
+    compared_images,
+    count_leans,
+    lean_rows,
+    no_leans,
+)
+from captionbias.metrics.sway.length import LENGTHS
 from captionbias.metrics.sway.question import (
     QuestionModule,
     QuestionResult,
     SwayInput,
+    SwaySums,
     constant,
     draw_person,
     draw_truth,
     resample,
 )
+from captionbias.metrics.sway.units import SEVERAL, sway_units
+from captionbias.scores.misnaming import SIDES
+from captionbias.statistics.groups import totals
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
-from captionbias.text.content import ContentWords
+from captionbias.text.content import ContentWords, content_words
 from captionbias.warnings import note
 
 RULES = Rules(silent=True, crossed=True, tasks_needed=False, tasks_named=True, main_person=True)
 LEAST_OF_VALUE = 30  # images, for an interval of a gap between values
+SEVERAL_MORE = 10.0  # of 100 captions, how many more than people's tell of several persons to be noted
 QUESTIONS = misnaming, t_to_a, words, length, a_to_t, missing
 SCENES = Score(
     YARDSTICK,
@@ -98,7 +112,7 @@ class SwayImages(NamedTuple):
     "without human captions: scenes that are compared. And `signature`.",
 )
 def sway(
-    captions: Captions,
+    captions: Captions | Counts,
     /,
     *,
     attribute_lexicon: LexiconSource = "gender",
@@ -127,6 +141,9 @@ def sway(
     >>> result["sway_t_to_a_verdict"], result["sway_a_to_t_verdict"]
     ('more than people', 'cannot tell')
     """
+    if isinstance(captions, Counts):
+        reading = read(captions, attribute_lexicon, task_lexicon, tokenizer, RULES)
+        return _of_counts(reading, seed, bootstrap, details)
     if captions.predictions is None:
         raise errors.missing("predictions", "is missing: sway is of a captioner; give the captioner's captions")
     if captions.references and captions.scene:
@@ -136,27 +153,90 @@ def sway(
     captions, notes = cast(Captions, reading.captions), reading.notes
     lexicons = load_lexicon(attribute_lexicon), load_lexicon(task_lexicon)
     images = compared_images(reading, seed)
-    of_tasks, counts = _of_tasks(images, lean, lexicons, seed, notes)
-    resampling = [misnaming, *of_tasks, *[length] * bool(captions.references or captions.scene)]
+    of_tasks, counts = _of_tasks(images, lean, lexicons, seed, notes, captions.part)
+    resampling: list[QuestionModule] = [misnaming, *of_tasks]
+    resampling += [length] * bool(captions.references or captions.scene)
     scenes = None if images.scene is None else len({*images.scene.tolist()}) if captions.scene else 0
-    pictures = images.pictures()
-    if pictures.min() < LEAST_OF_VALUE and images.scene is None:
-        few = f"there are {pictures.min()} of {images.values[int(pictures.argmin())]}"
-        note(notes, f"no interval below {LEAST_OF_VALUE} images of each value; {few}", about="attributes")
-        bootstrap = 0
+    pictures, sides = images.pictures(), SIDES if images.scene is None else SIDES[:1]
+    bootstrap = _replicates(bootstrap, images.values, pictures, notes) if images.scene is None else bootstrap
     draws = 0 if scenes is not None else 1 if images.single else draws
     signed = {"lean": counts.source, "draws": draws, **reading.signed}
     signed |= {"yardstick": "single"} if images.single else {}
     signed |= {} if scenes is None else {"yardstick": "scenes" if scenes else "none"}
-    several = reading.share_of_several(images.row)
 
-    def measured() -> Scores:
+    def inputs() -> SwayInput:
         drawn = [draw_person(images, counts, seed + draw) for draw in range(draws)]
         drawn = drawn or [draw_truth(images, counts, seed)]
-        inputs = SwayInput(captions, *lexicons, tokenizer, images, drawn, seed, bootstrap, notes)
-        return _scores(inputs, resampling, scenes, several, details)
+        words, spoken = captions.words(tokenizer), (*lexicons, tokenizer)
+        human = captions.cached("content words", spoken, lambda: content_words(words.human, *spoken))
+        content = content_words(words.model, *spoken), human
+        return SwayInput(
+            values=images.values,
+            sides=sides,
+            within_scenes=captions.scene is not None,
+            pictures=pictures,
+            picture_count=int(images.picture.max()) + 1,
+            units=sway_units(reading, images, drawn, content[: len(sides)], tokenizer),
+            seed=seed,
+            replicates=bootstrap,
+            notes=notes,
+            captions=captions,
+            attribute=lexicons[0],
+            task=lexicons[1],
+            tokenizer=tokenizer,
+            named=images,
+            draws=drawn,
+            content=content,
+        )
 
-    return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured)
+    def measured() -> Scores:
+        return _scores(inputs(), resampling, scenes, details)
+
+    return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured, lambda: [inputs().units])
+
+
+def _replicates(bootstrap: int, values: Sequence[str], pictures: Integers, notes: list[str]) -> int:
+    """How many there are: none, with a note, of few images of a value."""
+    if pictures.min() >= LEAST_OF_VALUE:
+        return bootstrap
+    few = f"there are {pictures.min()} of {values[int(pictures.argmin())]}"
+    note(notes, f"no interval below {LEAST_OF_VALUE} images of each value; {few}", about="attributes")
+    return 0
+
+
+def _of_counts(reading: Reading, seed: int, bootstrap: int, details: bool) -> Prepared:
+    """The questions that sums answer, of images that are not here."""
+    units, values = reading.counted[0], reading.values
+    people = units[LENGTHS].shape[0] > 2 * len(values)
+    _, *pictures = totals(units)[IMAGES][:, 0].round().astype(int)
+    if min(pictures) == 0:
+        raise InputError("attributes", f": no image is of {values[int(np.argmin(pictures))]}, of {', '.join(values)}")
+    bootstrap = _replicates(bootstrap, values, np.array(pictures), reading.notes)
+    asked: list[QuestionModule] = [misnaming, *[t_to_a] * (reading.signed["lean"] != NO_LEAN), *[length] * people]
+    note(reading.notes, "words and A to T take captions, not counts: measure a sample of these")
+    sums = SwaySums(
+        values=values,
+        sides=SIDES if people else SIDES[:1],
+        within_scenes=False,
+        pictures=np.array(pictures),
+        picture_count=sum(pictures),
+        units=units,
+        seed=seed,
+        replicates=bootstrap,
+        notes=reading.notes,
+    )
+    settings = {**reading.signed, "seed": seed, "bootstrap": bootstrap}
+    return Prepared(settings, lambda: _scores(sums, asked, None if people else 0, details))
+
+
+def _share_of_several(sums: Floats, notes: list[str]) -> float:
+    """Of 100 of the captioner's captions how many tell of several persons, with a note where so many fewer of people's
+    do."""
+    share, people = (100 * several / max(captions, 1) for captions, several in sums.reshape(2, 2))
+    if share > SEVERAL_MORE + people:
+        text = f"{share:.0f} of 100 tell of several persons: the first who is no bystander is taken for the one meant"
+        note(notes, text, about="predictions")
+    return float(share)
 
 
 def _of_tasks(
@@ -165,7 +245,8 @@ def _of_tasks(
     lexicons: tuple[Lexicon, Lexicon],
     seed: int,
     notes: list[str],
-) -> tuple[list[QuestionModule], Counts]:
+    part: bool,
+) -> tuple[list[QuestionModule], LeanCounts]:
     """The questions about tasks that can be asked, with a note of those that cannot, and on what leans were counted."""
     given, of_scenes = images.given_tasks is not None, images.scene is not None and images.scene.any()
     alike = images.scene is None or (given and of_scenes)  # what pictures show can be held alike
@@ -184,40 +265,48 @@ def _of_tasks(
         text = "T to A and A to T are not measured: no task goes with one value more than with another on these images"
         note(notes, text, errors.phrase("say which tasks go with whom, with {lean}"), about="tasks")
         return [], no_leans(images)
+    if part and a_to_t in inputs:
+        inputs.remove(a_to_t)
     if a_to_t in inputs and images.scene is None and len(np.unique(images.picture)) < a_to_t.LEAST_IMAGES:
         note(notes, f"A to T is not measured below {a_to_t.LEAST_IMAGES} images")
         inputs.remove(a_to_t)
     return inputs, counts
 
 
-def _scores(
-    inputs: SwayInput, resampling: Sequence[QuestionModule], scenes: int | None, several: float, details: bool
-) -> Scores:
+def _scores(inputs: SwaySums, resampling: Sequence[QuestionModule], scenes: int | None, details: bool) -> Scores:
     import scipy.linalg  # noqa: F401  (a library is limited below once it is loaded)
     from threadpoolctl import threadpool_limits
 
-    images, drawn = inputs.named, inputs.draws
     with threadpool_limits(1):  # more threads wait for each other longer than they work
         counted = [question.counted(inputs) for question in resampling]
-        samples = resample(counted, int(images.group.max()) + 1, inputs.replicates, inputs.seed)
+        samples = resample(counted, len(inputs.groups), inputs.replicates, inputs.seed)
         answers = [question.answer(inputs, of) for question, of in zip(resampling, samples, strict=True)]
-        answers += [words.answer(inputs), missing.answer(inputs)]
+        answers += [words.answer(inputs)] if isinstance(inputs, SwayInput) else []
+        answers += [missing.answer(inputs)]
     if scenes is not None:
         answers.append(QuestionResult({YARDSTICK: constant(scenes)}, dict))
-    suggested = float(np.mean([np.count_nonzero(draw.suggested >= 0) for draw in drawn]))
-    facts = {"sway_images": len(images.value), "sway_suggested": suggested, "names_several": several}
+    sums = totals(inputs.units)
+    images, *of_values = sums[IMAGES][:, 0].round().astype(int).tolist()
+    facts = {
+        "sway_images": images,
+        "sway_suggested": float(np.mean([names.images[:, :-1].sum() for names in inputs.names])),
+        "names_several": _share_of_several(sums[SEVERAL], inputs.notes),
+    }
     facts |= {key: fact for answer in answers for key, fact in answer.facts.items() if np.isfinite(fact)}
     tables: dict[str, Any] = {}
     if details:
-        of_values = dict(zip(images.values, np.bincount(images.value).tolist(), strict=True))
-        tables = {"images": len(images.value), "attribute_counts": of_values}
+        tables = {"images": images, "attribute_counts": dict(zip(inputs.values, of_values, strict=True))}
         tables |= {name: table for answer in answers for name, table in answer.details().items()}
-        tables["leans"] = lean_rows(images, drawn[0].leans)
+    artefacts = None
+    if isinstance(inputs, SwayInput):
+        named, drawn, words_of_both = inputs.named, inputs.draws[0], inputs.content_of_both
+        tables |= {"leans": lean_rows(named, drawn.leans)} if details else {}
+        artefacts = SwayImages(named.values, named.row, named.value, drawn.suggested, words_of_both)
     return Scores(
         {key: sample for answer in answers for key, sample in answer.scores.items()},
         facts,
         inputs.notes,
         tables,
-        SwayImages(images.values, images.row, images.value, drawn[0].suggested, inputs.content_of_both),
+        artefacts,
         doubts={key: doubt for answer in answers for key, doubt in answer.doubts.items()},
     )

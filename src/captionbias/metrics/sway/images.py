@@ -17,7 +17,7 @@ from captionbias.captions import Captions
 from captionbias.errors import InputError, few, phrase, unknown
 from captionbias.hashes import Hashes
 from captionbias.scores.sway import Leans, leans_of
-from captionbias.statistics.samples import random_groups
+from captionbias.statistics.groups import random_groups
 from captionbias.text import Lexicon, LexiconSource, load_lexicon
 from captionbias.text.languages import english_name
 from captionbias.warnings import note
@@ -44,7 +44,7 @@ class NamedImages(NamedTuple):
     value: Integers  # the number of its attribute value
     weight: Floats  # how many images it counts as
     picture: Integers  # the number of the picture that it is of, see `Captions.copies`, in an order of their keys
-    group: Integers  # the number of the group in which it is resampled
+    group: Integers  # the group in which it is resampled, see `random_groups`
     given_tasks: Any  # sparse, the tasks that images show, `(n, tasks)`; None if they are not given
     captioner: CaptionFlags  # of each image
     people: CaptionFlags  # of each human caption
@@ -74,9 +74,9 @@ class NamedImages(NamedTuple):
         return shares.sign() if self.given_tasks is None else self.given_tasks
 
     def sums(self, counts: Any) -> Any:
-        """The sums over each group of what each image counts, `(n, columns)`: `(columns, groups)`."""
-        places = self.group, np.arange(len(self.group))
-        return (sparse(self.weight, places, (int(self.group.max()) + 1, len(self.group))) @ counts).T
+        """The sums over each group that there is of what each image counts, `(n, columns)`: `(columns, groups)`."""
+        groups, place = np.unique(self.group, return_inverse=True)
+        return (sparse(self.weight, (place, np.arange(len(place))), (len(groups), len(place))) @ counts).T
 
 
 def compared_images(reading: Reading, seed: int) -> NamedImages:
@@ -89,6 +89,8 @@ def compared_images(reading: Reading, seed: int) -> NamedImages:
     compared = _comparable(reading, single) if reading.human else _in_scenes(reading)
     is_task = np.array([task != BEARER for task in reading.tasks])
     occurring, value = np.unique(reading.value, return_inverse=True)
+    if captions.part:  # in another part others may occur
+        occurring, value = np.arange(len(reading.values)), reading.value
 
     def says(side: Side) -> CaptionFlags:
         values = side.values if side.main is None else side.main
@@ -158,7 +160,7 @@ def _in_scenes(reading: Reading) -> Flags:
 # Leans
 
 
-class Counts(NamedTuple):
+class LeanCounts(NamedTuple):
     """The images that leans are counted on."""
 
     source: str  # for the signature
@@ -167,15 +169,15 @@ class Counts(NamedTuple):
     own: Floats  # how much each image that is compared is among them, for each value, `(n, values)`
 
 
-def no_leans(named: NamedImages) -> Counts:
+def no_leans(named: NamedImages) -> LeanCounts:
     """Where nothing is asked of tasks."""
     images, tasks, values = len(named.value), len(named.tasks), len(named.values)
-    return Counts(NO_LEAN, np.zeros((tasks, values)), np.full(values, 1 / values), np.zeros((images, values)))
+    return LeanCounts(NO_LEAN, np.zeros((tasks, values)), np.full(values, 1 / values), np.zeros((images, values)))
 
 
 def count_leans(
     named: NamedImages, lean: LexiconSource | None, lexicons: tuple[Lexicon, Lexicon], notes: list[str]
-) -> Counts:
+) -> LeanCounts:
     """The counts that ship for these lexicons, or those they extend, and these labels; else those of these images; or
     what is given of each value's tasks."""
     if lean not in (None, "shipped", OWN):
@@ -204,12 +206,12 @@ def count_leans(
     kind = "named" if named.given_tasks is None else "given"
     both = np.array([table[kind]["tasks"][task] for task in named.tasks], np.float64)
     images = np.array(table[kind]["images"], np.float64)
-    shipped = Counts(f"{SHIPPED},{kind}", both, images / images.sum(), np.zeros_like(own.own))
+    shipped = LeanCounts(f"{SHIPPED},{kind}", both, images / images.sum(), np.zeros_like(own.own))
     _note_other_leans(own, shipped, notes)
     return shipped
 
 
-def _leans_from(named: NamedImages, lean: Any) -> Counts:
+def _leans_from(named: NamedImages, lean: Any) -> LeanCounts:
     """As if so many images of a value, and of no other, showed each of the tasks that are given as the value's."""
     if isinstance(lean, (str, Path)) and not Path(lean).is_file():
         raise unknown("lean", str(lean), ("shipped", OWN, "a file of each value's tasks"))
@@ -223,18 +225,20 @@ def _leans_from(named: NamedImages, lean: Any) -> Counts:
     both = np.zeros((len(named.tasks), values))
     for value, tasks in lexicon.groups.items():
         both[[number[task] for task in tasks], named.values.index(value)] = MANY
-    return Counts(lexicon_name(lexicon, lean), both, np.full(values, 1 / values), np.zeros((len(named.value), values)))
+    return LeanCounts(
+        lexicon_name(lexicon, lean), both, np.full(values, 1 / values), np.zeros((len(named.value), values))
+    )
 
 
-def _own_counts(named: NamedImages) -> Counts:
+def _own_counts(named: NamedImages) -> LeanCounts:
     """Those of these images; an image is with its picture's copies among them."""
     has_value = np.where(named.value[:, None] == np.arange(len(named.values)), named.weight[:, None], 0.0)
     both = named.tasks_shown(named.shares(np.ones(len(named.image), bool))).T @ has_value
     of_picture = sparse(np.ones(len(has_value)), (named.picture, np.arange(len(has_value))), (len(has_value),) * 2)
-    return Counts(OWN, both, has_value.sum(axis=0) / named.weight.sum(), (of_picture @ has_value)[named.picture])
+    return LeanCounts(OWN, both, has_value.sum(axis=0) / named.weight.sum(), (of_picture @ has_value)[named.picture])
 
 
-def _note_other_leans(own: Counts, shipped: Counts, notes: list[str]) -> None:
+def _note_other_leans(own: LeanCounts, shipped: LeanCounts, notes: list[str]) -> None:
     """Note it where tasks lean otherwise on these images."""
     often = own.both.sum(axis=1)
     leans, others = (leans_of(counts.both, counts.shares) for counts in (own, shipped))

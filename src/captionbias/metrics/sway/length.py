@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic
 
 import numpy as np
 
-from captionbias.arrays import Floats
+from captionbias.arrays import Floats, Integers
 from captionbias.bench.catalogue import Scale
-from captionbias.metrics.sway.question import Counted, Numbers, QuestionResult, SwayInput, constant, entry, numbers
+from captionbias.metrics.sway.images import NamedImages
+from captionbias.metrics.sway.question import Counted, Numbers, QuestionResult, SwaySums, constant, entry, numbers
 from captionbias.scores.misnaming import share_of
 from captionbias.statistics.samples import LargestOf, Sample
 
+LENGTHS = "lengths"
 GAP, FURTHER = "sway_length_gap", "sway_length_further"
 PERCENT_MORE = Scale(-100.0, float("inf"), "content words of 100")
 ENTRIES = (
@@ -57,21 +59,25 @@ class Lengths(Generic[Numbers]):
     further: Numbers  # how much further from alike than people's, with the sign of the gap, `(values,)`
 
 
-def counted(inputs: SwayInput) -> Counted:
-    """How many content words captions of each value have."""
-    named, words = inputs.named, inputs.captions.words(inputs.tokenizer)
-    images = (words.model_image, words.human_image)[: len(inputs.sides)]
+def content_lengths(named: NamedImages, lengths: Iterable[tuple[Integers, Floats]]) -> Floats:
+    """For each value a column of the images that have it, and for each side of the content words in a caption of
+    theirs, of the image and the content words of each caption: `(images, (1 + sides) values)`."""
     has_value = named.value[:, None] == np.arange(len(named.values))
     columns = [has_value.astype(np.float64)]
-    for image, content in zip(images, inputs.content, strict=False):
-        captions, uses = (np.bincount(image, of, len(inputs.captions)) for of in (None, content.lengths))
+    for image, content in lengths:
+        captions, uses = (np.bincount(image, of, int(named.row.max()) + 1) for of in (None, content))
         columns.append(has_value * share_of(uses, captions)[named.row, None])
-    return [partial(_lengths, named.sums(np.concatenate(columns, axis=1)), len(named.values))]
+    return np.concatenate(columns, axis=1)
 
 
-def answer(inputs: SwayInput, samples: dict[str, Sample]) -> QuestionResult:
+def counted(inputs: SwaySums) -> Counted:
+    """How many content words captions of each value have."""
+    return [partial(_lengths, inputs.units[LENGTHS][:, inputs.groups], len(inputs.values))]
+
+
+def answer(inputs: SwaySums, samples: dict[str, Sample]) -> QuestionResult:
     """The gap, and what it is a gap of."""
-    lengths, values = Lengths[Sample](**samples), range(len(inputs.named.values))
+    lengths, values = Lengths[Sample](**samples), range(len(inputs.values))
     gaps = [lengths.gaps[value] for value in values]
     largest = int(np.argmax(np.abs(lengths.gaps.values[:, 0]))) if len(gaps) > 2 else 0
     scores: dict[str, Sample] = {GAP: LargestOf.of(gaps), FURTHER: constant(float(lengths.further.values[largest, 0]))}
@@ -90,11 +96,11 @@ def _lengths(sums: Floats, values: int, multiplicity: Floats) -> Lengths[Floats]
     return Lengths(share_of(words, images), gaps, further)
 
 
-def _details(lengths: Lengths[Sample], gaps: Sequence[Sample], inputs: SwayInput) -> dict[str, Any]:
+def _details(lengths: Lengths[Sample], gaps: Sequence[Sample], inputs: SwaySums) -> dict[str, Any]:
     rows: list[dict[str, Any]] = [
         {"attribute": value}
         | numbers({side: lengths.words[place, number] for place, side in enumerate(inputs.sides)})
         | numbers({"gap": gaps[number]}, PERCENT_MORE)
-        for number, value in enumerate(inputs.named.values)
+        for number, value in enumerate(inputs.values)
     ]
     return {"length": rows}

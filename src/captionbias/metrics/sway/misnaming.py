@@ -12,10 +12,10 @@ from captionbias.arrays import Floats
 from captionbias.bench.catalogue import CAPTIONS, PERCENT, Score
 from captionbias.metrics.sway.question import (
     Counted,
-    Draw,
+    NameCounts,
     Numbers,
     QuestionResult,
-    SwayInput,
+    SwaySums,
     constant,
     entry,
     numbers,
@@ -76,17 +76,17 @@ class NamingGaps(Generic[Numbers]):
     gaps: Numbers  # beyond those of the other values and beyond the person, `(KINDS, values)`
 
 
-def counted(inputs: SwayInput) -> Counted:
+def counted(inputs: SwaySums) -> Counted:
     """How often captions of each draw name a value wrong, and not at all."""
-    return [partial(_named, draw) for draw in inputs.draws]
+    return [partial(_named, names) for names in inputs.names]
 
 
-def answer(inputs: SwayInput, samples: dict[str, Sample]) -> QuestionResult:
+def answer(inputs: SwaySums, samples: dict[str, Sample]) -> QuestionResult:
     """The gaps, and what they are gaps of."""
-    values, named = inputs.named.values, NamingGaps[Sample](**samples)
+    values, named = inputs.values, NamingGaps[Sample](**samples)
     # What three captions of the rarest value can hide; more, for the largest gap of many (Bonferroni).
     rule = RULE_OF_THREE if len(values) == 2 else -math.log((1 - LEVEL) / len(values))
-    floor = 100 * rule / int(inputs.named.pictures().min())
+    floor = 100 * rule / int(inputs.pictures.min())
     gaps = [
         [replace(named.gaps[kind, value], floor=floor) for value in range(len(values))] for kind in range(len(KINDS))
     ]
@@ -101,13 +101,13 @@ def answer(inputs: SwayInput, samples: dict[str, Sample]) -> QuestionResult:
     return QuestionResult(scores, partial(_details, named, gaps, inputs), facts)
 
 
-def _named(draw: Draw, multiplicity: Floats) -> NamingGaps[Floats]:
-    table = draw.name_counts.table(multiplicity).sum(axis=1)
+def _named(names: NameCounts, multiplicity: Floats) -> NamingGaps[Floats]:
+    table = names.table(multiplicity).sum(axis=1)
     return NamingGaps(naming_levels(table), naming_gaps(table))
 
 
-def _details(named: NamingGaps[Sample], gaps: Sequence[Sequence[Sample]], inputs: SwayInput) -> dict[str, Any]:
-    values = inputs.named.values
+def _details(named: NamingGaps[Sample], gaps: Sequence[Sequence[Sample]], inputs: SwaySums) -> dict[str, Any]:
+    values = inputs.values
     columns = [
         (what + ("_person" if side else ""), kind, side)
         for kind, what in enumerate(KINDS)

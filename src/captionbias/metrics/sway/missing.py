@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from captionbias.arrays import Floats
 from captionbias.bench.catalogue import CAPTIONS, PERCENT
-from captionbias.metrics.sway.question import QuestionResult, SwayInput, entry, numbers
+from captionbias.metrics.sway.question import QuestionResult, SwaySums, entry, numbers
+from captionbias.statistics.groups import totals
 from captionbias.statistics.samples import RULE_OF_THREE, LargestOf, Sample
 
+MISSING = "missing"
 GAP = "sway_missing_gap"
 ENTRIES = (
     entry(
@@ -31,30 +35,35 @@ ENTRIES = (
 )
 
 
-def answer(asked: SwayInput) -> QuestionResult:
+def missing_captions(values: Sequence[str], missing: Mapping[str, tuple[float, float]] | None) -> Floats:
+    """The images of each value, and those without a caption, `(1, 2 values)`; see `Captions.missing`."""
+    labels, counts = {value.casefold(): number for number, value in enumerate(values)}, np.zeros((2, len(values)))
+    for label, of_label in (missing or {}).items():
+        if label.casefold() in labels:
+            counts[:, labels[label.casefold()]] += of_label
+    return counts.reshape(1, -1)
+
+
+def answer(asked: SwaySums) -> QuestionResult:
     """The gap, where any caption is missing. Nothing else is known of these images, so its interval is that of
     independent ones."""
-    labels = {value.casefold(): number for number, value in enumerate(asked.named.values)}
-    images, without = np.zeros(len(labels)), np.zeros(len(labels))
-    for label, (every, missing) in (asked.captions.missing or {}).items():
-        if label.casefold() in labels:
-            images[labels[label.casefold()]] += every
-            without[labels[label.casefold()]] += missing
+    images, without = totals(asked.units)[MISSING].reshape(2, -1)
     if not without.any():
         return QuestionResult({}, dict)
     shares = without / images
-    generator, shape = np.random.default_rng([asked.seed, 12]), (asked.replicates, len(labels))
+    generator, shape = np.random.default_rng([asked.seed, 12]), (asked.replicates, len(asked.values))
     drawn = generator.binomial(images.astype(np.int64), shares, shape).T / images[:, None]
     floor = 100 * RULE_OF_THREE / images.min()
-    levels = [Sample(100 * shares[[value]], 100 * drawn[value], int(images[value])) for value in labels.values()]
-    gaps = [Sample(100 * _gaps(shares)[[value]], 100 * _gaps(drawn)[value], floor=floor) for value in labels.values()]
+    values = range(len(asked.values))
+    levels = [Sample(100 * shares[[value]], 100 * drawn[value], int(images[value])) for value in values]
+    gaps = [Sample(100 * _gaps(shares)[[value]], 100 * _gaps(drawn)[value], floor=floor) for value in values]
 
     def details() -> dict[str, Any]:
         rows: list[dict[str, Any]] = [
             {"attribute": value, "images": int(images[number])}
             | numbers({"missing": levels[number]}, PERCENT)
             | numbers({"gap": gaps[number]}, CAPTIONS)
-            for number, value in enumerate(asked.named.values)
+            for number, value in enumerate(asked.values)
         ]
         return {"missing": rows}
 

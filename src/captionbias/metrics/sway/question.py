@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,22 +12,50 @@ import numpy as np
 
 from captionbias.arrays import Flags, Floats, Integers, sparse
 from captionbias.bench.catalogue import TIES, Scale, Score
-from captionbias.bench.reading import draw_captions
+from captionbias.bench.reading import IMAGES, draw_captions
 from captionbias.captions import Captions
-from captionbias.metrics.sway.images import CaptionFlags, Counts, NamedImages
-from captionbias.scores.misnaming import SIDES, composition, share_of, visibility
+from captionbias.metrics.sway.images import CaptionFlags, LeanCounts, NamedImages
+from captionbias.scores.misnaming import ALL, NAME_KINDS, SIDES, composition, share_of
 from captionbias.scores.sway import Leans, leans_of, suggested_values
+from captionbias.statistics.groups import UNIT, units_of
 from captionbias.statistics.samples import Sample, bootstrap_samples
 from captionbias.text import Lexicon
-from captionbias.text.content import ContentWords, content_words, join_sides
+from captionbias.text.content import ContentWords, join_sides
 
 Numbers = TypeVar("Numbers", Floats, Sample)  # of a dataclass of arrays, whose last axis is replicates
+MOST_CAPTIONS = 64  # other human captions of an image that are told apart, and none
 Counted = Sequence[Callable[[Floats], Any]]  # of each draw what makes such arrays of how often each group counts
 
 
 @dataclass(frozen=True, eq=False)
-class SwayInput:
-    """What the questions are asked of."""
+class SwaySums:
+    """What questions are asked of that take sums over images, of which those of parts add."""
+
+    values: tuple[str, ...]
+    sides: Sequence[str]  # whose captions there are: the captioner's, and people's
+    within_scenes: bool  # what is compared
+    pictures: Integers  # how many there are of each value
+    picture_count: int
+    units: Mapping[Any, Any]  # tables, see `units_of`; those of what each draw's captions name by its number
+    seed: int
+    replicates: int
+    notes: list[str]
+
+    @cached_property
+    def groups(self) -> Integers:
+        """The groups that there are images in."""
+        return np.flatnonzero(self.units[IMAGES].sum(axis=0))
+
+    @cached_property
+    def names(self) -> list[NameCounts]:
+        """What captions of each value name, of each draw."""
+        draws = (name for name in self.units if isinstance(name, int))
+        return [NameCounts.of(self.units[draw], self.groups, len(self.values)) for draw in sorted(draws)]
+
+
+@dataclass(frozen=True, eq=False)
+class SwayInput(SwaySums):
+    """What the questions are asked of that take the captions."""
 
     captions: Captions
     attribute: Lexicon
@@ -34,26 +63,12 @@ class SwayInput:
     tokenizer: str
     named: NamedImages
     draws: Sequence[Draw]
-    seed: int
-    replicates: int
-    notes: list[str]
-
-    @cached_property
-    def content(self) -> tuple[ContentWords, ContentWords]:
-        """The content words of the captioner's captions, and of people's, which are found once for all captioners."""
-        words, spoken = self.captions.words(self.tokenizer), (self.attribute, self.task, self.tokenizer)
-        human = self.captions.cached("content words", spoken, lambda: content_words(words.human, *spoken))
-        return content_words(words.model, *spoken), human
+    content: tuple[ContentWords, ContentWords]  # the content words of the captioner's captions, and of people's
 
     @cached_property
     def content_of_both(self) -> ContentWords:
         """Those of the captions of both sides, the captioner's first."""
         return join_sides(*self.content)
-
-    @property
-    def sides(self) -> Sequence[str]:
-        """Whose captions there are: the captioner's, and people's."""
-        return SIDES if self.named.scene is None else SIDES[:1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,24 +82,38 @@ class QuestionResult:
 
 
 class QuestionModule(Protocol):
-    """A file of this folder whose arrays are resampled."""
+    """A file of this folder whose arrays are resampled; A to T takes the whole `SwayInput`."""
 
-    def counted(self, inputs: SwayInput) -> Counted: ...
-    def answer(self, inputs: SwayInput, samples: dict[str, Sample]) -> QuestionResult: ...
+    def counted(self, inputs: Any) -> Counted: ...
+    def answer(self, inputs: Any, samples: dict[str, Sample]) -> QuestionResult: ...
 
 
 class NameCounts(NamedTuple):
-    """Captions by true value, suggested one (the last: none), stratum, side and kind (all, named, right): the sums over
-    each group, `(cells, groups)`, linear in how often groups count. `seen`: of each stratum, in how many of how many
-    other human captions the true value is named."""
+    """Captions by stratum, true value, suggested one (the last: none), side and kind (all, named, right): the units in
+    each group, `(cells, groups)`. `seen`: of each stratum, in how many of how many other human captions the true value
+    is named."""
 
-    sums: Any
+    units: Any
     shape: tuple[int, ...]
     seen: Integers
 
+    @classmethod
+    def of(cls, units: Any, groups: Integers, values: int) -> NameCounts:
+        """Those of the strata that occur, from `Draw.name_units`."""
+        shape = values, values + 1, len(SIDES), len(NAME_KINDS)
+        strata = np.unique(np.flatnonzero(np.diff(units.indptr)) // math.prod(shape))
+        rows = np.add.outer(strata * math.prod(shape), np.arange(math.prod(shape))).ravel()
+        seen = np.column_stack(np.divmod(strata % MOST_CAPTIONS**2, MOST_CAPTIONS))
+        return cls(units[rows][:, groups], (len(strata), *shape), seen)
+
     def table(self, multiplicity: Floats) -> Floats:
         """The counts of each replicate, `(values, values + 1, strata, 2 sides, 3 kinds, replicates)`."""
-        return np.asarray(self.sums @ multiplicity).reshape(*self.shape, -1)
+        return np.moveaxis(np.asarray(self.units @ multiplicity).reshape(*self.shape, -1) / UNIT, 0, 2)
+
+    @property
+    def images(self) -> Floats:
+        """How many images have each true value and each suggested one, the last: none, `(values, values + 1)`."""
+        return np.asarray(self.table(np.ones((self.units.shape[1], 1)))[:, :, :, 0, ALL, 0].sum(axis=2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,26 +129,27 @@ class Draw:
     tasks_shown: Any  # sparse, the tasks that are given, or that these name, `(images, tasks)`
     suggested: Integers  # the number of the value that those suggest, -1 for none
 
-    @cached_property
-    def name_counts(self) -> NameCounts:
-        """What captions of each value name."""
+    @property
+    def name_units(self) -> Any:
+        """What captions of each value name, in units: see `NameCounts`, of all strata that there can be."""
         named, images, values = self.named, len(self.named.value), len(self.named.values)
         if named.scene is None:
-            others = np.bincount(named.image[self.other], minlength=images)
-            stratum, seen = visibility(np.bincount(named.sees(self.other), minlength=images), others)
-        else:
-            stratum, seen = composition(named.value, named.scene, named.weight)
+            by_image = (np.bincount(of, minlength=images) for of in (named.sees(self.other), named.image[self.other]))
+            seen, others = (np.minimum(counts, MOST_CAPTIONS - 1) for counts in by_image)
+            stratum = seen * MOST_CAPTIONS + others
+        else:  # seen by none of one
+            stratum = composition(named.value, named.scene, named.weight) * MOST_CAPTIONS**2 + 1
         every = np.ones(images)
         counts = np.column_stack((every, named.captioner.values, every, self.person.values))
-        shape = values, values + 1, len(seen), len(SIDES), counts.shape[1] // len(SIDES)
-        cell = np.ravel_multi_index((named.value, self.suggested, stratum), shape[:3], mode="wrap")  # -1 is the last
+        suggested = np.where(self.suggested < 0, values, self.suggested)
+        cell = (stratum * values + named.value) * (values + 1) + suggested
         row, column = np.nonzero(counts)
         places = row, cell[row] * counts.shape[1] + column
-        sums = named.sums(sparse(counts[row, column], places, (images, int(np.prod(shape))))).tocsr()
-        return NameCounts(sums, shape, seen)
+        width = (max(int(stratum.max()) + 1, MOST_CAPTIONS**2)) * values * (values + 1) * counts.shape[1]
+        return units_of(sparse(counts[row, column], places, (images, width)), named.weight, named.group)
 
 
-def draw_person(named: NamedImages, counts: Counts, seed: int) -> Draw:
+def draw_person(named: NamedImages, counts: LeanCounts, seed: int) -> Draw:
     """The captioner beside the person whom this seed draws."""
     drawn = draw_captions(named.image, named.key, seed)
     other = np.full(len(named.image), not named.single)
@@ -127,7 +157,7 @@ def draw_person(named: NamedImages, counts: Counts, seed: int) -> Draw:
     return _draw(named, counts, seed, named.flags_of(drawn), other, named.shares(other))
 
 
-def draw_truth(named: NamedImages, counts: Counts, seed: int) -> Draw:
+def draw_truth(named: NamedImages, counts: LeanCounts, seed: int) -> Draw:
     """Where no people describe the images, the captioner beside one who names every value right and says nothing else:
     scores are then beyond 0."""
     from scipy.sparse import csr_array
@@ -136,7 +166,7 @@ def draw_truth(named: NamedImages, counts: Counts, seed: int) -> Draw:
     return _draw(named, counts, seed, CaptionFlags(np.ones((len(named.value), 2)), nothing), np.zeros(0, bool), nothing)
 
 
-def _draw(named: NamedImages, counts: Counts, seed: int, person: CaptionFlags, other: Flags, shares: Any) -> Draw:
+def _draw(named: NamedImages, counts: LeanCounts, seed: int, person: CaptionFlags, other: Flags, shares: Any) -> Draw:
     tasks_shown = named.tasks_shown(shares)
     suggested = suggested_values(tasks_shown, counts.both, counts.shares, counts.own)
     return Draw(named, leans_of(counts.both, counts.shares), seed, person, other, shares, tasks_shown, suggested)

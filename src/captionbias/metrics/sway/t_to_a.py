@@ -9,7 +9,7 @@ from typing import Any, Generic
 
 import numpy as np
 
-from captionbias.arrays import Floats, Integers
+from captionbias.arrays import Flags, Floats
 from captionbias.bench.catalogue import CAPTIONS, PERCENT, Score
 from captionbias.bench.verdicts import CANNOT_TELL, MORE
 from captionbias.metrics.sway.images import FEW
@@ -20,12 +20,13 @@ from captionbias.metrics.sway.question import (
     NameCounts,
     Numbers,
     QuestionResult,
-    SwayInput,
+    SwaySums,
     entry,
     numbers,
 )
 from captionbias.scores.misnaming import ALL, NAMED, RIGHT, share_of
 from captionbias.scores.sway import error_difference, error_ratio
+from captionbias.statistics.groups import totals
 from captionbias.statistics.samples import RULE_OF_THREE, ExcessOver, ExtremeOf, Sample
 from captionbias.warnings import note
 
@@ -34,6 +35,7 @@ LEANING_Z = 4.0  # standard errors by which labels must follow the tasks to be t
 FORMS = {"sway_t_to_a": NAMED, "sway_t_to_a_lost": ALL}  # of which captions an error is a share
 SHARES = "right", "wrong", "none"  # of the captions of a cell
 STEPS = "step", "bound", "step_beyond"
+CONTRADICTED = "contradicted labels"
 BESIDE = "(strata,2,r),(strata,2,r)->(r)"  # captions and errors of `r` replicates, and what a formula makes of them
 
 
@@ -90,19 +92,18 @@ class Swayed(Generic[Numbers]):
     cells: Numbers  # by true value and suggested one, the last: none, `(values, values + 1, SIDES, SHARES)`
 
 
-def counted(inputs: SwayInput) -> Counted:
+def counted(inputs: SwaySums) -> Counted:
     """How often captions of each draw name a wrong value beside which tasks."""
-    within = inputs.captions.scene is not None
-    return [partial(_swayed, draw.name_counts, within) for draw in inputs.draws]
+    return [partial(_swayed, names, inputs.within_scenes) for names in inputs.names]
 
 
-def answer(inputs: SwayInput, samples: dict[str, Sample]) -> QuestionResult:
+def answer(inputs: SwaySums, samples: dict[str, Sample]) -> QuestionResult:
     """The scores from task to attribute."""
-    images, values = [_images(draw) for draw in inputs.draws], inputs.named.values
+    images, values = [names.images for names in inputs.names], inputs.values
     _note_suggested(values, images[0], inputs.notes)
-    _note_leaning_labels(inputs.draws[0], inputs.notes)
+    _note_leaning_labels(inputs)
     swayed = Swayed[Sample](**samples)
-    floors, of_steps = _floors(inputs.draws[0])
+    floors, of_steps = _floors(inputs)
     against = 1 - np.trace(images[0]) / max(images[0][:, :-1].sum(), 1)  # of the images whose tasks suggest a value
     scores: dict[str, Sample] = {}
     for form, key in enumerate(FORMS):
@@ -121,27 +122,20 @@ def answer(inputs: SwayInput, samples: dict[str, Sample]) -> QuestionResult:
     return QuestionResult(scores, partial(_details, swayed, np.mean(images, axis=0), inputs))
 
 
-def _floors(draw: Draw) -> tuple[Floats, Floats]:
+def _floors(inputs: SwaySums) -> tuple[Floats, Floats]:
     """What three captions of the smaller of a value's two cells can hide, of 100 of them, `(values,)`: of all images,
     and of those where all others name the value."""
-    named, name_counts = draw.named, draw.name_counts
-    captions = name_counts.table(np.ones((name_counts.sums.shape[1], 1)))[:, :-1, :, 0, ALL, 0]
-    pictures = captions * (int(named.picture.max()) + 1) / named.weight.sum()
-    plain = pictures[:, :, name_counts.seen[:, 0] == name_counts.seen[:, 1]]
+    names = inputs.names[0]
+    captions = names.table(np.ones((len(inputs.groups), 1)))[:, :, :, 0, ALL, 0]
+    pictures = captions[:, :-1] * inputs.picture_count / captions.sum()
+    plain = pictures[:, :, names.seen[:, 0] == names.seen[:, 1]]
     own = np.eye(len(pictures)) > 0
     cells = (np.stack(((~own * of).sum(axis=1), (own * of).sum(axis=1))) for of in (pictures.sum(2), plain.sum(2)))
     all_of_them, of_plain = (100 * RULE_OF_THREE / np.maximum(of.min(axis=0), 1) for of in cells)
     return all_of_them, of_plain
 
 
-def _images(draw: Draw) -> Integers:
-    """How many images have each true value and each suggested one, the last: none, `(values, values + 1)`."""
-    counts = np.zeros((len(draw.named.values), len(draw.named.values) + 1), np.int64)
-    np.add.at(counts, (draw.named.value, draw.suggested), 1)  # -1 is the last
-    return counts
-
-
-def _note_suggested(values: Sequence[str], images: Integers, notes: list[str]) -> None:
+def _note_suggested(values: Sequence[str], images: Floats, notes: list[str]) -> None:
     """Values whose images seldom show tasks that go with them, or with another."""
     for number, value in enumerate(values):
         along = images[number, number]
@@ -149,24 +143,29 @@ def _note_suggested(values: Sequence[str], images: Integers, notes: list[str]) -
         if min(along, against) < FEW:
             note(
                 notes,
-                f"of the images of {value}, {along:,} show tasks that go with {value} and "
-                f"{against:,} tasks that go with another value: too few to tell how {value} is named",
+                f"of the images of {value}, {along:,.0f} show tasks that go with {value} and "
+                f"{against:,.0f} tasks that go with another value: too few to tell how {value} is named",
                 about="t_to_a",
             )
 
 
-def _note_leaning_labels(draw: Draw, notes: list[str]) -> None:
-    """Labels that follow the tasks: people contradict them more often where tasks suggest them than where not."""
+def contradicted_labels(draw: Draw) -> Flags:
+    """Of images whose value people name, and whose tasks suggest a value: those whose tasks suggest another than their
+    label, and of them those whose label people contradict; and the same where tasks suggest it: `(images, 4)`."""
     named = draw.named
     names, sees = (np.bincount(named.image, of, len(named.value)) for of in named.people.values.T)
-    testable = (names > 0) & (draw.suggested >= 0)
-    contradicted, along = 2 * sees[testable] < names[testable], draw.suggested[testable] == named.value[testable]
-    images = np.array([np.count_nonzero(~along), np.count_nonzero(along)])
-    shares = share_of([np.count_nonzero(contradicted & ~along), np.count_nonzero(contradicted & along)], images)
-    mean = contradicted.mean() if len(contradicted) else 0.0
+    testable, along, contradicted = (names > 0) & (draw.suggested >= 0), draw.suggested == named.value, 2 * sees < names
+    sides = testable & ~along, testable & along
+    return np.column_stack([of & also for of in sides for also in (testable, contradicted)])
+
+
+def _note_leaning_labels(inputs: SwaySums) -> None:
+    """Labels that follow the tasks: people contradict them more often where tasks suggest them than where not."""
+    images, contradicted = totals(inputs.units)[CONTRADICTED].reshape(2, 2).T
+    shares, mean = share_of(contradicted, images), contradicted.sum() / max(images.sum(), 1)
     if shares[1] - shares[0] > LEANING_Z * np.sqrt(mean * (1 - mean) * (1 / np.maximum(images, 1)).sum()):
         note(
-            notes,
+            inputs.notes,
             f"human captions contradict {shares[1]:.1%} of the labels that tasks suggest and {shares[0]:.1%} of the "
             "others: labels that follow the tasks hide a captioner that does",
             "check how images were labelled",
@@ -174,10 +173,10 @@ def _note_leaning_labels(draw: Draw, notes: list[str]) -> None:
         )
 
 
-def _swayed(name_counts: NameCounts, within: bool, multiplicity: Floats) -> Swayed[Floats]:
+def _swayed(names: NameCounts, within: bool, multiplicity: Floats) -> Swayed[Floats]:
     """`within`: of scenes, in which the images of values that the tasks do not suggest are compared with those of the
     one that they do: `alike` and `beyond` are then by the value suggested."""
-    table = name_counts.table(multiplicity)
+    table = names.table(multiplicity)
     cells = table[:, :-1]
     beside = _beside(cells.swapaxes(0, 1) if within else cells)
     difference, ratio = (np.vectorize(of, signature=BESIDE)(*beside) for of in (error_difference, error_ratio))
@@ -188,7 +187,7 @@ def _swayed(name_counts: NameCounts, within: bool, multiplicity: Floats) -> Sway
     every, named, right = np.moveaxis(table.sum(axis=2), 3, 0)
     parts = np.stack((right, named - right, every - named), axis=3)
     shares, ratio = share_of(parts, every[:, :, :, None]), np.log(ratio[:, :, 0]).mean(axis=0)
-    steps = _steps(table[:, :, name_counts.seen[:, 0] == name_counts.seen[:, 1]].sum(axis=2))
+    steps = _steps(table[:, :, names.seen[:, 0] == names.seen[:, 1]].sum(axis=2))
     alike = 100 * beyond * share.sum(axis=0)
     return Swayed(100 * score, alike, 100 * beyond, np.exp(ratio), 100 * steps, 100 * shares)
 
@@ -214,8 +213,8 @@ def _beside(cells: Floats) -> tuple[Floats, Floats]:
     return captions, captions - kinds[:, :, [RIGHT]]
 
 
-def _details(swayed: Swayed[Sample], images: Floats, inputs: SwayInput) -> dict[str, Any]:
-    values, sides = inputs.named.values, inputs.sides
+def _details(swayed: Swayed[Sample], images: Floats, inputs: SwaySums) -> dict[str, Any]:
+    values, sides = inputs.values, inputs.sides
     places = [(f"{who}_{what}", side, share) for side, who in enumerate(sides) for share, what in enumerate(SHARES)]
     cells: list[dict[str, Any]] = [
         {"attribute": value, "suggested": beside, "images": float(images[row, column])}
@@ -228,7 +227,7 @@ def _details(swayed: Swayed[Sample], images: Floats, inputs: SwayInput) -> dict[
         entries = numbers({name: swayed.beyond[row, form] for form, name in enumerate(("extra", "lost"))})
         entries |= numbers({name: swayed.steps[row, step] for step, name in enumerate(STEPS)})
         surely = entries.get("step_beyond_ci_low", 0.0) > 0
-        of_value = {"suggested" if inputs.captions.scene else "attribute": value}
+        of_value = {"suggested" if inputs.within_scenes else "attribute": value}
         beyond.append({**of_value, **entries, "verdict": MORE if surely else CANNOT_TELL})
     ratio = dict(zip(sides, swayed.ratio.values[:, 0].tolist(), strict=False))
     return {"cells": cells, "t_to_a": beyond, "error_ratio": ratio}

@@ -1,0 +1,201 @@
+"""Counts as tables of whole numbers: made of a batch of images, added up, and measured.
+
+A row says how many units of an image (720,720 are one) a column of a metric's table counts in a group of images. There
+are neither captions nor ids in it. Rows of side -1 are settings and facts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from captionbias.arrays import sparse
+from captionbias.bench.measurement import Counts
+from captionbias.captions.check import check_people
+from captionbias.captions.values import is_missing
+from captionbias.errors import InputError, few
+from captionbias.hashes import hashes_of, mix
+from captionbias.metrics import find_metric
+from captionbias.statistics.groups import GROUPS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COUNTED = ("sway", "gender_error")
+WITH_PEOPLE = ("ba_mals", "directional_ba")
+TYPES = {"metric": "string", "side": "int8", "table": "string", "width": "int32", "column": "int32", "group": "int16"}
+TYPES |= {"units": "int64"}
+WHERE = [*TYPES][:-1]
+SETTINGS, DIGEST = "settings ", "digest"  # of a row of side -1
+LIMBS = 4  # of 16 bits each, of which no engine's sum overflows
+
+
+def count(
+    batch: Any,
+    *,
+    metrics: Sequence[str] | None = None,
+    id_column: str = "image_id",
+    prediction_column: str = "caption",
+    attribute_column: str = "gender",
+    reference_column: str | None = None,
+    task_column: str | None = None,
+    weight_column: str | None = None,
+    language: str | None = None,
+    **options: Any,
+) -> pa.Table:
+    """Count the captions of some images.
+
+    Args:
+        batch: a pyarrow Table or RecordBatch, a pandas DataFrame, or a mapping of columns; a row an image. Of fewer
+            than some 10,000 rows there are more counts than rows.
+        metrics: any of `sway` (its first, second, fourth and sixth question), `gender_error`, `directional_ba`
+            and `ba_mals`; by default the first two, and with `reference_column` all.
+        id_column: of images; each counts once.
+        prediction_column: the captioner's caption, or a list of several.
+        attribute_column: labels of the metrics' `attribute_lexicon`. Images without one are left out.
+        reference_column: lists of human captions; None without people.
+        task_column: lists of all tasks that images show; None for those that people name.
+        weight_column: how many images each is, a number above 0, in units of 1 / 720,720.
+        language: see `captionbias.captions.check_captions`.
+        **options: those of the metrics, such as `attribute_lexicon` and `draws`.
+
+    Returns:
+        A table with the columns `metric`, `side`, `table`, `width`, `column`, `group` and `units`, of which the last
+        adds up where the others are the same: `merge_counts`, or the group-by of any engine.
+
+    >>> from captionbias.synthetic import plant
+    >>> planted = vars(plant(60))
+    >>> images = {"image_id": range(60), "caption": planted["predictions"], "gender": planted["attributes"]}
+    >>> halves = [{name: column[start::2] for name, column in images.items()} for start in (0, 1)]
+    >>> merge_counts(map(count, halves)) == merge_counts([count(images)])
+    True
+    """
+    columns = {
+        "image_ids": id_column,
+        "predictions": prediction_column,
+        "attributes": attribute_column,
+        "references": reference_column,
+        "tasks": task_column,
+        "weights": weight_column,
+    }
+    table = _as_table(batch)
+    if lacking := [name for name in columns.values() if name and name not in table.column_names]:
+        raise InputError("batch", f"has no column {lacking[0]!r}; it has {few(table.column_names)}")
+    lists = {argument: table[name].to_pylist() for argument, name in columns.items() if name}
+    labelled = [row for row, label in enumerate(lists["attributes"]) if not is_missing(label)]
+    lists = {argument: [column[row] for row in labelled] for argument, column in lists.items()}
+    people = check_people(
+        **{argument: column for argument, column in lists.items() if argument != "predictions"},
+        language=language,
+        part=True,
+    )
+    captions = people.with_predictions(lists["predictions"])
+    metrics = metrics or (COUNTED + WITH_PEOPLE if reference_column else COUNTED)
+    of_metrics = {name: find_metric(name) for name in metrics}
+    if unknown := options.keys() - {name for metric in of_metrics.values() for name in metric.options()}:
+        raise InputError(min(unknown), f"is no option of {', '.join(metrics)}")
+    counts = {name: metric.units(captions, **metric.accepted(options)) for name, metric in of_metrics.items()}
+    return _table_of(counts, _digest(lists))
+
+
+def merge_counts(tables: Iterable[pa.Table]) -> pa.Table:
+    """The counts of all images, of those of parts: the same bytes, however the images were divided."""
+    import pyarrow as pa
+
+    summed = pa.concat_tables(tables).group_by(WHERE).aggregate([("units", "sum")])
+    summed = summed.sort_by([(name, "ascending") for name in WHERE]).rename_columns([*WHERE, "units"])
+    units, names = np.asarray(summed["units"]).copy(), np.asarray(summed["table"])
+    settings = np.array([name.startswith(SETTINGS) for name in names.tolist()])
+    units[settings] = 1
+    if settings.sum() > len(set(summed.filter(settings)["metric"].to_pylist())):
+        raise InputError("tables", "were counted with other settings, or by other versions: count them anew")
+    limbs = np.flatnonzero(names == DIGEST)
+    total = sum(int(units[row]) << 16 * limb for limb, row in enumerate(limbs.tolist()))
+    units[limbs] = [total >> 16 * limb & 0xFFFF for limb in range(len(limbs))]
+    return summed.set_column(summed.column_names.index("units"), "units", pa.array(units))
+
+
+def read_counts(*paths: str | Path) -> dict[str, Counts]:
+    """The counts of files that `captionbias count` wrote, of other images each, by metric: `sway(counts["sway"])`."""
+    import pyarrow.parquet as pq
+
+    return counts_of(merge_counts([pq.read_table(path) for path in paths]))
+
+
+def counts_of(table: pa.Table) -> dict[str, Counts]:
+    """What each metric takes in the place of captions."""
+    columns = {name: np.asarray(table[name]) for name in table.column_names}
+    of_facts = columns["side"] < 0
+    digest = digest_of(table)
+    counts: dict[str, Counts] = {}
+    for metric, name in zip(columns["metric"][of_facts].tolist(), columns["table"][of_facts].tolist(), strict=True):
+        if name.startswith(SETTINGS):
+            settings = json.loads(name.removeprefix(SETTINGS))
+            signed = settings["signed"] | {"rows": digest}
+            counts[metric] = Counts(settings["options"], signed, _sides(columns, columns["metric"] == metric))
+    return counts
+
+
+def digest_of(table: pa.Table) -> str:
+    """A digest of the images that were counted, and of what is said of them, in any order."""
+    limbs = table.filter((np.asarray(table["side"]) < 0) & (np.asarray(table["table"]) == DIGEST))["units"].to_pylist()
+    return f"{sum(units << 16 * limb for limb, units in enumerate(limbs)) % 2**64:016x}"
+
+
+def _sides(columns: Mapping[str, Any], of_metric: Any) -> list[dict[Any, Any]]:
+    sides: list[dict[Any, Any]] = []
+    for side in range(int(columns["side"][of_metric].max()) + 1):
+        of_side = of_metric & (columns["side"] == side)
+        names, number = np.unique(columns["table"][of_side], return_inverse=True)
+        place, group, units, width = (columns[name][of_side] for name in ("column", "group", "units", "width"))
+        sides.append({})
+        for which, name in enumerate(names.tolist()):
+            own = number == which
+            shape = int(width[own][0]), GROUPS
+            key = json.loads(name)
+            sides[-1][tuple(key) if isinstance(key, list) else key] = sparse(
+                units[own].astype(np.float64), (place[own], group[own]), shape
+            )
+    return sides
+
+
+def _table_of(counts: Mapping[str, Counts], digest: int) -> pa.Table:
+    import pyarrow as pa
+
+    limbs = ((digest >> 16 * limb & 0xFFFF) for limb in range(LIMBS))
+    rows: list[tuple[Any, ...]] = [("", -1, DIGEST, LIMBS, limb, 0, units) for limb, units in enumerate(limbs)]
+    for metric, of_metric in counts.items():
+        settings = {"options": dict(of_metric.options), "signed": dict(of_metric.signed)}
+        rows.append((metric, -1, f"{SETTINGS}{json.dumps(settings, sort_keys=True, default=str)}", 0, 0, 0, 1))
+    parts = [dict(zip((*WHERE, "units"), map(np.array, zip(*rows, strict=True)), strict=True))]
+    for metric, of_metric in counts.items():
+        for side, tables in enumerate(of_metric.sides):
+            for name, units in tables.items():
+                cells = units.tocoo()
+                numbers = {"column": cells.coords[0], "group": cells.coords[1], "units": cells.data}
+                part = {of: np.append(0, of_cells) for of, of_cells in numbers.items()}  # a row, whatever is counted
+                alike = {"metric": metric, "side": side, "table": json.dumps(name), "width": units.shape[0]}
+                parts.append(part | {of: np.repeat(value, cells.nnz + 1) for of, value in alike.items()})
+    columns = {name: np.concatenate([part[name] for part in parts]).tolist() for name in TYPES}
+    arrays = {name: pa.array(columns[name], pa.type_for_alias(of)) for name, of in TYPES.items()}
+    return merge_counts([pa.table(arrays)])
+
+
+def _digest(lists: Mapping[str, Sequence[Any]]) -> int:
+    """The sum over rows of a number of all that each says."""
+    rows = hashes_of([repr(row) for row in zip(*lists.values(), strict=True)])
+    return int(mix(rows).sum(dtype=np.uint64))
+
+
+def _as_table(batch: Any) -> pa.Table:
+    import pyarrow as pa
+
+    if isinstance(batch, pa.RecordBatch):
+        return pa.Table.from_batches([batch])
+    if isinstance(batch, Mapping):
+        return pa.table({name: pa.array(list(column)) for name, column in batch.items()})
+    return batch if isinstance(batch, pa.Table) else pa.Table.from_pandas(batch, preserve_index=False)
