@@ -59,10 +59,10 @@ def content_words(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: 
     lemma = _lemma(tokenizer)
     terms, names, roles = _terms(attribute, task, tokenizer)
     mentions = find_mentions(tokens, Lexicon("terms", "", terms), tokenizer)
-    closed = function_words(ENGLISH if lemma is singular else tokenizer)
+    closed = _closed(tokenizer)
     single = [lemma(word) for word in tokens.words]
     numbers = {word: number for number, word in enumerate(dict.fromkeys([*single, *names, *POOLS]))}
-    content = [word not in closed and any(map(str.isalpha, word)) for word in tokens.words]
+    content = [word not in closed and any(map(str.isalpha, word)) for word in single]
     is_content = np.array([word not in MARKS for word in tokens.words], bool)
     ends, places = mentions.starts + mentions.lengths, len(tokens.ids) + 1
     covered = np.cumsum(np.bincount(mentions.starts, minlength=places) - np.bincount(ends, minlength=places))
@@ -133,8 +133,17 @@ def word_forms(tokens: Tokens, attribute: Lexicon, task: Lexicon, tokenizer: str
 
 
 def _lemma(tokenizer: str) -> Callable[[str], str]:
-    """The lemma of a token; those of other languages are lemmas."""
-    return singular if tokenizer not in languages() or tokenizer == ENGLISH else str
+    """The lemma of a token that is no function word; those of other languages are lemmas."""
+    closed = _closed(tokenizer)
+    return (lambda word: word if word in closed else singular(word)) if _is_english(tokenizer) else str
+
+
+def _closed(tokenizer: str) -> frozenset[str]:
+    return function_words(ENGLISH if _is_english(tokenizer) else tokenizer)
+
+
+def _is_english(tokenizer: str) -> bool:
+    return tokenizer not in languages() or tokenizer == ENGLISH
 
 
 def _terms(attribute: Lexicon, task: Lexicon, tokenizer: str) -> tuple[dict[str, tuple[str, ...]], list[str], int]:
