@@ -70,6 +70,15 @@ class Counts(NamedTuple):
     notes: Sequence[str] = ()
 
 
+class Counted(dict[str, Counts]):
+    """What metrics counted, by their names."""
+
+    @property
+    def image_set(self) -> str:
+        """A digest of the images and of what is said of them."""
+        return str(next(iter(self.values())).signed["rows"])
+
+
 @dataclass(frozen=True, eq=False)
 class Measurement(Scores):
     """A metric's result on some images.
@@ -262,8 +271,8 @@ class Metric(Generic[P]):
     def _prepared(self, *args: Any, **kwargs: Any) -> tuple[Prepared, Captions | Counts | None, dict[str, Any]]:
         """What is prepared of the captions, these, and the options."""
         options: dict[str, Any] = {name: self._checked(name, value) for name, value in kwargs.items()}
-        if args and isinstance(args[0], Counts):
-            captions, options = args[0], self._counted_with(args[0], options)
+        if args and isinstance(args[0], Counted):
+            captions, options = self._counted_with(args[0], options)
         else:
             captions, options = cast("Callable[..., Any]", self._read)(*args, **options)
         return cast("Callable[..., Prepared]", self._scores)(captions, **options), captions, options
@@ -297,13 +306,18 @@ class Metric(Generic[P]):
         signed = {name: value for name, value in prepared.settings.items() if name not in data}
         return Counts(options, signed, prepared.units())
 
-    def _counted_with(self, counts: Counts, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The options with those that the metric counted with, which cannot be others any more."""
+    def _counted_with(self, counted: Counted, options: Mapping[str, Any]) -> tuple[Counts, dict[str, Any]]:
+        """What it counted, and the options with those that it counted with, which cannot be others any more."""
+        if self.name not in counted:
+            raise InputError("counts", f"are of {', '.join(counted)}: count {self.name} too, or measure a sample")
+        counts = counted[self.name]
         for name, value in options.items():
-            usual = counts.options.get(name, self._parameters[name].default)
-            if name not in ("bootstrap", "details") and value != usual:
-                raise InputError(name, f"{value!r}: it was {usual!r} when captions were counted; count them anew")
-        return {**counts.options, **options}
+            if name not in ("bootstrap", "details") and value not in (
+                self._parameters[name].default,
+                counts.options.get(name),
+            ):
+                raise InputError(name, f"{value!r}: captions were counted with another; count them anew")
+        return counts, {**options, **counts.options}
 
     def _read(
         self,

@@ -17,6 +17,7 @@ from captionbias.attackers.registry import CONVEX
 from captionbias.bench import catalogue
 from captionbias.bench.arguments import ARGUMENTS
 from captionbias.cli.options import (
+    COUNTS,
     FILES,
     IMAGES,
     MARGINS,
@@ -34,6 +35,7 @@ from captionbias.cli.options import (
 from captionbias.cli.terminal import complaints, named, results_to, say, show
 from captionbias.errors import Argument, Message, message_of, phrase, within
 from captionbias.warnings import CaptionBiasWarning
+from captionbias.wings import wing
 
 if TYPE_CHECKING:
     from captionbias.metrics import Measurement, Metric
@@ -89,7 +91,7 @@ def _options(metric: Metric[Any]) -> Options:
     own = {name: as_option(name, metric.arguments[name], default) for name, default in usual.items()}
     masked = MASKED if metric.entry.of_images else {}
     unused = {name: as_option(name, ARGUMENTS[name], listed=False) for name in COMMON if name not in own}
-    return PREDICTIONS | FILES | own | masked | unused | MARGINS | RESULTS
+    return PREDICTIONS | FILES | COUNTS | own | masked | unused | MARGINS | RESULTS
 
 
 def _measure(metric: Metric[Any], output: Path | None, json: bool, **values: Any) -> None:
@@ -144,10 +146,14 @@ def _each(files: dict[str, Any], measured: Callable[[Any], dict[str, Any]]) -> d
     return {"image_set": first.image_set, "results": results}
 
 
-def read_files(predictions: list[str] | None, prediction_column: list[str] | None, **files: Any) -> dict[str, Any]:
+def read_files(
+    predictions: list[str] | None, prediction_column: list[str] | None, counts: list[str] | None = None, **files: Any
+) -> dict[str, Any]:
     """Each captioner's captions by its name; a single one has none."""
     from captionbias.captions import read_captioners, read_captions
 
+    if counts:
+        return {"": wing("counting").read_counts(*counts)}
     columns = prediction_column or []
     sources = named(predictions or [], "predictions")
     if len(sources) < 2 and len(columns) < 2:

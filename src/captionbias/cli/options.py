@@ -135,6 +135,11 @@ FILES: Options = {
 }
 
 
+COUNTS: Options = {
+    "counts": file_option(
+        list[str], "What captionbias count wrote, in place of captions; repeat it for other images.", metavar="<file>"
+    )
+}
 # By the metrics' own keywords; a command has those that its metric takes.
 METRIC: Options = {name: as_option(name, entry) for name, entry in ARGUMENTS.items() if entry.option}
 # In place of the metrics' own where captioners are compared.
@@ -235,7 +240,7 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     labels = values.get("attributes")
     if labels is not None and labels in builtin_lexicons() and not Path(labels).exists():
         raise ValueError(f"--attributes names a file of labels; what is measured is --attribute {labels}")
-    files = {option: values[option] for option in (*PREDICTIONS, *FILES) if option in values}
+    files = {option: values[option] for option in (*PREDICTIONS, *FILES, *COUNTS) if option in values}
     if files.get("labels"):
         files["labels"] = dict(_pair("label", "0=female", pair) for pair in files["labels"])
     files["attribute"] = [Path(attribute).stem for attribute in values["attribute_lexicon"]]

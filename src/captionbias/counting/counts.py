@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias.arrays import sparse
-from captionbias.bench.measurement import Counts
+from captionbias.bench.measurement import Counted, Counts
 from captionbias.captions.check import check_people
 from captionbias.captions.values import is_missing
 from captionbias.errors import InputError, few
 from captionbias.hashes import hashes_of, mix
 from captionbias.metrics import find_metric
-from captionbias.statistics.groups import GROUPS
+from captionbias.statistics.groups import GROUPS, UNIT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,6 +31,7 @@ TYPES = {"metric": "string", "side": "int8", "table": "string", "width": "int32"
 TYPES |= {"units": "int64"}
 WHERE = [*TYPES][:-1]
 SETTINGS, DIGEST = "settings ", "digest"  # of a row of side -1
+FEWEST_GROUPS, LITTLE = 64, 0.01
 LIMBS = 4  # of 16 bits each, of which no engine's sum overflows
 
 
@@ -82,7 +83,7 @@ def count(
         "tasks": task_column,
         "weights": weight_column,
     }
-    table = _as_table(batch)
+    table = as_table(batch)
     if lacking := [name for name in columns.values() if name and name not in table.column_names]:
         raise InputError("batch", f"has no column {lacking[0]!r}; it has {few(table.column_names)}")
     lists = {argument: table[name].to_pylist() for argument, name in columns.items() if name}
@@ -119,19 +120,37 @@ def merge_counts(tables: Iterable[pa.Table]) -> pa.Table:
     return summed.set_column(summed.column_names.index("units"), "units", pa.array(units))
 
 
-def read_counts(*paths: str | Path) -> dict[str, Counts]:
-    """The counts of files that `captionbias count` wrote, of other images each, by metric: `sway(counts["sway"])`."""
+def read_counts(*paths: str | Path) -> Counted:
+    """The counts of files that `captionbias count` wrote, of other images each, as in `sway(read_counts(path))`."""
     import pyarrow.parquet as pq
 
     return counts_of(merge_counts([pq.read_table(path) for path in paths]))
 
 
-def counts_of(table: pa.Table) -> dict[str, Counts]:
-    """What each metric takes in the place of captions."""
+def without_small_cells(table: pa.Table, least: int) -> pa.Table:
+    """The counts in fewer groups, down to 64, until a hundredth of the images or less is in counts of fewer images than
+    `least`; and without these. Scores move by as little, and intervals are of fewer groups."""
+    import pyarrow as pa
+
+    counted = np.asarray(table["side"]) >= 0
+    groups = GROUPS
+    while True:
+        folded = np.where(counted, np.asarray(table["group"]) % groups, np.asarray(table["group"]))
+        place = table.column_names.index("group")
+        fewer = merge_counts([table.set_column(place, "group", pa.array(folded, pa.int16()))])
+        units = np.asarray(fewer["units"])
+        small = (np.asarray(fewer["side"]) >= 0) & (units > 0) & (units < least * UNIT)
+        if groups == FEWEST_GROUPS or units[small].sum() <= LITTLE * units[np.asarray(fewer["side"]) >= 0].sum():
+            return fewer.filter(~small)
+        groups //= 2
+
+
+def counts_of(table: pa.Table) -> Counted:
+    """What metrics take in the place of captions."""
     columns = {name: np.asarray(table[name]) for name in table.column_names}
     of_facts = columns["side"] < 0
     digest = digest_of(table)
-    counts: dict[str, Counts] = {}
+    counts = Counted()
     for metric, name in zip(columns["metric"][of_facts].tolist(), columns["table"][of_facts].tolist(), strict=True):
         if name.startswith(SETTINGS):
             settings = json.loads(name.removeprefix(SETTINGS))
@@ -191,7 +210,7 @@ def _digest(lists: Mapping[str, Sequence[Any]]) -> int:
     return int(mix(rows).sum(dtype=np.uint64))
 
 
-def _as_table(batch: Any) -> pa.Table:
+def as_table(batch: Any) -> pa.Table:
     import pyarrow as pa
 
     if isinstance(batch, pa.RecordBatch):
