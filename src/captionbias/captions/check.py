@@ -184,31 +184,25 @@ class Captions:
     def _copies(self) -> Integers | None:
         if self.scene:
             return np.unique(self.scene, return_inverse=True)[1].astype(np.int64)
-        known: dict[Any, int] = {}
-        keys = (
-            tuple(sorted(texts)) if sum(text.count(" ") + 1 for text in texts) >= SIGN_OF_A_COPY else row
-            for row, texts in enumerate(self.references or ())
-        )
-        pictures = np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
-        return pictures if len(known) < len(pictures) * (1 - FEW_COPIES) else None
+        _, first, number = np.unique(self.keys, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[number] if len(first) < len(self) * (1 - FEW_COPIES) else None
 
     @property
     def keys(self) -> Hashes:
         """A number for the picture that each image is, `(n,)`, by which captions are drawn and images resampled,
-        wherever these stand: of its scene, else of its human captions, its id or its row. Other pictures whose human
-        captions are the same are told apart by their ids, or by their order."""
+        wherever these stand: of its scene, else of its human captions, its id or its row. Pictures of fewer than 30
+        words of human captions are told apart by their ids too, or where these are the same by their order."""
         return self.cached("keys", None, self._keys)
 
     def _keys(self) -> Hashes:
         if self.scene or not self.references:
             return hashes_of([str(name) for name in self.scene or self.image_ids or range(len(self))])
+        texts = list(chain.from_iterable(self.references))
         counts = np.array(list(map(len, self.references)), np.int64)
-        every, copies = sums_of(hashes_of(list(chain.from_iterable(self.references))), counts), self.copies
-        _, first, number = np.unique(np.arange(len(self)) if copies is None else copies, True, True)
-        _, alike, times = np.unique(every[first], return_inverse=True, return_counts=True)
-        names = self.image_ids
-        apart = hashes_of([names[row] for row in first.tolist()]) if names else occurrences(every[first])
-        return mix(np.where(times[alike] > 1, every[first] ^ mix(apart), every[first]))[number]
+        words = np.array([sum(text.count(" ") + 1 for text in of_image) for of_image in self.references])
+        keys = mix(sums_of(hashes_of(texts), counts))
+        apart = mix(hashes_of(self.image_ids)) if self.image_ids else occurrences(keys)
+        return np.where((words < SIGN_OF_A_COPY) & (apart > 0), mix(keys ^ apart), keys)
 
     @property
     def image_set(self) -> str:

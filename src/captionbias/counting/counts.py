@@ -185,23 +185,24 @@ def _sides(columns: Mapping[str, Any], of_metric: Any) -> list[dict[Any, Any]]:
 def _table_of(counts: Mapping[str, Counts], digest: int) -> pa.Table:
     import pyarrow as pa
 
-    limbs = ((digest >> 16 * limb & 0xFFFF) for limb in range(LIMBS))
-    rows: list[tuple[Any, ...]] = [("", -1, DIGEST, LIMBS, limb, 0, units) for limb, units in enumerate(limbs)]
+    def rows(column: Any, group: Any, units: Any, *alike: Any) -> pa.Table:
+        """Cells of one table, of which `alike` are the metric, the side, the table and its width."""
+        numbers = {"column": column, "group": group, "units": units}
+        arrays = {name: pa.repeat(value, len(units)) for name, value in zip(WHERE, alike, strict=False)} | numbers
+        return pa.table({name: pa.array(arrays[name]).cast(kind) for name, kind in TYPES.items()})
+
+    limbs, none = np.arange(LIMBS), np.zeros(1, np.int64)
+    parts = [rows(limbs, limbs * 0, digest >> 16 * limbs.astype(object) & 0xFFFF, "", -1, DIGEST, LIMBS)]
     for metric, of_metric in counts.items():
         settings = {"options": dict(of_metric.options), "signed": dict(of_metric.signed)}
-        rows.append((metric, -1, f"{SETTINGS}{json.dumps(settings, sort_keys=True, default=str)}", 0, 0, 0, 1))
-    parts = [dict(zip((*WHERE, "units"), map(np.array, zip(*rows, strict=True)), strict=True))]
-    for metric, of_metric in counts.items():
+        about = f"{SETTINGS}{json.dumps(settings, sort_keys=True, default=str)}"
+        parts.append(rows(none, none, none + 1, metric, -1, about, 0))
         for side, tables in enumerate(of_metric.sides):
             for name, units in tables.items():
-                cells = units.tocoo()
-                numbers = {"column": cells.coords[0], "group": cells.coords[1], "units": cells.data}
-                part = {of: np.append(0, of_cells) for of, of_cells in numbers.items()}  # a row, whatever is counted
-                alike = {"metric": metric, "side": side, "table": json.dumps(name), "width": units.shape[0]}
-                parts.append(part | {of: np.repeat(value, cells.nnz + 1) for of, value in alike.items()})
-    columns = {name: np.concatenate([part[name] for part in parts]).tolist() for name in TYPES}
-    arrays = {name: pa.array(columns[name], pa.type_for_alias(of)) for name, of in TYPES.items()}
-    return merge_counts([pa.table(arrays)])
+                (column, group), cells = units.tocoo().coords, units.data.astype(np.int64)
+                of_cells = (np.append(0, of) for of in (column, group, cells))  # a row, whatever is counted
+                parts.append(rows(*of_cells, metric, side, json.dumps(name), units.shape[0]))
+    return merge_counts(parts)
 
 
 def _digest(lists: Mapping[str, Sequence[Any]]) -> int:
