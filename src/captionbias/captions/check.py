@@ -77,7 +77,7 @@ class Captions:
         samples: where the captioner was asked several times, `n` tuples of its captions of an image, which together
             count as one; `predictions` has the first of each.
         missing: of each label how many images there were, and of how many of them the captioner's caption is missing
-            or no caption; None where none is.
+            or no caption, as many as they weigh; None where none is.
         language: what captions are written in, see `check_captions`; None for English.
         trust_rows: whether to measure what does not seem to belong together.
         part: whether these are some of the images, of which what only all can tell is not asked.
@@ -517,14 +517,13 @@ def _with_captions(captions: Captions, lists: Sequence[tuple[str, ...]], unsplit
     samples = canonical_order([remaining[row] for row in rows], once=False)
     columns: dict[str, Any] = {"predictions": tuple(texts[0] for texts in samples)}
     columns |= {"samples": samples if any(len(texts) > 1 for texts in samples) else None}
-    every = Counter(captions.attributes)
     weight_of, without = (defaultdict[str, float](float) for _ in range(2))
     weights = [1.0] * len(captions) if captions.weights is None else captions.weights
     for label, weight, texts, of_image in zip(captions.attributes, weights, remaining, lists, strict=True):
         weight_of[label] += weight
         without[label] += weight * (1 - len(texts) / max(len(of_image), 1))
-    if any(without.values()):
-        columns["missing"] = {label: (of, of * without[label] / weight_of[label]) for label, of in every.items()}
+    if captions.part or any(without.values()):
+        columns["missing"] = {label: (weight_of[label], without[label]) for label in weight_of}
     if len(rows) < len(captions):
         lack = f"have {'no' if none else 'an empty'} caption{_by_label(captions, rows)}"
         captions = _with_rows(captions, rows, lack, "predictions", notes, **columns)

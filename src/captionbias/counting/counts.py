@@ -31,7 +31,7 @@ TYPES = {"metric": "string", "side": "int8", "table": "string", "width": "int32"
 TYPES |= {"units": "int64"}
 WHERE = [*TYPES][:-1]
 SETTINGS, DIGEST = "settings ", "digest"  # of a row of side -1
-FEWEST_GROUPS, LITTLE = 64, 0.01
+LITTLE = 0.001
 LIMBS = 4  # of 16 bits each, of which no engine's sum overflows
 
 
@@ -128,21 +128,21 @@ def read_counts(*paths: str | Path) -> Counted:
 
 
 def without_small_cells(table: pa.Table, least: int) -> pa.Table:
-    """The counts in fewer groups, down to 64, until a hundredth of the images or less is in counts of fewer images than
-    `least`; and without these. Scores move by as little, and intervals are of fewer groups."""
+    """The counts in as few groups, 32 or more, as it takes for a thousandth of what is counted to be in counts of fewer
+    images than `least`; and without these. Scores move by as little, and intervals are of fewer groups."""
     import pyarrow as pa
 
-    counted = np.asarray(table["side"]) >= 0
-    groups = GROUPS
-    while True:
-        folded = np.where(counted, np.asarray(table["group"]) % groups, np.asarray(table["group"]))
-        place = table.column_names.index("group")
-        fewer = merge_counts([table.set_column(place, "group", pa.array(folded, pa.int16()))])
-        units = np.asarray(fewer["units"])
-        small = (np.asarray(fewer["side"]) >= 0) & (units > 0) & (units < least * UNIT)
-        if groups == FEWEST_GROUPS or units[small].sum() <= LITTLE * units[np.asarray(fewer["side"]) >= 0].sum():
+    counted, group = np.asarray(table["side"]) >= 0, np.asarray(table["group"])
+    for groups in (GROUPS >> halved for halved in range(8)):
+        folded = pa.array(np.where(counted, group % groups, group))
+        fewer = merge_counts([table.set_column(WHERE.index("group"), "group", folded)])
+        units = np.where(np.asarray(fewer["side"]) < 0, 0, np.asarray(fewer["units"]))
+        small = (units > 0) & (units < least * UNIT)
+        if units[small].sum() <= LITTLE * units.sum():
             return fewer.filter(~small)
-        groups //= 2
+    raise InputError(
+        "min_cell", f": counts are of fewer than {least} images too often: count more images, or one metric"
+    )
 
 
 def counts_of(table: pa.Table) -> Counted:

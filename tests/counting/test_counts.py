@@ -1,0 +1,128 @@
+"""Counts add: of any parts, in any order, they are the same bytes, and measure what the captions themselves do."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionbias.captions import check_captions
+from captionbias.counting import count, merge_counts
+from captionbias.counting.counts import counts_of, without_small_cells
+from captionbias.metrics import find_metric, gender_error, sway
+from captionbias.statistics.groups import GROUPS, UNIT
+from captionbias.synthetic import plant
+
+COLUMNS = {"image_ids": "image_id", "predictions": "caption", "attributes": "gender", "references": "people"}
+COLUMNS |= {"tasks": "objects", "weights": "weight"}
+
+
+def world(images=400, seed=0, several=False):
+    """A table with all columns, of captions with a bias in them; some of the captioner's are missing or two."""
+    planted, dice = vars(plant(images, captions=3, t_to_a=0.4, a_to_t=0.3, seed=seed)), random.Random(seed)
+    captions = [None if dice.random() < 0.05 else text for text in planted["predictions"]]
+    if several:
+        captions = [[text, dice.choice(planted["predictions"])] if text else [] for text in captions]
+    weights = [dice.choice([0.5, 1, 2]) for _ in range(images)]
+    return {"image_id": [f"{seed}-{row}" for row in range(images)], "caption": captions, "weight": weights} | {
+        "gender": planted["attributes"], "people": planted["references"], "objects": planted["tasks"]
+    }  # fmt: skip
+
+
+def parts(table, number, seed=0):
+    rows = list(range(len(table["image_id"])))
+    random.Random(seed).shuffle(rows)
+    return [
+        {name: [column[row] for row in rows[start::number]] for name, column in table.items()}
+        for start in range(number)
+    ]
+
+
+@pytest.mark.parametrize("people", [True, False], ids=["people", "labels alone"])
+@pytest.mark.parametrize("several", [False, True], ids=["a caption", "two captions"])
+@pytest.mark.parametrize(
+    "also", [{}, {"weight_column": "weight"}, {"task_column": "objects"}], ids=["", "weights", "tasks"]
+)
+def test_shards_measure_what_rows_do_to_the_last_bit(people, several, also):
+    """Values and replicates of every score that is counted, and its verdict."""
+    table, columns = world(several=several), also | ({"reference_column": "people"} if people else {})
+    counted = counts_of(merge_counts(count(part, **columns) for part in parts(table, 5)))
+    used = {"image_id", "caption", "gender", *columns.values()}
+    captions = check_captions(
+        **{argument: table[name] for argument, name in COLUMNS.items() if name in used}, trust_rows=True
+    )
+    for name in counted:
+        rows, sums = (find_metric(name).measure(given) for given in (captions, counted))
+        asked = rows.samples.keys() - {
+            key for key in rows.samples if key.startswith(("sway_words", "sway_a_to_t", "sway_tasks"))
+        }
+        assert sums.samples.keys() == asked
+        for key, sample in sums.samples.items():
+            assert sample.values.tolist() == pytest.approx(rows.samples[key].values.tolist(), abs=0, nan_ok=True), key
+            assert np.array_equal(sample.replicates, rows.samples[key].replicates, equal_nan=True), key
+            assert sums.estimates.get(key) == rows.estimates.get(key), key
+
+
+@settings(deadline=None, max_examples=5)
+@given(st.integers(1, 40), st.integers(0, 99))
+def test_the_bytes_are_the_same_however_images_are_divided(number, seed):
+    table = world(80)
+    whole = count(table, reference_column="people")
+    divided = [count(part, reference_column="people") for part in parts(table, number, seed)]
+    assert merge_counts(divided).equals(whole)
+    assert merge_counts([merge_counts(divided[:1]), *divided[1:]]).equals(whole), "sums of sums"
+
+
+def test_a_count_says_nothing_of_an_image_and_an_image_is_as_many_units():
+    counts = count(world(50), metrics=["gender_error"]).to_pandas()
+    assert {*counts} == {"metric", "side", "table", "width", "column", "group", "units"}
+    images = counts[(counts.table == '"images"') & (counts.column == 0)]
+    assert images.units.sum() == 50 * UNIT - sum(text is None for text in world(50)["caption"]) * UNIT
+    assert images.group.between(0, GROUPS - 1).all()
+
+
+def test_small_counts_are_folded_and_left_out_and_scores_hardly_move():
+    table = count(world(4000), metrics=["gender_error"])
+    published = without_small_cells(table, 3)
+    units = np.asarray(published["units"])[np.asarray(published["side"]) >= 0]
+    assert units[units > 0].min() >= 3 * UNIT
+    whole, less = (gender_error.measure(counts_of(of)).estimates["error"] for of in (table, published))
+    assert less.ends == pytest.approx(whole.ends, abs=0.5)
+    with pytest.raises(ValueError, match=r"min_cell: counts are of fewer than 900 images too often"):
+        without_small_cells(table, 900)
+
+
+def test_what_was_counted_otherwise_does_not_add_and_is_not_measured_otherwise():
+    table = world(60)
+    with pytest.raises(ValueError, match="tables were counted with other settings"):
+        merge_counts([count(table), count(table, seed=1)])
+    counted = counts_of(count(table, metrics=["sway"]))
+    assert sway.measure(counted, bootstrap=0).signature.startswith("metric:sway|")
+    with pytest.raises(ValueError, match=r"seed 7: captions were counted with another; count them anew"):
+        sway(counted, seed=7)
+    with pytest.raises(ValueError, match=r"counts are of sway: count gender_error too, or measure a sample"):
+        find_metric("gender_error")(counted)
+
+
+@pytest.mark.parametrize(
+    ("also", "message"),
+    [
+        ({"prediction_column": "text"}, r"batch has no column 'text'; it has"),
+        ({"metrics": ["dbac"]}, r"metrics dbac does not add up over images: measure a sample"),
+        ({"delta": 1}, r"delta is no option of sway, gender_error"),
+    ],
+)
+def test_errors_name_the_argument_and_the_way_out(also, message):
+    with pytest.raises(ValueError, match=message):
+        count(world(40), **also)
+
+
+def test_of_counts_the_signature_names_the_images_whatever_their_order():
+    table = world(60)
+    signed = [sway.measure(counts_of(merge_counts(map(count, parts(table, 3, seed))))).signature for seed in (0, 1)]
+    assert signed[0] == signed[1]
+    other = table | {"gender": table["gender"][::-1]}
+    assert sway.measure(counts_of(count(other))).signature != signed[0]
+    assert json.dumps(sway(counts_of(count(table))))

@@ -1,0 +1,93 @@
+"""Files of captions are counted in parts, go on where they were killed, and leave a sample of what does not add."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from captionbias.counting import count, merge_counts, read_counts
+from captionbias.counting.shards import count_file, count_files
+from captionbias.metrics import sway
+from tests.cli.conftest import invoke
+from tests.counting.test_counts import parts, world
+
+PEOPLE = {"reference_column": "people"}
+
+
+@pytest.fixture
+def shards(tmp_path):
+    """Three files of one data set, each of another kind."""
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    first, second, third = (pd.DataFrame(part) for part in parts(world(240), 3))
+    first.to_parquet(folder / "a.parquet")
+    second.to_json(folder / "b.jsonl.gz", orient="records", lines=True)
+    third.to_parquet(folder / "c.parquet")
+    return folder
+
+
+def test_files_of_any_kind_and_a_folder_are_counted_as_a_table_is(shards, tmp_path):
+    count_files([shards], tmp_path / "all.parquet", **PEOPLE)
+    assert pq.read_table(tmp_path / "all.parquet").equals(count(world(240), **PEOPLE))
+    files = sorted(shards.iterdir(), reverse=True)
+    count_files(files, tmp_path / "again.parquet", processes=2, **PEOPLE)
+    assert (tmp_path / "again.parquet").read_bytes() == (tmp_path / "all.parquet").read_bytes()
+    assert not (tmp_path / "again.parquet.parts").exists()
+    assert merge_counts(count_file(file, **PEOPLE) for file in files).equals(count(world(240), **PEOPLE))
+
+
+def test_csv_with_labels_alone_is_counted_and_files_of_other_images_are_measured_together(tmp_path):
+    files, counts = ([tmp_path / f"{number}.{ending}" for number in range(2)] for ending in ("csv", "parquet"))
+    for part, file, output in zip(parts(world(240), 2), files, counts, strict=True):
+        pd.DataFrame(part)[["image_id", "caption", "gender"]].to_csv(file, index=False)
+        count_files([file], output)
+    count_files(files, tmp_path / "all.parquet")
+    assert sway(read_counts(tmp_path / "all.parquet")) == sway(read_counts(*counts))
+
+
+def test_a_shard_twice_is_refused_and_what_is_no_shard_is_told(shards, tmp_path):
+    (shards / "copy.parquet").write_bytes((shards / "a.parquet").read_bytes())
+    with pytest.raises(ValueError, match=r"copy.parquet has the captions of .*a.parquet: an image counts once"):
+        count_files([shards], tmp_path / "all.parquet", **PEOPLE)
+    with pytest.raises(ValueError, match=r"notes.txt is not a .*parquet"):
+        count_files([tmp_path / "notes.txt"], tmp_path / "all.parquet")
+    with pytest.raises(ValueError, match=r"a.parquet: batch has no column 'text'"):
+        count_files([shards / "a.parquet"], tmp_path / "all.parquet", prediction_column="text")
+
+
+def test_a_sample_is_of_the_same_images_however_files_are_divided(shards, tmp_path):
+    count_files([shards], tmp_path / "all.parquet", sample=50)
+    pd.DataFrame(world(240)).to_parquet(tmp_path / "whole.parquet")
+    count_files([tmp_path / "whole.parquet"], tmp_path / "one.parquet", sample=50)
+    of_shards, of_whole = (pd.read_parquet(tmp_path / f"{name}.sample.parquet") for name in ("all", "one"))
+    assert of_shards.image_id.tolist() == of_whole.image_id.tolist()
+    assert len({*of_whole.image_id}) == 50
+    assert of_shards.caption.tolist() == of_whole.caption.tolist()
+
+
+def test_what_was_killed_goes_on_to_the_same_bytes(shards, tmp_path):
+    """Killed once a part is there, so in the middle, or at the end on a fast machine."""
+    output = tmp_path / "counts.parquet"
+    code = f"from captionbias.counting.shards import count_files; count_files([{str(shards)!r}], {str(output)!r})"
+    process = subprocess.Popen([sys.executable, "-c", code])
+    while process.poll() is None and not list(tmp_path.glob("counts.parquet.parts/*.parquet")):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    count_files([shards], output)
+    count_files([shards], tmp_path / "unbroken.parquet")
+    assert output.read_bytes() == (tmp_path / "unbroken.parquet").read_bytes()
+
+
+def test_the_command_counts_and_measure_takes_counts_in_the_place_of_captions(shards, tmp_path):
+    output = tmp_path / "counts.parquet"
+    invoke("count", shards, "--output", output, "--reference-column", "people")
+    scores = json.loads(invoke("measure", "sway", "--counts", output, "--json"))["scores"]
+    counted = sway(read_counts(output))
+    assert scores["sway_t_to_a"] == counted["sway_t_to_a"]
+    assert scores["signature"] == counted["signature"]
+    assert "draws:1|" in scores["signature"]
