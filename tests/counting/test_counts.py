@@ -110,7 +110,7 @@ def test_what_was_counted_otherwise_does_not_add_and_is_not_measured_otherwise()
     ("also", "message"),
     [
         ({"prediction_column": "text"}, r"batch has no column 'text'; it has"),
-        ({"metrics": ["dbac"]}, r"metrics dbac does not add up over images: measure a sample"),
+        ({"metrics": ["dbac"]}, r"metrics: counts of dbac do not add up over parts: measure it on a sample"),
         ({"delta": 1}, r"delta is no option of sway, gender_error"),
     ],
 )

@@ -298,13 +298,11 @@ class Metric(Generic[P]):
         return Measurement(metric=self.name, **vars(scores) | made)
 
     def units(self, captions: Captions, **options: Any) -> Counts:
-        """What it counts of some of the images, in units that add; InputError where it does not count."""
+        """What it counts of some of the images, in units that add."""
         prepared, *_ = self._prepared(captions, **options)
-        if prepared.units is None:
-            raise InputError("metrics", f"{self.name} does not add up over images: measure a sample")
         data = ("rows", "weights", "samples", "seed", "bootstrap")
         signed = {name: value for name, value in prepared.settings.items() if name not in data}
-        return Counts(options, signed, prepared.units())
+        return Counts(options, signed, cast("Callable[[], Any]", prepared.units)())
 
     def _counted_with(self, counted: Counted, options: Mapping[str, Any]) -> tuple[Counts, dict[str, Any]]:
         """What it counted, and the options with those that it counted with, which cannot be others any more."""

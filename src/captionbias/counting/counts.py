@@ -96,6 +96,8 @@ def count(
     )
     captions = people.with_predictions(lists["predictions"])
     metrics = metrics or (COUNTED + WITH_PEOPLE if reference_column else COUNTED)
+    if others := sorted({*metrics} - {*COUNTED, *WITH_PEOPLE}):
+        raise InputError("metrics", f": counts of {others[0]} do not add up over parts: measure it on a sample")
     of_metrics = {name: find_metric(name) for name in metrics}
     if unknown := options.keys() - {name for metric in of_metrics.values() for name in metric.options()}:
         raise InputError(min(unknown), f"is no option of {', '.join(metrics)}")
