@@ -29,20 +29,15 @@ def sway_units(
     words = captions.words(tokenizer)
     captions_of = zip((words.model_image, words.human_image), (side.lengths for side in content), strict=False)
     ones, has_value = np.ones(len(named.value)), named.value[:, None] == np.arange(len(named.values))
+    own, people = np.split(cast(Flags, reading.several), [words.model_rows])
+    weight = reading.predictions.weight * np.isin(words.model_image, named.row)
+    several = np.array([[weight.sum(), weight @ own, len(people), people.sum()]])  # captions of either side, and these
     together = np.ones(1), np.zeros(1, np.int64)  # nothing of it is resampled
     return {
         **{number: draw.name_units for number, draw in enumerate(draws)},
         IMAGES: units_of(np.column_stack((ones, has_value)), ones, named.group),
         LENGTHS: units_of(content_lengths(named, captions_of), named.weight, named.group),
         CONTRADICTED: units_of(contradicted_labels(draws[0]), ones, named.group),
-        SEVERAL: units_of(_tell_of_several(reading, named), *together),
+        SEVERAL: units_of(several, *together),
         MISSING: units_of(missing_captions(named.values, captions.missing), *together),
     }
-
-
-def _tell_of_several(reading: Reading, named: NamedImages) -> Any:
-    """The captioner's captions of these images, those that tell of several persons, and both of people's, `(1, 4)`."""
-    several, said = cast(Flags, reading.several), reading.predictions
-    own, people = np.split(several, [len(said.image)])
-    weight = said.weight * np.isin(said.image, named.row)
-    return np.array([[weight.sum(), weight @ own, len(people), people.sum()]])
