@@ -53,7 +53,7 @@ def test_shards_measure_what_rows_do_to_the_last_bit(people, several, also):
     captions = check_captions(
         **{argument: table[name] for argument, name in COLUMNS.items() if name in used}, trust_rows=True
     )
-    for name in counted:
+    for name in counted.metrics:
         rows, sums = (find_metric(name).measure(given) for given in (captions, counted))
         asked = rows.samples.keys() - {
             key for key in rows.samples if key.startswith(("sway_words", "sway_a_to_t", "sway_tasks"))

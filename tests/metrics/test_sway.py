@@ -15,8 +15,8 @@ from captionbias.bench.verdicts import CANNOT_TELL, LIKE, MORE
 from captionbias.captions import CaptionBiasWarning, check_captions
 from captionbias.captions.texts import canonical_order
 from captionbias.hashes import seeded
-from captionbias.statistics.intervals import multiplicities
 from captionbias.statistics.groups import random_groups
+from captionbias.statistics.intervals import multiplicities
 from captionbias.synthetic import plant
 from tests.metrics.test_sway_planted import told_apart
 from tests.whole import sway

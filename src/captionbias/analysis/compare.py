@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from captionbias.bench.catalogue import EXCESS
+from captionbias.bench.measurement import Counted
 from captionbias.bench.verdicts import BEYOND, CANNOT_TELL, LESS, least_beyond, verdict_p_value
 from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
 from captionbias.compat import told_of
@@ -143,7 +144,7 @@ def compare(
     trains only its attackers.
 
     Args:
-        captioners: each captioner's name and its `n` captions, or its `Captions`.
+        captioners: each captioner's name and its `n` captions, its `Captions`, or what `read_counts` gives.
         references, attributes, tasks, trust_rows, scene: of the same images, as the metrics take them; left out with
             `Captions`.
         metric: any metric of `captionbias.metrics`.
@@ -172,7 +173,10 @@ def compare(
         "trust_rows": trust_rows,
         "scene": scene,
     }
-    checked = check_captioners(captioners, **people)
+    sets = {of.image_set for of in captioners.values() if isinstance(of, Counted)}
+    if len(sets) > 1:
+        raise InputError("captioners", "are counts of different images: count the same")
+    checked = captioners if sets else check_captioners(captioners, **people)
     margins_by_metric(margins, [metric])
     replicates = replicates_for([metric], len(captioners), against, scores) if bootstrap is None else bootstrap
     return measure_together(
@@ -202,7 +206,7 @@ def margins_by_metric(margins: Mapping[str, float] | None, metrics: Sequence[str
 
 
 def measure_together(
-    captioners: Mapping[str, Captions],
+    captioners: Mapping[str, Captions | Counted],
     metric: str,
     *,
     scores: Sequence[str] | None = None,

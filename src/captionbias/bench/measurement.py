@@ -70,13 +70,12 @@ class Counts(NamedTuple):
     notes: Sequence[str] = ()
 
 
-class Counted(dict[str, Counts]):
-    """What metrics counted, by their names."""
+class Counted(NamedTuple):
+    """What metrics counted, by their names, of so many images; `image_set`: a digest of these."""
 
-    @property
-    def image_set(self) -> str:
-        """A digest of the images and of what is said of them."""
-        return str(next(iter(self.values())).signed["rows"])
+    metrics: Mapping[str, Counts]
+    images: int
+    image_set: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,9 +305,10 @@ class Metric(Generic[P]):
 
     def _counted_with(self, counted: Counted, options: Mapping[str, Any]) -> tuple[Counts, dict[str, Any]]:
         """What it counted, and the options with those that it counted with, which cannot be others any more."""
-        if self.name not in counted:
-            raise InputError("counts", f"are of {', '.join(counted)}: count {self.name} too, or measure a sample")
-        counts = counted[self.name]
+        if self.name not in counted.metrics:
+            names = ", ".join(counted.metrics)
+            raise InputError("counts", f"are of {names}: count {self.name} too, or measure a sample")
+        counts = counted.metrics[self.name]
         for name, value in options.items():
             if name not in ("bootstrap", "details") and value not in (
                 self._parameters[name].default,

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from captionbias.cli.options import (
-    CAPTIONERS,
+    COUNTS,
     FILES,
     MARGINS,
     METRIC,
+    PREDICTIONS,
     REPLICATES,
     RESULTS,
     Options,
@@ -33,7 +34,7 @@ COMPARED: Options = {
         str, "Compare each captioner with this one only.", metavar="<name>", show_default="all pairs"
     ),
 }
-OPTIONS = CAPTIONERS | FILES | COMPARED | METRIC | MARGINS | REPLICATES | RESULTS
+OPTIONS = PREDICTIONS | FILES | COUNTS | COMPARED | METRIC | MARGINS | REPLICATES | RESULTS
 
 
 def compare(
@@ -69,6 +70,7 @@ def compare(
         )
         show(comparison_tables(comparison))
         first = next(iter(captioners.values()))
-        say(f"\n{len(first):,} images")
+        images = first.images if files["counts"] else len(first)
+        say(f"\n{images:,} images")
         say(f"signature {comparison.signature}")
-        write({"images": len(first), "image_set": first.image_set, **comparison.as_dict()})
+        write({"images": images, "image_set": first.image_set, **comparison.as_dict()})

@@ -17,6 +17,7 @@ from rich.console import Console
 from captionbias._version import __version__
 from captionbias.errors import Wording, render
 from captionbias.progress import Watch, show_steps
+from captionbias.wings import wing
 
 if TYPE_CHECKING:
     from captionbias.report.grid import Grid
@@ -27,12 +28,16 @@ console = Console()
 complaints = Console(stderr=True)
 
 
-def read_captioners(predictions: Sequence[str], prediction_column: list[str] | None, **files: Any) -> dict[str, Any]:
-    """Each captioner's captions of the images that all of them have, with their labels from `files`."""
+def read_captioners(
+    predictions: Sequence[str] | None, prediction_column: list[str] | None, counts: Sequence[str] = (), **files: Any
+) -> dict[str, Any]:
+    """Each captioner's captions of the images that all of them have, with their labels from `files`; or its counts."""
+    if counts:
+        return {name: wing("counting").read_counts(path) for name, path in named(counts, "predictions").items()}
     from captionbias.captions import on_the_same_images
     from captionbias.captions import read_captioners as read_all
 
-    read = read_all(named(predictions, "predictions"), prediction_column=prediction_column or None, **files)
+    read = read_all(named(predictions or (), "predictions"), prediction_column=prediction_column or None, **files)
     return on_the_same_images(read)
 
 

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from captionbias.arrays import sparse
+from captionbias.bench import reading as readings
 from captionbias.bench.measurement import Counted, Counts
 from captionbias.captions.check import check_people
 from captionbias.captions.values import is_missing
 from captionbias.errors import InputError, few
 from captionbias.hashes import hashes_of, mix
 from captionbias.metrics import find_metric
-from captionbias.statistics.groups import GROUPS, UNIT
+from captionbias.statistics.groups import GROUPS, UNIT, totals
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +31,7 @@ WITH_PEOPLE = ("ba_mals", "directional_ba")
 TYPES = {"metric": "string", "side": "int8", "table": "string", "width": "int32", "column": "int32", "group": "int16"}
 TYPES |= {"units": "int64"}
 WHERE = [*TYPES][:-1]
-SETTINGS, DIGEST = "settings ", "digest"  # of a row of side -1
+SETTINGS, IMAGES, CAPTIONS = "settings ", "images", "captions"  # tables of side -1: settings, and two digests
 LITTLE = 0.001
 LIMBS = 4  # of 16 bits each, of which no engine's sum overflows
 
@@ -102,7 +103,8 @@ def count(
     if unknown := options.keys() - {name for metric in of_metrics.values() for name in metric.options()}:
         raise InputError(min(unknown), f"is no option of {', '.join(metrics)}")
     counts = {name: metric.units(captions, **metric.accepted(options)) for name, metric in of_metrics.items()}
-    return _table_of(counts, _digest(lists))
+    said = {IMAGES: [lists[name] for name in columns if name in lists and name != "predictions"]}
+    return _table_of(counts, {what: _digest(of) for what, of in (said | {CAPTIONS: [*lists.values()]}).items()})
 
 
 def merge_counts(tables: Iterable[pa.Table]) -> pa.Table:
@@ -116,9 +118,10 @@ def merge_counts(tables: Iterable[pa.Table]) -> pa.Table:
     units[settings] = 1
     if settings.sum() > len(set(summed.filter(settings)["metric"].to_pylist())):
         raise InputError("tables", "were counted with other settings, or by other versions: count them anew")
-    limbs = np.flatnonzero(names == DIGEST)
-    total = sum(int(units[row]) << 16 * limb for limb, row in enumerate(limbs.tolist()))
-    units[limbs] = [total >> 16 * limb & 0xFFFF for limb in range(len(limbs))]
+    for what in (IMAGES, CAPTIONS):
+        limbs = np.flatnonzero(names == what)
+        total = sum(int(units[row]) << 16 * limb for limb, row in enumerate(limbs.tolist()))
+        units[limbs] = [total >> 16 * limb & 0xFFFF for limb in range(len(limbs))]
     return summed.set_column(summed.column_names.index("units"), "units", pa.array(units))
 
 
@@ -150,20 +153,20 @@ def without_small_cells(table: pa.Table, least: int) -> pa.Table:
 def counts_of(table: pa.Table) -> Counted:
     """What metrics take in the place of captions."""
     columns = {name: np.asarray(table[name]) for name in table.column_names}
-    of_facts = columns["side"] < 0
-    digest = digest_of(table)
-    counts = Counted()
-    for metric, name in zip(columns["metric"][of_facts].tolist(), columns["table"][of_facts].tolist(), strict=True):
+    images, said = (digest_of(table, name) for name in (IMAGES, CAPTIONS))
+    metrics: dict[str, Counts] = {}
+    for metric, name in zip(columns["metric"].tolist(), columns["table"].tolist(), strict=True):
         if name.startswith(SETTINGS):
             settings = json.loads(name.removeprefix(SETTINGS))
-            signed = settings["signed"] | {"rows": digest}
-            counts[metric] = Counts(settings["options"], signed, _sides(columns, columns["metric"] == metric))
-    return counts
+            signed = settings["signed"] | {"rows": f"{images},{said}"}
+            metrics[metric] = Counts(settings["options"], signed, _sides(columns, columns["metric"] == metric))
+    first = next(iter(metrics.values())).sides[0]
+    return Counted(metrics, round(totals(first)[readings.IMAGES][0, 0]), images)
 
 
-def digest_of(table: pa.Table) -> str:
-    """A digest of the images that were counted, and of what is said of them, in any order."""
-    limbs = table.filter((np.asarray(table["side"]) < 0) & (np.asarray(table["table"]) == DIGEST))["units"].to_pylist()
+def digest_of(table: pa.Table, what: str) -> str:
+    """A digest of the images that were counted, or of what the captioner says of them, in any order."""
+    limbs = table.filter((np.asarray(table["side"]) < 0) & (np.asarray(table["table"]) == what))["units"].to_pylist()
     return f"{sum(units << 16 * limb for limb, units in enumerate(limbs)) % 2**64:016x}"
 
 
@@ -184,7 +187,7 @@ def _sides(columns: Mapping[str, Any], of_metric: Any) -> list[dict[Any, Any]]:
     return sides
 
 
-def _table_of(counts: Mapping[str, Counts], digest: int) -> pa.Table:
+def _table_of(counts: Mapping[str, Counts], digests: Mapping[str, int]) -> pa.Table:
     import pyarrow as pa
 
     def rows(column: Any, group: Any, units: Any, *alike: Any) -> pa.Table:
@@ -194,7 +197,10 @@ def _table_of(counts: Mapping[str, Counts], digest: int) -> pa.Table:
         return pa.table({name: pa.array(arrays[name]).cast(kind) for name, kind in TYPES.items()})
 
     limbs, none = np.arange(LIMBS), np.zeros(1, np.int64)
-    parts = [rows(limbs, limbs * 0, digest >> 16 * limbs.astype(object) & 0xFFFF, "", -1, DIGEST, LIMBS)]
+    parts = [
+        rows(limbs, limbs * 0, digest >> 16 * limbs.astype(object) & 0xFFFF, "", -1, what, LIMBS)
+        for what, digest in digests.items()
+    ]
     for metric, of_metric in counts.items():
         settings = {"options": dict(of_metric.options), "signed": dict(of_metric.signed)}
         about = f"{SETTINGS}{json.dumps(settings, sort_keys=True, default=str)}"
@@ -207,9 +213,9 @@ def _table_of(counts: Mapping[str, Counts], digest: int) -> pa.Table:
     return merge_counts(parts)
 
 
-def _digest(lists: Mapping[str, Sequence[Any]]) -> int:
-    """The sum over rows of a number of all that each says."""
-    rows = hashes_of([repr(row) for row in zip(*lists.values(), strict=True)])
+def _digest(columns: Sequence[Sequence[Any]]) -> int:
+    """The sum over rows of a number of all that each has."""
+    rows = hashes_of([repr(row) for row in zip(*columns, strict=True)])
     return int(mix(rows).sum(dtype=np.uint64))
 
 

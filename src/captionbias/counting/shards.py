@@ -15,7 +15,7 @@ import numpy as np
 
 from captionbias.captions.names import USUAL_ID
 from captionbias.captions.values import image_keys
-from captionbias.counting.counts import as_table, count, digest_of, merge_counts, without_small_cells
+from captionbias.counting.counts import CAPTIONS, as_table, count, digest_of, merge_counts, without_small_cells
 from captionbias.errors import InputError, few, within
 from captionbias.hashes import hashes_of, mix
 from captionbias.io.files import written_whole
@@ -67,7 +67,7 @@ def count_files(
             report(done, len(named))
     tables, seen = {file: _read(part) for part, file in named.items()}, dict[str, Path]()
     for file, table in tables.items():
-        if (twin := seen.setdefault(digest_of(table), file)) != file:
+        if (twin := seen.setdefault(digest_of(table, CAPTIONS), file)) != file:
             raise InputError("shards", f": {file} has the captions of {twin}: an image counts once")
     if sample:
         samples = (_read(_sample_of(part)) for part in named)
