@@ -3,6 +3,7 @@
 import json
 import random
 
+import datasets
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -126,3 +127,20 @@ def test_of_counts_the_signature_names_the_images_whatever_their_order():
     other = table | {"gender": table["gender"][::-1]}
     assert sway.measure(counts_of(count(other))).signature != signed[0]
     assert json.dumps(sway(counts_of(count(table))))
+
+
+def test_a_row_that_stands_for_images_is_as_many_rows():
+    """Not as a weight, which is of one image: intervals are those of so many images."""
+    table, times = world(120), [1 + row % 3 for row in range(120)]
+    again = [row for row in range(120) for _ in range(times[row])]
+    rows = {name: [column[row] for row in again] for name, column in table.items()}
+    rows["image_id"] = [f"{table['image_id'][row]}#{again[:place].count(row)}" for place, row in enumerate(again)]
+    assert count(table | {"times": times}, frequency_column="times").equals(count(rows))
+
+
+def test_datasets_map_counts_in_two_processes_to_the_same_bytes():
+    table = world(300)
+    rows = datasets.Dataset.from_dict(table).with_format("arrow")
+    options = {"remove_columns": rows.column_names, "fn_kwargs": {"reference_column": "people"}}
+    counts = rows.map(count, batched=True, batch_size=100, num_proc=2, **options)
+    assert merge_counts([counts.data.table]).equals(count(table, reference_column="people"))

@@ -12,6 +12,7 @@ from captionbias.cli.terminal import say
 
 COLUMNS = "id_column", "attribute_column", "reference_column", "task_column", "weight_column"
 COUNTING: Options = {
+    "frequency_column": option(str, "Of how many images a row stands.", panel="Columns"),
     "sample": option(int, "Keep so many images with their captions, for what does not add up.", panel="Result"),
     "min_cell": option(int, "Leave out counts of fewer images, before the file is published.", panel="Result"),
     "processes": option(int, "How many shards are counted at a time.", default=1, panel="Result"),

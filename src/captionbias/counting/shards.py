@@ -58,7 +58,6 @@ def count_files(
     """
     files, output = [file for shard in shards for file in _files(Path(shard))], Path(output)
     parts = output.with_name(f"{output.name}.parts")
-    parts.mkdir(parents=True, exist_ok=True)
     named = {parts / _part_name(file, sample, options): file for file in files}
     waiting = [_Job(file, part, sample, options) for part, file in named.items() if not part.is_file()]
     with report_if_long("counting", "shards", at_once=True) as report:
@@ -139,6 +138,7 @@ def _count_part(job: _Job) -> None:
         counts, images = _count_file(job.file, job.sample, job.options)
     except ValueError as error:
         raise within(str(job.file), error) from error
+    job.part.parent.mkdir(parents=True, exist_ok=True)
     if job.sample:
         _write(images, _sample_of(job.part))
     _write(counts, job.part)
