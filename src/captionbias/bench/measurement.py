@@ -301,7 +301,8 @@ class Metric(Generic[P]):
         prepared, *_ = self._prepared(captions, **options)
         data = ("rows", "weights", "samples", "seed", "bootstrap")
         signed = {name: value for name, value in prepared.settings.items() if name not in data}
-        return Counts(options, signed, cast("Callable[[], Any]", prepared.units)())
+        chosen = {name: value for name, value in options.items() if value != self._parameters[name].default}
+        return Counts(chosen, signed, cast("Callable[[], Any]", prepared.units)())
 
     def _counted_with(self, counted: Counted, options: Mapping[str, Any]) -> tuple[Counts, dict[str, Any]]:
         """What it counted, and the options with those that it counted with, which cannot be others any more."""

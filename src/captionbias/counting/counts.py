@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from captionbias._version import __version__
 from captionbias.arrays import sparse
 from captionbias.bench import reading as readings
 from captionbias.bench.measurement import Counted, Counts
@@ -212,7 +213,7 @@ def _table_of(counts: Mapping[str, Counts], digests: Mapping[str, int]) -> pa.Ta
         for what, digest in digests.items()
     ]
     for metric, of_metric in counts.items():
-        settings = {"options": dict(of_metric.options), "signed": dict(of_metric.signed)}
+        settings = {"options": dict(of_metric.options), "signed": dict(of_metric.signed), "v": __version__}
         about = f"{SETTINGS}{json.dumps(settings, sort_keys=True, default=str)}"
         parts.append(rows(none, none, none + 1, metric, -1, about, 0))
         for side, tables in enumerate(of_metric.sides):
