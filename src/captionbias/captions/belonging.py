@@ -10,9 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from captionbias.arrays import sparse
+from captionbias.captions.tables import PERSON
 from captionbias.captions.words import Words
 from captionbias.errors import InputError, phrase
-from captionbias.text import Lexicon, Mentions, load_lexicon
+from captionbias.text import Lexicon, Mentions, Tokens, find_mentions, load_lexicon
+from captionbias.text.languages import ENGLISH, function_words
+from captionbias.text.main_person import person_nouns
 
 # Beyond chance, as Cohen's kappa: of nine captioners of COCO 0.37 to 0.66, of masked pictures beside a single human
 # caption 0.07, one row off 0.00; of labels above 0.9.
@@ -21,6 +24,11 @@ COMMON = 0.5  # of the images
 COPIED = 0.95  # of the images
 LEAST_COPIES, LEAST_IMAGES = 20, 100  # images, of which fewer tell nothing
 SURE, BY_CHANCE = 0.99, 4.0  # of the upper end; standard deviations, as words of an image are not independent
+
+
+# Of a stray text: images, of all, beyond what people say most often, and of all where it is all that is said; beyond
+# chance, of which the texts of nine captioners have 0.15 or more.
+OFTEN, MANY, FAR_MORE, ONLY, STRAY, TELLING = 10, 0.02, 2, 0.95, 0.15, 5
 
 
 class Agreement(NamedTuple):
@@ -103,6 +111,48 @@ def _copied(words: Words, images: int) -> bool:
     model, human = np.split(prints ^ (image << np.uint64(40)) ^ image, [words.model_rows])
     same = Index(model).isin(human)
     return len(np.unique(words.model_image[same])) > COPIED * images
+
+
+def most_frequent(tokens: Tokens) -> int:
+    """How often the same is said, at most."""
+    return int(np.unique(tokens.fingerprints(), return_counts=True)[1].max())
+
+
+def strays(words: Words, labels: Sequence[str], language: str | None, most_said: Callable[[], int]) -> list[int]:
+    """One of the model's captions, `0 ... model_rows - 1`, for each text that far more images have than people say any
+    text of, and that fits these no better than others: the fault of a cache, say. What tells nothing of an image, what
+    follows the labels and what is all that is ever said are the captioner's own. `most_said`: see `most_frequent`."""
+    _, first, text, times = np.unique(words.model.fingerprints(), True, True, True)
+    often = np.flatnonzero((times >= max(OFTEN, MANY * len(labels))) & (times <= ONLY * len(text)))
+    own, human, split = words.model.select(first[often]), words.human, language or "words"
+    vague = function_words(language or ENGLISH) | person_nouns(split)
+    used = [word for word in np.unique(own.ids).tolist() if own.words[word].isalpha() and own.words[word] not in vague]
+    number = np.full(len(own.words), -1)
+    number[used] = np.arange(len(used))
+    there = np.flatnonzero(number[human.ids] >= 0)
+    if not len(there):
+        return []
+    said = _flags(words.human_image[human.rows[there]], number[human.ids[there]], (len(labels), len(used)))
+    share, of_label = said.mean(axis=0), np.unique(labels, return_inverse=True)[1]
+    told = np.zeros(len(own), int)  # an object tells apart as much as four other words
+    for name, weight in (("coco_objects", 4), ("gender", 3)):
+        lexicon = load_lexicon(f"{name}-{language}" if language else name)
+        mentions = find_mentions(own, lexicon, split)
+        things = [label for label, of in enumerate(lexicon.labels) if of != PERSON]
+        told[np.unique(own.rows[mentions.starts[np.isin(mentions.labels, things)]])] += weight
+
+    def is_stray(place: int) -> bool:
+        images = words.model_image[text == often[place]]
+        claims = np.unique(number[own.ids[own.rows == place]])
+        claims = claims[(claims >= 0) & (share[claims] > 0) & (share[claims] <= COMMON)]
+        fit = Agreement(len(images) * len(claims), said[images][:, claims].sum(), len(images) * share[claims].sum())
+        expected = np.bincount(of_label) * len(images) / len(labels)
+        unlike = np.abs(np.bincount(of_label[images], minlength=len(expected)) - expected)
+        even = (unlike < BY_CHANCE * expected**0.5).all()
+        tells = len(claims) > 0 and len(claims) + told[place] >= TELLING
+        return bool(tells and even) and fit.is_chance(STRAY) and len(images) > FAR_MORE * most_said()
+
+    return [int(first[often[place]]) for place in filter(is_stray, range(len(often)))]
 
 
 def _by_words(words: Words, images: int) -> Agreement:

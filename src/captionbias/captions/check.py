@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from captionbias.arrays import Flags, Integers
-from captionbias.captions.belonging import mismatches
+from captionbias.captions.answers import MOST_QUOTED
+from captionbias.captions.belonging import mismatches, most_frequent, strays
 from captionbias.captions.entries import (
     Ids,
     as_lists,
@@ -35,7 +36,7 @@ from captionbias.captions.entries import (
 )
 from captionbias.captions.labels import rename_labels
 from captionbias.captions.names import COLUMNS, SIDES
-from captionbias.captions.texts import canonical_order, non_captions
+from captionbias.captions.texts import canonical_order
 from captionbias.captions.values import ROW, as_list
 from captionbias.captions.words import Words as Words
 from captionbias.errors import InputError, Message, few, missing, phrase
@@ -55,8 +56,7 @@ from captionbias.text.main_person import main_values
 from captionbias.text.tokens import is_unsplit
 from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
 
-FEW_COPIES = 0.05  # of the images
-LEAST_SAID, MOST_QUOTED = 0.1, 60  # of the images; characters
+FEW_COPIES, MOST_STRAY = 0.05, 0.2  # of the images, of the captions
 SIGN_OF_A_COPY = 30  # words in common
 
 T = TypeVar("T")
@@ -440,9 +440,11 @@ class People(NamedTuple):
             column = as_list("predictions", predictions)
             check_lengths({"predictions": column, "attributes": range(self.row_count)})
             lists = captions_by_image("predictions", column, self.ids, notes)
-            captions = _with_captions(captions, [lists[row] for row in self.rows], unsplit, notes)
+            captions = _with_captions(captions, [lists[row] for row in self.rows], notes)
         if captions.language or not unsplit:
             _check_language(captions)
+        if predictions is not None and captions.references is not None and not captions.trust_rows:
+            captions = _without_strays(captions, notes)
         for error in mismatches(captions.words(), len(captions), captions.tasks, captions.language, captions.mentions):
             if not captions.trust_rows:
                 raise error
@@ -465,7 +467,10 @@ def check_people(
     if labels:
         lists["attributes"] = rename_labels(lists["attributes"], labels)
     ids = checked_ids(lists["image_ids"]) if "image_ids" in lists else None
-    lists_of_texts = captions_by_image("references", lists["references"], ids, notes) if "references" in lists else None
+    lists_of_texts = None
+    if "references" in lists:
+        by_image = captions_by_image("references", lists["references"], ids, notes)
+        lists_of_texts = [tuple(filter(None, texts)) for texts in by_image]
     images = Captions(
         predictions=None,
         references=None if lists_of_texts is None else in_order(lists_of_texts, trust_rows, notes),
@@ -477,9 +482,7 @@ def check_people(
         language=check_language(language),
         trust_rows=trust_rows,
     )
-    rows = (
-        [row for row, texts in enumerate(lists_of_texts) if texts] if lists_of_texts is not None else range(len(images))
-    )
+    rows = [row for row in range(len(images)) if lists_of_texts is None or lists_of_texts[row]]
     if len(rows) < len(images):
         images = _with_rows(images, rows, "have no human caption", "references", notes)
     return People(replace(images, people_notes=tuple(notes)), rows, len(lists["attributes"]), ids)
@@ -499,40 +502,55 @@ def _with_rows(
     return part
 
 
-def _with_captions(captions: Captions, lists: Sequence[tuple[str, ...]], unsplit: bool, notes: list[str]) -> Captions:
+def _with_captions(captions: Captions, lists: Sequence[tuple[str, ...]], notes: list[str]) -> Captions:
     """The images of which the captioner says something, with that."""
-    checked = captions.references is not None and not unsplit and not captions.trust_rows
-    none = non_captions(lists, captions.references or (), captions.language) if checked else set()
-    remaining = [tuple(text for text in texts if text not in none) for texts in lists] if none else lists
-    rows = [row for row, texts in enumerate(remaining) if texts]
-    labels = {captions.attributes[row] for row in rows}
-    if none and (len(rows) < LEAST_SAID * len(captions) or len(labels) < len({*captions.attributes})):
-        remaining, rows = lists, [row for row, texts in enumerate(lists) if texts]
-        notes.append(f"predictions: {_quoted(none)}, which names nothing, is nearly all that is said of some people")
-    elif none:
-        lost = sum(map(len, lists)) - sum(map(len, remaining))
-        notes.append(f"predictions: {_quoted(none)} is not a caption and names nothing: {lost:,} are left out")
-    samples = canonical_order([remaining[row] for row in rows], once=False)
-    columns: dict[str, Any] = {"predictions": tuple(texts[0] for texts in samples)}
-    columns |= {"samples": samples if any(len(texts) > 1 for texts in samples) else None}
+    said = [tuple(filter(None, texts)) for texts in lists]
     every = Counter(captions.attributes)
     weight_of, without = (defaultdict[str, float](float) for _ in range(2))
     weights = [1.0] * len(captions) if captions.weights is None else captions.weights
-    for label, weight, texts, of_image in zip(captions.attributes, weights, remaining, lists, strict=True):
+    for label, weight, texts, of_image in zip(captions.attributes, weights, said, lists, strict=True):
         weight_of[label] += weight
         without[label] += weight * (1 - len(texts) / max(len(of_image), 1))
     if any(without.values()):
-        columns["missing"] = {label: (of, of * without[label] / weight_of[label]) for label, of in every.items()}
+        missing = {label: (float(of), of * without[label] / weight_of[label]) for label, of in every.items()}
+        captions = captions.of_same_people(replace(captions, missing=missing))
+    return _with_samples(captions, said, "have no caption", notes)
+
+
+def _with_samples(captions: Captions, said: Sequence[tuple[str, ...]], lack: str, notes: list[str]) -> Captions:
+    """The images of which the captioner says something, with that, and a note of what the others lack."""
+    rows = [row for row, texts in enumerate(said) if texts]
+    samples = canonical_order([said[row] for row in rows], once=False)
+    columns: dict[str, Any] = {"predictions": tuple(texts[0] for texts in samples)}
+    columns |= {"samples": samples if any(len(texts) > 1 for texts in samples) else None}
     if len(rows) < len(captions):
-        lack = f"have {'no' if none else 'an empty'} caption{_by_label(captions, rows)}"
-        captions = _with_rows(captions, rows, lack, "predictions", notes, **columns)
-    else:
-        captions = captions.of_same_people(replace(captions, **columns))
-    return captions
+        return _with_rows(captions, rows, f"{lack}{_by_label(captions, rows)}", "predictions", notes, **columns)
+    return captions.of_same_people(replace(captions, **columns))
 
 
-def _quoted(texts: set[str]) -> str:
-    return few((repr(text[:MOST_QUOTED]) for text in sorted(texts)), 1)
+def _without_strays(captions: Captions, notes: list[str]) -> Captions:
+    """The images without a caption that the captioner gives to many, of which it is no more than of others."""
+    said = list(captions.samples or zip(captions.predictions or (), strict=True))
+    texts = list(chain.from_iterable(said))
+    most_said = partial(captions.cached, "most said", None, lambda: most_frequent(captions.words().human))
+    stray = {texts[row] for row in strays(captions.words(), captions.attributes, captions.language, most_said)}
+    if not stray:
+        return captions
+    share = sum(text in stray for text in texts) / len(texts)
+    quoted = f"{few((repr(text[:MOST_QUOTED]) for text in sorted(stray)), 1)}"
+    lack = f"have a caption that many share and that fits them no better than others, {quoted},"
+    if share > MOST_STRAY:
+        raise InputError(
+            "predictions",
+            f": {share:.0%} of them {lack}:",
+            "caption these images again",
+            phrase("measure them all the same, with {trust_rows}", trust_rows=True),
+        )
+    notes.append(
+        f"predictions: {quoted}, said of many images, fits them no better than others: {share:.0%} are left out"
+    )
+    said = [tuple(text for text in of_image if text not in stray) for of_image in said]
+    return _with_samples(captions, said, "have no other caption", notes)
 
 
 def _by_label(captions: Captions, rows: list[int]) -> str:
