@@ -10,14 +10,14 @@ from itertools import chain, repeat, takewhile
 from operator import is_not
 from typing import Any
 
-from captionbias.captions.values import is_column
+from captionbias.captions.values import is_missing
 from captionbias.text import find_mentions, load_lexicon, named_values, tokenize
 from captionbias.text.languages import function_words, language_data, languages
 
 MOST_QUOTED = 60  # characters
-SAMPLE, TAIL = 1000, 20  # captions that are looked through; one in so many may differ at each end of their order
+SAMPLE, DIFFER = 1000, 0.1  # captions that are looked through; of these, at most, do not share what nearly all do
 LEAST = 20  # captions, of which fewer share something by chance
-MOST_PHRASES, LEAST_FUNCTION_WORDS = 0.1, 0.1  # of the entries of lists that are words
+LEAST_WORDS, MOST_PHRASES, LEAST_FUNCTION_WORDS = 3, 0.1, 0.1  # of lists of words: a list; of their entries
 MANY_CUT = 0.2  # of the captions
 PRECANNED = "uality issues are too severe to recognize visual content"  # what VizWiz says for people
 # A text without a letter, one that stands for nothing, or an error of a program.
@@ -79,14 +79,19 @@ def without_refusals(texts: list[str]) -> list[str]:
 def as_sentences(argument: str, rows: list[Any], notes: list[str]) -> list[Any]:
     """The same lists of captions; each list of words as the one caption that it is."""
     entries = list(chain.from_iterable(rows))
-    if nested := any(issubclass(kind, (list, tuple)) for kind in set(map(type, entries))):
-        entries = list(chain.from_iterable(entry for entry in entries if is_column(entry)))
-    if not _are_words([entry for entry in entries if isinstance(entry, str)]):
+    nested = {list, tuple} & set(map(type, entries))
+    lists = [entry for entry in entries if type(entry) in nested] if nested else list(filter(len, rows))
+    words = [word for entry in lists for word in entry if isinstance(word, str)]
+    if len(words) < LEAST_WORDS * len(lists) or not _are_words(words):
         return rows
     notes.append(f"{argument}: captions are lists of single words, which are joined")
     if nested:
-        return [[" ".join(map(str, entry)) if is_column(entry) else entry for entry in row] for row in rows]
-    return [[" ".join(map(str, row))] if len(row) else row for row in rows]
+        return [[_sentence(entry) if type(entry) in nested else entry for entry in row] for row in rows]
+    return [[_sentence(row)] if len(row) else row for row in rows]
+
+
+def _sentence(words: Iterable[Any]) -> str:
+    return " ".join(str(word) for word in words if not is_missing(word))
 
 
 def _are_words(texts: Sequence[str]) -> bool:
@@ -102,12 +107,14 @@ def without_frame(argument: str, texts: list[str], notes: list[str]) -> list[str
     JSON. A text that is nothing else stays as it is."""
     for place, step, border in (("beginning", 1, _BEGINNING), ("end", -1, _ENDING)):
         sample = sorted(text[::step] for text in filter(None, texts[:: len(texts) // SAMPLE + 1]))
-        tail = len(sample) // TAIL
-        if len(sample) < LEAST or sample[tail] == sample[-1 - tail]:
-            continue
-        alike = takewhile(lambda letters: letters[0] == letters[1], zip(sample[tail], sample[-1 - tail], strict=False))
+        first, last = (sample[int(len(sample) * at)] if sample else "" for at in (DIFFER, 1 - DIFFER))
+        alike = takewhile(lambda letters: letters[0] == letters[1], zip(first, last, strict=False))
         shared = border.search("".join(letter for letter, _ in alike)[::step])
-        if shared and re.search(r"[\w{}[\]<>|]", shared[0]) and not _names_one(shared[0]):
+        if len(sample) < LEAST or first == last or not shared:
+            continue
+        having = sum(text.startswith(shared[0][::step]) for text in sample)
+        is_frame = re.search(r"[\w{}[\]<>|]", shared[0]) and not _names_one(shared[0])
+        if having >= (1 - DIFFER) * len(sample) and is_frame:
             bare = [text.removeprefix(shared[0]) if step > 0 else text.removesuffix(shared[0]) for text in texts]
             cut = sum(map(is_not, bare, texts))
             notes.append(

@@ -23,7 +23,6 @@ from captionbias.captions.entries import (
     check_lengths,
     check_split,
     check_strings,
-    check_values,
     checked_attributes,
     checked_ids,
     checked_lists,
@@ -432,10 +431,12 @@ class People(NamedTuple):
     row_count: int
     ids: Ids  # of all of them
 
-    def with_predictions(self, predictions: Collection[Any] | None, unsplit: bool = False) -> Captions:
+    def with_predictions(
+        self, predictions: Collection[Any] | None, unsplit: bool = False, known: Sequence[str] = ()
+    ) -> Captions:
         """The images of which a captioner says something, with that, or all where none is asked; InputError where
-        captions are not in their language, or do not belong together."""
-        captions, notes = self.images.of_same_people(replace(self.images)), list[str]()
+        captions are not in their language, or do not belong together. `known`: notes that are theirs already."""
+        captions, notes = self.images.of_same_people(replace(self.images)), list(known)
         if predictions is not None:
             column = as_list("predictions", predictions)
             check_lengths({"predictions": column, "attributes": range(self.row_count)})
@@ -498,7 +499,9 @@ def _with_rows(
     lost = few((names[row] for row in sorted({*range(len(captions))}.difference(rows))), 3)
     notes.append(f"{len(captions) - len(rows):,} of {len(captions):,} images {lack} and are left out (first: {lost})")
     part = replace(captions, image_ids=tuple(names)).select(rows, **columns)
-    check_values(part.attributes)
+    if len({*part.attributes}) < min(len({*captions.attributes}), 2):
+        alone = f": {notes.pop()}, which leaves {part.attributes[0]!r} alone:"
+        raise InputError(side, alone, "fill them in", "add images of another value")
     return part
 
 

@@ -95,7 +95,7 @@ def captions_by_image(argument: str, column: list[Any], ids: Ids, notes: list[st
         notes.append(f"{argument}: refusals and what is no sentence are left out, {len(none):,} captions: {such}")
     left = iter(said)
     captions = [tuple(islice(left, len(row))) for row in rows]
-    if lost := sum(not all(texts) and any(texts) for texts in captions):
+    if not none and (lost := sum(not all(texts) and any(texts) for texts in captions)):
         notes.append(f"{argument}: {lost:,} images have an empty caption beside others, which is left out")
     return captions
 

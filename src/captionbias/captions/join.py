@@ -19,6 +19,7 @@ from captionbias.errors import InputError, few, phrase
 
 ALIKE = "192, 192.jpg, 000000000192 and COCO_val2014_000000000192.jpg are one image, img_192 is another"
 LEAST_SHARED = 0.05  # of the images of the smaller table
+REJECTED = "is_precanned", "is_rejected"  # flags of human captions that are none, as VizWiz has
 MAX_LISTED = 20  # labels in a message: a column of numbers has as many labels as images
 
 Series: TypeAlias = "pd.Series[Any]"
@@ -44,6 +45,10 @@ def by_image(argument: str, column: Column, id_column: str | None, index: Index,
         parts = [Column(column.table, name) for name in (column.name, *column.crossed_with)]
         return crossed({str(part): by_image(argument, part, id_column, index, notes) for part in parts})
     values = column.values()
+    for flag in filter(column.table.columns.__contains__, REJECTED if argument == "references" else ()):
+        rejected = [str(cell).lower() in ("true", "1") for cell in column.table.column(flag)]
+        values = [None if out else value for value, out in zip(values, rejected, strict=True)]
+        notes += [f"references: {sum(rejected):,} captions are left out ({flag})"] if any(rejected) else []
     if dict in set(map(type, values)):
         raise ValueError(nested(column, f"{argument.removesuffix('s')}_column"))
     cells = pd.Series(values, index(column.table, id_column, len(values)), dtype=object)

@@ -7,8 +7,9 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ from captionbias.errors import InputError, missing, phrase
 
 if TYPE_CHECKING:
     import pandas as pd
+
+REASONS, LIMITS = ("finish_reason", "stop_reason"), ("length", "max_tokens")  # why an answer ended, to servers
 
 
 def read_captions(
@@ -197,8 +200,9 @@ def _read(
                     **people_columns, image_ids=images.index, language=language, trust_rows=trust_rows
                 )
                 known.append((sources, images.index, people))
+            cut = _cut_off(columns["predictions"]) if "predictions" in columns else []
             with errors_of(name) if named else nullcontext():
-                captioners[name] = people.with_predictions(caption_lists)
+                captioners[name] = people.with_predictions(caption_lists, known=cut)
             notes += captioners[name].notes
     finally:
         for note in dict.fromkeys(notes):
@@ -211,6 +215,17 @@ def _caption_lists(lists: pd.Series[Any]) -> list[Any]:
     if all(texts.count(texts[0]) == len(texts) for texts in lists if texts):
         return [texts[0] if texts else None for texts in lists]
     return lists.tolist()
+
+
+def _cut_off(column: Column) -> list[str]:
+    """A note of answers that a limit of tokens ended, as a server says beside them."""
+    path = column.name.split(".")
+    for inner, name in product(range(len(path), 0, -1), REASONS):
+        with suppress(ValueError):
+            reasons = column.table.column(".".join([*path[: inner - 1], name]))
+            cut = sum(str(reason).lower() in LIMITS for reason in reasons)
+            return [f"predictions: a limit of tokens cut {cut:,} captions off ({name}): ask for more"] if cut else []
+    return []
 
 
 def _joined(
