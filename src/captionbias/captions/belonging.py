@@ -28,7 +28,8 @@ SURE, BY_CHANCE = 0.99, 4.0  # of the upper end; standard deviations, as words o
 
 # Of a stray text: images, of all, beyond what people say most often, and of all where it is all that is said; beyond
 # chance, of which the texts of nine captioners have 0.15 or more.
-OFTEN, MANY, FAR_MORE, ONLY, STRAY, TELLING = 10, 0.02, 2, 0.95, 0.15, 5
+OFTEN, MANY, FAR_MORE, ONLY, STRAY = 10, 0.02, 2, 0.95, 0.15
+TELLING, ENOUGH = {"coco_objects": 4, "gender": 3}, 5  # how many words what is named is worth, of how many
 
 
 class Agreement(NamedTuple):
@@ -113,46 +114,40 @@ def _copied(words: Words, images: int) -> bool:
     return len(np.unique(words.model_image[same])) > COPIED * images
 
 
-def most_frequent(tokens: Tokens) -> int:
-    """How often the same is said, at most."""
-    return int(np.unique(tokens.fingerprints(), return_counts=True)[1].max())
-
-
-def strays(words: Words, labels: Sequence[str], language: str | None, most_said: Callable[[], int]) -> list[int]:
+def strays(words: Words, labels: Sequence[str], language: str | None) -> list[int]:
     """One of the model's captions, `0 ... model_rows - 1`, for each text that far more images have than people say any
     text of, and that fits these no better than others: the fault of a cache, say. What tells nothing of an image, what
-    follows the labels and what is all that is ever said are the captioner's own. `most_said`: see `most_frequent`."""
+    follows the labels and what is all that is ever said are the captioner's own."""
     _, first, text, times = np.unique(words.model.fingerprints(), True, True, True)
     often = np.flatnonzero((times >= max(OFTEN, MANY * len(labels))) & (times <= ONLY * len(text)))
     own, human, split = words.model.select(first[often]), words.human, language or "words"
     vague = function_words(language or ENGLISH) | person_nouns(split)
     used = [word for word in np.unique(own.ids).tolist() if own.words[word].isalpha() and own.words[word] not in vague]
-    number = np.full(len(own.words), -1)
+    number = np.full(len(own.words), len(used))  # the last is no word that tells anything
     number[used] = np.arange(len(used))
-    there = np.flatnonzero(number[human.ids] >= 0)
-    if not len(there):
-        return []
-    said = _flags(words.human_image[human.rows[there]], number[human.ids[there]], (len(labels), len(used)))
+    telling = np.flatnonzero(number[human.ids] < len(used))
+    shape = len(labels), len(used) + 1
+    said = _flags(words.human_image[human.rows[telling]], number[human.ids[telling]], shape)
     share, of_label = said.mean(axis=0), np.unique(labels, return_inverse=True)[1]
-    told = np.zeros(len(own), int)  # an object tells apart as much as four other words
-    for name, weight in (("coco_objects", 4), ("gender", 3)):
-        lexicon = load_lexicon(f"{name}-{language}" if language else name)
-        mentions = find_mentions(own, lexicon, split)
-        things = [label for label, of in enumerate(lexicon.labels) if of != PERSON]
-        told[np.unique(own.rows[mentions.starts[np.isin(mentions.labels, things)]])] += weight
-
-    def is_stray(place: int) -> bool:
+    stray = []
+    for place, row in enumerate(first[often].tolist() if used else ()):
         images = words.model_image[text == often[place]]
         claims = np.unique(number[own.ids[own.rows == place]])
-        claims = claims[(claims >= 0) & (share[claims] > 0) & (share[claims] <= COMMON)]
+        claims = claims[(share[claims] > 0) & (share[claims] <= COMMON)]
         fit = Agreement(len(images) * len(claims), said[images][:, claims].sum(), len(images) * share[claims].sum())
         expected = np.bincount(of_label) * len(images) / len(labels)
-        unlike = np.abs(np.bincount(of_label[images], minlength=len(expected)) - expected)
-        even = (unlike < BY_CHANCE * expected**0.5).all()
-        tells = len(claims) > 0 and len(claims) + told[place] >= TELLING
-        return bool(tells and even) and fit.is_chance(STRAY) and len(images) > FAR_MORE * most_said()
+        uneven = np.abs(np.bincount(of_label[images], minlength=len(expected)) - expected) / expected**0.5
+        tells = len(claims) + sum(weight * _names(own, place, name, language) for name, weight in TELLING.items())
+        if len(claims) and tells >= ENOUGH and uneven.max() < BY_CHANCE and fit.is_chance(STRAY):
+            stray.append(row)
+    most_said = np.unique(human.fingerprints(), return_counts=True)[1].max() if stray else 0
+    return [row for row in stray if times[text[row]] > FAR_MORE * most_said]
 
-    return [int(first[often[place]]) for place in filter(is_stray, range(len(often)))]
+
+def _names(own: Tokens, place: int, lexicon: str, language: str | None) -> bool:
+    words = load_lexicon(f"{lexicon}-{language}" if language else lexicon)
+    labels = find_mentions(own.between(place, place + 1), words, language or "words").labels
+    return any(words.labels[label] != PERSON for label in labels)
 
 
 def _by_words(words: Words, images: int) -> Agreement:

@@ -15,7 +15,7 @@ import numpy as np
 
 from captionbias.arrays import Flags, Integers
 from captionbias.captions.answers import MOST_QUOTED
-from captionbias.captions.belonging import mismatches, most_frequent, strays
+from captionbias.captions.belonging import mismatches, strays
 from captionbias.captions.entries import (
     Ids,
     as_lists,
@@ -535,23 +535,15 @@ def _without_strays(captions: Captions, notes: list[str]) -> Captions:
     """The images without a caption that the captioner gives to many, of which it is no more than of others."""
     said = list(captions.samples or zip(captions.predictions or (), strict=True))
     texts = list(chain.from_iterable(said))
-    most_said = partial(captions.cached, "most said", None, lambda: most_frequent(captions.words().human))
-    stray = {texts[row] for row in strays(captions.words(), captions.attributes, captions.language, most_said)}
-    if not stray:
+    if not (stray := {texts[row] for row in strays(captions.words(), captions.attributes, captions.language)}):
         return captions
-    share = sum(text in stray for text in texts) / len(texts)
-    quoted = f"{few((repr(text[:MOST_QUOTED]) for text in sorted(stray)), 1)}"
-    lack = f"have a caption that many share and that fits them no better than others, {quoted},"
+    share = sum(map(stray.__contains__, texts)) / len(texts)
+    quoted = f"{few((repr(text[:MOST_QUOTED]) for text in sorted(stray)), 1)}, said of many images"
     if share > MOST_STRAY:
-        raise InputError(
-            "predictions",
-            f": {share:.0%} of them {lack}:",
-            "caption these images again",
-            phrase("measure them all the same, with {trust_rows}", trust_rows=True),
-        )
-    notes.append(
-        f"predictions: {quoted}, said of many images, fits them no better than others: {share:.0%} are left out"
-    )
+        fault = f": {share:.0%} of them are {quoted}, and fit these no better than others:"
+        trust = phrase("measure them all the same, with {trust_rows}", trust_rows=True)
+        raise InputError("predictions", fault, "caption these images again", trust)
+    notes.append(f"predictions: {quoted}, fits them no better than others: {share:.0%} are left out")
     said = [tuple(text for text in of_image if text not in stray) for of_image in said]
     return _with_samples(captions, said, "have no other caption", notes)
 

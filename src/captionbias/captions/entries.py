@@ -87,7 +87,7 @@ def captions_by_image(argument: str, column: list[Any], ids: Ids, notes: list[st
     plain = list(plain_strings(texts))
     if argument == "predictions":
         said = without_refusals(without_frame(argument, without_refusals(plain), notes))
-        notes += [f"{argument}: {cut}"] if (cut := cut_off(said)) else []
+        notes += cut_off(said)
     else:
         said = ["" if PRECANNED in text else text for text in plain]
     if none := [text for text, caption in zip(plain, said, strict=True) if text and not caption]:

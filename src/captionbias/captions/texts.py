@@ -24,7 +24,6 @@ _TAGS = re.compile(
     r"|\[(?:CLS|SEP|PAD|BOS|EOS)\]"
 )
 _MARKS = _THOUGHT, _PLACES, _TAGS
-_MAY_BE_MARKED = re.compile(r"[<\[◁]")
 _NOT_WORDS = re.compile(r"\W+")
 OFTEN = 10  # images
 _BETWEEN = re.compile(r"\s*[,;|]\s*")
@@ -43,13 +42,12 @@ def plain(text: str) -> str:
 
 def strip_marks(texts: list[Any]) -> list[Any]:
     """The same, `plain` where they have a mark; what is not text as it is."""
-    if not _MAY_BE_MARKED.search("\n".join(text for text in texts if isinstance(text, str))):
+    said = "\n".join(text for text in texts if isinstance(text, str))
+    if not any(map(said.__contains__, "<[◁")):
         return texts
-    return [plain(text) if isinstance(text, str) and _is_marked(text) else text for text in texts]
-
-
-def _is_marked(text: str) -> bool:
-    return bool(_MAY_BE_MARKED.search(text)) and any(mark.search(text) for mark in _MARKS)
+    return [
+        plain(text) if isinstance(text, str) and any(mark.search(text) for mark in _MARKS) else text for text in texts
+    ]
 
 
 def without_blanks(texts: list[Any]) -> list[Any]:
