@@ -16,7 +16,6 @@ from captionbias.bench.reading import draw_person, read
 from captionbias.bench.verdicts import CANNOT_TELL, LESS, LIKE, MORE, NOTHING_FOUND, judge, verdict_p_value
 from captionbias.captions import check_captions, read_captions
 from captionbias.captions.belonging import Agreement
-from captionbias.captions.texts import non_captions
 from captionbias.cli import gate
 from captionbias.hashes import mix
 from captionbias.images import captioning
@@ -183,18 +182,6 @@ def test_labels_that_follow_what_captions_name_by_chance_alone_are_refused_and_m
         assert (label_contradiction([named]) is not None) == refused
     assert all(Agreement(1000, right, 500).is_chance(0.3) for right in (520, 560))  # words of an image come together
     assert load_lexicon({"extends": "age"}).masked_only == load_lexicon("age").masked_only != ()
-
-
-def test_a_text_is_no_caption_if_one_of_a_hundred_images_has_it_and_hardly_a_person_says_its_words():
-    people, refusal = ["a man walks home"] * 1000, "blurry scene"
-
-    def none(refused, blurry=0):
-        said = [[refusal]] * refused + [["a man"]] * (1000 - refused)
-        return non_captions(said, [[text] for text in people[blurry:]] + [["a blurry scene"]] * blurry, None)
-
-    assert none(40) == none(10) == {refusal}
-    assert none(9) == none(40, blurry=50) == set()  # people say it of other images
-    assert non_captions([[refusal]] * 12 + [["a man"]] * 1988, [[text] for text in people * 2], None) == set()
 
 
 def test_tables_are_joined_by_majority_in_the_order_of_numbers_and_repeated_rows_count_once():

@@ -34,7 +34,7 @@ def test_formats_give_the_same_captions_in_the_order_of_their_ids(
         references=str(write(tmp_path / f"people.{of_people}", people_records)),
     )
     assert captions.image_ids == ("7", "42", "9223372036854775807")
-    assert captions.predictions == ('a woman, her dog\nand a "cat"', "a man\u2028on a\x85bike", "NA")
+    assert captions.predictions == ('a woman, her dog\nand a "cat"', "a man\u2028on a\x85bike", "NA 7")
     human = [["a woman", "a lady, a dog"], ["a man rides"], ["null", "None"]]
     assert captions.references == canonical_order(human, once=False)
     assert captions.attributes == ("female", "male", "NA")

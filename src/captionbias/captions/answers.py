@@ -32,7 +32,7 @@ _SENTENCES = re.compile(rf"[{_STOP};\n]+|,? ?\b(?:but|however|aber|jedoch|pero|m
 # a line, or a mark of JSON and the like.
 _BEGINNING = re.compile(rf".*(?:[{_STOP}:][*\"')\]]*\s|[。\uff01\uff1f\uff1a{_MARK}])", re.DOTALL)
 _ENDING = re.compile(rf"(?:(?<=[{_STOP}\"')])\s|(?<=[。\uff01\uff1f])|[{_MARK}]).*", re.DOTALL)
-_STOPS = tuple(".!?\u2026。\uff01\uff1f\"'\u201d\u2019)]}*>")
+_STOPS = tuple(".!?\u2026。\uff01\uff1f\"'\u201d\u2019)]}*>`")
 _UNFINISHED = re.compile(
     "an?|the|and|or|of|with|is|to|his|their|der|die|das|eine?|und|el|la|los|una?|y|de|les?|une|et|des", re.IGNORECASE
 )
@@ -95,7 +95,8 @@ def without_frame(argument: str, texts: list[str], notes: list[str]) -> list[str
         alike = takewhile(lambda letters: letters[0] == letters[1], zip(first, last, strict=False))
         shared = border.search("".join(letter for letter, _ in alike)[::step])
         frame = shared[0] if shared and first != last else ""
-        having = sum(text.startswith(frame[::step]) and len(text) > len(frame) for text in sample)
+        closed = step > 0 or frame.rstrip().endswith(_STOPS)
+        having = closed * sum(text.startswith(frame[::step]) and len(text) > len(frame) for text in sample)
         says = find_mentions(tokenize([frame]), load_lexicon("gender")).labels
         states = len(set(says.tolist())) == 1 and frame.rstrip().endswith((".", "!"))
         if having >= (1 - DIFFER) * len(sample) and re.search(r"[\w{}[\]<>|]", frame) and not states:
