@@ -86,7 +86,7 @@ def test_images_without_a_caption_are_left_out_on_both_sides_and_counted(planted
     assert found == wanted | {"empty_captions": 0.2} | {key: found[key] for key in found if MISSING in key}
     assert found[MISSING] == 0
     assert len(notes) == 1
-    assert "60 of 300 images have an empty caption" in notes[0]
+    assert "60 of 300 images have no caption" in notes[0]
     of_women = [" " if row % 10 == 0 else text for row, text in enumerate(planted.predictions)]
     weights = [3.0, *[1.0] * 299]
     found, _ = scored(planted, of_women, weights=weights, metrics=["sway"])

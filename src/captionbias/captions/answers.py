@@ -10,6 +10,7 @@ from itertools import chain, takewhile
 from operator import is_not
 from typing import Any
 
+from captionbias.errors import few
 from captionbias.text import find_mentions, load_lexicon, tokenize
 from captionbias.text.languages import function_words, language_data, languages
 
@@ -32,7 +33,7 @@ _SENTENCES = re.compile(rf"[{_STOP};\n]+|,? ?\b(?:but|however|aber|jedoch|pero|m
 # a line, or a mark of JSON and the like.
 _BEGINNING = re.compile(rf".*(?:[{_STOP}:][*\"')\]]*\s|[。\uff01\uff1f\uff1a{_MARK}])", re.DOTALL)
 _ENDING = re.compile(rf"(?:(?<=[{_STOP}\"')])\s|(?<=[。\uff01\uff1f])|[{_MARK}]).*", re.DOTALL)
-_STOPS = tuple(".!?\u2026。\uff01\uff1f\"'\u201d\u2019)]}*>`")
+_STOPS = frozenset(".!?\u2026。\uff01\uff1f\"'\u201d\u2019)]}*>`")
 _UNFINISHED = re.compile(
     "an?|the|and|or|of|with|is|to|his|their|der|die|das|eine?|und|el|la|los|una?|y|de|les?|une|et|des", re.IGNORECASE
 )
@@ -64,7 +65,20 @@ def is_refusal(text: str) -> bool:
     return all(map(speaking.search, others))
 
 
-def without_refusals(texts: list[str]) -> list[str]:
+def without_answers(argument: str, texts: list[str], notes: list[str]) -> list[str]:
+    """The same captions of people or of a captioner, "" in place of what is none, without what stands around them."""
+    if argument == "predictions":
+        said = _without_refusals(_without_frame(_without_refusals(texts), notes))
+        notes += _cut_off(said)
+    else:
+        said = ["" if PRECANNED in text else text for text in texts]
+    if none := [text for text, caption in zip(texts, said, strict=True) if text and not caption]:
+        such = few((repr(text[:MOST_QUOTED]) for text in dict.fromkeys(none)), 1)
+        notes.append(f"{argument}: refusals and what is no sentence are left out, {len(none):,} captions: {such}")
+    return said
+
+
+def _without_refusals(texts: list[str]) -> list[str]:
     """The same, "" in place of refusals."""
     if not _refusals()[0].search("\n" + "\n".join(texts).replace("\u2019", "'")):
         return texts
@@ -84,37 +98,37 @@ def as_sentences(argument: str, rows: list[Any], notes: list[str]) -> list[Any]:
     return [[" ".join(map(str, row))] if len(row) > 1 else row for row in rows]
 
 
-def without_frame(argument: str, texts: list[str], notes: list[str]) -> list[str]:
+def _without_frame(texts: list[str], notes: list[str]) -> list[str]:
     """The same without what nearly all begin or end with and no captioner says of an image: a prompt, an offer, keys of
     JSON. A text that is nothing else stays as it is, and so does a sentence with one gender."""
     for place, step, border in (("beginning", 1, _BEGINNING), ("end", -1, _ENDING)):
         sample = sorted(text[::step] for text in filter(None, texts[:: len(texts) // SAMPLE | 1]))
         if len(sample) < LEAST:
             continue
-        first, last = (sample[int(len(sample) * at)] for at in (DIFFER, 1 - DIFFER))
-        alike = takewhile(lambda letters: letters[0] == letters[1], zip(first, last, strict=False))
+        first, other = (sample[int(len(sample) * at)] for at in (DIFFER, 1 - DIFFER))
+        alike = takewhile(lambda letters: letters[0] == letters[1], zip(first, other, strict=False))
         shared = border.search("".join(letter for letter, _ in alike)[::step])
-        frame = shared[0] if shared and first != last else ""
-        closed = step > 0 or frame.rstrip().endswith(_STOPS)
-        having = closed * sum(text.startswith(frame[::step]) and len(text) > len(frame) for text in sample)
+        if not shared or first == other or not re.search(r"[\w{}[\]<>|]", shared[0]):
+            continue
+        frame, last = shared[0], shared[0].rstrip()[-1:]
+        having = sum(text.startswith(frame[::step]) and len(text) > len(frame) for text in sample)
         says = find_mentions(tokenize([frame]), load_lexicon("gender")).labels
-        states = len(set(says.tolist())) == 1 and frame.rstrip().endswith((".", "!"))
-        if having >= (1 - DIFFER) * len(sample) and re.search(r"[\w{}[\]<>|]", frame) and not states:
+        states = len(set(says.tolist())) == 1 and last in ".!"
+        if having >= (1 - DIFFER) * len(sample) and not states and (step > 0 or last in _STOPS):
             bare = [text.removeprefix(frame) if step > 0 else text.removesuffix(frame) for text in texts]
             number = sum(map(is_not, bare, texts))
-            notes.append(f"{argument}: {frame.strip()[:MOST_QUOTED]!r} is taken off the {place} of {number:,} captions")
+            notes.append(
+                f"predictions: {frame.strip()[:MOST_QUOTED]!r} is taken off the {place} of {number:,} captions"
+            )
             texts = [new.strip() or text for new, text in zip(bare, texts, strict=True)]
     return texts
 
 
-def cut_off(texts: Sequence[str]) -> list[str]:
+def _cut_off(texts: Sequence[str]) -> list[str]:
     """A note of captions that stop within a sentence, where many do."""
     said = list(filter(None, texts))
-    open_ended = [text for text in map(str.rstrip, said) if not text.endswith(_STOPS)]
-    cut = sum(
-        ". " in text or "。" in text or bool(_UNFINISHED.fullmatch(text.rpartition(" ")[2])) for text in open_ended
-    )
-    few = len(said) < LEAST or cut < MANY_CUT * len(said)
-    return (
-        [] if few else [f"predictions: {cut:,} of {len(said):,} captions stop within a sentence: ask for more tokens"]
-    )
+    unclosed = [text for text in map(str.rstrip, said) if text[-1] not in _STOPS]
+    cut = sum(". " in text or "。" in text or bool(_UNFINISHED.fullmatch(text.rpartition(" ")[2])) for text in unclosed)
+    if len(said) < LEAST or cut < MANY_CUT * len(said):
+        return []
+    return [f"predictions: {cut:,} of {len(said):,} captions stop within a sentence: ask for more tokens"]

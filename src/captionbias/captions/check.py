@@ -379,10 +379,11 @@ def check_captions(
             or where there are none the captioner's. Human captions that are all there twice then count twice.
 
     Returns:
-        The same captions as tuples of strings, without thoughts (`<think>...</think>`) and special tokens. An image
-        that lacks a caption on a side that is given is left out; so is one whose caption many share and that names
-        nothing, such as "I'm sorry, I can't". The human captions of an image have an order of their own, and where
-        people have each of theirs twice it is there once. COCO's objects have COCO's names.
+        The same captions as tuples of strings, without thoughts (`<think>...</think>`), special tokens, and the prompt
+        or offer that nearly all begin or end with; a list of words is one. An image that lacks a caption on a side that
+        is given is left out; so is one whose caption is a refusal, or that of many images which it does not fit. The
+        human captions of an image have an order of their own, and where people have each of theirs twice it is there
+        once. COCO's objects have COCO's names.
 
     Warns:
         CaptionBiasWarning: of what is left out or taken off, which is also in `notes`.

@@ -10,17 +10,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from captionbias.captions.answers import (
-    MOST_QUOTED,
-    PRECANNED,
-    as_sentences,
-    cut_off,
-    without_frame,
-    without_refusals,
-)
+from captionbias.captions.answers import as_sentences, without_answers
 from captionbias.captions.texts import canonical_order, is_repeated, strip_marks, task_names, without_blanks
 from captionbias.captions.values import as_list, as_scene, image_keys, is_column, is_missing
-from captionbias.errors import Argument, InputError, few, phrase
+from captionbias.errors import Argument, InputError, phrase
 from captionbias.text.tokens import is_unsplit
 
 MOST_WEIGHT = 1e9  # sums of more, or of less than one in so many, lose digits
@@ -85,17 +78,10 @@ def captions_by_image(argument: str, column: list[Any], ids: Ids, notes: list[st
     if marked := sum(map(is_not, bare, originals)):
         notes.append(f"{argument}: thoughts and special tokens are taken off {marked:,} captions")
     plain = list(plain_strings(texts))
-    if argument == "predictions":
-        said = without_refusals(without_frame(argument, without_refusals(plain), notes))
-        notes += cut_off(said)
-    else:
-        said = ["" if PRECANNED in text else text for text in plain]
-    if none := [text for text, caption in zip(plain, said, strict=True) if text and not caption]:
-        such = f"{few((repr(text[:MOST_QUOTED]) for text in dict.fromkeys(none)), 1)}"
-        notes.append(f"{argument}: refusals and what is no sentence are left out, {len(none):,} captions: {such}")
+    said = without_answers(argument, plain, notes)
     left = iter(said)
     captions = [tuple(islice(left, len(row))) for row in rows]
-    if not none and (lost := sum(not all(texts) and any(texts) for texts in captions)):
+    if said.count("") == plain.count("") and (lost := sum(not all(texts) and any(texts) for texts in captions)):
         notes.append(f"{argument}: {lost:,} images have an empty caption beside others, which is left out")
     return captions
 
