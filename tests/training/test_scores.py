@@ -101,7 +101,7 @@ def test_too_few_captions_of_a_group_give_no_score_of_attackers_and_one_warning(
     found, (note,) = scored(planted, said)
     assert found["empty_captions"] == len(rows) / 300
     assert not any(key.startswith(("dbac", "lic")) for key in found)
-    assert ("lic is left out: attributes: 'female' has 9 images" if women else "attributes has only one value") in note
+    assert ("lic is left out: attributes: 'female' has 9 images" if women else "which leaves 'male' alone") in note
 
 
 @pytest.mark.parametrize("caption", ["", "a man with a tie.", "the the the"])
