@@ -26,9 +26,9 @@ LEAST_COPIES, LEAST_IMAGES = 20, 100  # images, of which fewer tell nothing
 SURE, BY_CHANCE = 0.99, 4.0  # of the upper end; standard deviations, as words of an image are not independent
 
 
-# Of a stray text: images, of all, beyond what people say most often, and of all where it is all that is said; beyond
-# chance, of which the texts of nine captioners have 0.15 or more.
-OFTEN, MANY, FAR_MORE, ONLY, STRAY = 10, 0.02, 2, 0.95, 0.15
+# Of a stray text: images, of all, and times what people say most often; beyond chance, of which the texts of nine
+# captioners have more. Of all captions, of a captioner that says little else than such texts: half trained, say.
+OFTEN, MANY, FAR_MORE, STRAY, FEW_TEXTS = 10, 0.02, 2, 0.15, 0.75
 TELLING, ENOUGH = {"coco_objects": 4, "gender": 3}, 5  # how many words what is named is worth, of how many
 
 
@@ -117,9 +117,10 @@ def _copied(words: Words, images: int) -> bool:
 def strays(words: Words, labels: Sequence[str], language: str | None) -> list[int]:
     """One of the model's captions, `0 ... model_rows - 1`, for each text that far more images have than people say any
     text of, and that fits these no better than others: the fault of a cache, say. What tells nothing of an image, what
-    follows the labels and what is all that is ever said are the captioner's own."""
+    follows the labels and what is of few that are ever said are the captioner's own."""
     _, first, text, times = np.unique(words.model.fingerprints(), True, True, True)
-    often = np.flatnonzero((times >= max(OFTEN, MANY * len(labels))) & (times <= ONLY * len(text)))
+    often = np.flatnonzero(times >= max(OFTEN, MANY * len(labels)))
+    few_texts = times[often].sum() > FEW_TEXTS * len(text)
     own, human, split = words.model.select(first[often]), words.human, language or "words"
     vague = function_words(language or ENGLISH) | person_nouns(split)
     used = [word for word in np.unique(own.ids).tolist() if own.words[word].isalpha() and own.words[word] not in vague]
@@ -130,7 +131,7 @@ def strays(words: Words, labels: Sequence[str], language: str | None) -> list[in
     said = _flags(words.human_image[human.rows[telling]], number[human.ids[telling]], shape)
     share, of_label = said.mean(axis=0), np.unique(labels, return_inverse=True)[1]
     stray = []
-    for place, row in enumerate(first[often].tolist() if used else ()):
+    for place, row in enumerate([] if few_texts or not used else first[often].tolist()):
         images = words.model_image[text == often[place]]
         claims = np.unique(number[own.ids[own.rows == place]])
         claims = claims[(share[claims] > 0) & (share[claims] <= COMMON)]
