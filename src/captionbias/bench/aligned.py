@@ -59,7 +59,7 @@ def alignment_name(settings: Alignment, sides: Sides) -> str:
     if settings.names_kept:
         parts.append("names-kept")
     if by_vectors(settings, sides):
-        parts += [vectors_name(settings.vectors), f"{settings.delta:g}"]
+        parts += [vectors_name(settings.vectors), f"{settings.delta}"]
     if settings.vocabulary:
         parts.append(f"to-{digest(sorted(settings.vocabulary))}")
     return ",".join(parts)
