@@ -142,7 +142,12 @@ def folder(planted, tmp_path):
 def test_the_signature_names_judge_masking_prompt_and_answers(planted, brief):
     captions, images, persons = planted
     found = imagecaptioner2(**captions, images=images, masks=persons, **brief, fill="blur", details=True)
-    for part in ("judge:sat,32px,1 epochs,[0-9a-f]{8}", "masks:regions,blur", "prompt:in the picture", "answers:woman,man"):
+    for part in (
+        "judge:sat,32px,1 epochs,[0-9a-f]{8}",
+        "masks:regions,blur",
+        "prompt:in the picture",
+        "answers:woman,man",
+    ):
         assert re.search(rf"{part}\|", found["signature"])
     assert imagecaptioner2(**captions, images=images, **brief)["signature"] != found["signature"]
     assert found["test_images"] == 8

@@ -75,14 +75,14 @@ class Comparison:
     @property
     def signature(self) -> str:
         """Everything that changes the scores; what differs between captioners, such as their captions, of each."""
-        every = [measured.settings for measured in self.measurements.values()]
-        first = next(iter(self.measurements.values()))
+        first, *others = self.measurements.values()
         of_all = {
-            name: ",".join(dict.fromkeys(str(settings.get(name)) for settings in every))
-            for name in first.settings.keys() - {"margins"}
+            name: ",".join(dict.fromkeys(str(one.settings.get(name, value)) for one in (first, *others)))
+            for name, value in first.settings.items()
+            if name != "margins"
         }
-        signed = replace(first, settings=first.settings | of_all).signature
-        return (f"paired:holm,{len(self.differences)}|" if self.differences else "") + signed
+        signature = replace(first, settings=first.settings | of_all).signature
+        return (f"paired:holm,{len(self.differences)}|" if self.differences else "") + signature
 
     def as_dict(self, verdicts: Mapping[tuple[str, str], str] | None = None) -> dict[str, Any]:
         """As plain data; `verdicts`: those corrected for the number of more than these."""

@@ -94,7 +94,7 @@ class Score:
 class MetricEntry:
     """A metric: its title, the question it asks, its scores in the order of its tables, the settings of its presets by
     name, that of its paper first, what a result of it holds, whether it looks at the images, what is said below its
-    table, whether its facts are told with details alone, and whether it trains attackers."""
+    table, and whether its facts are told with details alone."""
 
     name: str
     title: str
@@ -105,7 +105,6 @@ class MetricEntry:
     of_images: bool = False
     below: str = ""
     facts_are_details: bool = False
-    trained: bool = False
 
 
 REPORTED = ("sway", "dbac", "lic")  # what is measured where no metric is named

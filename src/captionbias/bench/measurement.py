@@ -188,7 +188,7 @@ class Result(dict[str, Any]):
 def stable(key: str, estimate: Estimate) -> Estimate:
     """The estimate; of trained attackers in the digits that are the same on every processor."""
     score = catalogue.SCORES[key]
-    trained = catalogue.METRICS[score.metric].trained
+    trained = DEFINED[score.metric].trains
     return Estimate._make(in_digits(estimate, score.scale.whole or 1.0)) if trained else estimate
 
 
@@ -238,6 +238,7 @@ class Metric(Generic[P]):
         self._scores = scores
         _, *own = inspect.signature(scores).parameters.values()
         taken = {one.name for one in own}
+        self.trains = "cache" in taken  # attackers, whose answers are kept
         columns = [one for one in COLUMNS if one.name not in taken]
         spoken = [LANGUAGE] if "tokenizer" in taken else []
         self._parameters = {one.name: one for one in (GIVEN, *columns, *own, *spoken, TRUST_ROWS)}
@@ -274,7 +275,7 @@ class Metric(Generic[P]):
             if key in catalogue.SCORES
         }
         made = {"samples": samples, "settings": prepared.settings, "notes": notes, "details": details}
-        if self.entry.trained:
+        if self.trains:
             made |= in_digits({"facts": scores.facts, "noise": scores.noise, "details": details})
         return Measurement(metric=self.name, **vars(scores) | made)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 
 from captionbias._version import __version__
 from captionbias.alignment.vectors import CAPTIONS, identity
+from captionbias.captions.check import digest_of_rows
 from captionbias.errors import InputError, phrase, unknown
 from captionbias.text import Lexicon, LexiconSource
 
@@ -115,7 +115,7 @@ def lexicon_name(lexicon: Lexicon, source: object) -> str:
     if source == lexicon.base:  # no file is read in its place
         return lexicon.base
     content = lexicon.mask, lexicon.groups, sorted(lexicon.masked_only), sorted(lexicon.roles.items()), lexicon.parts
-    return f"{lexicon.name}-{digest(content)}"
+    return f"{lexicon.name}-{digest_of_rows(content)}"
 
 
 def vectors_name(vectors: Any) -> str:
@@ -124,8 +124,3 @@ def vectors_name(vectors: Any) -> str:
         return vectors
     name = Path(vectors).name if isinstance(vectors, (str, Path)) else type(vectors).__name__
     return f"{name}-{identity(vectors)}"
-
-
-def digest(content: object) -> str:
-    """The first eight digits of a SHA-256 of plain content."""
-    return hashlib.sha256(repr(content).encode()).hexdigest()[:8]

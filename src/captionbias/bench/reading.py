@@ -341,9 +341,8 @@ def read(
         pictures = int(captions.copies.max()) + 1
         text = f"{len(captions):,} images have the human captions of {pictures:,} pictures: copies are as one"
         note(notes, text, about="references")
-    lexicons = [lexicon for lexicon in (values, tasks) if lexicon]
-    signed: dict[str, Any] = {"tok": captions.signed_tokenizer(tokenizer, *lexicons)}
-    signed["attribute"] = lexicon_name(values, attribute)
+    tok = captions.signed_tokenizer(tokenizer, *filter(None, (values, tasks)))
+    signed: dict[str, Any] = {"tok": tok, "attribute": lexicon_name(values, attribute)}
     if tasks:
         signed |= {"task": lexicon_name(tasks, task), "tasks": "given" if captions.tasks else "named"}
     return Reading(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from captionbias.arrays import Flags, Integers
+from captionbias.arrays import Array, Flags, Integers
 from captionbias.captions.belonging import mismatches
 from captionbias.captions.entries import (
     Ids,
@@ -311,13 +311,11 @@ class Captions:
 
         Attackers' splits draw rows by their place, so the same images in another order may score otherwise.
         """
-        entries = {"rows": digest_of_rows(self.attributes, self.references, self.tasks, self.keys.tobytes())}
-        own = self.samples or self.predictions
-        entries |= {"predictions": digest_of_rows(own)} if own else {}
-        optional = {"weights": self.weights, "scene": self.scene}
-        entries |= {name: digest_of_rows(column) for name, column in optional.items() if column}
-        entries |= {"samples": "mean"} if self.samples else {}
-        return entries | ({"language": self.language} if self.language else {})
+        rows = digest_of_rows(self.attributes, self.references, self.tasks, self.keys.tobytes())
+        columns = {"predictions": self.samples or self.predictions, "weights": self.weights, "scene": self.scene}
+        digests = {name: digest_of_rows(column) for name, column in columns.items() if column}
+        also = {"samples": self.samples and "mean", "language": self.language}
+        return {"rows": rows, **digests, **{name: text for name, text in also.items() if text}}
 
     def signed_tokenizer(self, tokenizer: str, *lexicons: Lexicon) -> str:
         """The tokenizer's name in a signature; of a function also a digest of the words that it gave, of captions and
@@ -325,7 +323,8 @@ class Captions:
         if "@" not in tokenizer:
             return signed(tokenizer)
         tokens = self.words(tokenizer).tokens
-        arrays = tokens.ids, tokens.offsets, *chain(*(self.mentions(lexicon, tokenizer) for lexicon in lexicons))
+        mentions: list[Array] = [column for lexicon in lexicons for column in self.mentions(lexicon, tokenizer)]
+        arrays: list[Array] = [tokens.ids, tokens.offsets, *mentions]
         return f"{signed(tokenizer)}-{digest_of_rows(tokens.words, *(array.tobytes() for array in arrays))}"
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again

@@ -119,7 +119,6 @@ SHAPES_ATTRIBUTE = "the tasks shape the named attribute more", "the tasks", "the
         "trial. For each direction its `seen` says what percent of each side's test "
         "captions are also in the training split (`m_net`, `h_net`: in its own or the blind attacker's)",
     },
-    trained=True,
     returns="Floats and a `signature`. For each direction `d`: `dbac_d`, `dbac_d_matched`, `dbac_d_blind`, "
     "`dbac_d_prior` and `dbac_d_net`, each with intervals as of `lic`. For each side `s` (m, h): `omega_s_d` and "
     "`omega_s_d_matched`, `mean_quality_s_d` and `mean_weight_s_d`, `test_captions_s_d` and what they count as under "

@@ -68,7 +68,6 @@ def _dpa(direction: str, more: str, claim: str) -> Iterable[Score]:
         "quality": "the attacker's quality: `inverse_cross_entropy`, `accuracy` (of the whole set of labels) or "
         "`confidence`"
     },
-    trained=True,
     returns="`dpa_a_to_t` and `dpa_t_to_a` in [-1, 1], those of them that have predictions, with `..._human` and "
     "`..._excess`; `predictability_m_d` and `predictability_d_d` for each direction `d`, of the model's labels and of "
     "the data's. The main ones with `..._verdict`, and with `..._ci_low/high` over images and "

@@ -39,7 +39,6 @@ from captionbias.scores.captions import leakage
         on_cards=False,
         published=True,
     ),
-    trained=True,
     returns="`label_leakage_m` and `label_leakage_d`, percent of test images whose attribute is read right from the "
     "predicted and from the true tasks; images are balanced, so that with two values 50 is chance; `label_leakage`, "
     "their difference, with `..._human` and `..._excess`. Each with intervals as of `dpa`. And `signature`.",

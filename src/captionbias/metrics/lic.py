@@ -106,7 +106,6 @@ def _lic(key: str, name: str, what: str, chance: str) -> Iterable[Score]:
         "some images, the columns that every image has are used",
         "tasks": "not used; taken so that all metrics have the same arguments",
     },
-    trained=True,
     returns="Floats and a `signature`. For each score `s` of lic, leakage and confidence: `s_m`, `s_d` in [0, 100], "
     "`s` in [-100, 100] (`s_m - s_d`, above 0: more than people); `lic_gain_m` and `lic_gain_d`, the attackers' gains "
     "over base rates; each with `..._ci_low/high` (95%, over images and trials), some with details alone. With a side "
