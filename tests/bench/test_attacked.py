@@ -63,7 +63,7 @@ def test_lic_weighs_answers_by_their_images():
     right = [100 * np.average(~wrong[test], weights=weights[test]) for test in tests]
     assert result["leakage_m"] == pytest.approx(np.mean(right))
     assert result["lic_m"] < min(result["leakage_m"], result["confidence_m"])
-    assert result["test_captions_m"] == pytest.approx(np.mean([weights[test].sum() for test in tests]))
+    assert result["test_captions_m"] == pytest.approx(np.mean([weights[test].sum() for test in tests]), abs=5e-4)
 
 
 def test_each_round_of_trials_draws_one_caption_of_each_image(planted):

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from captionbias.bench.catalogue import EXCESS
+from captionbias.bench.measurement import stable
 from captionbias.bench.verdicts import BEYOND, CANNOT_TELL, LESS, least_beyond, verdict_p_value
 from captionbias.captions import CaptionBiasWarning, Captions, check_captioners
 from captionbias.compat import told_of
@@ -73,9 +74,15 @@ class Comparison:
 
     @property
     def signature(self) -> str:
-        """Everything that changes the scores."""
-        first = next(iter(self.measurements.values())).signature
-        return (f"paired:holm,{len(self.differences)}|" if self.differences else "") + first
+        """Everything that changes the scores; what differs between captioners, such as their captions, of each."""
+        first, *others = self.measurements.values()
+        of_all = {
+            name: ",".join(dict.fromkeys(str(one.settings.get(name, value)) for one in (first, *others)))
+            for name, value in first.settings.items()
+            if name != "margins"
+        }
+        signature = replace(first, settings=first.settings | of_all).signature
+        return (f"paired:holm,{len(self.differences)}|" if self.differences else "") + signature
 
     def as_dict(self, verdicts: Mapping[tuple[str, str], str] | None = None) -> dict[str, Any]:
         """As plain data; `verdicts`: those corrected for the number of more than these."""
@@ -273,6 +280,7 @@ def _difference(first: str, second: str, key: str, measured: Mapping[str, Measur
     estimate = between.estimate(*catalogue.SCORES[key].scale.difference()[:2])
     if estimate is None:
         return None
+    estimate = stable(key, estimate)
     low, high = (math.nan if end is None else end for end in (estimate.low, estimate.high))
     more, less = (one, other) if estimate.value > 0 else (other, one)
     p = math.nan if estimate.low is None else _p_of_more(more, less, key)

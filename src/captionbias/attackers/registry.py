@@ -127,7 +127,7 @@ def _pretrained(
 
     bert = encoder in BERTS
     files = find_model(model or "bert-base-uncased", "model") if bert else find_model(encoder)
-    name = f"{encoder},{files.name}" if bert else files.name
+    name = f"{encoder},{files.signature}" if bert else files.signature
     tuned = encoder == "bert-finetuned"
     recipe: Frozen | FineTuned
     fit: Callable[[Trial], Fitted]

@@ -11,8 +11,9 @@ import numpy as np
 
 from captionbias.alignment.align import AlignmentReport, align
 from captionbias.alignment.vectors import CAPTIONS, load_vectors
-from captionbias.bench.protocol import Alignment, digest, vectors_name
+from captionbias.bench.protocol import Alignment, vectors_name
 from captionbias.captions import Words
+from captionbias.captions.check import digest_of_rows
 from captionbias.errors import InputError
 from captionbias.io.formats import read_json
 from captionbias.text import Lexicon, Tokens, named_by_words
@@ -59,9 +60,9 @@ def alignment_name(settings: Alignment, sides: Sides) -> str:
     if settings.names_kept:
         parts.append("names-kept")
     if by_vectors(settings, sides):
-        parts += [vectors_name(settings.vectors), f"{settings.delta:g}"]
+        parts += [vectors_name(settings.vectors), f"{settings.delta}"]
     if settings.vocabulary:
-        parts.append(f"to-{digest(sorted(settings.vocabulary))}")
+        parts.append(f"to-{digest_of_rows(sorted(settings.vocabulary))}")
     return ",".join(parts)
 
 

@@ -77,7 +77,7 @@ def count(
         facts, details = made.told(totals(made.columns))
         return Scores(scores, dict(facts), reading.notes, dict(details), doubts=reading.doubts(metric))
 
-    return Prepared({**reading.signed, **signed, "seed": seed, "bootstrap": bootstrap}, measured)
+    return Prepared({**reading.signed, **signed, "controls": controls, "seed": seed, "bootstrap": bootstrap}, measured)
 
 
 def _by_group(of: Columns, groups: Integers, number: int) -> Any:

@@ -21,8 +21,9 @@ from captionbias.captions import Captions, check_captions
 from captionbias.captions.names import MEASURED, SIDES
 from captionbias.errors import InputError
 from captionbias.progress import show_steps
+from captionbias.statistics.intervals import in_digits
 from captionbias.statistics.samples import LEAST_IMAGES, Estimate, Sample
-from captionbias.text.languages import check_language, signed
+from captionbias.text.languages import check_language
 from captionbias.text.lexicon import options_in
 from captionbias.text.tokens import OTHER_TOKENIZERS, tokenizer_name
 from captionbias.warnings import note
@@ -78,7 +79,7 @@ class Measurement(Scores):
     @property
     def signature(self) -> str:
         """The settings as one text."""
-        margins = ",".join(f"{key}={margin:g}" for key, margin in self.margins.items())
+        margins = ",".join(f"{key}={margin:.12g}" for key, margin in self.margins.items())
         return signature(metric=self.metric, **self.settings | ({"margins": margins} if margins else {}))
 
     @property
@@ -92,7 +93,8 @@ class Measurement(Scores):
         """Each quantity that is defined, with its intervals, and where it has one its verdict."""
         scales = {key: catalogue.SCORES[key].scale for key in self.samples}
         estimates = {key: one.estimate(*scales[key][:2], scales[key].whole) for key, one in self.samples.items()}
-        return judge({key: one for key, one in estimates.items() if one}, self.margins, self.noise, self.doubts)
+        known = {key: stable(key, one) for key, one in estimates.items() if one}
+        return judge(known, self.margins, self.noise, self.doubts)
 
     def with_margins(self, margins: Mapping[str, float]) -> Measurement:
         """The same with other margins, by the keys of its scores, in their units; verdicts then go by these, and those
@@ -183,6 +185,13 @@ class Result(dict[str, Any]):
         return _html(self.estimates, (self.get("details") or {}).get("warnings", []), self.get("signature", ""))
 
 
+def stable(key: str, estimate: Estimate) -> Estimate:
+    """The estimate; of trained attackers in the digits that are the same on every processor."""
+    score = catalogue.SCORES[key]
+    trained = DEFINED[score.metric].trains
+    return Estimate._make(in_digits(estimate, score.scale.whole or 1.0)) if trained else estimate
+
+
 def _frame(estimates: Mapping[str, Estimate]) -> DataFrame:
     from pandas import DataFrame
 
@@ -229,6 +238,7 @@ class Metric(Generic[P]):
         self._scores = scores
         _, *own = inspect.signature(scores).parameters.values()
         taken = {one.name for one in own}
+        self.trains = "cache" in taken  # attackers, whose answers are kept
         columns = [one for one in COLUMNS if one.name not in taken]
         spoken = [LANGUAGE] if "tokenizer" in taken else []
         self._parameters = {one.name: one for one in (GIVEN, *columns, *own, *spoken, TRUST_ROWS)}
@@ -240,7 +250,7 @@ class Metric(Generic[P]):
     def signature(self, *args: P.args, **kwargs: P.kwargs) -> str:
         """The signature of the result, before anything is computed."""
         prepared, *_ = self._prepared(*args, **kwargs)
-        return signature(metric=self.name, **_signed(prepared.settings))
+        return signature(metric=self.name, **prepared.settings)
 
     def _prepared(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Prepared, Captions | None, dict[str, Any]]:
         """What is prepared of the captions, these, and the options."""
@@ -257,7 +267,6 @@ class Metric(Generic[P]):
         if asked and not any(len(sample.replicates) for sample in scores.samples.values()):
             text = f"no interval: it takes {LEAST_IMAGES} images or scenes (and imagecaptioner2 two trials)"
             note(scores.notes, text)
-        settings = _signed(prepared.settings)
         details = scores.details if options.get("details") else None
         notes = [*(captions.notes if captions else ()), *scores.notes]
         samples = {
@@ -265,7 +274,9 @@ class Metric(Generic[P]):
             for key, sample in scores.samples.items()
             if key in catalogue.SCORES
         }
-        made = {"samples": samples, "settings": settings, "notes": notes, "details": details}
+        made = {"samples": samples, "settings": prepared.settings, "notes": notes, "details": details}
+        if self.trains:
+            made |= in_digits({"facts": scores.facts, "noise": scores.noise, "details": details})
         return Measurement(metric=self.name, **vars(scores) | made)
 
     def _read(
@@ -342,12 +353,6 @@ class Metric(Generic[P]):
 
     def __reduce__(self) -> str:
         return self.name  # pickled by its name, as functions are
-
-
-def _signed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with the tokenizer as signatures call it."""
-    tok = settings.get("tok")
-    return {**settings, **({"tok": signed(tok)} if tok else {})}
 
 
 DEFINED: dict[str, Metric[Any]] = {}  # the metrics, by their names

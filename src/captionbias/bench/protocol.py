@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 
 from captionbias._version import __version__
 from captionbias.alignment.vectors import CAPTIONS, identity
+from captionbias.captions.check import digest_of_rows
 from captionbias.errors import InputError, phrase, unknown
 from captionbias.text import Lexicon, LexiconSource
 
@@ -109,24 +109,18 @@ def signature(**parts: Any) -> str:
 
 def lexicon_name(lexicon: Lexicon, source: object) -> str:
     """A built-in lexicon's name; for a user's own, its name and a digest of its words, whose labels' order counts; of a
-    crossing, each part's."""
-    if lexicon.parts:
-        sources = source if isinstance(source, (list, tuple)) else lexicon.parts
-        return "+".join(lexicon_name(part, each) for part, each in zip(lexicon.parts, sources, strict=True))
-    if isinstance(source, str) and source == lexicon.name:
-        return source
-    content = lexicon.mask, lexicon.groups, sorted(lexicon.masked_only), sorted(lexicon.roles.items())
-    return f"{lexicon.name}-{digest(content)}"
+    list that is crossed, each part's."""
+    if isinstance(source, (list, tuple)):
+        return "+".join(lexicon_name(part, each) for part, each in zip(lexicon.parts, source, strict=True))
+    if source == lexicon.base:  # no file is read in its place
+        return lexicon.base
+    content = lexicon.mask, lexicon.groups, sorted(lexicon.masked_only), sorted(lexicon.roles.items()), lexicon.parts
+    return f"{lexicon.name}-{digest_of_rows(content)}"
 
 
 def vectors_name(vectors: Any) -> str:
-    """What word vectors say they are, as `called`, else the name of their file or kind with a digest of them."""
-    if vectors == CAPTIONS or hasattr(vectors, "called"):
-        return str(getattr(vectors, "called", vectors))
+    """`captions`, which signed captions make; else the name of their file or kind with a digest of them."""
+    if isinstance(vectors, str) and vectors == CAPTIONS:
+        return vectors
     name = Path(vectors).name if isinstance(vectors, (str, Path)) else type(vectors).__name__
     return f"{name}-{identity(vectors)}"
-
-
-def digest(content: object) -> str:
-    """The first eight digits of a SHA-256 of plain content."""
-    return hashlib.sha256(repr(content).encode()).hexdigest()[:8]

@@ -341,7 +341,8 @@ def read(
         pictures = int(captions.copies.max()) + 1
         text = f"{len(captions):,} images have the human captions of {pictures:,} pictures: copies are as one"
         note(notes, text, about="references")
-    signed: dict[str, Any] = {"tok": tokenizer, "attribute": lexicon_name(values, attribute)}
+    tok = captions.signed_tokenizer(tokenizer, *filter(None, (values, tasks)))
+    signed: dict[str, Any] = {"tok": tok, "attribute": lexicon_name(values, attribute)}
     if tasks:
         signed |= {"task": lexicon_name(tasks, task), "tasks": "given" if captions.tasks else "named"}
     return Reading(
@@ -545,10 +546,8 @@ def _from_labels(
     images = len(truth[TASKS])
     lists = {} if weights is None else as_lists({"weights": weights, ATTRIBUTES: range(images)})
     counted = np.array(checked_weights(lists["weights"], None)) if lists else np.ones(images)
-    # Whatever the labels are called, and in whatever order these are.
-    labels = [np.concatenate([of[side].flags for of in (truth, known) if of]) for side in truth]
-    digest = digest_of_rows(*(sorted(column.tobytes() for column in flags.T) for flags in labels))
-    signed = {"labels": "given"} | ({"training": "given"} if training else {}) | {"rows": digest}
+    signed = {"labels": "given", "rows": _digest(truth), "predictions": _digest(predicted)}
+    signed |= {"training": _digest(known)} if training else {}
     return Reading(
         truth[ATTRIBUTES].names,
         truth[TASKS].names,
@@ -560,6 +559,11 @@ def _from_labels(
         given=True,
         signed=signed | ({} if weights is None else {"weights": digest_of_rows(counted.tolist())}),
     )
+
+
+def _digest(labels: Mapping[str, Labels]) -> str:
+    """A digest of which images have which label, whatever these are called."""
+    return digest_of_rows(*((side, of.flags.shape, np.packbits(of.flags).tobytes()) for side, of in labels.items()))
 
 
 def _side(labels: Mapping[str, Labels], weight: Floats) -> Side:

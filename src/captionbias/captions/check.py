@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from captionbias.arrays import Flags, Integers
+from captionbias.arrays import Array, Flags, Integers
 from captionbias.captions.answers import MOST_QUOTED
 from captionbias.captions.belonging import mismatches, strays
 from captionbias.captions.entries import (
@@ -50,7 +50,7 @@ from captionbias.text import (
     merge,
     tokenize,
 )
-from captionbias.text.languages import COVERED, check_language, load_language
+from captionbias.text.languages import COVERED, check_language, load_language, signed
 from captionbias.text.main_person import main_values
 from captionbias.text.tokens import is_unsplit
 from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
@@ -304,19 +304,27 @@ class Captions:
         return named, several
 
     def rows(self) -> dict[str, str]:
-        """Entries of a signature: `rows`, a digest of the images in their order; `weights` and `scene`, digests of
-        theirs; `samples`, how several captions of an image count.
+        """Entries of a signature: `rows`, a digest of the images in their order, which captioners share: of labels,
+        human captions, tasks and by what they are drawn; `predictions`, of the captioner's captions; `weights` and
+        `scene`, of theirs; `samples`, how several captions of an image count.
 
-        Seeds draw rows by their place, so the same images in another order may score otherwise. The digest is of
-        labels, human captions and tasks, which captioners share; without human captions a second one is of predictions.
+        Attackers' splits draw rows by their place, so the same images in another order may score otherwise.
         """
-        optional = {"weights": self.weights, "scene": self.scene}
-        also = {name: digest_of_rows(column) for name, column in optional.items() if column}
-        also |= {"samples": "mean"} if self.samples else {}
-        shared = digest_of_rows(self.attributes, self.references, self.tasks)
-        texts = self.samples or self.predictions
-        own = f",{digest_of_rows(texts)}" if self.references is None and texts else ""
-        return {"rows": f"{shared}{own}"} | also
+        rows = digest_of_rows(self.attributes, self.references, self.tasks, self.keys.tobytes())
+        columns = {"predictions": self.samples or self.predictions, "weights": self.weights, "scene": self.scene}
+        digests = {name: digest_of_rows(column) for name, column in columns.items() if column}
+        also = {"samples": self.samples and "mean", "language": self.language}
+        return {"rows": rows, **digests, **{name: text for name, text in also.items() if text}}
+
+    def signed_tokenizer(self, tokenizer: str, *lexicons: Lexicon) -> str:
+        """The tokenizer's name in a signature; of a function also a digest of the words that it gave, of captions and
+        of the lexicons."""
+        if "@" not in tokenizer:
+            return signed(tokenizer)
+        tokens = self.words(tokenizer).tokens
+        mentions: list[Array] = [column for lexicon in lexicons for column in self.mentions(lexicon, tokenizer)]
+        arrays: list[Array] = [tokens.ids, tokens.offsets, *mentions]
+        return f"{signed(tokenizer)}-{digest_of_rows(tokens.words, *(array.tobytes() for array in arrays))}"
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the words, which are quickly split again
         fields = (*COLUMNS, "samples", "missing", "language", "trust_rows", "people_notes", "model_notes")

@@ -65,15 +65,15 @@ def make_judge(images: Sequence[Any], prompt: str, answers: Sequence[str], epoch
         replace(FROM_SCRATCH, epochs=epochs or FROM_SCRATCH.epochs),
         small_pixels(images),
     )
-    digest = hashlib.blake2b(f"{pixels.shape} ".encode(), digest_size=16)
+    digest = hashlib.blake2b(f"{pixels.shape} {tuple(answers)} {prompt}".encode(), digest_size=16)
     digest.update(pixels.data)
-    settings = (prompt, tuple(answers), schedule, VERSION, digest.hexdigest())
+    settings = (schedule, VERSION, digest.hexdigest())
     words = tuple(tuple(text.split()) for text in tokenize([prompt, *answers]).texts())
     fit = partial(
         show_attend_tell.fit, pixels=pixels, prompt=words[0], answers=words[1:], schedule=schedule, device=place
     )
     return Attacker(
-        f"sat,{pixels.shape[1]}px,{schedule.epochs} epochs",
+        f"sat,{pixels.shape[1]}px,{schedule.epochs} epochs,{digest.hexdigest()[:8]}",
         None,
         f"sat {settings} {place.type} torch {version('torch')}",
         fit,

@@ -196,7 +196,8 @@ def dbac(
     plans = [one.plans[form] for form in (PUBLISHED, BLIND) for one in questions if form in one.plans]
     signed = {"preset": preset, **attacker.signature(trials_of(plans)), "quality": settings.quality, "bayes": bayes}
     signed |= {"pairing": settings.pairing, "align": alignment_name(settings, bench.sides), **bench.signed()}
-    signed |= {"tasks": "given" if bench.tasks else "named", "bootstrap": bootstrap}
+    signed |= {"tasks": "given" if bench.tasks else "named", "directions": ",".join(directions)}
+    signed |= {"controls": settings.controls, "bootstrap": bootstrap}
     options = {"cache": cache, "distributed": distributed}
 
     def measured() -> Scores:

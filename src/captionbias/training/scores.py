@@ -95,9 +95,7 @@ def bias_scores(
 
 def human_vectors(references: Collection[Collection[str]]) -> KeyedVectors:
     """Word vectors of the human captions, trained once; `vectors="captions"` trains the same at each measurement."""
-    vectors = train_vectors(tokenize([text for texts in references for text in texts]))
-    vectors.called = CAPTIONS
-    return vectors
+    return train_vectors(tokenize([text for texts in references for text in texts]))
 
 
 class TrainingBias:

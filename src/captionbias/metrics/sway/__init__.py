@@ -17,6 +17,7 @@ from captionbias.bench.checks import Rules
 from captionbias.bench.measurement import Prepared, Scores, metric
 from captionbias.bench.reading import read
 from captionbias.captions import Captions
+from captionbias.captions.check import digest_of_rows
 from captionbias.errors import InputError
 from captionbias.metrics.sway import a_to_t, length, misnaming, missing, t_to_a, words
 from captionbias.metrics.sway.images import Counts, NamedImages, compared_images, count_leans, lean_rows, no_leans
@@ -146,6 +147,7 @@ def sway(
         bootstrap = 0
     draws = 0 if scenes is not None else 1 if images.single else draws
     signed = {"lean": counts.source, "draws": draws, **reading.signed}
+    signed |= {"missing": digest_of_rows(captions.missing)} if captions.missing else {}
     signed |= {"yardstick": "single"} if images.single else {}
     signed |= {} if scenes is None else {"yardstick": "scenes" if scenes else "none"}
     several = reading.share_of_several(images.row)
