@@ -31,6 +31,7 @@ CAPTIONS = Scale(-200.0, 200.0, "captions of 100", 100.0)
 TIES = Scale(-INFINITY, INFINITY, "captions of 100", 100.0)  # of any number of words
 MENTIONS = Scale(-INFINITY, INFINITY, "mentions in 100 captions", 100.0)
 RATIO = Scale(0.0, INFINITY, "ratio")
+TOLERATED = Scale(0.0, INFINITY, "times what is tolerated")
 DIRECTIONS = {"a_to_t": "A to T", "t_to_a": "T to A"}
 YARDSTICK = "sway_scenes"  # how many scenes are in people's place; without it people are, and 0 is neither
 HUMAN, EXCESS = "_human", "_excess"  # of the keys of one more person's score, and of the captioner's beyond it
@@ -65,6 +66,7 @@ class Score:
     control: bool = False  # it needs the metric's `controls`
     against_a_person: bool = False  # captions are also scored against one more person, see `person_scores`
     headline: bool = False  # compared, logged and plotted by default
+    minimised: bool = False  # lower is better: what a training goes by, in a result also where it is undefined, as nan
     published: bool = False  # another number that a paper prints: a result has it without details, as a headline
     alone: bool = False  # compared instead where there are no human captions
     # What a score above 0 says is more than with people; `{attribute}` ("gender", "the attribute"), `{value}`

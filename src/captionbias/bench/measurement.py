@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import html
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from captionbias.bench import catalogue
 from captionbias.bench.arguments import describe, section
 from captionbias.bench.catalogue import MetricEntry, Score
 from captionbias.bench.protocol import replicate_count, signature, whole_number
-from captionbias.bench.verdicts import judge
+from captionbias.bench.verdicts import estimates_of
 from captionbias.captions import Captions, check_captions
 from captionbias.captions.names import MEASURED, SIDES
 from captionbias.errors import InputError
@@ -90,9 +91,7 @@ class Measurement(Scores):
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
         """Each quantity that is defined, with its intervals, and where it has one its verdict."""
-        scales = {key: catalogue.SCORES[key].scale for key in self.samples}
-        estimates = {key: one.estimate(*scales[key][:2], scales[key].whole) for key, one in self.samples.items()}
-        return judge({key: one for key, one in estimates.items() if one}, self.margins, self.noise, self.doubts)
+        return estimates_of(self.samples, self.margins, self.noise, self.doubts)
 
     def with_margins(self, margins: Mapping[str, float]) -> Measurement:
         """The same with other margins, by the keys of its scores, in their units; verdicts then go by these, and those
@@ -117,7 +116,7 @@ class Measurement(Scores):
     def flat(self) -> Result:
         """The flat result as `evaluate` has it: the main scores with the ends of their intervals and verdicts as text,
         facts, and a `signature`; `details`, if they were requested, have every estimate whole, as `scores`."""
-        result: dict[str, Any] = {}
+        result: dict[str, Any] = {key: math.nan for key in self.samples if catalogue.SCORES[key].minimised}
         for key in catalogue.results_among(self.estimates):
             result |= self.estimates[key].flat(key)
         if not catalogue.METRICS[self.metric].facts_are_details:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,6 +11,7 @@ from captionbias.bench import catalogue
 from captionbias.bench.catalogue import Score
 from captionbias.statistics.samples import Estimate, ExtremeOf, Sample
 from captionbias.statistics.significance import p_value
+from captionbias.warnings import note
 
 NOTHING = "-"
 MORE, LESS, LIKE, CANNOT_TELL = "more than people", "less than people", "like people", "cannot tell"
@@ -20,6 +22,46 @@ DIFFERS, SAME = "differs", "the same"
 NO_YARDSTICK = "differs; no yardstick: people may differ as much"
 SAME_NO_YARDSTICK = "the same; no yardstick"
 BEYOND = (MORE, DIFFERS, NO_YARDSTICK)  # what is found
+
+
+def estimates_of(
+    samples: Mapping[str, Sample],
+    margins: Mapping[str, float] | None = None,
+    noise: Mapping[str, float] | None = None,
+    doubts: Mapping[str, str] | None = None,
+) -> dict[str, Estimate]:
+    """The estimates of a result's samples, of those that are defined; the rest as `judge`."""
+    scales = {key: catalogue.SCORES[key].scale for key in samples}
+    estimates = {key: one.estimate(*scales[key][:2], scales[key].whole) for key, one in samples.items()}
+    return judge({key: one for key, one in estimates.items() if one}, margins, noise, doubts)
+
+
+def worst_of(
+    key: str,
+    samples: Mapping[str, Sample],
+    tolerated: Mapping[str, float],
+    notes: list[str],
+    doubts: Mapping[str, str] | None = None,
+    less_is_bad: bool = False,
+) -> Sample:
+    """The score, called `key`, that a training minimises: the largest of others, each over what is tolerated of it. A
+    gap between values counts by its size, any other if it is above 0, or by its size too. Undefined, with a note, where
+    one of them is, or one cannot tell by it, as it then may hide any bias.
+
+    >>> gap, notes = {"sway_wrong_gap": Sample(np.array([-10.0]), np.zeros(0))}, []
+    >>> worst_of("sway_worst", gap, {"sway_wrong_gap": 5.0}, notes).values
+    array([2.])
+    """
+    estimates, worst = estimates_of(samples, doubts=doubts), 0.0
+    for one, most in tolerated.items():
+        known = estimates.get(one, Estimate(math.nan, doubt="has no reading"))
+        if known.doubt:
+            reason = catalogue.SCORES[known.doubt].label if known.doubt in catalogue.SCORES else known.doubt
+            note(notes, f"{key} is nan, so that no training keeps this captioner: {one}, {reason}")
+            return Sample(np.array([math.nan]), np.zeros(0))
+        by_size = less_is_bad or catalogue.SCORES[one].two_sided
+        worst = max(worst, (abs(known.value) if by_size else known.value) / most)
+    return Sample(np.array([worst]), np.zeros(0))
 
 
 def judge(

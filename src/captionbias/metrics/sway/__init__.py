@@ -5,7 +5,7 @@ attribute, more than when a person describes the same images?"""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -18,7 +18,7 @@ from captionbias.bench.measurement import Prepared, Scores, metric
 from captionbias.bench.reading import read
 from captionbias.captions import Captions
 from captionbias.errors import InputError
-from captionbias.metrics.sway import a_to_t, length, misnaming, missing, t_to_a, words
+from captionbias.metrics.sway import a_to_t, length, misnaming, missing, t_to_a, words, worst
 from captionbias.metrics.sway.images import Counts, NamedImages, compared_images, count_leans, lean_rows, no_leans
 from captionbias.metrics.sway.question import (
     QuestionModule,
@@ -35,7 +35,7 @@ from captionbias.warnings import note
 
 RULES = Rules(silent=True, crossed=True, tasks_needed=False, tasks_named=True, main_person=True)
 LEAST_OF_VALUE = 30  # images, for an interval of a gap between values
-QUESTIONS = misnaming, t_to_a, words, length, a_to_t, missing
+QUESTIONS = misnaming, t_to_a, words, length, a_to_t, missing, worst
 SCENES = Score(
     YARDSTICK,
     "scenes that are compared",
@@ -149,12 +149,14 @@ def sway(
     signed |= {"yardstick": "single"} if images.single else {}
     signed |= {} if scenes is None else {"yardstick": "scenes" if scenes else "none"}
     several = reading.share_of_several(images.row)
+    asked = worst.answerable(captions, images, counts, of_tasks)
+    signed |= {"worst": ",".join(asked.values())}
 
     def measured() -> Scores:
         drawn = [draw_person(images, counts, seed + draw) for draw in range(draws)]
         drawn = drawn or [draw_truth(images, counts, seed)]
         inputs = SwayInput(captions, *lexicons, tokenizer, images, drawn, seed, bootstrap, notes)
-        return _scores(inputs, resampling, scenes, several, details)
+        return _scores(inputs, resampling, asked, scenes, several, details)
 
     return Prepared({**signed, "seed": seed, "bootstrap": bootstrap}, measured)
 
@@ -191,7 +193,12 @@ def _of_tasks(
 
 
 def _scores(
-    inputs: SwayInput, resampling: Sequence[QuestionModule], scenes: int | None, several: float, details: bool
+    inputs: SwayInput,
+    resampling: Sequence[QuestionModule],
+    asked: Iterable[str],
+    scenes: int | None,
+    several: float,
+    details: bool,
 ) -> Scores:
     import scipy.linalg  # noqa: F401  (a library is limited below once it is loaded)
     from threadpoolctl import threadpool_limits
@@ -204,6 +211,9 @@ def _scores(
         answers += [words.answer(inputs), missing.answer(inputs)]
     if scenes is not None:
         answers.append(QuestionResult({YARDSTICK: constant(scenes)}, dict))
+    scores = {key: sample for answer in answers for key, sample in answer.scores.items()}
+    doubts = {key: doubt for answer in answers for key, doubt in answer.doubts.items()}
+    scores[worst.KEY] = worst.answer(inputs, asked, scores, doubts)
     suggested = float(np.mean([np.count_nonzero(draw.suggested >= 0) for draw in drawn]))
     facts = {"sway_images": len(images.value), "sway_suggested": suggested, "names_several": several}
     facts |= {key: fact for answer in answers for key, fact in answer.facts.items() if np.isfinite(fact)}
@@ -214,10 +224,10 @@ def _scores(
         tables |= {name: table for answer in answers for name, table in answer.details().items()}
         tables["leans"] = lean_rows(images, drawn[0].leans)
     return Scores(
-        {key: sample for answer in answers for key, sample in answer.scores.items()},
+        scores,
         facts,
         inputs.notes,
         tables,
         SwayImages(images.values, images.row, images.value, drawn[0].suggested, inputs.content_of_both),
-        doubts={key: doubt for answer in answers for key, doubt in answer.doubts.items()},
+        doubts=doubts,
     )
