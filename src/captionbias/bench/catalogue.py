@@ -210,6 +210,12 @@ def headlines_alone(metric: str) -> list[str]:
     return [score.key for score in scores_of(metric) if score.alone]
 
 
+def worst(metric: str, label: str, scale: Scale, meaning: str, digits: int) -> Score:
+    """The score of a metric that a training minimises; see `captionbias.bench.verdicts.worst_of`."""
+    shown: dict[str, Any] = {"published": True, "in_tables": False, "on_cards": False}
+    return Score(f"{metric}_worst", label, digits, scale, meaning, sense="size", minimised=True, **shown)
+
+
 def label(key: str) -> str:
     """What a score is called on its own."""
     return SCORES[key].label

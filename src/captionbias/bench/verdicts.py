@@ -31,37 +31,38 @@ def estimates_of(
     doubts: Mapping[str, str] | None = None,
 ) -> dict[str, Estimate]:
     """The estimates of a result's samples, of those that are defined; the rest as `judge`."""
-    scales = {key: catalogue.SCORES[key].scale for key in samples}
-    estimates = {key: one.estimate(*scales[key][:2], scales[key].whole) for key, one in samples.items()}
+    scales = {key: catalogue.SCORES[key].scale for key in samples if key in catalogue.SCORES}
+    estimates = {key: samples[key].estimate(*scale[:2], scale.whole) for key, scale in scales.items()}
     return judge({key: one for key, one in estimates.items() if one}, margins, noise, doubts)
 
 
 def worst_of(
-    key: str,
+    metric: str,
     samples: Mapping[str, Sample],
     tolerated: Mapping[str, float],
     notes: list[str],
     doubts: Mapping[str, str] | None = None,
     less_is_bad: bool = False,
-) -> Sample:
-    """The score, called `key`, that a training minimises: the largest of others, each over what is tolerated of it. A
-    gap between values counts by its size, any other if it is above 0, or by its size too. Undefined, with a note, where
-    one of them is, or one cannot tell by it, as it then may hide any bias.
+) -> dict[str, Sample]:
+    """The score of a metric that a training minimises, by its key: the largest of others, each over what is tolerated
+    of it. A gap between values counts by its size, any other if it is above 0, or by its size too. Undefined, with a
+    note, where one of them is, or one cannot tell by it, as it then may hide any bias.
 
     >>> gap, notes = {"sway_wrong_gap": Sample(np.array([-10.0]), np.zeros(0))}, []
-    >>> worst_of("sway_worst", gap, {"sway_wrong_gap": 5.0}, notes).values
+    >>> worst_of("sway", gap, {"sway_wrong_gap": 5.0}, notes)["sway_worst"].values
     array([2.])
     """
-    estimates, worst = estimates_of(samples, doubts=doubts), 0.0
+    estimates, key, worst = estimates_of(samples, doubts=doubts), f"{metric}_worst", 0.0
     for one, most in tolerated.items():
-        known = estimates.get(one, Estimate(math.nan, doubt="has no reading"))
+        known = estimates.get(one, Estimate(math.nan, doubt="it has no value"))
         if known.doubt:
-            reason = catalogue.SCORES[known.doubt].label if known.doubt in catalogue.SCORES else known.doubt
-            note(notes, f"{key} is nan, so that no training keeps this captioner: {one}, {reason}")
-            return Sample(np.array([math.nan]), np.zeros(0))
+            small = catalogue.SCORES.get(known.doubt)
+            note(notes, f"{key} is nan: one cannot tell by {one}: {f'{small.label}: too few' if small else known.doubt}")
+            worst = math.nan
+            break
         by_size = less_is_bad or catalogue.SCORES[one].two_sided
         worst = max(worst, (abs(known.value) if by_size else known.value) / most)
-    return Sample(np.array([worst]), np.zeros(0))
+    return {key: Sample(np.array([worst]), np.zeros(0))}
 
 
 def judge(

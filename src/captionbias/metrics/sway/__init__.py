@@ -213,7 +213,7 @@ def _scores(
         answers.append(QuestionResult({YARDSTICK: constant(scenes)}, dict))
     scores = {key: sample for answer in answers for key, sample in answer.scores.items()}
     doubts = {key: doubt for answer in answers for key, doubt in answer.doubts.items()}
-    scores[worst.KEY] = worst.answer(inputs, asked, scores, doubts)
+    scores |= worst.answer(inputs, asked, scores, doubts)
     suggested = float(np.mean([np.count_nonzero(draw.suggested >= 0) for draw in drawn]))
     facts = {"sway_images": len(images.value), "sway_suggested": suggested, "names_several": several}
     facts |= {key: fact for answer in answers for key, fact in answer.facts.items() if np.isfinite(fact)}

@@ -4,33 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from captionbias.bench.catalogue import TOLERATED
+from captionbias.bench.catalogue import TOLERATED, worst
 from captionbias.bench.verdicts import worst_of
 from captionbias.captions import Captions
 from captionbias.metrics.sway import a_to_t, length, missing, t_to_a, words
 from captionbias.metrics.sway.images import Counts, NamedImages
-from captionbias.metrics.sway.question import QuestionModule, SwayInput, constant, entry
+from captionbias.metrics.sway.question import QuestionModule, SwayInput, constant
 from captionbias.metrics.sway.questions import PARTS, TOLERANCE
 from captionbias.scores.sway import leans_of
 from captionbias.statistics.samples import Sample
 
-KEY = "sway_worst"
 LEAST_SAID = 0.5  # content words in a caption, for each in one of people's
 ENTRIES = (
-    entry(
+    worst(
+        "sway",
         "worst of the questions, over what is tolerated",
         TOLERATED,
-        KEY,
-        "",
         f"The largest of what is asked, each over {TOLERANCE:g} captions of 100, how much is said over {TOLERANCE:g} "
         "words of 100: what a training minimises. Lower is better, 0 is a person, 1 what is tolerated. It is of all "
-        "questions that the data can answer, which the signature names, and nan where a caption tells too little.",
-        sense="size",
-        minimised=True,
-        published=True,
-        in_tables=False,
-        on_cards=False,
-        task=None,
+        "questions that the data can answer, which the signature names; nan where one cannot tell.",
+        2,
     ),
 )
 
@@ -52,10 +45,10 @@ def answerable(
 
 def answer(
     inputs: SwayInput, asked: Iterable[str], scores: Mapping[str, Sample], doubts: Mapping[str, str]
-) -> Sample:
+) -> dict[str, Sample]:
     """The score, of what the questions that are asked found."""
     said = [side.lengths.mean() for side in inputs.content if len(side.lengths)]
     if len(said) > 1 and said[0] < LEAST_SAID * said[1]:
         doubts = {**doubts, length.GAP: "captions say less than half of what people say"}
     scores = {missing.GAP: constant(0.0), **scores}  # where no caption is missing
-    return worst_of(KEY, scores, dict.fromkeys(asked, TOLERANCE), inputs.notes, doubts)
+    return worst_of("sway", scores, dict.fromkeys(asked, TOLERANCE), inputs.notes, doubts)
