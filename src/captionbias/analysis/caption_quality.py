@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from types import SimpleNamespace
@@ -12,10 +11,11 @@ import numpy as np
 
 from captionbias.arrays import Floats
 from captionbias.bench.protocol import signature, whole_number
-from captionbias.captions import CaptionBiasWarning, check_sides
+from captionbias.captions import check_sides
 from captionbias.text.languages import signed
 from captionbias.text.tokens import TOKENIZERS
 from captionbias.text.tokens import tokenizer as find_tokenizer
+from captionbias.warnings import warn
 
 
 def caption_quality(
@@ -100,10 +100,8 @@ def meteor_name() -> str:
     """What the score of `meteor` is called on this machine; warns where there is no WordNet."""
     if _wordnet() is not None:
         return "meteor"
-    warnings.warn(
+    warn(
         "METEOR without synonyms: WordNet is not installed; get it with python -m nltk.downloader wordnet",
-        CaptionBiasWarning,
-        stacklevel=3,
     )
     return "meteor_without_synonyms"
 

@@ -57,7 +57,9 @@ def worst_of(
         known = estimates.get(one, Estimate(math.nan, doubt="it has no value"))
         if known.doubt:
             small = catalogue.SCORES.get(known.doubt)
-            note(notes, f"{key} is nan: one cannot tell by {one}: {f'{small.label}: too few' if small else known.doubt}")
+            note(
+                notes, f"{key} is nan: one cannot tell by {one}: {f'{small.label}: too few' if small else known.doubt}"
+            )
             worst = math.nan
             break
         by_size = less_is_bad or catalogue.SCORES[one].two_sided

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -54,6 +53,7 @@ from captionbias.text.languages import COVERED, check_language, load_language
 from captionbias.text.main_person import main_values
 from captionbias.text.tokens import is_unsplit
 from captionbias.warnings import CaptionBiasWarning as CaptionBiasWarning
+from captionbias.warnings import warn
 
 FEW_COPIES = 0.05  # of the images
 LEAST_SAID, MOST_QUOTED = 0.1, 60  # of the images; characters
@@ -420,7 +420,7 @@ def check_captions(
     )
     captions = people.with_predictions(predictions, unsplit)
     for message in captions.notes:
-        warnings.warn(message, CaptionBiasWarning, stacklevel=2)
+        warn(message)
     return captions
 
 

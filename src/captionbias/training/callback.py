@@ -35,8 +35,8 @@ class BiasCallback(TrainerCallback):
         trainer: the Trainer that this callback is then added to. Add an `EarlyStoppingCallback` on these scores later.
         images: the images to caption, see `caption_images`.
         references, attributes, tasks, weights: of these images, in their order; see `bias_scores`.
-        processor, tokenizer: see `caption_images`; when None the Trainer's `processing_class`, as far as it reads images
-            and writes text, else those in the model's folder or repository.
+        processor, tokenizer: see `caption_images`; when None the Trainer's `processing_class`, as far as it reads
+            images and writes text, else those in the model's folder or repository.
         batch_size, generation: see `caption_images`.
         **settings: see `captionbias.training.scores.Settings`; `seed` is also that of captions that are drawn.
 
@@ -106,8 +106,8 @@ def _check_best(args: Any, metrics: Collection[str]) -> None:
     if not right and any(best == key or best.startswith(f"{key}_") for key in scores):
         raise ValueError(
             f"trainer: metric_for_best_model={best!r}, greater_is_better={args.greater_is_better} does not keep the "
-            'least biased model: write metric_for_best_model="eval_sway_worst", greater_is_better=False in its arguments, '
-            "and have sway among metrics"
+            'least biased model: write metric_for_best_model="eval_sway_worst", greater_is_better=False in its '
+            "arguments, and have sway among metrics"
         )
 
 

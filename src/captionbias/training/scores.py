@@ -20,6 +20,7 @@ from captionbias.captions.values import as_list, is_column
 from captionbias.errors import InputError
 from captionbias.metrics import catalogue, find_metric
 from captionbias.text import LexiconSource, tokenize
+from captionbias.warnings import warn
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
@@ -156,7 +157,7 @@ class TrainingBias:
             for name in self.options:
                 result |= self._measured(name, captions, notes)
         if notes:
-            warnings.warn(f"bias in training: {'; '.join(dict.fromkeys(notes))}", CaptionBiasWarning, stacklevel=3)
+            warn(f"bias in training: {'; '.join(dict.fromkeys(notes))}")
         return result
 
     def _measured(self, name: str, captions: Captions, notes: list[str]) -> dict[str, float]:
