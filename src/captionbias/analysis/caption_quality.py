@@ -55,7 +55,7 @@ def caption_quality(
         from pycocoevalcap.cider.cider import Cider
         from pycocoevalcap.rouge.rouge import Rouge
     except ModuleNotFoundError as error:
-        raise ValueError(f"{error}: pip install 'captionbias[quality]' first") from error
+        raise ValueError(f"{error}: pip install '.[quality]' in a clone first") from error
 
     model, human = check_sides(predictions, references, tokenizer not in TOKENIZERS)
     seed = whole_number("seed", seed, least=0)

@@ -172,7 +172,7 @@ def lic(
     bench = Bench.of(captions, settings, seed, allow_unmasked=allow_unmasked, neural=attacker.precision is not None)
     if images is not None:
         if not PICTURE_READERS:
-            raise InputError("images", ": nothing here reads pictures; pip install 'captionbias[images]' first")
+            raise InputError("images", ": nothing here reads pictures; pip install '.[images]' in a clone first")
         inputs = bench.captions, images, image_encoder, cache, distributed
         attacker, pictures, beside["image_encoder"] = PICTURE_READERS[0](attacker, *inputs)
     elif image_encoder is not None:
