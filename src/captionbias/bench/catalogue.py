@@ -212,8 +212,8 @@ def headlines_alone(metric: str) -> list[str]:
 
 def worst(metric: str, label: str, scale: Scale, meaning: str, digits: int) -> Score:
     """The score of a metric that a training minimises; see `captionbias.bench.verdicts.worst_of`."""
-    shown: dict[str, Any] = {"published": True, "in_tables": False, "on_cards": False}
-    return Score(f"{metric}_worst", label, digits, scale, meaning, sense="size", minimised=True, **shown)
+    key = f"{metric}_worst"
+    return Score(key, label, digits, scale, meaning, sense="size", minimised=True, published=True, in_tables=False)
 
 
 def label(key: str) -> str:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, cast
 
 import numpy as np
@@ -21,6 +22,8 @@ from captionbias.bench.verdicts import estimates_of
 from captionbias.captions import Captions, check_captions
 from captionbias.captions.names import MEASURED, SIDES
 from captionbias.errors import InputError
+from captionbias.io.files import check_ending
+from captionbias.io.formats import write_json
 from captionbias.progress import show_steps
 from captionbias.statistics.samples import LEAST_IMAGES, Estimate, Sample
 from captionbias.text.languages import check_language, signed
@@ -158,11 +161,17 @@ class Result(dict[str, Any]):
         if "scores" in details:
             scores = details["scores"].items()
             return {key: Estimate(**known) for key, known in scores if key in catalogue.SCORES}  # others are gone
-        ends = {key: (self.get(f"{key}_ci_low"), self.get(f"{key}_ci_high")) for key in self if key in catalogue.SCORES}
+        known = [key for key, one in self.items() if key in catalogue.SCORES and one is not None and one == one]
+        ends = {key: (self.get(f"{key}_ci_low"), self.get(f"{key}_ci_high")) for key in known}
         return {
             key: Estimate(self[key], *of, verdict=self.get(f"{key}_verdict"), unit=catalogue.SCORES[key].scale.unit)
             for key, of in ends.items()
         }
+
+    def save(self, path: str | Path) -> None:
+        """Write it as JSON, whole or not at all, for `captionbias card`; what is nan becomes null."""
+        check_ending(Path(path), ".json")
+        write_json(self, Path(path))
 
     def with_verdicts(self, words: Mapping[str, str]) -> Result:
         """The same with these verdicts, by the scores' keys, such as those corrected for their number."""

@@ -26,9 +26,7 @@ def check_explained(attacker: Attacker) -> None:
     if attacker.explained is None:
         raise ValueError(f"attackers of encoder {attacker.name!r} cannot be explained; measure with another")
     if attacker.precision and not find_spec("captum"):
-        raise ValueError(
-            "explaining neural attackers takes captum: pip install '.[explain]' in a clone, or use 'bow'"
-        )
+        raise ValueError("explaining neural attackers takes captum: pip install '.[explain]' in a clone, or use 'bow'")
 
 
 def contributions(attacker: FittedConvex | FittedNetwork, rows: Integers, outputs: Integers | None = None) -> Floats:
